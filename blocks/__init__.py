@@ -2,15 +2,15 @@
 
 Read in this order:
 
-- `basics`: messages, what users type, spatial algebra, derivatives; nothing there knows what a block is;
+- `basics`: messages, reading of user input, spatial algebra, derivatives; nothing there knows what a block is;
 - `laws`: laws that both engines run, as Python and as machine code;
-- `contract`: what every block says of itself, and how to write one of your own;
+- `contract`: the members of every block, and how to write one of your own;
 - `bodies`: rigid and flexible bodies, soft rods;
 - `joints`: joints, with their friction and limits;
 - `constraints`: rigid closures of loops, and gears;
 - `interactions`: springs, contact, cables and other laws between ports and coordinates;
 - `devices`: loads, actuators and sensors;
-- `checking`: whether functions of blocks that users wrote are right.
+- `checking`: checks of the functions of users' blocks.
 
-Rooms know those above them alone.
+Rooms (folders) import only from those above them.
 """

@@ -1,13 +1,13 @@
-"""Systems: blocks connected into a networkx graph. Knows blocks, not solvers; the only place that knows networkx.
+"""Systems: blocks connected into a networkx graph. It imports blocks, not solvers; only it imports networkx.
 
 Read in this order:
 
 - `network`: connecting blocks, including systems in others, and the frozen assembly that resolvers read;
-- `checking`: what can be wrong with a system;
-- `drawing`: pictures of it, in ink and in text;
+- `checking`: errors and warnings about a system;
+- `drawing`: diagrams of it, as figures and as text;
 - `files`: model files;
-- `system`: what users build, a network with all that is done with it; `load`: systems from model files;
+- `system`: `System`, the network that users build, with its methods; `load`: systems from model files;
 - `urdf`: systems from robot descriptions.
 
-Rooms know those above them alone.
+Each imports only those above it.
 """

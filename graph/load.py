@@ -9,7 +9,7 @@ from titop.graph.system import System
 
 
 def load(source: str | os.PathLike[str]) -> System:
-    """Read a system from a file or a text; nothing in it is executed.
+    """Read a system from a model file or its text; nothing in it is executed.
 
     Parameters
     ----------
@@ -19,13 +19,13 @@ def load(source: str | os.PathLike[str]) -> System:
     Raises
     ------
     ModelError
-        With everything that is wrong in the file, each with its dotted place; with line and column if it is not TOML. What is
-        wrong with the system that it describes is reported when that is resolved.
+        Listing all errors of the file, each with its dotted place; with line and column if it is not TOML. Errors of the
+        system that it describes are reported when the system is resolved.
 
     Warns
     -----
     ModelWarning
-        For a file that does not say which gravity acts.
+        For a file that does not define gravity.
 
     Examples
     --------

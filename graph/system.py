@@ -1,4 +1,4 @@
-"""Systems: networks of blocks, with all that is done with them; each method loads what it needs when it is first called."""
+"""`System`: a network of blocks and its methods; each method imports what it needs when it is first called."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class System(Network):
     ----------
     name : str
     gravity : array_like (3,), m/s^2
-        The uniform field, in inertial components.
+        The uniform gravity field, in inertial components.
 
     Attributes
     ----------
     graph : networkx.DiGraph
-        Nodes are block names (attribute ``block``), edges run from parents to children (attributes
-        ``parent_port``, ``child_port``, ``placement``); a load is a node with an edge to its target, a closure or interaction
-        one with edges to all that it acts on, a gear one with edges to both of its joints.
+        Nodes are block names (attribute ``block``); edges run from parents to children (attributes
+        ``parent_port``, ``child_port``, ``placement``). A load is a node with an edge to its target; a closure or interaction
+        has edges to all its targets, a gear to both of its joints.
     world : World
-        The inertial frame; it too can have ports.
+        The inertial frame; it can have ports like a body.
 
     Examples
     --------
@@ -49,22 +49,22 @@ class System(Network):
     """
 
     def include(self, other: System, prefix: str, at: Block | PortRef | str = "world") -> Included:
-        """Use another system as a block: copy it in, its names prefixed, its world replaced by a port of this one.
+        """Include a copy of another system: its names get a prefix, and a port of this system replaces its world.
 
         Parameters
         ----------
         other : System
-            Is not changed, and may be included several times, in itself too.
+            Is not changed. It may be included several times, also in itself.
         prefix : str
-            Blocks become ``prefix/name``; letters, digits and ``_-/``.
+            Blocks are renamed to ``prefix/name``; letters, digits and ``_-/``.
         at : Block, PortRef or "world"
-            What hung on the other's world hangs here; poses of its world's ports are kept. Those on which closures, loads
-            and sensors stand become ports of this block, ``prefix/port``.
+            Where the blocks are attached that were connected to the other's world. Poses of its world's ports are kept; those
+            that closures, loads and sensors use become ports ``prefix/port`` of this block.
 
         Returns
         -------
         Included
-            Gives the copies by their names in the other system, so that free ports stay ports.
+            The copies, by their names in the other system: ports that are free there can be connected here.
         """
         if not isinstance(other, System):
             advice = 'write s.include(arm, "left"), with arm = tt.System(...)'
@@ -73,35 +73,35 @@ class System(Network):
         return include(self, other, prefix, at)
 
     def check(self) -> list[Finding]:
-        """Return what is suspicious in the system.
+        """Check the system, and return warnings about what is suspicious in it.
 
         Raises
         ------
         ModelError
-            With everything that is wrong.
+            Listing all errors of the system.
         """
         from titop.graph.checking.system_check import system_findings
 
         return system_findings(self)
 
     def resolve(self, engine: str = "compiled") -> Model:
-        """Turn the system into a frozen model.
+        """Check the system and resolve it into a frozen model.
 
         Parameters
         ----------
         engine : {"compiled", "reference"}
-            The reference resolver is the executable specification: plain NumPy, slow, complex-safe.
+            The reference engine is the executable specification: plain NumPy, slow; it accepts complex numbers.
 
         Raises
         ------
         ModelError
-            With everything that is wrong with the system.
+            Listing all errors of the system.
         """
         model: Model = above("resolve")(self, engine)
         return model
 
     def save(self, path: str | Path) -> None:
-        """Write the system to a model file (TOML), whole or not at all; `titop.load` reads it.
+        """Write the system to a model file (TOML), which `titop.load` reads; an error leaves no partial file.
 
         Parameters
         ----------
@@ -110,22 +110,22 @@ class System(Network):
         Raises
         ------
         ModelError
-            For blocks of a kind that model files do not know, and paths that do not end in ``.toml``.
+            For blocks that model files do not support, and paths that do not end in ``.toml``.
         """
         from titop.graph.files.saving import save
 
         save(self, path)
 
     def draw(self, path: str | Path | None = None, collapse: Iterable[str] | None = None) -> Figure:
-        """Draw the block diagram in the manner of key A, figures 6 and 16.
+        """Draw the block diagram in the style of key A, figures 6 and 16.
 
         Parameters
         ----------
         path : str or Path, optional
-            Also write it there (.png, .svg, .pdf).
+            File to which the figure is also written (.png, .svg, .pdf).
         collapse : iterable of str, optional
-            Blocks whose subtrees are drawn as one box, or prefixes of included systems; beyond about 30 blocks subtrees are
-            collapsed anyway.
+            Blocks whose subtrees are drawn as one box, or prefixes of included systems. Above about 30 blocks, subtrees are
+            collapsed automatically.
 
         Returns
         -------

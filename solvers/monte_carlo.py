@@ -1,4 +1,4 @@
-"""Monte Carlo: what comes out of a model when its parameters are uncertain."""
+"""Monte Carlo: results of a model whose parameters are random."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Samples:
-    """Parameters that were drawn, and what came out.
+    """The parameters drawn, and the outcomes.
 
     Attributes
     ----------
     name : str
-        Of the model.
+        Name of the model.
     parameters : dict of name to (n,) array
     outcomes : dict of name to (n, ...) array
         NaN where the run failed.
     failures : dict of int to str
-        Messages of the runs that failed, by number of the sample.
+        Messages of the failed runs, by the index of the sample.
     seed : int
 
     Notes
@@ -106,7 +106,7 @@ class Samples:
         ImportError
             If xarray is not installed (``pip install titop[xarray]``).
         ModelError
-            If outcomes have names that the dataset's own variables have.
+            If outcomes have names of the dataset's own variables.
         """
         xarray = import_xarray("Samples.to_xarray")
         reserved = {"parameters", "failure", "sample", "parameter"}.intersection(self.outcomes)
@@ -139,7 +139,7 @@ def monte_carlo(
     workers: int = 1,
     progress: bool = True,
 ) -> Samples:
-    """Run something with a model at random parameters, many times.
+    """Call a function with a model at random parameters, many times.
 
     Parameters
     ----------
@@ -148,22 +148,22 @@ def monte_carlo(
         A frozen distribution of `scipy.stats`, a pair ``(low, high)`` or ``tt.percent(10)`` for a uniform one, or a function of
         a NumPy random generator that returns a number. Names are those of ``model.parameters()``.
     run : callable ``f(model) -> mapping``, or ``f(model, seed) -> mapping``
-        What to do with each model, such as a simulation; returns numbers or arrays by name, always of the same names and
-        shapes. `seed` is an int of the sample's own, for noise.
+        The function to call with each model, such as a simulation. It returns numbers or arrays by name, always with the same
+        names and shapes. `seed` is an int that differs for each sample, for noise.
     n : int
         Number of samples.
     seed : int
-        Each sample draws from a generator of its own (`numpy.random.SeedSequence.spawn`), its parameters in the order of their
-        names: the results are the same, to the last bit, whatever the number of workers and the order of the distributions.
+        Each sample has its own random generator (`numpy.random.SeedSequence.spawn`) and draws its parameters in the order of
+        their names. So the results do not depend, to the last bit, on the number of workers or the order of the distributions.
     workers : int
-        Processes. Where processes cannot be forked (Windows, macOS), `run` must be importable, not a lambda.
+        Number of processes. Where processes cannot be forked (Windows, macOS), `run` must be importable, not a lambda.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
 
     Returns
     -------
     Samples
-        With the failures of single runs; a `ModelWarning` tells how many there are.
+        With the failures of single runs; a `ModelWarning` gives their number.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def monte_carlo(
     parameters = {name: np.empty(n) for name in draws}
     for k, (seed_of_parameters, _) in enumerate(seeds):
         rng = np.random.default_rng(seed_of_parameters)
-        for name in sorted(draws):  # whatever the order in which they are given
+        for name in sorted(draws):  # in an order that does not depend on the mapping's
             parameters[name][k] = _read_drawn(name, draws[name](rng))
     seeded = _takes_seed(run)
     samples = [{name: float(column[k]) for name, column in parameters.items()} for k in range(n)]
@@ -208,7 +208,7 @@ def monte_carlo(
 
 
 def _spread(sample: Callable[[int], Outcome | str], n: int, workers: int, progress: bool) -> list[Outcome | str]:
-    """Return all samples, in one process or several; a process that dies is a failure of the sample that it was at."""
+    """Return all samples, computed in one process or several; if a process dies, its sample fails."""
     results = map(sample, range(n)) if workers == 1 else spread(range(n), lambda: sample, (), workers, lambda k, how: how)
     return list(progress_bar(results, progress, total=n, unit="run"))
 
@@ -269,7 +269,7 @@ def _read_drawn(name: str, value: Any) -> float:
 
 
 def _takes_seed(run: Callable[..., Any]) -> bool:
-    """Return whether a function asks for a second argument; one that does not say, as compiled ones, gets the model alone."""
+    """Return whether a function takes a second argument; one without a signature (compiled) gets only the model."""
     try:
         signature = inspect.signature(run)
     except (TypeError, ValueError):
@@ -297,7 +297,7 @@ def _read_outcome(outcome: Any) -> Outcome:
 
 
 def _gather(model: Model, parameters: dict[str, Array], results: Sequence[Outcome | str], seed: int) -> Samples:
-    """Return the samples; a run whose outcomes differ in kind from the first usable ones' has failed, too."""
+    """Return the samples; a run whose outcomes differ in kind from those of the first usable run fails too."""
     first = next((result for result in results if isinstance(result, dict)), {})
     shapes = {name: value.shape for name, value in first.items()}
     outcomes = {name: np.full((len(results), *shape), np.nan) for name, shape in shapes.items()}

@@ -1,4 +1,4 @@
-"""From a system to a model."""
+"""Resolving a system into a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from titop.solvers.model.model import Model
 
 
 def resolve(system: Network, engine: str = "compiled") -> Model:
-    """Check a system and turn it into a model; see `System.resolve`."""
+    """Check a system and return its model; see `System.resolve`."""
     with collection_paused():
         make_engine = _engine(engine)
         warn(system_findings(system), stacklevel=4)

@@ -1,7 +1,7 @@
-"""What stands in a layer above and is called from below, so that users can write ``s.resolve()`` and ``m.to_nlsys(...)``.
+"""Calls of functions in upper layers from below, so that users can write ``s.resolve()`` and ``m.to_nlsys(...)``.
 
-Who calls it knows its name alone. The facade, which knows all layers, says in its register `ABOVE` where it stands; it is
-loaded when it is first called.
+The caller knows only the name of the function. The facade, which knows all layers, has the module of each name in its register
+`ABOVE`; the module is imported at the first call.
 """
 
 from __future__ import annotations

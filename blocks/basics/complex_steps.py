@@ -13,11 +13,11 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import imaginary_part
 from titop.blocks.basics.tolerances import COMPLEX_STEP, DIFFERENCE_ERROR, SAME
 
-#: Differences and right complex steps agree to this part.
+#: Relative tolerance between differences and correct complex steps.
 _TRUST = 10 * DIFFERENCE_ERROR
 #: Real steps over the coordinates' scales.
 REAL_STEP = 1e-2
-#: Shorter ones may be lost where nothing changes.
+#: For shorter steps differences may see no change although there is one.
 _DOUBTFUL = SAME * REAL_STEP
 
 
@@ -30,7 +30,7 @@ def complex_step(function: Callable[[Array], Any], x: Array) -> Array:
 def trusted_step(function: Callable[[Array], Any], x: Array) -> Array:
     """Return the derivatives of ``function(x)`` as `complex_step` does, or by differences if imaginary parts get lost.
 
-    Both are compared along one direction.
+    The two are compared along one direction.
     """
     direction = np.linspace(0.6, 1.0, len(x))
     start = REAL_STEP * (float(np.abs(x).max(initial=0.0)) or 1.0)
@@ -41,18 +41,18 @@ def trusted_step(function: Callable[[Array], Any], x: Array) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
         try:
-            found = complex_step(function, x)
+            by_complex_steps = complex_step(function, x)
         except TypeError:
             return by_differences(function, x)
 
     def agrees(expected: Array) -> bool:
-        size = np.abs(found) @ np.abs(direction) + np.abs(expected)
-        return bool(np.all(np.abs(found @ direction - expected) <= _TRUST * size.max(initial=0.0)))
+        size = np.abs(by_complex_steps) @ np.abs(direction) + np.abs(expected)
+        return bool(np.all(np.abs(by_complex_steps @ direction - expected) <= _TRUST * size.max(initial=0.0)))
 
     expected = derivative(moved, start)
     is_telling = expected.any() or start > _DOUBTFUL
-    if (is_telling and agrees(expected)) or agrees(derivative(moved, _settled(moved, start))):
-        return found
+    if (is_telling and agrees(expected)) or agrees(derivative(moved, _good_step(moved, start))):
+        return by_complex_steps
     return by_differences(function, x)
 
 
@@ -64,12 +64,12 @@ def by_differences(function: Callable[[Array], Any], x: Array) -> Array:
         def at(s: float, direction: Array = direction) -> Any:
             return function(x + s * direction)
 
-        columns.append(derivative(at, _settled(at, start)))
+        columns.append(derivative(at, _good_step(at, start)))
     return stack_columns(columns, function, x)
 
 
-def _settled(function: Callable[[float], Any], start: float) -> float:
-    """Return a good step from `start` on, or from that for numbers of size one where x is so small that nothing changes."""
+def _good_step(function: Callable[[float], Any], start: float) -> float:
+    """Return a good step, searched from `start` on, or from `REAL_STEP` if x is so small that nothing changes."""
 
     def alone(s: float) -> tuple[Any]:
         return (function(s),)
@@ -78,5 +78,5 @@ def _settled(function: Callable[[float], Any], start: float) -> float:
 
 
 def stack_columns(columns: list[Array], function: Callable[[Array], Any], x: Array) -> Array:
-    """Return the columns stacked along the last axis; none have the shape of ``function(x)`` all the same."""
+    """Return the columns stacked along the last axis; without columns the array still has the shape of ``function(x)``."""
     return np.stack(columns, axis=-1) if columns else np.zeros((*np.shape(function(x)), 0))

@@ -1,7 +1,7 @@
-"""Derivatives by real differences, whose steps follow the function: nothing here depends on units.
+"""Derivatives by real differences, with steps that adapt to the function: results do not depend on units.
 
-Six values give estimates of fourth and of sixth order. Where the step is long they disagree because the function bends, where
-it is short because of rounding; comparing them tells a good step from a bad one.
+Six values give estimates of fourth and of sixth order. If the step is too long, the estimates differ by the truncation error;
+if it is too short, by rounding. Their difference therefore measures how good a step is.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from titop.blocks.basics.tolerances import COARSE, EPS, EXACT, FEW_ROUNDINGS
 
 #: Offsets in steps, with their weights in the estimates of sixth and of fourth order.
 _STENCIL = ((1, 3 / 4, 2 / 3), (2, -3 / 20, -1 / 12), (3, 1 / 60, 0.0))
-#: Steps are sought around a place this many of them away from the given one, which may be one of symmetry.
+#: Steps are chosen at a point this many steps away from the given one, which may be a point of symmetry.
 _AWAY = 4
-#: Disagreement over what the function changes: of the best step (1 % of the radius of a circle), and where a step is accepted,
-#: settled, or much too long.
+#: Difference of the estimates over the change of the function: of the best step (1 % of the radius of a circle); and the levels
+#: at which a step is accepted, settled, or much too long.
 _BEST, _ACCEPTED, _SETTLED, _BENT = EPS ** (2 / 3), EPS**0.5, 4 * FEW_ROUNDINGS, COARSE
-#: Rounding over what the function changes, above which longer steps are tried.
+#: Rounding over the change of the function, above which longer steps are tried.
 _ROUNDED = EXACT
-#: Disagreement, or change of the function, over the rounding of its values: less is noise.
+#: Difference of the estimates, or change of the function, over the rounding of its values: less is noise.
 _NOISE = 1e3
-#: Where, in first steps, a function is looked at before it is taken for constant.
+#: Distances, in initial steps, at which a function is evaluated before it is taken as constant.
 _REACHES = tuple(256.0**k for k in (0, 1, 2, 3, 4, -1, -2, -3, -4, -5))
 _TRIALS = 40
-#: Steps are shortened this often without effect: a jump in reach shows until the step is much shorter.
+#: Number of times that a step is shortened without effect: a nearby jump is seen until the step is much shorter.
 _PATIENCE = 3
 
 
 class _Estimate(NamedTuple):
-    """A derivative, and over its stencil: how two estimates differ, how much the function changes, and its rounding.
+    """A derivative, and over its stencil: the difference of two estimates, the change of the function, and its rounding.
 
     The last three are products of derivative and step.
     """
@@ -63,8 +63,8 @@ class _Estimate(NamedTuple):
 def derivative(function: Callable[[float], Any], step: float) -> Array:
     """Return the derivative of ``function(s)`` (numbers of any shape) at zero, of sixth order.
 
-    The step is shortened where the function bends too much for it, and lengthened where all is lost in rounding, as far as the
-    function does not refuse (`ModelError`). What it returns may be overwritten when it is called again.
+    The step is shortened if the truncation error is too large, and lengthened if rounding dominates, as long as the function
+    does not raise `ModelError`. The arrays that the function returns may be reused by its next call.
     """
 
     def at(step: float) -> _Estimate:
@@ -81,7 +81,7 @@ def derivative(function: Callable[[float], Any], step: float) -> Array:
         step *= 16
         try:
             longer = at(step)
-        except ModelError:  # as of a density: there it would be negative
+        except ModelError:  # for example a density that would become negative
             return best.slope
         if not (longer.moves and longer.doubt < best.doubt):
             return best.slope
@@ -90,9 +90,9 @@ def derivative(function: Callable[[float], Any], step: float) -> Array:
 
 
 def settled_step(functions: Callable[[float], Sequence[Any]], start: float) -> float | None:
-    """Return the step with which differences about zero are at their best for all of several functions of a number.
+    """Return the step with the most accurate differences about zero, for all of several functions of a number.
 
-    Found by comparing estimates, from `start` on; a function that fails counts as one that bends. None where nothing changes,
+    The search compares estimates, from `start` on; a function that fails counts as a too long step. None if nothing changes,
     or nothing is smooth.
     """
     step = next((start * reach for reach in _REACHES if _disagreement(functions, start * reach) is not None), None)
@@ -100,16 +100,16 @@ def settled_step(functions: Callable[[float], Sequence[Any]], start: float) -> f
     for _ in range(_TRIALS):
         if step is None:
             break
-        found = _disagreement(functions, step) or 0.0
-        if 0.0 < found < least:
-            best, least = step, found
-        if found > _BENT:
+        doubt = _disagreement(functions, step) or 0.0
+        if 0.0 < doubt < least:
+            best, least = step, doubt
+        if doubt > _BENT:
             step /= 16
             continue
-        if 0.0 < found < _SETTLED:
+        if 0.0 < doubt < _SETTLED:
             return step
         above = _disagreement(functions, 4 * step) or 0.0
-        if above < found / 2 or not found:  # rounding, which longer steps make less of
+        if above < doubt / 2 or not doubt:  # rounding, which decreases for longer steps
             step *= 16
             continue
         better = 4 * step * float(_BEST / min(above, 1.0)) ** 0.25
@@ -120,30 +120,30 @@ def settled_step(functions: Callable[[float], Sequence[Any]], start: float) -> f
 
 
 def _disagreement(functions: Callable[[float], Sequence[Any]], step: float) -> float | None:
-    """Return the largest disagreement of the functions' estimates over their changes; None if nothing changes."""
+    """Return the largest difference of the functions' estimates over their changes; None if nothing changes."""
     try:
         with np.errstate(all="ignore"):
-            rows = [[_kept(functions((_AWAY + side * k) * step)) for side in (1, -1)] for k, *_ in _STENCIL]
-    except Exception:  # a user's function may refuse in any way what is far out
+            rows = [[_copies(functions((_AWAY + side * k) * step)) for side in (1, -1)] for k, *_ in _STENCIL]
+    except Exception:  # far away a user's function may raise anything
         return np.inf
-    found = None
+    largest = None
     for part in range(len(rows[0][0])):
         with np.errstate(all="ignore"):
             estimate = _estimate([(ahead[part], behind[part]) for ahead, behind in rows], step)
         if not estimate.error < np.inf:
             return np.inf
         if estimate.moves:
-            found = max(found or 0.0, estimate.doubt)
-    return found
+            largest = max(largest or 0.0, estimate.doubt)
+    return largest
 
 
-def _kept(values: Sequence[Any]) -> list[Array]:
-    """Return copies of what functions return, which they may use again."""
+def _copies(values: Sequence[Any]) -> list[Array]:
+    """Return copies of results, since functions may reuse their arrays."""
     return [np.array(value) for value in values]
 
 
 def _estimate(pairs: Sequence[tuple[Array, Array]], step: float) -> _Estimate:
-    """Return the estimate from the values ahead and behind, a step, two and three away."""
+    """Return the estimate from the values at one, two and three steps ahead and behind."""
     sixth: Any = 0.0
     fourth: Any = 0.0
     for (_, six, four), (ahead, behind) in zip(_STENCIL, pairs, strict=True):

@@ -1,4 +1,4 @@
-"""What titop says when something is wrong: findings, errors and warnings."""
+"""Messages about wrong input: findings, errors and warnings."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 from titop.blocks.basics.wording import SENTENCE_LENGTH, closest_names, shown
 
-#: A report stops after so many findings, and so does the search for more of them in a file or a system.
+#: The largest number of findings in a report; the search in a file or a system stops there too.
 MAX_FINDINGS = 50
 
-#: Where no name is near, so many are listed, each so far.
+#: If no known name is similar: how many are listed, and how many characters of each.
 _LISTED_NAMES = 10
 _LISTED_LENGTH = 80
 
@@ -29,11 +29,11 @@ class Finding:
     where : str
         Dotted path of the block and field, such as ``"slider.mass"``.
     value : object
-        What was found there.
+        The value at this place.
     expected : str
-        What the rule asks for.
+        What the rule requires.
     advice : str
-        What to do about it.
+        How to correct it.
     """
 
     code: str
@@ -47,7 +47,7 @@ class Finding:
         return f"{shown(self.where)}: got {shown(self.value)}; expected {expected}; {advice} [{self.code}]"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let it go to other processes whatever was found: what cannot be sent goes as the text that the message shows."""
+        """Make it picklable: a value that cannot be pickled is replaced by its text in the message."""
         try:
             pickle.loads(pickle.dumps(self.value))
             value = self.value
@@ -78,7 +78,7 @@ class ModelError(ValueError):
         super().__init__(list_findings(self.findings))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Make it anew from its findings in another process; notes go along."""
+        """Pickle it by its findings and notes."""
         return type(self), (self.findings,), {"__notes__": notes} if (notes := getattr(self, "__notes__", None)) else None
 
 
@@ -93,8 +93,8 @@ class ConvergenceError(RuntimeError):
     ----------
     message : str
     found : object, optional
-        What had been found when it ended: the operating points of `trim_along`, the path of `equilibrium_path`, the unstable
-        point of `trim` where stable ones are preferred, why each point of `lpv` has none, by its number. None otherwise.
+        The result up to the failure: the operating points of `trim_along`, the path of `equilibrium_path`, the unstable
+        point of `trim` if stable ones are preferred; of `lpv` the reason why each point has none, by its number. Else None.
     """
 
     def __init__(self, message: str, found: Any = None) -> None:
@@ -119,7 +119,7 @@ def warn(findings: Iterable[Finding], stacklevel: int = 3) -> None:
 
 
 def did_you_mean(name: Any, known: Iterable[Any]) -> str:
-    """Return advice that names the closest known names."""
+    """Return advice that lists the known names closest to a name."""
     names = list(dict.fromkeys(str(other) for other in known))
     close = closest_names(str(name), names)
     if close:

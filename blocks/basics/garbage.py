@@ -1,4 +1,4 @@
-"""Python's garbage collector, while many objects are made that live on."""
+"""Pauses of Python's garbage collector while many long-lived objects are made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Pause Python's garbage collector, which would look through all of the many new objects over and over."""
+    """Pause Python's garbage collector, which would scan all new objects repeatedly."""
     enabled = gc.isenabled()
     gc.disable()
     try:

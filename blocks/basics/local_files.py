@@ -1,4 +1,4 @@
-"""Local files: read only if they are files, written whole or not at all."""
+"""Local files: reading of regular files only, and atomic writing."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import BinaryIO
 
 
 class NotAFileError(OSError):
-    """What is to be read is a folder, a pipe or a device."""
+    """The path to be read is a folder, a pipe or a device."""
 
 
 def open_file(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a regular file for reading, and wait for nothing.
+    """Open a regular file for reading, without blocking.
 
     Raises
     ------
     NotAFileError
-        If it is a folder, or a pipe or device, which may give no end of bytes or none at all.
+        If it is a folder, a pipe or a device; the last two may give endless bytes or none at all.
     OSError
         If it cannot be opened.
     """
@@ -34,14 +34,14 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
 
 @contextmanager
 def replaced_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes the place of `path` when all is written, and of nothing otherwise.
+    """Open a file for writing that replaces `path` when everything is written; after an error `path` is unchanged.
 
-    Who may read and write a file that is there already may do so with the new one, and nobody else while it is written.
+    The new file has the permissions of an existing one from the start.
 
     Raises
     ------
     OSError
-        If none can be written there; it names `path`.
+        If no file can be written there; it names `path`.
     """
     target = Path(path).resolve()
     temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
@@ -58,10 +58,10 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _new_file(path: Path, like: Path) -> BinaryIO:
-    """Open a new file for writing, with the permissions of another one if that is there."""
+    """Open a new file for writing, with the permissions of another one if that exists."""
     mode = stat.S_IMODE(like.stat().st_mode) & 0o777 if like.exists() else None
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags, 0o666 if mode is None else mode)
     if mode is not None:
-        path.chmod(mode)  # what the process lets nobody have by itself
+        path.chmod(mode)  # the process' umask may have removed some of them
     return os.fdopen(handle, "wb")

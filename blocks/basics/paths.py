@@ -1,6 +1,6 @@
-"""Dotted names: a block's name comes first, then what is meant of it, as in ``"hub.C"``, ``"boom.mode1"``, ``"slider.com.x"``.
+"""Dotted names: a block's name, then a part or quantity of it, as in ``"hub.C"``, ``"boom.mode1"``, ``"slider.com.x"``.
 
-Nobody else takes dotted names apart but `titop.solvers.signals`, which knows what their last parts mean.
+Only `titop.solvers.signals` splits dotted names as well: it knows the meaning of their last parts.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ def owner_of(path: str) -> str:
 
 
 def entry_of(path: str) -> str:
-    """Return all that follows the first part of a dotted name; empty where nothing does."""
+    """Return the rest of a dotted name after the first part; empty if there is none."""
     return path.partition(".")[2]
 
 
 def split_path(path: str) -> tuple[str, str | None]:
-    """Return the first part of a dotted name, and all that follows: None where there is no dot."""
+    """Return the first part of a dotted name, and the rest: None if there is no dot."""
     owner, dot, rest = path.partition(".")
     return owner, rest if dot else None
 
 
 def split_end(path: str) -> tuple[str, str]:
-    """Return what stands before the last part of a dotted name, empty if there is one part, and that last part."""
+    """Return all but the last part of a dotted name (empty if there is one part), and the last part."""
     stem, _, end = path.rpartition(".")
     return stem, end
 

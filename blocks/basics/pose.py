@@ -1,4 +1,4 @@
-"""A pose: where a frame stands in another."""
+"""Poses: position and orientation of a frame in another."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, rotation_exp, rotation_log
 from titop.blocks.basics.user_input import FieldReader, is_finite
 
-#: A whole turn (rad), as it is typed.
+#: A whole turn (rad), with the rounding of typed numbers.
 _TURN = 6.3
 
 
 class _Entry:
-    """Three numbers of a pose, read alike whoever sets them; what takes complex steps is left."""
+    """Three numbers of a pose, read in the same way whenever they are set; complex arrays, for complex steps, are not read."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -61,12 +61,12 @@ class Pose:
     rotation_vector = _Entry()
 
     def __init__(self, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> None:
-        reader, own = FieldReader("pose"), vars(self)
-        own["position"], own["rotation_vector"] = reader.array("position", position, (3,)), np.zeros(3)
+        reader, attributes = FieldReader("pose"), vars(self)
+        attributes["position"], attributes["rotation_vector"] = reader.array("position", position, (3,)), np.zeros(3)
         if rotation is not None:
             matrix = reader.rotation("rotation", rotation)
             if not reader.findings:
-                own["rotation_vector"] = rotation_log(matrix)
+                attributes["rotation_vector"] = rotation_log(matrix)
         if reader.findings:
             raise ModelError(reader.findings)
 
@@ -84,15 +84,15 @@ class Pose:
         return pose
 
     def copy(self) -> Pose:
-        """Return the same pose, which changes of this one do not reach."""
+        """Return a copy, independent of later changes of this pose."""
         copied = object.__new__(type(self))
-        own = copied.__dict__
-        own["position"], own["rotation_vector"] = self.position.copy(), self.rotation_vector.copy()
+        attributes = copied.__dict__
+        attributes["position"], attributes["rotation_vector"] = self.position.copy(), self.rotation_vector.copy()
         return copied
 
     @property
     def rotation(self) -> Array:
-        """The rotation matrix (3x3, no unit); set, it is read as the constructor does."""
+        """The rotation matrix (3x3, no unit); when set, it is read as by the constructor."""
         return rotation_exp(self.rotation_vector)
 
     @rotation.setter
@@ -113,7 +113,7 @@ class Pose:
 
 
 def pose_findings(where: str, pose: Pose) -> list[Finding]:
-    """Return what has become wrong with a pose, by writing into its arrays."""
+    """Return what is wrong with a pose after its arrays were written to."""
     if math.isfinite(np.vdot(pose.position, pose.position) + np.vdot(pose.rotation_vector, pose.rotation_vector)):
         return []
     numbers = {"position": pose.position, "rotation_vector": pose.rotation_vector}

@@ -1,4 +1,4 @@
-"""How many singular values count, decided with a margin: what is next to a threshold counts if a wide gap follows it."""
+"""Numerical ranks with a margin: a singular value slightly below the threshold counts if a wide gap follows it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
 
-#: Values down to this part of a threshold count if they are followed by a wide gap.
+#: Values down to this fraction of the threshold count if a wide gap follows them.
 _NEAR = 1e-2
 
 
 def decided_rank(sizes: Array, least: float, wide: float = 1e3) -> int:
-    """Return how many of the sizes count: those above a threshold, and those a little below it that a wide gap follows.
+    """Return the rank: the number of sizes above a threshold, and slightly below it if a wide gap follows.
 
-    The last digits of a sum, which differ between processors, then do not decide about a value that is next to the threshold
-    and far above all that is smaller. Values below a hundredth of the threshold never count, nor do any below the threshold
-    that fall by less than a `wide` factor at a time.
+    So the last digits of a sum, which differ between processors, do not decide about a value that is next to the threshold
+    and far above all smaller ones. Values below a hundredth of the threshold never count, nor do values below the threshold
+    if each falls by less than the factor `wide` from the one before.
 
     Parameters
     ----------
     sizes : (n,) array
-        Singular values, or what pivoting leaves, the largest first.
+        Singular values, or pivots, the largest first.
     least : float
         The threshold, in the unit of the sizes.
     wide : float

@@ -1,4 +1,4 @@
-"""Functions of the abscissa that users give, at places along a rod."""
+"""Sampling of users' functions of the abscissa at places along a rod."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sampled(where: str, function: Callable[[float], Any], fractions: Array, leng
         Dotted path of the function.
     function : callable
     fractions : (k,) array
-        The places, in parts of the length.
+        The places, as fractions of the length.
     length : float, m
     shape : tuple of int
         Of each value.
@@ -37,8 +37,8 @@ def sampled(where: str, function: Callable[[float], Any], fractions: Array, leng
         try:
             value = function(X)
         except Exception as error:
-            found = f"{type(error).__name__}: {error} (X = {X:.4g})"
-            raise ModelError(Finding("function-fails", where, found, expected, "check the function")) from error
+            failure = f"{type(error).__name__}: {error} (X = {X:.4g})"
+            raise ModelError(Finding("function-fails", where, failure, expected, "check the function")) from error
         row = real_array(value)
         if row is None or row.shape != shape or not np.isfinite(row).all():
             advice = f"check what the function returns at X = {X:.4g}"

@@ -1,7 +1,7 @@
-"""Arrays of truncated Taylor series, coefficients stacked: a product of matrices is one of numbers for each pair of orders.
+"""Arrays of truncated Taylor series, coefficients stacked: a product needs one matrix product for each pair of orders.
 
-Formulas of blocks take single numbers that carry their derivatives (`titop.blocks.basics.taylor`); what passes over a tree
-multiplies poses and wrenches, for which these arrays are much faster. What stands still stays a plain array.
+Formulas of blocks take single numbers that carry their derivatives (`titop.blocks.basics.taylor`). Passes over a tree multiply
+poses and wrenches; for them these arrays are much faster. Constant arrays stay plain arrays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class SeriesArray:
     Parameters
     ----------
     coefficients : (r + 1, ...) array
-        Of the powers of t, the k-th a k-th derivative over k!.
+        Of the powers of t: the k-th is the k-th derivative over k!.
     """
 
     __slots__ = ("coefficients",)
@@ -47,7 +47,7 @@ class SeriesArray:
 
     @property
     def rate(self) -> SeriesArray:
-        """The derivative, its last coefficient unknown and taken as zero."""
+        """The derivative; its last coefficient is unknown and set to zero."""
         rates = np.zeros_like(self.coefficients)
         count = len(rates)
         rates[:-1] = self.coefficients[1:] * np.arange(1.0, count).reshape(-1, *[1] * (rates.ndim - 1))
@@ -81,22 +81,22 @@ class SeriesArray:
         if not isinstance(other, SeriesArray):
             return SeriesArray(self.coefficients @ other)
         ours, theirs = self.coefficients, other.coefficients
-        result = _multiplied(ours[0], theirs)
+        result = _product(ours[0], theirs)
         for k in range(1, len(ours)):
-            result[k:] += _multiplied(ours[k], theirs[:-k])
+            result[k:] += _product(ours[k], theirs[:-k])
         return SeriesArray(result)
 
     def __rmatmul__(self, other: Array) -> SeriesArray:
-        return SeriesArray(_multiplied(other, self.coefficients))
+        return SeriesArray(_product(other, self.coefficients))
 
 
-def _multiplied(matrix: Array, stack: Array) -> Array:
+def _product(matrix: Array, stack: Array) -> Array:
     """Return a matrix times a stack of vectors or matrices."""
     return np.asarray(stack @ matrix.T if stack.ndim == 2 else matrix @ stack)
 
 
 def stacked(array: Any, order: int) -> SeriesArray | Array:
-    """Return numbers, of which some carry derivatives up to an order, as one array; plain ones as they are."""
+    """Return numbers, some of which carry derivatives up to an order, as one array; plain arrays are returned as they are."""
     array = np.asarray(array)
     if array.dtype != object:
         return array
@@ -104,23 +104,23 @@ def stacked(array: Any, order: int) -> SeriesArray | Array:
 
 
 def numbers(array: SeriesArray | Array) -> Array:
-    """Return an array of numbers that carry their derivatives (dtype object), as functions of blocks take them."""
+    """Return an array of numbers that carry their derivatives (dtype object), as the functions of blocks take them."""
     return numbers_with(array.coefficients) if isinstance(array, SeriesArray) else array
 
 
 def moving(array: SeriesArray | Array, order: int) -> SeriesArray:
-    """Return an array that may stand still as one that carries derivatives."""
+    """Return an array as one that carries derivatives; a constant array gets zero derivatives."""
     return SeriesArray(_coefficients(array, order))
 
 
 def derivatives(array: SeriesArray | Array, order: int) -> Array:
-    """Return the time derivatives (order + 1, ...) of an array that may stand still."""
+    """Return the time derivatives (order + 1, ...) of an array that may be constant."""
     known = _coefficients(array, order)
     return known * factors_of(known)
 
 
 def join_arrays(parts: Sequence[SeriesArray | Array], order: int, axis: int = 0) -> SeriesArray | Array:
-    """Return arrays behind each other."""
+    """Return the concatenation of arrays, some of which may carry derivatives."""
     plain = [part for part in parts if not isinstance(part, SeriesArray)]
     if len(plain) == len(parts):
         return np.concatenate(plain, axis)

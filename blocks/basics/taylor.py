@@ -1,8 +1,8 @@
 """Truncated Taylor series: numbers that carry their time derivatives through any formula.
 
-Where a function of time t runs through ``x = x_0 + x_1 t + ... + x_r t^r``, arithmetic and NumPy's functions give the series of
-their results, exact up to that order (Griewank and Walther, Evaluating Derivatives, chapter 13). Arrays of such numbers have
-dtype object. Comparisons look at x_0: which branch a formula takes is decided at t = 0.
+For ``x = x_0 + x_1 t + ... + x_r t^r`` with the time t, arithmetic and NumPy's functions return the series of their results,
+exact up to order r (Griewank and Walther, Evaluating Derivatives, chapter 13). Arrays of such numbers have dtype object.
+Comparisons use x_0: the branch of a formula is decided at t = 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Taylor:
     Parameters
     ----------
     coefficients : (r + 1,) array
-        Of the powers of t, the k-th a k-th derivative over k!; complex in complex steps.
+        Of the powers of t: the k-th is the k-th derivative over k!; complex in complex steps.
     """
 
     __slots__ = ("coefficients",)
@@ -38,12 +38,12 @@ class Taylor:
 
     @property
     def real(self) -> float:
-        """The real part of the value at t = 0, at which branches look."""
+        """The real part of the value at t = 0, which decides branches."""
         return float(self.coefficients[0].real)
 
     @property
     def rate(self) -> Taylor:
-        """The derivative, its last coefficient unknown and taken as zero."""
+        """The derivative; its last coefficient is unknown and set to zero."""
         return Taylor(np.append(self.coefficients[1:] * np.arange(1, len(self.coefficients)), 0.0))
 
     # -- arithmetic --------------------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ class Taylor:
 
     def __truediv__(self, other: Any) -> Taylor:
         if isinstance(other, Taylor):
-            return self._solved(self.coefficients, other.coefficients)
+            return self._quotient(self.coefficients, other.coefficients)
         return Taylor(self.coefficients / other) if _is_number(other) else NotImplemented
 
     def __rtruediv__(self, other: Any) -> Taylor:
@@ -87,7 +87,7 @@ class Taylor:
             return NotImplemented
         constant = np.zeros(len(self.coefficients), np.result_type(self.coefficients, other))
         constant[0] = other
-        return self._solved(constant, self.coefficients)
+        return self._quotient(constant, self.coefficients)
 
     def __pow__(self, exponent: Any) -> Taylor:
         if isinstance(exponent, Taylor):
@@ -125,7 +125,7 @@ class Taylor:
         return Taylor(coefficients)
 
     @staticmethod
-    def _solved(above: Array, below: Array) -> Taylor:
+    def _quotient(above: Array, below: Array) -> Taylor:
         """Return ``above / below``."""
         quotient = np.zeros(len(above), np.result_type(above, below, float))
         for k in range(len(above)):
@@ -160,7 +160,7 @@ class Taylor:
     def __repr__(self) -> str:
         return f"Taylor({self.coefficients.tolist()})"
 
-    # -- NumPy's functions, which ask objects for methods of their names -----------------------------------------------------
+    # -- NumPy's functions, which call the method of their name on objects -----------------------------------------------------
 
     def conjugate(self) -> Taylor:
         """Return the number itself."""
@@ -186,11 +186,11 @@ class Taylor:
 
     def log(self) -> Taylor:
         """Return the natural logarithm."""
-        return self._integrated(np.log, lambda x: x)
+        return self._from_derivative(np.log, lambda x: x)
 
     def log1p(self) -> Taylor:
         """Return the natural logarithm of one more."""
-        return self._integrated(np.log1p, lambda x: 1.0 + x)
+        return self._from_derivative(np.log1p, lambda x: 1.0 + x)
 
     def sin(self) -> Taylor:
         """Return the sine."""
@@ -225,27 +225,27 @@ class Taylor:
 
     def arcsin(self) -> Taylor:
         """Return the angle (rad) of a sine."""
-        return self._integrated(np.arcsin, _cosine)
+        return self._from_derivative(np.arcsin, _cosine)
 
     def arccos(self) -> Taylor:
         """Return the angle (rad) of a cosine."""
-        return self._integrated(np.arccos, lambda x: -_cosine(x))
+        return self._from_derivative(np.arccos, lambda x: -_cosine(x))
 
     def arctan(self) -> Taylor:
         """Return the angle (rad) of a tangent."""
-        return self._integrated(np.arctan, lambda x: 1.0 + x * x)
+        return self._from_derivative(np.arctan, lambda x: 1.0 + x * x)
 
     def arcsinh(self) -> Taylor:
         """Return the argument of a hyperbolic sine."""
-        return self._integrated(np.arcsinh, lambda x: (1.0 + x * x).sqrt())
+        return self._from_derivative(np.arcsinh, lambda x: (1.0 + x * x).sqrt())
 
     def arccosh(self) -> Taylor:
         """Return the positive argument of a hyperbolic cosine."""
-        return self._integrated(np.arccosh, lambda x: ((x - 1.0) * (x + 1.0)).sqrt())
+        return self._from_derivative(np.arccosh, lambda x: ((x - 1.0) * (x + 1.0)).sqrt())
 
     def arctanh(self) -> Taylor:
         """Return the argument of a hyperbolic tangent."""
-        return self._integrated(np.arctanh, lambda x: (1.0 - x) * (1.0 + x))
+        return self._from_derivative(np.arctanh, lambda x: (1.0 - x) * (1.0 + x))
 
     def arctan2(self, x: Any) -> Taylor:
         """Return the angle (rad) of the point (x, self)."""
@@ -263,7 +263,7 @@ class Taylor:
         return np.zeros(len(self.coefficients), np.result_type(self.coefficients, float))
 
     def _pair(self, odd: Callable[[Any], Any], even: Callable[[Any], Any], sign: float) -> tuple[Taylor, Taylor]:
-        """Return two functions of which each is the other's derivative, the second's times a sign."""
+        """Return two functions: the first's derivative is the second, the second's derivative is `sign` times the first."""
         x, s, c = self.coefficients, self._result(), self._result()
         s[0], c[0] = odd(x[0]), even(x[0])
         for k in range(1, len(x)):
@@ -271,7 +271,7 @@ class Taylor:
             s[k], c[k] = rates @ c[k - 1 :: -1][:k] / k, sign * rates @ s[k - 1 :: -1][:k] / k
         return Taylor(s), Taylor(c)
 
-    def _integrated(self, function: Callable[[Any], Any], below: Callable[[Taylor], Taylor]) -> Taylor:
+    def _from_derivative(self, function: Callable[[Any], Any], below: Callable[[Taylor], Taylor]) -> Taylor:
         """Return a function whose derivative is ``1 / below(x)``."""
         y = _integral(self.rate / below(self))
         y.coefficients[0] = function(self.coefficients[0])
@@ -279,12 +279,12 @@ class Taylor:
 
 
 def _cosine(sine: Taylor) -> Taylor:
-    """Return the cosine of an angle within a right one, from factors that do not cancel near one."""
+    """Return the cosine of an angle between -pi/2 and pi/2, by factors without cancellation near one."""
     return ((1.0 - sine) * (1.0 + sine)).sqrt()
 
 
 def _angle(y: Any, x: Any) -> Any:
-    """Return the angle (rad) of the point (x, y); of complex numbers with a step so small that only its first power counts."""
+    """Return the angle (rad) of the point (x, y); for complex steps to first order in the step."""
     angle = np.arctan2(y.real, x.real)
     if not (np.iscomplexobj(y) or np.iscomplexobj(x)):
         return angle
@@ -301,7 +301,7 @@ def _rates(x: Array, k: int) -> Array:
 
 
 def _integral(x: Taylor) -> Taylor:
-    """Return the integral from 0; the constant is left to be filled in."""
+    """Return the integral from 0; the constant is set by the caller."""
     coefficients = x.coefficients
     return Taylor(np.concatenate([[0.0], coefficients[:-1] / np.arange(1, len(coefficients))]))
 
@@ -334,12 +334,12 @@ def _parts(array: Array, part: Callable[[Any], Any]) -> Array:
 
 
 def factorials(count: int) -> Array:
-    """Return k! for the first k (count)."""
+    """Return k! for k from 0 to count - 1."""
     return np.cumprod([1.0, *range(1, count)])
 
 
 def numbers_with(coefficients: Array) -> Array:
-    """Return numbers (dtype object) with the coefficients of their series, these stacked first (r + 1, ...)."""
+    """Return numbers (dtype object) with the coefficients of their series, stacked along the first axis (r + 1, ...)."""
     array = np.empty(coefficients.shape[1:], dtype=object)
     for at in np.ndindex(array.shape):
         array[at] = Taylor(coefficients[(slice(None), *at)].copy())
@@ -347,7 +347,7 @@ def numbers_with(coefficients: Array) -> Array:
 
 
 def coefficients_of(array: Array, order: int) -> Array:
-    """Return the real coefficients (order + 1, ...) of an array of numbers, with or without a series."""
+    """Return the real coefficients (order + 1, ...) of an array of numbers, some of which may be series."""
     coefficients = np.zeros((order + 1, *array.shape))
     for at in np.ndindex(array.shape):
         entry = array[at]
@@ -359,16 +359,16 @@ def coefficients_of(array: Array, order: int) -> Array:
 
 
 def factors_of(stack: Array) -> Array:
-    """Return what makes derivatives of coefficients that are stacked first: k!, with axes for those of the stack."""
+    """Return the factors k! from stacked coefficients to derivatives, with the axes of the stack."""
     return factorials(len(stack)).reshape(-1, *[1] * (stack.ndim - 1))
 
 
 def taylor_array(derivatives: Array) -> Array:
-    """Return numbers with their time derivatives, these stacked first (r + 1, ...)."""
+    """Return numbers with their time derivatives, stacked along the first axis (r + 1, ...)."""
     return numbers_with(derivatives / factors_of(derivatives))
 
 
 def derivatives_of(array: Array, order: int) -> Array:
-    """Return the time derivatives (r + 1, ...) of an array of numbers, with or without a series."""
+    """Return the time derivatives (r + 1, ...) of an array of numbers, some of which may be series."""
     coefficients = coefficients_of(array, order)
     return coefficients * factors_of(coefficients)

@@ -1,4 +1,4 @@
-"""Units of coordinates, and of what goes with them: rates, efforts, inertias."""
+"""Units of coordinates, and of their rates, efforts and inertias."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def known_units(units: Sequence[str], count: int) -> tuple[str, ...]:
-    """Return the units of so many numbers: those given, "1" for all where there is not one for each."""
+    """Return the units of `count` numbers: `units` if there is one for each, else "1" for all."""
     return tuple(units) if len(units) == count else ("1",) * count
 
 
@@ -21,13 +21,13 @@ def acceleration_unit(unit: str) -> str:
 
 
 def effort_unit(unit: str) -> str:
-    """Return the unit of the effort on a coordinate of the given unit: the work of both is in J."""
+    """Return the unit of the effort on a coordinate of the given unit: effort times coordinate is in J."""
     known = {"m": "N", "rad": "N m", "1": "J"}
     return known[unit] if unit in known else f"J/{in_brackets(unit)}"
 
 
 def inertia_unit(unit: str) -> str:
-    """Return the unit of the inertia of a coordinate of the given unit: the energy of its rate is in J."""
+    """Return the unit of the inertia of a coordinate of the given unit: inertia times squared rate is in J."""
     known = {"m": "kg", "rad": "kg m^2", "1": "J s^2"}
     return known[unit] if unit in known else f"J s^2/{in_brackets(unit)}^2"
 
@@ -38,5 +38,5 @@ def ratio_unit(unit: str, other: str) -> str:
 
 
 def in_brackets(unit: str) -> str:
-    """Return a unit as it stands in a product or below a line."""
+    """Return a unit as a factor or denominator, in brackets if it is compound."""
     return f"({unit})" if " " in unit or "/" in unit else unit

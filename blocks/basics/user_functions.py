@@ -1,4 +1,4 @@
-"""Checks of what users pass as functions and as switches."""
+"""Checks of functions and switches that users pass."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 
 
 def check_function(where: str, function: Any, arguments: str) -> None:
-    """Refuse what cannot be called with `arguments`, such as ``"t, q, v"``; built-in functions may not tell, and pass.
+    """Refuse what cannot be called with `arguments`, such as ``"t, q, v"``; functions without a signature are accepted.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Reading what users type into numbers, and collecting everything that is wrong with it.
+"""Conversion of user input to numbers, collecting everything that is wrong with it.
 
-A block reads its fields through a `FieldReader`: a value that cannot be used becomes a `Finding` and is replaced by
-NaN of the right shape, so that construction goes on and one report shows all that is wrong in a whole system.
+A block reads its fields through a `FieldReader`: a value that cannot be used gives a `Finding` and is replaced by
+NaN of the right shape, so that construction continues and one report shows everything that is wrong in a system.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS, EXACT, SAME, TYPED
 
-#: Numbers beyond this are typing errors, and products of a few of them leave double precision; the sun has 6e46 kg m^2.
+#: Larger numbers are typing errors, and products of a few of them overflow; the inertia of the sun is 6e46 kg m^2.
 LARGEST = 1e60
 
-#: Python looks at so many numbers in the time in which NumPy begins.
+#: Up to so many numbers plain Python is faster than NumPy.
 _FEW = 16
 
 #: A quaternion this close to unit is left as it is, bit by bit.
@@ -29,12 +29,12 @@ _UNIT = 4 * EPS
 
 
 def check_suffix(path: Any, known: Collection[str]) -> None:
-    """Refuse a file's name that no file can have, or whose suffix is none of the known ones (without dots).
+    """Refuse an impossible file name, or one whose suffix is none of the known ones (without dots).
 
     Raises
     ------
     ModelError
-        That lists them.
+        With a list of the known suffixes.
     """
     if not isinstance(path, str | os.PathLike):
         raise ModelError(Finding("wrong-type", "path", path, "the name of a file", f'write "name.{next(iter(known))}"'))
@@ -79,7 +79,7 @@ def real_array(value: Any) -> Array | None:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """Return the shape of what a user gave; none of lists whose rows are unequally long, which whoever reads them refuses."""
+    """Return the shape of a user's value; () for lists with rows of unequal lengths, which are refused later."""
     try:
         return np.shape(value)
     except ValueError:
@@ -87,25 +87,25 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 
 def axes_of(value: Any) -> int:
-    """Return how many axes it has."""
+    """Return the number of axes of a user's value."""
     return len(shape_of(value))
 
 
-def out_of_range(where: str, found: Any) -> Finding:
-    """Return the finding for an absurd number."""
+def out_of_range(where: str, value: Any) -> Finding:
+    """Return the finding for an absurdly large number."""
     expected = f"magnitudes up to {LARGEST:g}: products of larger ones are too large for double precision"
-    return Finding("out-of-range", where, found, expected, "check the number and its units")
+    return Finding("out-of-range", where, value, expected, "check the number and its units")
 
 
 def is_usable(array: Array) -> bool:
-    """Tell whether all numbers of an array of floats are finite, and none is absurd; of few faster than NumPy does."""
+    """Tell whether all numbers of an array of floats are finite and none is absurdly large; fast for few numbers."""
     if array.size > _FEW:
         return bool(np.abs(array).max() <= LARGEST)
     return all(-LARGEST <= number <= LARGEST for number in array.ravel().tolist())
 
 
 def is_finite(array: Array) -> bool:
-    """Tell whether all numbers of an array of floats are finite; of few numbers faster than NumPy does."""
+    """Tell whether all numbers of an array of floats are finite; fast for few numbers."""
     return all(map(math.isfinite, array.ravel().tolist())) if array.size <= _FEW else bool(np.isfinite(array).all())
 
 
@@ -115,7 +115,7 @@ class FieldReader:
     Parameters
     ----------
     owner : str
-        Name of the block, the head of every finding's dotted path.
+        Name of the block, the first part of every finding's dotted path.
     """
 
     def __init__(self, owner: str) -> None:
@@ -144,12 +144,12 @@ class FieldReader:
         return result if is_usable(result) else self._unusable(field, value, result, advice)
 
     def _unusable(self, field: str, value: Any, result: Array, advice: str) -> Array:
-        """Report numbers of which some are not finite, or absurd; these leave nothing to compute with."""
+        """Report numbers that are not finite or absurdly large; return NaN in place of the latter."""
         if not is_finite(result):
             self.report("not-finite", field, value, "finite numbers", advice)
             return result
-        found = f"numbers up to {np.abs(result).max():.3g}" if result.size > 1 else value
-        self.findings.append(out_of_range(f"{self.owner}.{field}", found))
+        observed = f"numbers up to {np.abs(result).max():.3g}" if result.size > 1 else value
+        self.findings.append(out_of_range(f"{self.owner}.{field}", observed))
         return np.full(result.shape, np.nan)
 
     def scalar(self, field: str, value: Any) -> float:
@@ -159,13 +159,13 @@ class FieldReader:
         return float(self.array(field, value, ()))
 
     def numbers(self, field: str, value: Any, n: int | None = None, advice: str = "give finite numbers") -> Array:
-        """Read n finite numbers, or however many there are; a number alone stands for one."""
-        given = real_array(value)
-        if given is None and n is None:
+        """Read n finite numbers, or any number of them if n is None; a scalar counts as one."""
+        array = real_array(value)
+        if array is None and n is None:
             self.report("wrong-type", field, value, "a list of numbers", advice)
             return np.zeros(0)
-        count = given.size if given is not None and n is None else n or 0
-        return self.array(field, value if given is None or given.ndim else given[None], (count,), advice)
+        count = array.size if array is not None and n is None else n or 0
+        return self.array(field, value if array is None or array.ndim else array[None], (count,), advice)
 
     def switch(self, field: str, value: Any) -> bool:
         """Read True or False."""
@@ -190,10 +190,10 @@ class FieldReader:
         return number
 
     def axis(self, field: str, value: Any) -> Array:
-        """Read a direction (3); its length is kept as given, whatever it is."""
-        given = real_array(value)
-        if given is not None and given.shape == (3,) and is_finite(given):
-            return given
+        """Read a direction (3) of any length; it is not normalised."""
+        direction = real_array(value)
+        if direction is not None and direction.shape == (3,) and is_finite(direction):
+            return direction
         return self.array(field, value, (3,), "give three numbers such as [0, 0, 1]")
 
     def rotation(self, field: str, value: Any) -> Array:
@@ -210,23 +210,23 @@ class FieldReader:
         return matrix
 
     def symmetric(self, field: str, value: Any, n: int) -> Array:
-        """Read a symmetric n x n matrix; a number stands for a multiple of 1, n numbers for a diagonal."""
+        """Read a symmetric n x n matrix; a number means a multiple of the identity, n numbers a diagonal."""
         if isinstance(value, float) and -LARGEST <= value <= LARGEST:
             return value * np.eye(n) if value else np.zeros((n, n))
-        given = real_array(value)
-        if given is None:
+        numbers = real_array(value)
+        if numbers is None:
             self.report("wrong-type", field, value, f"a number, {n} numbers or a {n}x{n} matrix", "give numbers")
             return np.full((n, n), np.nan)
-        if given.shape == ():
-            given = given * np.eye(n)
-        elif given.shape == (n,):
-            given = np.diag(given)
-        matrix = self.array(field, given, (n, n), f"give a number, {n} numbers or a {n}x{n} matrix")
+        if numbers.shape == ():
+            numbers = numbers * np.eye(n)
+        elif numbers.shape == (n,):
+            numbers = np.diag(numbers)
+        matrix = self.array(field, numbers, (n, n), f"give a number, {n} numbers or a {n}x{n} matrix")
         asymmetry = np.abs(matrix - matrix.T)
         if not asymmetry.any():
             return matrix
         size = np.abs(matrix)
-        if (asymmetry > SAME * size + EXACT * size.max(initial=0.0)).any():  # False where it is not a number
+        if (asymmetry > SAME * size + EXACT * size.max(initial=0.0)).any():  # False for NaN
             self.report("not-symmetric", field, value, "a symmetric matrix", "use (M + M.T) / 2")
         return matrix / 2 + matrix.T / 2
 

@@ -1,4 +1,4 @@
-"""The words of strangers in messages: printable, on one line, short; and which known names are near to another."""
+"""Foreign text in messages: printable, on one line, short; and known names that are similar to another."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
-#: Characters that a message shows of a value, and of a sentence that may list names.
+#: Largest number of characters of a value in a message, and of a sentence that may list names.
 VALUE_LENGTH = 200
 SENTENCE_LENGTH = 1000
 
-#: What is compared with a name: so many characters of another and of all others, and so many others closely. Some 10 ms at
-#: most, however many names there are.
+#: Limits of the comparison with known names: characters of each, characters of all, and the number compared closely. It takes
+#: about 10 ms at most, for any number of names.
 _COMPARED_LENGTH = 100
 _COMPARED_CHARACTERS = 40_000
 _CANDIDATES = 20
@@ -31,15 +31,15 @@ def shown(value: Any, length: int = VALUE_LENGTH) -> str:
 
 
 def escape(line: str, length: int = SENTENCE_LENGTH) -> str:
-    """Return a line with what is not printable written out, cut after `length` characters; blanks stay."""
+    """Return a line with escapes for unprintable characters, cut after `length` characters; blanks stay."""
     cut = line[:length] + (" ..." if len(line) > length else "")
     return cut if cut.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)
 
 
 def closest_names(name: str, known: Iterable[str]) -> list[str]:
-    """Return up to three of the known names that are near to a name, the nearest first."""
+    """Return up to three of the known names that are similar to a name, the most similar first."""
     wanted, left = name[:_COMPARED_LENGTH], _COMPARED_CHARACTERS
-    own = _pairs(wanted)
+    wanted_pairs = _pairs(wanted)
     names: dict[str, str] = {}
     likeness: dict[str, float] = {}
     for other in known:
@@ -49,11 +49,11 @@ def closest_names(name: str, known: Iterable[str]) -> list[str]:
             break
         if part not in names:
             pairs = _pairs(part)
-            names[part], likeness[part] = other, len(own & pairs) / (len(own) + len(pairs))
+            names[part], likeness[part] = other, len(wanted_pairs & pairs) / (len(wanted_pairs) + len(pairs))
     candidates = sorted(names, key=likeness.__getitem__, reverse=True)[:_CANDIDATES]
     return [names[part] for part in difflib.get_close_matches(wanted, candidates, n=3)]
 
 
 def _pairs(name: str) -> set[str]:
-    """Return the letters of a name two by two, the first and the last with its end."""
+    """Return the pairs of neighbouring characters of a name, with marks at its start and end."""
     return {f"^{name}$"[k : k + 2] for k in range(len(name) + 1)}

@@ -47,25 +47,25 @@ T = TypeVar("T")
 
 #: Name of the port at the tip.
 TIP = "C"
-#: Modes of a kind, which are then accurate to rounding: a beam of so many takes half a second.
+#: Largest number of modes of a kind, which are accurate to rounding; a beam with so many takes half a second.
 MAX_MODES = 50
-#: Polynomials beyond the modes that are kept: leave them accurate to 1e-8 or better.
+#: Polynomials in addition to the modes, for an accuracy of 1e-8 or better.
 _MARGIN = 10
 
-#: What modes are named after: bending in the x-y and x-z planes, torsion, stretch.
+#: Kinds in the names of modes: bending in the x-y and x-z planes, torsion, stretch.
 _KINDS = ("y", "z", "rx", "x")
 
 _POSITIVE = ("length", "density", "area", "young", "shear_modulus", "iy", "iz", "torsion_constant")
 
 
 class _Dimension(Field[T]):
-    """A field of a beam: the constructor reads it, again where it is set later."""
+    """A field of a beam; when it is set later, the constructor is called again."""
 
     def __init__(self) -> None:
         super().__init__(lambda beam, field, value: value)
 
     def change(self, block: Fielded, value: Any) -> None:
-        """Make the beam anew."""
+        """Build the beam again."""
         assert isinstance(block, Beam)
         vars(block).update(vars(block._made_anew({**block._by_default, self.attribute: value})))
 
@@ -85,9 +85,9 @@ class Beam(ImmersedBeam, FlexibleBody):
     Stretch, torsion and bending in two planes. The coordinates are the tip's displacements and rotations relative to the base
     (``C_x`` to ``C_rz``), and then amplitudes of modes with both ends held (Craig-Bampton): ``mode_y1``, ``mode_y2``, ... of
     bending in the x-y plane, ``mode_z1``, ... in the x-z plane, ``mode_rx1``, ... of torsion, ``mode_x1``, ... of stretch. The
-    beam is right whether its ends are clamped, free, hinged or carry other bodies. Held at both ends it is exact; otherwise two
-    modes a plane give the first frequency of a cantilever to 6e-5, four to 5e-6. It may be cut into shorter ones, which bend
-    further.
+    beam is right whether its ends are clamped, free, hinged or carry other bodies. With both ends held it is exact; otherwise
+    two modes per plane give the first frequency of a cantilever to 6e-5, four to 5e-6. For larger deflections divide it into
+    shorter beams.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ class Beam(ImmersedBeam, FlexibleBody):
     shear_modulus : float, Pa, optional
         ``young / (2 (1 + poisson))`` by default.
     poisson : float
-        Read where no shear modulus is given.
+        Used if no shear modulus is given.
     shear_factors : float or (2,), optional
-        Shear-area factors along y and z of a Timoshenko beam with rotary inertia; without them the beam is Euler-Bernoulli's.
+        Shear-area factors along y and z of a Timoshenko beam with rotary inertia; without them it is an Euler-Bernoulli beam.
     damping_ratio : float
         Of every natural mode of the beam clamped at P.
     modes : int or (2,) ints
@@ -115,21 +115,21 @@ class Beam(ImmersedBeam, FlexibleBody):
     torsion_modes, axial_modes : int
         Number of modes of torsion and of stretch with both ends held, at most 50 of each.
     fluid : Fluid, optional
-        What surrounds the beam, whose sections count as ellipses of their area and moments.
+        The fluid around the beam, whose sections count as ellipses with their area and moments.
     added_mass, drag, lift : optional
-        What it does, a unit of length, as for a `Rod`; to first order in the deformation.
+        Its effects per unit length, as for a `Rod`; to first order in the deformation.
 
     Notes
     -----
-    `FlexibleBody` has the law: to second order in the deformation, so that spin, acceleration and loads at the tip stiffen or
-    soften the beam, up to buckling; each beam may deform a little only. Strains are linear in the coordinates: these are the
-    tip's displacements to first order. The inertia of the cross-section's rotation in bending is left out without shear
-    factors, and that of the sections does not follow the deformation.
+    The law is that of `FlexibleBody`: to second order in the deformation, so that spin, acceleration and loads at the tip
+    stiffen or soften the beam, up to buckling; deformations must be small. Strains are linear in the coordinates, which are
+    the tip's displacements to first order. Without shear factors the rotary inertia of the cross-section in bending is
+    neglected; the inertia of the sections does not depend on the deformation.
 
-    Modes have positive strains at the base and are counted within their kind by their frequencies, so that their coordinates
-    mean the same for other dimensions and materials; but where two of a stocky Timoshenko beam (from the fifth mode or so,
-    where half a wave is no longer than some four radii of gyration) change places. Wherever coordinates are named, what earlier
-    versions called them is read too: ``mode1``, ``mode2``, ... through all kinds, in the order above.
+    Modes have positive strains at the base and are numbered within their kind by frequency, so that their coordinates have the
+    same meaning for other dimensions and materials. The exception are pairs of modes of a stocky Timoshenko beam that change
+    their order (from about the fifth mode on, where half a wave is no longer than about four radii of gyration). The names of
+    earlier versions are still read: ``mode1``, ``mode2``, ... through all kinds, in the order above.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class Beam(ImmersedBeam, FlexibleBody):
     modes = _Dimension[int | tuple[int, int]]()
     torsion_modes = _Dimension[int]()
     axial_modes = _Dimension[int]()
-    #: What surrounds the beam, what of it is moved along, what drags and what lifts; see `Rod`.
+    #: The fluid around the beam, its added mass, drag and lift; see `Rod`.
     fluid = _Dimension[Fluid | None]()
     added_mass = _Dimension[Any]()
     drag = _Dimension[Any]()
@@ -222,7 +222,7 @@ class Beam(ImmersedBeam, FlexibleBody):
         self.axial_modes = integer(reader, "axial_modes", axial_modes, 0, MAX_MODES)
         self._read_water(fluid, added_mass, drag, lift)
         derived = {"torsion_constant": torsion_constant, "shear_modulus": shear_modulus}
-        #: What the constructor makes of other fields, and what of.
+        #: Fields that the constructor derives from others, and their arguments.
         self._by_default = {"poisson": poisson} | {field: None for field, value in derived.items() if value is None}
         for field in _POSITIVE:
             if getattr(self, field) <= 0 and field not in self._by_default:
@@ -250,7 +250,7 @@ class Beam(ImmersedBeam, FlexibleBody):
         return [f"mode_{kind}{k + 1}" for kind, count in self.mode_counts.items() for k in range(count)]
 
     def _fields(self, unusable: bool) -> dict[str, Any]:
-        """Return the fields of the flexible body; of a unit beam, if this one's numbers are unusable."""
+        """Return the fields of the flexible body; those of a unit beam if this one's numbers are unusable."""
         names = [*boundary_names([TIP]), *self._mode_names]
         n = len(names)
         if unusable:
@@ -266,7 +266,7 @@ class Beam(ImmersedBeam, FlexibleBody):
         polar = self.density * (self.iy + self.iz)
         sections = np.zeros(2) if self.shear_factors is None else self.density * length * np.array([self.iy, self.iz])
         matrices = self._reduced()
-        #: Places along the line (p, m), and what each coordinate moves of it there (3, n, p).
+        #: Places along the line (p, m), and its displacement there per unit of each coordinate (3, n, p).
         self.line = matrices.pop("places"), matrices.pop("line")
         self.line_turns, self.line_lengths = matrices.pop("turns"), matrices.pop("lengths")
         if not all(np.isfinite(matrix).all() for matrix in matrices.values()):
@@ -291,7 +291,7 @@ class Beam(ImmersedBeam, FlexibleBody):
     def line_at(self, q: Array) -> Array:
         """Return points (p, 3; m) of the deformed line from P to the tip, in the axes of P.
 
-        To first order, and foreshortened along the line in equal parts as the tip is to second order.
+        To first order; the second-order shortening of the tip is distributed evenly along the line.
         """
         places, shapes = self.line
         ends = np.zeros((3, self.nv, 1)), self.shapes[TIP][:3, :, None]
@@ -301,11 +301,11 @@ class Beam(ImmersedBeam, FlexibleBody):
         return points + np.outer(along / self.length, self.pose(TIP, q)[1] - points[-1])
 
     def picture(self, q: Array) -> Picture | None:
-        """Return the deformed line; none where a subclass has another pose of the tip."""
+        """Return the deformed line; None if a subclass redefines the pose of the tip."""
         return None if redefines(self, "pose", Beam) else Picture.of_line(self.line_at(q))
 
     def rescaled_coordinates(self) -> Mapping[str, Sequence[int]]:
-        """Return that the length scales all coordinates, what goes with the mass those of the modes."""
+        """Return that the length rescales all coordinates, and parameters of the mass those of the modes."""
         return {"length": range(self.nv)} | dict.fromkeys(MODE_SCALES, range(6, self.nv))
 
     def scaling_beside(self, other: Beam) -> CoordinateScaling | None:
@@ -313,11 +313,11 @@ class Beam(ImmersedBeam, FlexibleBody):
         return None if overrides(self) else scaling_beside(self, other)
 
     def length_powers(self) -> tuple[Array, Array] | None:
-        """Return the powers (6 + n, no unit) of the length; there are none of beams that yield to shear, or in a fluid."""
+        """Return the powers (6 + n, no unit) of the length; None for beams with shear, or in a fluid."""
         return length_powers(self) if self.is_modal and self.shear_factors is None else None
 
     def _reduced(self) -> dict[str, Array]:
-        """Return mass, stiffness, participation and what is of second order, from the kinds of deformation."""
+        """Return mass, stiffness, participation and the second-order terms, from the kinds of deformation."""
         counts = self.mode_counts
         n = 6 + sum(counts.values())
         mass, stiffness, participation = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, 6))
@@ -326,7 +326,7 @@ class Beam(ImmersedBeam, FlexibleBody):
         first, finest = 6, 2 * max(counts.values()) + _MARGIN
         points, weights = points_of(finest)
         shapes = BeamShapes.nothing(n, len(points))
-        # of each kind: its coordinates at the tip with their signs, and what motion of P does to both ends
+        # of each kind: its coordinates at the tip with their signs, and the displacements of both ends by motion of P
         for kind, tip, rigid in (
             ("y", {1: 1.0, 5: 1.0}, [y, rz, y + lever * rz, rz]),
             ("z", {2: 1.0, 4: -1.0}, [z, -ry, z - lever * ry, -ry]),
@@ -365,9 +365,9 @@ class Beam(ImmersedBeam, FlexibleBody):
         }
 
     def _strains_at_base(self, kind: str, bubbles: int) -> Array:
-        """Return the strains of one kind next to the base, that of every mode to be positive.
+        """Return the strains of one kind at the base, which fix the signs of modes: that of every mode is to be positive.
 
-        A mode between held ends has one there, so that its sign does not jump as dimensions and material change.
+        A mode between held ends has a non-zero strain there, so that its sign does not jump with dimensions and material.
         """
         if kind in ("x", "rx"):
             return rod_shapes(bubbles, bubbles)[1][:, 0]
@@ -376,7 +376,7 @@ class Beam(ImmersedBeam, FlexibleBody):
         return shear_bending_shapes(bubbles, bubbles)[3][:, 0]
 
     def _add_shapes(self, kind: str, bubbles: int, points: int, onto: Array, where: list[int], shapes: BeamShapes) -> None:
-        """Write what one kind of deformation moves, whose coordinates stand at `where`, into the beam's shapes."""
+        """Add the shapes of one kind of deformation, with its coordinates at `where`, to the beam's shapes."""
         if kind in ("x", "rx"):
             values, slopes = (onto @ shape for shape in rod_shapes(bubbles, points))
             moved, strained = (shapes.line, shapes.strain) if kind == "x" else (shapes.turns, shapes.curvature)
@@ -407,7 +407,7 @@ class Beam(ImmersedBeam, FlexibleBody):
         return shear_bending_matrices(line, self.density * second, self.young * second, shear, self.length, bubbles)
 
     def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return dimensions, material and damping, and what a fluid does."""
+        """Return dimensions, material and damping, and the numbers of a fluid."""
         around = water_around(self)
         return Block.parameters(self) | ({} if around is None else around.parameters())
 
@@ -416,9 +416,10 @@ class Beam(ImmersedBeam, FlexibleBody):
         return self._made_anew(values)
 
     def _made_anew(self, values: Mapping[str, Any]) -> Beam:
-        """Return a beam with other numbers: by the constructor, since all that the body is follows from them.
+        """Return a beam with other numbers, built by the constructor, since everything follows from them.
 
-        By this class's: a subclass has one of its own, and maybe attributes, and parameters, that stay as they are.
+        It is the constructor of this class: a subclass may have another one, and attributes and parameters that stay as they
+        are.
         """
         dimensions = (*Beam.parameter_units, "shear_factors", "modes", "torsion_modes", "axial_modes", *FIELDS)
         fields: dict[str, Any] = {name: getattr(self, name) for name in dimensions} | dict(values)
@@ -436,26 +437,26 @@ class Beam(ImmersedBeam, FlexibleBody):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the beam and what is suspicious."""
         errors, warnings = super().check()
-        # sections that do not turn with the bending make an inertia of no rigid body
+        # sections without rotary inertia give an inertia that no rigid body has
         return errors, [finding for finding in warnings if finding.code != "triangle-inequality"]
 
 
 def _read_planes(reader: FieldReader, value: Any) -> int | tuple[int, int]:
     """Return the number of bending modes: one for both planes, or two that differ."""
-    given = real_array(value)
-    if given is None or given.ndim == 0:
+    array = real_array(value)
+    if array is None or array.ndim == 0:
         return integer(reader, "modes", value, 0, MAX_MODES)
-    if given.shape != (2,):
+    if array.shape != (2,):
         expected = "a number of modes for both planes, or one for each"
         reader.report("not-a-count", "modes", value, expected, "write modes=2, or modes=(2, 1): in the x-y and the x-z plane")
         return 0
-    across, up = (integer(reader, f"modes[{k}]", float(entry), 0, MAX_MODES) for k, entry in enumerate(given))
+    across, up = (integer(reader, f"modes[{k}]", float(entry), 0, MAX_MODES) for k, entry in enumerate(array))
     return across if across == up else (across, up)
 
 
 def _read_factors(reader: FieldReader, value: Any) -> Array:
-    given = real_array(value)
-    factors = reader.array("shear_factors", value if given is None or given.ndim else np.full(2, given), (2,))
+    array = real_array(value)
+    factors = reader.array("shear_factors", value if array is None or array.ndim else np.full(2, array), (2,))
     if (factors <= 0).any():
         reader.report("bad-shear-factors", "shear_factors", value, "values > 0", "5/6 for rectangles, 0.9 for circles")
     return factors

@@ -23,12 +23,12 @@ _RANDOM_DEFORMATION = 0.05
 
 
 class FlexibleBody(ModalBody):
-    """A flexible body that deforms in modes, with one parent port ``P`` (its reference frame) and any number of others.
+    """A flexible body with modal coordinates, one parent port ``P`` (its reference frame) and any number of child ports.
 
     Give either `frequencies` (mass-normalised modes) or `modal_mass` and `modal_stiffness` (any coordinates, such as those of
-    a Craig-Bampton reduction). The modes are those of the body clamped at P; a hinge, a free flight or another body at P
-    follow from the connections. A few clamped-free modes are not enough for a body that is held at another port as well: take
-    modes from `from_finite_elements`, which adds the static deformations.
+    a Craig-Bampton reduction). The modes are those of the body clamped at P; the actual boundary conditions at P
+    follow from the connections. A few clamped-free modes are not enough for a body that is also held at another port: use
+    `from_finite_elements`, which adds the static deformations.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class FlexibleBody(ModalBody):
     com : array_like (3,), m
         Centre of mass of the undeformed body, from P.
     inertia : array_like (3, 3), kg m^2
-        Of the undeformed body about its centre of mass, in body axes; a number or three numbers stand for a diagonal.
+        Of the undeformed body about its centre of mass, in body axes; a number or three numbers mean a diagonal matrix.
     frequencies : array_like (n,), rad/s
         Natural frequencies of the body clamped at P; the modal mass of each mode is 1.
     participation : array_like (n, 6)
@@ -47,50 +47,52 @@ class FlexibleBody(ModalBody):
     ports : mapping of name to position (3, m) or Pose
         Child ports of the undeformed body in the reference frame.
     shapes : mapping of name to array_like (6, n)
-        Displacement (m) and rotation (rad) of each port a unit of each modal coordinate, in body axes at P.
+        Displacement (m) and rotation (rad) of each port per unit of each modal coordinate, in body axes at P.
     damping_ratios : float or (n,)
-        Each of the mode whose frequency has its place in `frequencies`, also where parameters let frequencies cross; beside
-        matrices, of the natural modes by ascending frequency.
+        In the order of `frequencies`, also if parameters make frequencies cross; with modal matrices, of the natural modes by
+        ascending frequency.
     modal_mass, modal_stiffness, modal_damping : array_like (n, n), optional
-        Instead of frequencies; no modal mass stands for the identity. The damping adds to that of the ratios.
+        Instead of frequencies; the modal mass is the identity by default. The damping is added to that of the ratios.
     coordinate_names : sequence of str, optional
         Names of the modal coordinates; ``mode1``, ``mode2``, ... by default.
     geometric_stiffness : mapping of load to array_like (k, n, n), optional
-        What a finite-element program adds to the stiffness for the stresses under unit loads on the body clamped at P, in body
-        axes. ``"acceleration"``: 3 matrices (N/m a m/s^2, in coordinates of a metre), under the inertia forces ``-a dm`` of a
-        unit acceleration of P along x, y, z. ``"spin"``: 6, under the centrifugal forces of ``w w^T``: of unit ``wx^2``,
-        ``wy^2``, ``wz^2``, ``wx wy``, ``wx wz``, ``wy wz``. ``"angular_acceleration"``: 3, under ``-alpha x r0 dm``; zeros if
-        left out. The name of a port: 6, under unit forces and (semitangential) moments there. All symmetric.
+        Geometric stiffness from a finite-element program for unit loads on the body clamped at P, in body axes.
+        ``"acceleration"``: 3 matrices (N/m a m/s^2, in coordinates of a metre), under the inertia forces ``-a dm`` of a unit
+        acceleration of P along x, y, z. ``"spin"``: 6, under the centrifugal forces of ``w w^T``: of unit ``wx^2``, ``wy^2``,
+        ``wz^2``, ``wx wy``, ``wx wz``, ``wy wz``. ``"angular_acceleration"``: 3, under ``-alpha x r0 dm``; zeros if left out.
+        The name of a port: 6, under unit forces and (semitangential) moments there. All symmetric.
     position_moments : array_like (3, 3, n), optional
-        Entries k, l: ``int r0_k Phi_l dm`` (kg m^2 a metre), with the modes' displacements Phi at r0 from P. To be given with
+        Entries k, l: ``int r0_k Phi_l dm`` (kg m^2 a metre), with the modes' displacements Phi at r0 from P. Required with
         `geometric_stiffness`, as are
     displacement_moments : array_like (3, 3, n, n), optional
         Entries k, l: ``int Phi_k^T Phi_l dm`` (kg).
 
     Notes
     -----
-    Coordinates ``eta`` (n). *With geometric stiffness* a point stands at ``r0 + Phi eta - eta^T H eta / 2``, H (n x n) being
-    the geometric stiffness under a unit force on it, and so do ports and their rotation vectors; the kinetic energy is that of
-    these points to second order in the deformation: `titop.blocks.bodies.second_order_inertia` has it. From this one energy
-    spin, acceleration, gravity and loads at ports stiffen or soften the body, up to buckling, with all reactions.
+    Coordinates ``eta`` (n). *With geometric stiffness* a point is at ``r0 + Phi eta - eta^T H eta / 2``, where H (n x n) is
+    the geometric stiffness under a unit force on it; ports and their rotation vectors follow the same formula. The kinetic
+    energy is that of these points to second order in the deformation, see `titop.blocks.bodies.second_order_inertia`. From
+    this energy follow the stiffening and softening by spin, acceleration, gravity and loads at ports, up to buckling, with all
+    reactions.
 
-    *Without* a port stands at ``r0 + Phi_lin eta``, turned by ``exp(Phi_rot eta) R0``; the centre of mass at
-    ``c + d``, ``d = L_lin^T eta / m``. The kinetic energy is that of the mass at the moving centre of mass, and of rotation and
-    deformation about it as in the undeformed body: the undeformed body's, with ``v + w x d`` in place of v::
+    *Without geometric stiffness* a port is at ``r0 + Phi_lin eta``, turned by ``exp(Phi_rot eta) R0``; the centre of mass at
+    ``c + d``, ``d = L_lin^T eta / m``. The kinetic energy is that of the mass at the moving centre of mass, plus that of
+    rotation and deformation about it as in the undeformed body: it is that of the undeformed body with ``v + w x d`` in place
+    of v::
 
         T = y^T M_0 y / 2    y = [v + w x d; w; eta']    M_0 = [[D_P, L^T], [L, M_qq]]    [f; t; .] = M_0 y
         M_PP = [[m 1, -s~], [s~, J_P - s~ d~ - m d~ c~]]        M_qP = L - [0, L_lin d~]    s = m (c + d)
         h_P = [m w x d'; s x (w x d') + d' x f] - ad(V)^T [f; t + d x f]    h_q,j = L_lin,j . (w x (f / m + d'))
         passive = -K eta - D eta'
 
-    Without deformation, at rest, either is the linear TITOP model (Chebbi, Dubanchet, Gonzalez and Alazard, Multibody System
+    Without deformation, at rest, both are the linear TITOP model (Chebbi, Dubanchet, Gonzalez and Alazard, Multibody System
     Dynamics 41(1), 2017) with residual mass ``D_P - L^T M_qq^-1 L``. Since the centre of mass follows the deformation, linear
     momentum is exact, deformations do not depend on the velocity of the observer, gravity has a potential and energy is
-    conserved; and the inertia stays positive definite whatever the deformation.
-    Neglected without geometric stiffness: other changes of the inertia and of the angular participation with the deformation,
-    stiffening, shortening of bent parts. Centrifugal loads of a spinning body then act on its moving centre of mass only: the
-    stretch of a radial beam would come out as ``rho W^2 (R L^2 / 2 + L^3 / 4) / E`` instead of ``L^3 / 3``. Spin rates must be
-    small against the lowest frequency: simulations, trims and linear models of faster ones warn.
+    conserved; and the inertia is positive definite for any deformation.
+    Without geometric stiffness, other changes of the inertia and of the angular participation with the deformation, stiffening,
+    and the shortening of bent parts are neglected. Centrifugal loads of a spinning body then act on its moving centre of mass
+    only: the stretch of a radial beam would be ``rho W^2 (R L^2 / 2 + L^3 / 4) / E`` instead of ``L^3 / 3``. Spin rates must be
+    small compared with the lowest frequency: otherwise simulations, trims and linear models warn.
 
     Examples
     --------
@@ -117,7 +119,7 @@ class FlexibleBody(ModalBody):
         damping_ratios: Any = 0.0,
         geometric_stiffness: Mapping[str, Sequence[Any]] | None = None,
     ) -> FlexibleBody:
-        """Return the body that finite-element matrices describe, reduced to few coordinates.
+        """Return the body of finite-element matrices, reduced to few coordinates.
 
         Parameters
         ----------
@@ -127,11 +129,11 @@ class FlexibleBody(ModalBody):
             Of the nodes, in body axes.
         mass, stiffness : array_like or sparse (6N, 6N) or (3N, 3N)
             Of the free body; degrees of freedom node by node: displacements along x, y, z, then (of 6) rotations about x, y, z.
-            Where both are sparse none is made dense, so that a hundred thousand degrees of freedom fit into memory.
+            If both are sparse, they stay sparse, so that a hundred thousand degrees of freedom fit into memory.
         parent : int or sequence of int
-            Node at which P stands; or several that move rigidly together, with P at the mean of their positions.
+            Node of P; or several that move rigidly together, with P at the mean of their positions.
         ports : mapping of name to int or sequence of int
-            Nodes of the child ports, likewise. With three degrees of freedom a node, a port needs three nodes or more.
+            Nodes of the child ports, likewise. With three degrees of freedom per node, a port needs at least three nodes.
         modes : int
             Number of fixed-interface modes (or of clamped modes), the lowest.
         method : {"craig-bampton", "attachment"}
@@ -141,22 +143,22 @@ class FlexibleBody(ModalBody):
         damping_ratios : float or (n,)
             Of the natural modes of the reduced body clamped at P.
         geometric_stiffness : mapping of load to matrices, dense or sparse, optional
-            As that of the class, each matrix over the degrees of freedom of `stiffness`. The moments follow from the mass:
-            exactly where nodes have three degrees of freedom, up to the square of the elements' length for beams. Nodes' rotary
-            inertia is left out of them; a warning tells where it matters. Without geometric stiffness nothing stiffens.
+            As in the class, each matrix over the degrees of freedom of `stiffness`. The moments follow from the mass: exactly
+            for nodes with three degrees of freedom, up to the square of the elements' length for beams. They neglect the
+            rotary inertia of nodes; a warning says if it matters. Without geometric stiffness there is no stiffening.
 
         Raises
         ------
         ModelError
             If shapes do not fit, nodes are unknown, or the matrices are not those of one free body.
         ConvergenceError
-            If the modes of sparse matrices are not found.
+            If the iteration for the modes of sparse matrices fails.
         """
         reduced = reduce_finite_elements(name, positions, mass, stiffness, parent, ports, modes, method, geometric_stiffness)
         return cls(name, **reduced.fields(), damping_ratios=damping_ratios)
 
     def in_natural_modes(self) -> FlexibleBody:
-        """Return the same body by its natural modes: frequencies instead of matrices, which must be damped by ratios alone."""
+        """Return the same body in natural modes: frequencies instead of matrices. Its damping must be by ratios alone."""
         frequencies, modes = natural_modes(self.matrices.mass, self.matrices.stiffness)
         damping = None if self.modal_damping is None else modes.T @ self.modal_damping @ modes
         second: dict[str, Any] = {}
@@ -181,8 +183,8 @@ class FlexibleBody(ModalBody):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the body and what is suspicious."""
         errors, warnings = super().check()
-        found, suspicious = findings(self)
-        return errors + found, warnings + suspicious
+        wrong, suspicious = findings(self)
+        return errors + wrong, warnings + suspicious
 
     # -- the law -------------------------------------------------------------------------------------------------------
 
@@ -210,7 +212,7 @@ class FlexibleBody(ModalBody):
         return onto.T @ self.undeformed @ onto
 
     def shift(self, q: Array) -> Array:
-        """Return how far the centre of mass has moved (3, m) from its place in the undeformed body."""
+        """Return the displacement of the centre of mass (3, m) from its place in the undeformed body."""
         return self.participation[:, :3].T @ q / self.mass if self.mass else np.zeros(3)
 
     def elastic_energy(self, q: Array) -> Any:
@@ -227,26 +229,26 @@ class FlexibleBody(ModalBody):
 
     def motion_subspace(self, port: str, q: Array) -> Array:
         """Return S (6 x n) of a child port."""
-        shape, own = self._moving(port, q), self.port_poses[port].rotation
+        shape, mounting = self._moving(port, q), self.port_poses[port].rotation
         phi = self._displacement(port, q)[3:]
-        rotation = rotation_exp(phi) @ own
-        return np.vstack([rotation.T @ shape[:3], own.T @ right_jacobian(phi) @ shape[3:]])
+        rotation = rotation_exp(phi) @ mounting
+        return np.vstack([rotation.T @ shape[:3], mounting.T @ right_jacobian(phi) @ shape[3:]])
 
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
         """Return ``dS/dt v`` (6) of a child port."""
-        rotation, own = self.pose(port, q)[0], self.port_poses[port].rotation
+        rotation, mounting = self.pose(port, q)[0], self.port_poses[port].rotation
         phi, rate = self._displacement(port, q)[3:], self._moving(port, q) @ v
         second = np.zeros(6) if self.second_order is None else -(self.second_order.ports[port] @ v) @ v
         jacobian, spinning = right_jacobian(phi), right_jacobian_rate(phi, rate[3:])
-        turned = -skew(own.T @ jacobian @ rate[3:]) @ rotation.T @ rate[:3]
-        return np.concatenate([turned + rotation.T @ second[:3], own.T @ (spinning + jacobian @ second[3:])])
+        turned = -skew(mounting.T @ jacobian @ rate[3:]) @ rotation.T @ rate[:3]
+        return np.concatenate([turned + rotation.T @ second[:3], mounting.T @ (spinning + jacobian @ second[3:])])
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
-        """Return the gyroscopic terms h (6 + n): those with P at rest, and what the acceleration ``w x v`` of P takes."""
-        return self._spinning(q, v, twist[3:]) + self.mass_matrix(q)[:, :3] @ cross(twist[3:], twist[:3])
+        """Return the gyroscopic terms h (6 + n): those with P at rest, plus those of the acceleration ``w x v`` of P."""
+        return self._gyroscopic_at_rest(q, v, twist[3:]) + self.mass_matrix(q)[:, :3] @ cross(twist[3:], twist[:3])
 
-    def _spinning(self, q: Array, v: Array, w: Array) -> Array:
-        """Return the gyroscopic terms with P at rest, the body spinning at w (3, rad/s)."""
+    def _gyroscopic_at_rest(self, q: Array, v: Array, w: Array) -> Array:
+        """Return the gyroscopic terms with P at rest and the angular velocity w (3, rad/s)."""
         if self.second_order is not None:
             inertia = self.second_order, self.undeformed, self.rigid_inverse
             momenta, changing, slope = inertia_change(*inertia, q, v, np.concatenate([np.zeros(3), w]))
@@ -268,7 +270,7 @@ class FlexibleBody(ModalBody):
 
     @property
     def coordinate_scales(self) -> Array:  # type: ignore[override]
-        """How far each coordinate (n) moves ports or mass by the body's size, or turns a port by a radian."""
+        """Amplitude of each coordinate (n) that moves ports or mass by the body's size, or rotates a port by a radian."""
         places = (pose.position for pose in self.port_poses.values())
         size = float(np.max([np.linalg.norm(np.real(place)) for place in (self.com, *places)])) or 1.0
         shares = [np.zeros(self.nv)]
@@ -291,7 +293,7 @@ class FlexibleBody(ModalBody):
         return np.concatenate([numbers, self.second_order.law_numbers(self.rigid_inverse, len(numbers))])
 
 
-# -- what is wrong, or suspicious, with the data -------------------------------------------------------------------------------
+# -- errors and warnings about the data -------------------------------------------------------------------------------
 
 
 def findings(body: ModalBody) -> tuple[list[Finding], list[Finding]]:
@@ -343,18 +345,18 @@ def _matrix_findings(body: ModalBody) -> list[Finding]:
 
 
 def _moment_findings(body: ModalBody) -> list[Finding]:
-    """Return what is wrong with the moments of a body with second order: at a deformation they are no inertia's."""
+    """Return what is wrong with the second-order moments of a body: with them a deformed body has no valid inertia."""
     second, scales = body.second_order, body.coordinate_scales
     if second is None:
         return []
-    given = second.first, second.second, second.shortening, body.undeformed
-    if not all(np.isfinite(array).all() for array in given):
+    arrays = second.first, second.second, second.shortening, body.undeformed
+    if not all(np.isfinite(array).all() for array in arrays):
         return []
     with np.errstate(all="ignore"):
         gram = gram_at(second, body.undeformed, np.asarray(scales, dtype=float))
     if not (np.isfinite(gram).all() and np.isfinite(body.rigid_inverse).all()):
         expected, advice = "numbers whose products double precision can hold", "check the units of all numbers"
-        largest = f"numbers up to {max(np.abs(array).max() for array in given):.3g}"
+        largest = f"numbers up to {max(np.abs(array).max() for array in arrays):.3g}"
         return [Finding("out-of-range", f"{body.name}.displacement_moments", largest, expected, advice)]
     lowest = lowest_eigenvalue(gram)
     if not lowest < -CLOSE:

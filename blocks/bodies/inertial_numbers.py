@@ -15,9 +15,9 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, cross, skew
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody
 
-#: Of the numbers, beside the body's own name.
+#: Names of the numbers, after the body's name.
 NAMES = ("mass", *(f"moment.{axis}" for axis in "xyz"), *(f"inertia_at_frame.{entry}" for entry in INERTIA_ENTRIES))
-#: Of a body's own parameters, in the same order.
+#: Names of a body's own parameters, in the same order.
 OWN_NAMES = ("mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{entry}" for entry in INERTIA_ENTRIES))
 
 _ROWS, _COLUMNS = (list(index) for index in zip(*INERTIA_ENTRIES.values(), strict=True))
@@ -61,7 +61,7 @@ def inertial_derivatives(body: RigidBody) -> Array:
 
 
 def wrenches_of_numbers(twist: Array, acceleration: Array) -> Array:
-    """Return the wrench (6 x 10) a unit of each of the ten numbers, at the frame's twist and ``A - G`` (6 each)."""
+    """Return the wrench (6 x 10) per unit of each of the ten numbers, at the frame's twist and ``A - G`` (6 each)."""
     v, w, turning = twist[:3], twist[3:], acceleration[3:]
     alpha = acceleration[:3] + cross(w, v)
     columns = np.zeros((6, 10), dtype=np.result_type(twist, acceleration))

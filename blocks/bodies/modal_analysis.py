@@ -1,4 +1,4 @@
-"""What a body's modal matrices say: natural modes, damping by ratios, effective and residual mass.
+"""Results from a body's modal matrices: natural modes, damping by ratios, effective and residual mass.
 
 Symbols: ``M``, ``K`` modal mass and stiffness (n x n); ``L`` participation (n x 6, at P, linear first); ``D_P`` the
 rigid inertia at P (6x6). Everything holds for any modal coordinates, whether or not they are natural modes.
@@ -47,7 +47,7 @@ def coordinate_units(shapes: Iterable[Array], mass: Array) -> tuple[str, ...]:
     Parameters
     ----------
     shapes : iterable of (6, n) array
-        Displacements of the ports a unit of each coordinate.
+        Displacements of the ports per unit of each coordinate.
     mass : (n, n) array
         Of the coordinates; those of another modal mass than 1, whose unit is their owner's choice, have unit ``1``.
     """
@@ -86,7 +86,7 @@ def effective_mass(mass: Array, stiffness: Array, participation: Array, rigid: A
 
 
 def residual_mass(mass: Array, participation: Array, rigid: Array) -> Array:
-    """Return ``D_P - L^T M^-1 L`` (6x6): what moves rigidly with P at frequencies above all modes."""
+    """Return ``D_P - L^T M^-1 L`` (6x6): the inertia that moves rigidly with P at frequencies above all modes."""
     return rigid - participation.T @ np.linalg.solve(mass, participation)
 
 

@@ -14,7 +14,7 @@ from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, NEAR_AXIS, TYPED
 
-#: How far a squared period must exceed another to be larger, in parts; and to how much of it it is first looked for.
+#: Relative excess at which a squared period counts as larger than another; and the accuracy of the first search for one.
 _LARGER = 10 * NEAR_AXIS
 _ROUGH = NEAR_AXIS
 #: Vectors of an iteration: so many a mode, and so many more. With few of them it begins anew more often.
@@ -75,11 +75,11 @@ def attachment_modes(mass: Any, stiffness: Any, boundary: int, modes: int) -> Ar
     static = static - clamped @ (clamped.T @ (mass @ static))
     static /= np.sqrt(np.einsum("ij,ij->j", static, mass @ static))
     basis = np.hstack([clamped, static])
-    return _told_apart(basis @ linalg.eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis)[1])
+    return _fix_signs(basis @ linalg.eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis)[1])
 
 
 def solver_of(stiffness: Any) -> Callable[[Array], Array]:
-    """Return the function that divides vectors (N), or columns (N, m), by a stiffness (N, N).
+    """Return a function that solves with a stiffness (N, N), for vectors (N) or columns (N, m).
 
     Raises
     ------
@@ -114,7 +114,7 @@ def lowest_modes(mass: Any, stiffness: Any, modes: int, solve: Callable[[Array],
 
     The largest entry of each is positive.
 
-    From ``M phi = phi K / w^2``, whose largest eigenvalues are the accurate ones. `solve` divides by the stiffness.
+    From ``M phi = phi K / w^2``, whose largest eigenvalues are the accurate ones. `solve` is that of the stiffness.
 
     Raises
     ------
@@ -135,11 +135,11 @@ def lowest_modes(mass: Any, stiffness: Any, modes: int, solve: Callable[[Array],
         inverse_squares, shapes = linalg.eigh(*both, subset_by_index=(n - modes, n - 1))
     if len(inverse_squares) < modes or not inverse_squares[0] > CANCELLED * inverse_squares[-1]:
         raise np.linalg.LinAlgError
-    return _told_apart(shapes[:, ::-1] / np.sqrt(inverse_squares[::-1]))
+    return _fix_signs(shapes[:, ::-1] / np.sqrt(inverse_squares[::-1]))
 
 
-def _told_apart(modes: Array) -> Array:
-    """Return modes (N, n) with those signs that make the largest entry of each positive, the first of several as large."""
+def _fix_signs(modes: Array) -> Array:
+    """Return modes (N, n) with signs such that the largest entry of each (the first of several) is positive."""
     if not modes.size:
         return modes
     sizes = np.abs(modes)
@@ -150,8 +150,8 @@ def _told_apart(modes: Array) -> Array:
 def _largest(mass: Any, stiffness: Any, modes: int, solve: Callable[[Array], Array]) -> tuple[Array, Array]:
     """Return the largest eigenvalues, ascending, and eigenvectors of ``M x = nu K x``.
 
-    An iteration from one vector may miss some of several equal eigenvalues: what is left without those found is searched until
-    nothing as large is in it.
+    An iteration from one vector may miss some of several equal eigenvalues: the complement of the eigenvectors is searched
+    until it contains none as large.
     """
     values, vectors = _lanczos(lambda x: mass @ x, stiffness, modes, solve)
     while True:

@@ -1,4 +1,4 @@
-"""The data of a flexible body, and what they say."""
+"""The data of a flexible body, and the results from them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from titop.blocks.contract.overrides import overrides
 
 
 def _per_mode(read: Callable[[FieldReader, Any, int], Array]) -> Read[Array]:
-    """Return how to read what there is for each mode."""
+    """Return a reader of an array with one entry per mode."""
     return lambda body, field, value: read(body.reader, value, body.nv)
 
 
@@ -107,7 +107,7 @@ class ModalBody(Block):
         self._update()
 
     def _update(self) -> None:
-        """Bring what is computed from the fields up to date."""
+        """Recompute what follows from the fields."""
         n = self.nv
         if self.frequencies is not None:
             squares = self.frequencies**2
@@ -127,7 +127,7 @@ class ModalBody(Block):
         self.rigid_inertia = rigid_inertia(self.mass, self.com, self.inertia)
         #: The inertia (6 + n square) of the undeformed body.
         self.undeformed = np.block([[self.rigid_inertia, self.participation.T], [self.participation, self.matrices.mass]])
-        #: What the body is to second order in its deformation, None where it is not known.
+        #: The second-order terms of the body, None if not known.
         self.second_order: SecondOrder | None = None
         position, displacement = self.position_moments, self.displacement_moments
         if self.geometric_stiffness is not None and position is not None and displacement is not None:
@@ -167,7 +167,7 @@ class ModalBody(Block):
         """The 6x6 residual mass ``D_P - L^T M_qq^-1 L`` (kg, kg m and kg m^2)."""
         return residual_mass(self.matrices.mass, self.participation, self.rigid_inertia)
 
-    # -- what others ask -------------------------------------------------------------------------------------------------
+    # -- members for others -------------------------------------------------------------------------------------------------
 
     @property
     def is_modal(self) -> bool:  # type: ignore[override]

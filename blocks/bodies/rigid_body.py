@@ -43,7 +43,7 @@ class PortedBlock(Block):
 
     @property
     def ports(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the ports; set, they are read as the constructor does."""
+        """Names of the ports; when set, they are read as by the constructor."""
         return tuple(self.port_poses)
 
     @ports.setter
@@ -134,7 +134,7 @@ class World(PortedBlock):
 
     @property
     def is_rigid(self) -> bool:  # type: ignore[override]
-        """Whether nothing of the law is redefined."""
+        """Whether no part of the law is redefined."""
         return not overrides(self)
 
 
@@ -149,34 +149,34 @@ class RigidBody(ImmersedBody, PortedBlock):
     com : array_like (3,), m
         Centre of mass in the reference frame.
     inertia : array_like (3, 3), kg m^2
-        About the centre of mass, in body axes; a number or three numbers stand for a diagonal. Zero (the default)
-        makes a point mass.
+        About the centre of mass, in body axes; a number or three numbers mean a diagonal matrix. Zero (the default)
+        gives a point mass.
     ports : mapping of name to position (3, m) or Pose
-        Ports in the reference frame. Any port, or the reference frame, can be the one through which the body hangs
-        on its parent.
+        Ports in the reference frame. The body may be connected to its parent by any port, or by the reference frame.
     fluid : Fluid, optional
-        What surrounds the body; the following say what it does.
+        The fluid around the body; the following arguments define its effects.
     volume : float, m^3
-        That the body displaces; needed in a fluid.
+        Displaced volume; required in a fluid.
     buoyancy_center : array_like (3,), m, optional
         Centre of that volume in the reference frame; the centre of mass by default.
     added_mass : float, mapping or array_like (6, 6), optional
-        Fluid that is moved along. A number, or numbers for ``"x"``, ``"y"`` and ``"z"``, is in parts of the displaced mass, at
-        the centre of buoyancy: 0.5 for a sphere. A matrix is an inertia at the reference frame (kg, kg m, kg m^2).
+        Added mass. A number, or numbers for ``"x"``, ``"y"`` and ``"z"``, is a fraction of the displaced mass, at the centre
+        of buoyancy: 0.5 for a sphere. A matrix is an inertia at the reference frame (kg, kg m, kg m^2).
     drag : float, mapping or array_like (6, 6), optional
         A number, or numbers for ``"x"``, ``"y"`` and ``"z"``, is a drag coefficient times its area (m^2): the force at the
-        centre of buoyancy is ``-rho/2 C |v| v``. ``"turn"``, or ``"turn_x"`` and so on, makes a moment by the square of the
-        angular velocity (N m s^2); ``"linear"`` (N s/m) and ``"linear_turn"`` (N m s) go with velocity and angular velocity. A
-        matrix Q at the reference frame makes the wrench ``-|v| Q V`` (kg/m and so on); it may lift, but not feed energy.
+        centre of buoyancy is ``-rho/2 C |v| v``. ``"turn"``, or ``"turn_x"`` and so on, gives a moment quadratic in the
+        angular velocity (N m s^2); ``"linear"`` (N s/m) and ``"linear_turn"`` (N m s) are linear in velocity and angular
+        velocity. A matrix Q at the reference frame gives the wrench ``-|v| Q V`` (kg/m and so on); it may include lift, but
+        must not create energy.
     lift : float or array_like (3,), m^2, optional
-        An axis l: the force at the centre of buoyancy is ``rho/2 |v| l x v``. A number stands for one along x.
+        An axis l: the force at the centre of buoyancy is ``rho/2 |v| l x v``. A number means an axis along x.
 
     Notes
     -----
-    No own coordinates. Law (key A, eqs. 11, 25 and 29): ``W = D (A - G) + h``, ``h = -ad(V)^T D V``. In a fluid D holds what is
-    moved along, which does not weigh; V is relative to the current then, so that Munk's moment acts (Kirchhoff's equations).
+    No own coordinates. Law (key A, eqs. 11, 25 and 29): ``W = D (A - G) + h``, ``h = -ad(V)^T D V``. In a fluid D includes the
+    added mass, which has no weight; V is then relative to the current, which includes Munk's moment (Kirchhoff's equations).
 
-    What is wrong with the values is reported together with everything else when the system is resolved.
+    Errors in the values are reported together with all others when the system is resolved.
 
     Examples
     --------
@@ -211,9 +211,9 @@ class RigidBody(ImmersedBody, PortedBlock):
         self.added_mass, self.drag, self.lift = added_mass, drag, lift
 
     def mass_matrix(self, q: Array | None = None) -> Array:
-        """Return the 6x6 inertia D (kg, kg m and kg m^2) at the reference frame (key A, eq. 11), with what is moved along."""
-        own = rigid_inertia(self.mass, self.com, self.inertia)
-        return own if self.fluid is None else own + self.added_inertia(q)
+        """Return the 6x6 inertia D (kg, kg m and kg m^2) at the reference frame (key A, eq. 11), with the added mass."""
+        inertia = rigid_inertia(self.mass, self.com, self.inertia)
+        return inertia if self.fluid is None else inertia + self.added_inertia(q)
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
         """Return ``h = -ad(V)^T D V`` (key A, eq. 25)."""
@@ -221,11 +221,11 @@ class RigidBody(ImmersedBody, PortedBlock):
 
     @property
     def is_rigid(self) -> bool:  # type: ignore[override]
-        """Whether the body is in no fluid, and nothing of the law is redefined."""
+        """Whether the body is in no fluid, and no part of the law is redefined."""
         return self.fluid is None and not overrides(self)
 
     def mass_properties(self) -> MassProperties:
-        """Return mass, centre of mass and inertia as they were given."""
+        """Return mass, centre of mass and inertia of the body itself."""
         if redefines(self, "mass_matrix", RigidBody):
             return super().mass_properties()
         return MassProperties(self.mass, self.com, self.inertia)
@@ -248,18 +248,18 @@ class RigidBody(ImmersedBody, PortedBlock):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return mass, centre of mass, inertia and ports."""
-        own = {"mass": (self.mass, "kg")}
-        own |= {f"com.{axis}": (float(x), "m") for axis, x in zip("xyz", self.com, strict=True)}
-        own |= {f"inertia.{entry}": (float(self.inertia[ij]), "kg m^2") for entry, ij in INERTIA_ENTRIES.items()}
-        return own | super().parameters() | self.fluid_parameters()
+        numbers = {"mass": (self.mass, "kg")}
+        numbers |= {f"com.{axis}": (float(x), "m") for axis, x in zip("xyz", self.com, strict=True)}
+        numbers |= {f"inertia.{entry}": (float(self.inertia[ij]), "kg m^2") for entry, ij in INERTIA_ENTRIES.items()}
+        return numbers | super().parameters() | self.fluid_parameters()
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""
         wet = self.fluid_parameters()
-        own = {name for name in values if name in _OWN_PARAMETERS or name in wet}
-        changed = super().with_parameters({name: value for name, value in values.items() if name not in own})
+        body_values = {name for name in values if name in _OWN_PARAMETERS or name in wet}
+        changed = super().with_parameters({name: value for name, value in values.items() if name not in body_values})
         assert isinstance(changed, RigidBody)
-        for name in own:
+        for name in body_values:
             field, entry = owner_of(name), entry_of(name)
             if field in ("mass", "volume"):
                 put(changed, field, values[name] + 0.0)
@@ -274,18 +274,18 @@ class RigidBody(ImmersedBody, PortedBlock):
 
 
 def is_plainly_sound(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> bool:
-    """Tell whether a body can have an inertia of these entries, without computing its principal moments.
+    """Tell whether an inertia with these entries is physical, without computing its principal moments.
 
-    Half the trace less the inertia is the integral of ``r r^T`` over the mass. That none of its principal values is negative
-    says all: principal moments are sums of two of them. Pivots tell, after a part of the trace is added for rounding; that
-    changes the principal moments by less than the rounding that `check_inertia` allows.
+    Half the trace minus the inertia is the integral of ``r r^T`` over the mass. The inertia is physical if this matrix has no
+    negative principal value, since principal moments are sums of two of them. The test uses pivots, after adding a fraction of
+    the trace for rounding; that changes the principal moments by less than the rounding that `check_inertia` allows.
     """
     half = (0.5 + 0.1 * SAME) * (xx + yy + zz)
     return is_positive(half - xx, half - yy, half - zz, -xy, -xz, -yz) or not (xx or yy or zz or xy or xz or yz)
 
 
 def is_positive(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> bool:
-    """Tell whether a symmetric 3x3 matrix of these entries is positive definite: whether all pivots are."""
+    """Tell whether a symmetric 3x3 matrix of these entries is positive definite: whether all its pivots are positive."""
     if not xx > 0.0:
         return False
     across = xy / xx
@@ -299,7 +299,7 @@ def is_positive(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float
 def check_inertia(where: str, inertia: Array, moved: float, errors: list[Finding], warnings: list[Finding]) -> None:
     """Add what is wrong with an inertia (3x3, about the centre of mass) to the errors and warnings.
 
-    `moved` (kg m^2) is what the inertia at the body's reference frame has more: where that was given, its rounding is left.
+    `moved` (kg m^2) is the additional inertia at the body's reference frame: if that was given, its rounding remains.
     """
     if is_plainly_sound(*(float(inertia[ij]) for ij in INERTIA_ENTRIES.values())):
         return

@@ -1,7 +1,7 @@
-"""The second order of a body's deformation: how its points foreshorten, and the moments of its modes.
+"""The second order of a body's deformation: displacements of its points, and the moments of its modes.
 
-A material point stands at ``r0 + Phi q - q^T H q / 2``, with one matrix H (n x n) for each direction: what bends or turns
-draws its points together. A load f on the point then has the potential ``q^T (f . H) q / 2`` beside ``-f . Phi q``: H is the
+A material point is at ``r0 + Phi q - q^T H q / 2``, with one matrix H (n x n) for each direction: bending and rotation shorten
+the body. A load f on the point then has the potential ``q^T (f . H) q / 2`` beside ``-f . Phi q``: H is the
 *geometric stiffness* under a unit load, as finite-element programs give it, and summed over a body that under unit
 accelerations and spins. Moments about P are those of displacements u with ``(1, r0)``, a 4x3 array: ``int u dm``, then
 ``int r0_k u_l dm``.
@@ -18,17 +18,17 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 
-#: What geometric stiffness is given of, besides ports, and how many matrices of each.
+#: Loads of the geometric stiffness beside those at ports, and the number of matrices of each.
 LOADS = {"acceleration": 3, "angular_acceleration": 3, "spin": 6}
 #: The products of spins, in their order.
 SPINS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-#: Each axis with the two that follow it.
+#: Cyclic permutations of the axes.
 CYCLIC = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 
 
 @dataclass(frozen=True)
 class SecondOrder:
-    """What a body with n modes is to second order in its deformation.
+    """The second-order terms of a body with n modes.
 
     Attributes
     ----------
@@ -49,14 +49,14 @@ class SecondOrder:
 
     @classmethod
     def of(cls, stiffness: Mapping[str, Array], participation: Array, position: Array, displacement: Array, ports: Any) -> Any:
-        """Return it from what users give: see `titop.blocks.bodies.flexible_body.FlexibleBody`."""
+        """Return it from the fields of a body: see `titop.blocks.bodies.flexible_body.FlexibleBody`."""
         n = len(participation)
         ports = {port: stiffness.get(port, np.zeros((6, n, n))) for port in ports}
         first = np.concatenate([participation[None, :, :3].transpose(0, 2, 1), position])
         return cls(first, displacement, shortening_of(stiffness, n), ports)
 
     def in_coordinates(self, basis: Array) -> SecondOrder:
-        """Return the same body in other coordinates, of which `basis` (n x m) says what they move of these."""
+        """Return the same body in other coordinates p, with q = `basis` p (n x m)."""
         turned = {port: basis.T @ matrices @ basis for port, matrices in self.ports.items()}
         return SecondOrder(self.first @ basis, basis.T @ self.second @ basis, basis.T @ self.shortening @ basis, turned)
 
@@ -105,7 +105,7 @@ def shortening_of(stiffness: Mapping[str, Array], n: int) -> Array:
 
 
 def stiffness_of(shortening: Array) -> dict[str, Array]:
-    """Return the geometric stiffness under accelerations and spins: what `shortening_of` undoes."""
+    """Return the geometric stiffness under accelerations and spins: the inverse of `shortening_of`."""
     moments = shortening[1:]
     trace = moments[0, 0] + moments[1, 1] + moments[2, 2]
     spin = [trace - moments[i, i] if i == j else -moments[i, j] - moments[j, i] for i, j in SPINS]

@@ -1,6 +1,6 @@
-"""Whether the functions of a block that titop does not know are right.
+"""Checks of the functions of users' blocks.
 
-- `block_check`: faster forms against what they stand for, on request;
-- `block_findings`, `interaction_findings`, `surroundings_check`: what is wrong, or suspicious, in values and derivatives;
-- `complex_safety`: whether complex steps are their derivatives; `description_findings`: what blocks say beside their law.
+- `block_check`: comparison of overridden functions with what they replace, on request;
+- `block_findings`, `interaction_findings`, `surroundings_check`: errors and warnings about values and derivatives;
+- `complex_safety`: whether complex steps give their derivatives; `description_findings`: members beside the law.
 """

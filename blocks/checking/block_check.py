@@ -1,4 +1,4 @@
-"""Checking a block of one's own: do its faster forms agree with what follows from its pose, inertia and energy?"""
+"""Comparison of a block's overridden functions with what follows from its pose, inertia and energy."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.interactions.interaction import Interaction, random_motion
 
-#: Of the sizes that entries naturally have: what second differences leave where there should be nothing, and third ones, which
-#: leave up to 5e-6 of spherical joints.
+#: Errors of second and third differences where the value should be zero, relative to the natural size of entries; third ones
+#: are up to 5e-6 for spherical joints.
 _NOTHING, _NOTHING_OF_THIRD = EPS**0.5, CLOSE
 
 
 def check_block(block: Block, seed: int = 0) -> None:
     """Check a block's functions, and that what it overrides agrees with what follows from its other functions.
 
-    At random configurations and motions: whether rotations are rotations, no inertia is negative and damping opposes the
+    At random configurations and motions: rotations must be rotations, the inertia not negative, and damping opposed to the
     motion. By differences: the motion subspace and its rate are compared with the poses, the gyroscopic terms with the mass
-    matrix, the passive efforts with elastic energy and damping, what acts on the block at rest with the energy that it says is
-    stored there, the linearised law with the law, and a compiled law with all of them. Parameters must keep the values that
-    they are given, and complex ones give the derivatives that differences give. Mass properties are compared with the mass
-    matrix; pictures must have the same points at all configurations.
+    matrix, the passive efforts with elastic energy and damping, the applied efforts at rest with their potential energy, the
+    linearised law with the law, and a compiled law with all of them. Parameters must keep the values that they are given, and
+    complex parameters must give the same derivatives as differences. Mass properties are compared with the mass matrix;
+    pictures must have the same number of points at all configurations.
 
-    Of an interaction: whether its wrenches add up to nothing, what acts at rest follows from the stored energy, rates
-    dissipate, inputs act linearly, and a compiled law says what ``act`` beside it does.
+    For an interaction: its wrenches must be in balance, its loads at rest follow from the stored energy, its rate-dependent
+    loads dissipate, its inputs act linearly, and a compiled law agree with ``act``.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ def check_block(block: Block, seed: int = 0) -> None:
     Raises
     ------
     ModelError
-        Naming each function that disagrees, and by how much; and for what is no block.
+        Naming each function that disagrees, and by how much; and if `block` is no block.
 
     Examples
     --------
     >>> import titop as tt
-    >>> tt.check_block(tt.Universal("elbow"))  # says nothing: all is well
+    >>> tt.check_block(tt.Universal("elbow"))  # no error
     """
     if not isinstance(block, Block):
         advice = "check a system by resolving it, its blocks one by one"
@@ -112,7 +112,7 @@ def disagreements(block: Block, seed: int = 0, slopes: bool = False) -> Iterator
 
 
 def _advice(block: Block, method: str) -> str:
-    """Return what to do about a method that disagrees: it may be one that the block's class has not written."""
+    """Return advice about a method that disagrees; it may be an inherited one."""
     cls = type(block)
     owner = next(each for each in cls.__mro__ if method in vars(each))
     if method in vars(block) or owner is cls or owner in Block.__mro__:
@@ -121,7 +121,7 @@ def _advice(block: Block, method: str) -> str:
 
 
 def law_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
-    """Yield a finding for each term of a block's compiled law that disagrees with what the block's functions say."""
+    """Yield a finding for each term of a block's compiled law that disagrees with the block's functions."""
     if block.compiled_law is None:
         return
     yield from twin_disagreements(block, seed)
@@ -148,13 +148,13 @@ def law_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
 
 
 def parameter_findings(block: Block) -> Iterator[Finding]:
-    """Yield the parameters that do not keep their values, or do not take complex ones as the class says."""
+    """Yield the parameters that do not keep their values, or do not accept complex ones although the class says so."""
     for name, (value, _) in block.parameters().items():
         where, other = f"{block.name}.{name}", (1 + DIFFERENCE_STEP) * value or DIFFERENCE_STEP
-        kept = block.with_parameters({name: other}).parameters()[name][0]
-        if not math.isclose(kept, other, rel_tol=SAME):
+        read_back = block.with_parameters({name: other}).parameters()[name][0]
+        if not math.isclose(read_back, other, rel_tol=SAME):
             advice = "let with_parameters change what parameters reads"
-            found = f"{kept} after with_parameters({{{name!r}: {other}}})"
+            found = f"{read_back} after with_parameters({{{name!r}: {other}}})"
             yield Finding("parameter-lost", where, found, f"the new value {other}", advice)
         elif block.complex_parameters and not is_parameter_complex_safe(block, name):
             expected = "complex steps that give what differences give"
@@ -164,7 +164,7 @@ def parameter_findings(block: Block) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class _Motion:
-    """A random motion of a block, of the size of its coordinates and of the block, so that no unit enters.
+    """A random motion of a block, scaled by its coordinates and its size, so that units do not matter.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class _Motion:
     sizes : (6 + n,) array
         Of displacements along the entries of ``x``: a length, an angle, the coordinates' scales.
     energy, stored : float
-        Of a motion of these sizes in one second; what is stored, or lost to damping.
+        Kinetic energy of a motion of these sizes in one second; stored energy, or energy lost to damping.
     """
 
     q: Array
@@ -200,7 +200,7 @@ class _Motion:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """A method of a block that returns what follows from others.
+    """A method of a block whose result follows from others.
 
     Attributes
     ----------
@@ -208,11 +208,11 @@ class _Comparison:
     arguments : tuple
     expected : str
     units : array or tuple of arrays, as returned
-        What the entries are multiplied by to compare.
+        Factors that make the entries comparable.
     size : float
-        That they then have by nature.
+        Natural size of the scaled entries.
     nothing : float
-        How much of it differences leave where there should be nothing.
+        Relative error of differences where the value should be zero.
     """
 
     method: str
@@ -229,11 +229,11 @@ class _Comparison:
         return f"{self.method}({port!r})" if isinstance(port, str) else self.method
 
     def _form(self, block: Block) -> Callable[..., Any]:
-        """Return the method, of derivatives that which follows what the block's class says anew."""
+        """Return the method; for combined functions the form that follows redefinitions of the class."""
         return current_form(block, self.method) if self.method.endswith("_slopes") else getattr(block, self.method)
 
     def values(self, block: Block) -> Array:
-        """Return what a block's method returns, in units that compare."""
+        """Return the result of a block's method in comparable units."""
         return _flat(self._form(block)(*self.arguments)) * _flat(self.units)
 
 

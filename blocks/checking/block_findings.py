@@ -1,4 +1,4 @@
-"""What is wrong, or suspicious, with the functions of a block that titop does not know."""
+"""Errors and warnings about the functions of a user's block."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def law_findings(block: Block) -> Iterator[Finding]:
         yield from wrong
         return
     wrong = list(_call_findings(block, q, calls))
-    yield from wrong or _call_findings(block, q, _overridden(block, q))
+    yield from wrong or _call_findings(block, q, _overriding_calls(block, q))
     yield from driving_findings(block)
     yield from surroundings_findings(block)
 
@@ -74,7 +74,7 @@ def law_findings(block: Block) -> Iterator[Finding]:
 def _call_findings(
     block: Block, q: Array, calls: Iterable[tuple[str, Callable[[], Any], tuple[int, ...]]]
 ) -> Iterator[Finding]:
-    """Yield what is wrong with what functions of a block return: names, calls and shapes of results."""
+    """Yield what is wrong with the results of functions, given as names, calls and shapes of results."""
     for name, call, shape in calls:
         where = f"{block.name}.{name}"
         try:
@@ -108,7 +108,7 @@ def _name_findings(block: Block, field: str) -> Iterator[Finding]:
 
 
 def _law_findings(block: Block, q: Array) -> Iterator[Finding]:
-    """Yield what is wrong with a ``law`` of one's own."""
+    """Yield what is wrong with a user's ``law``."""
     sizes, where = block.displacement_sizes(q), f"{block.name}.law"
     try:
         returned = block.law(q, sizes[6:], sizes[:6])
@@ -120,8 +120,8 @@ def _law_findings(block: Block, q: Array) -> Iterator[Finding]:
         yield Finding("wrong-type", where, returned, "titop.blocks.contract.law.LawTerms", advice)
 
 
-def _overridden(block: Block, q: Array) -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
-    """Yield what a block has in place of what titop derives: names, calls and shapes."""
+def _overriding_calls(block: Block, q: Array) -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
+    """Yield the functions that a block overrides: names, calls and shapes."""
     n, sizes = block.nv, block.displacement_sizes(q)
     if redefines(block, "passive_efforts", BlockLaw):
         yield "passive_efforts", lambda: block.passive_efforts(q, sizes[6:]), (n,)
@@ -132,12 +132,12 @@ def _overridden(block: Block, q: Array) -> Iterator[tuple[str, Callable[[], Any]
             yield f"motion_subspace({port!r})", partial(block.motion_subspace, port, q), (6, n)
 
 
-#: What stands after a block's name for something else than an input.
+#: Endings after a block's name that mean something else than an input.
 _SIGNALS = {"q", "v", "a", "tau", "F", "T", "P"}
 
 
 def driving_findings(block: Block) -> Iterator[Finding]:
-    """Yield what is wrong with the inputs of a block's own, and with its states of the first order."""
+    """Yield what is wrong with a block's own inputs and first-order states."""
     yield from input_findings(block)
     if block.state_names and not (wrong := list(state_name_findings(block))):
         yield from _state_findings(block)
@@ -146,7 +146,7 @@ def driving_findings(block: Block) -> Iterator[Finding]:
 
 
 def state_name_findings(block: Block) -> Iterator[Finding]:
-    """Yield what is wrong with the names and units of a block's states of the first order."""
+    """Yield what is wrong with the names and units of a block's first-order states."""
     where, names = f"{block.name}.state_names", block.state_names
     if isinstance(names, str) or not isinstance(names, Sequence):
         yield Finding("wrong-type", where, names, "a tuple of names", f'write state_names = ("{names}",)')
@@ -158,7 +158,7 @@ def state_name_findings(block: Block) -> Iterator[Finding]:
 
 
 def _naming_findings(block: Block, what: str, names: Sequence[str], besides: Sequence[str], others: str) -> Iterator[Finding]:
-    """Yield what is wrong with names of a block's inputs or states (`what`): nothing else has them, nor what is `besides`."""
+    """Yield what is wrong with names of a block's inputs or states (`what`): they must be unique, also among `besides`."""
     where = f"{block.name}.inputs" if what == "input" else f"{block.name}.state_names"
     taken = _SIGNALS | {*block.coordinates, *block.ports, *besides, *(owner_of(name) for name in block.parameters())}
     for k, name in enumerate(names):
@@ -169,7 +169,7 @@ def _naming_findings(block: Block, what: str, names: Sequence[str], besides: Seq
 
 
 def _state_findings(block: Block) -> Iterator[Finding]:
-    """Yield what is wrong with what a block's states do, and how they change."""
+    """Yield what is wrong with the efforts and rates of a block's states."""
     if not block.nv or block.configuration_names != block.coordinates:
         expected = "own coordinates that are plain numbers, on which they act"
         advice = "let a tt.Interaction on ports and coordinates have the states"
@@ -185,7 +185,7 @@ def _state_findings(block: Block) -> Iterator[Finding]:
 
 
 def input_findings(block: Block) -> Iterator[Finding]:
-    """Yield what is wrong with the inputs of a block's own: their names, units, and what they do; actuators push others."""
+    """Yield what is wrong with a block's own inputs: names, units and efforts; actuators act on other blocks."""
     inputs, where = tuple(block.inputs), f"{block.name}.inputs"
     if isinstance(block, Actuator) or not (inputs or overrides_method(block, "input_matrix")):
         return
@@ -222,7 +222,7 @@ def _range_findings(block: Block) -> Iterator[Finding]:
 
 
 def own_law_findings(block: Block) -> Iterator[Finding]:
-    """Yield what is wrong with a compiled law of one's own before it is called."""
+    """Yield what is wrong with a user's compiled law before it is called."""
     if not isinstance(block.compiled_law, Law):
         advice = "write compiled_law = tt.Law(function)"
         yield Finding("wrong-type", f"{block.name}.compiled_law", block.compiled_law, "a tt.Law", advice)
@@ -246,15 +246,15 @@ def _part_of_pose(block: Block, port: str, q: Array, part: int) -> Array:
 
 
 def inertia_findings(where: str, inertia: Array) -> Iterator[Finding]:
-    """Yield what is wrong with an inertia, its rows and columns scaled to a diagonal of ones: units do not compare."""
+    """Yield what is wrong with an inertia, scaled to a unit diagonal since its entries have different units."""
     scale = np.sqrt(np.abs(np.diag(inertia)))
     scale[scale == 0] = scale.max() or 1.0
     scaled = inertia / np.outer(scale, scale)
     if np.abs(scaled - scaled.T).max() > SAME * np.abs(scaled).max():
         yield Finding("not-symmetric", where, inertia, "a symmetric matrix", "build it as a sum of J^T D J")
     elif (lowest := np.linalg.eigvalsh(scaled)[0]) < -SAME * np.abs(scaled).max():
-        found, expected = f"lowest eigenvalue {lowest:.3g}, scaled to a diagonal of ones", "no negative kinetic energy"
-        yield Finding("indefinite-inertia", where, found, expected, "build it as a sum of J^T D J, with masses D >= 0")
+        observed, expected = f"lowest eigenvalue {lowest:.3g}, scaled to a diagonal of ones", "no negative kinetic energy"
+        yield Finding("indefinite-inertia", where, observed, expected, "build it as a sum of J^T D J, with masses D >= 0")
 
 
 def _rotation_findings(where: str, rotation: Array) -> Iterator[Finding]:
@@ -266,7 +266,7 @@ def _rotation_findings(where: str, rotation: Array) -> Iterator[Finding]:
 
 
 def damping_findings(block: Block) -> Iterator[Finding]:
-    """Yield a finding if the damping feeds energy at one of a few random motions."""
+    """Yield a finding if the damping has positive power at one of a few random motions."""
     rng = np.random.default_rng(0)
     for _ in range(3 if block.nv else 0):
         q, v = block.random_configuration(rng), rng.normal(size=block.nv) * block.steps

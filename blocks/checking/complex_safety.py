@@ -1,4 +1,4 @@
-"""Whether functions of blocks keep imaginary parts, so that complex steps are their derivatives."""
+"""Whether functions of blocks preserve imaginary parts, so that complex steps give their derivatives."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, displaced, random_motion
 
-#: How many of its coordinates' scales away the energy is looked at again: where stops and other branches may count.
+#: Offsets, in scales of the coordinates, at which the energy is checked too, since stops and other branches may act there.
 _FAR = (3.0, -3.0)
-#: Where parameters that are zero are looked at too: zero may be the least that the block accepts.
+#: A further value for the check of parameters that are zero, since zero may be the smallest valid value.
 _ABOVE_ZERO = 0.1
 #: Values of parameters that count as zero.
 _NOTHING = 4 * EPS
@@ -45,7 +45,7 @@ def is_complex_safe(block: Block) -> bool:
 
 
 def _stores_safely(block: Block, q: Array, scales: Array) -> bool:
-    """Tell the same of the energy alone, at a configuration that the block may refuse or know nothing of: then all is well."""
+    """Tell the same for the energy alone, at a configuration where the block may fail: then the result is True."""
     direction = np.linspace(0.3, 1.0, block.nv) * scales
 
     def stored(s: Any) -> list[Any]:
@@ -54,7 +54,7 @@ def _stores_safely(block: Block, q: Array, scales: Array) -> bool:
     try:
         with np.errstate(all="ignore"):
             return not np.isfinite(stored(0.0)[0]) or _takes_complex(stored)
-    except Exception:  # a user's function may refuse in any way what is far out
+    except Exception:  # far away a user's function may raise anything
         return True
 
 
@@ -103,7 +103,7 @@ def _is_safe_at(block: Block, q: Array, scales: Array, rng: np.random.Generator)
 
 
 def _acting(block: Block, at: BlockMotion, sizes: Array, s: Any) -> list[Any]:
-    """Return what acts on a block that moves on, and faster, by a step s, in parts of its `sizes`."""
+    """Return the loads on a block whose configuration and rates are changed by a step s, relative to its `sizes`."""
     there = moved_place(block, at, s * np.linspace(0.3, 1.0, len(sizes)) * sizes)
     faster = there._replace(v=at.v + s * sizes[6:], twist=at.twist + s * sizes[:6])
     mass, moment = block.weight(there.q)
@@ -111,7 +111,7 @@ def _acting(block: Block, at: BlockMotion, sizes: Array, s: Any) -> list[Any]:
 
 
 def is_parameter_complex_safe(block: Block, name: str) -> bool:
-    """Tell whether complex steps of a parameter, by its name in `Block.parameters`, give what differences give."""
+    """Tell whether complex steps of a parameter, by its name in `Block.parameters`, agree with differences."""
     rng, value = np.random.default_rng(0), block.parameters()[name][0]
     values = (value,) if abs(value) > _NOTHING else (0.0, _ABOVE_ZERO)
     if isinstance(block, Interaction):
@@ -137,7 +137,7 @@ def is_parameter_complex_safe(block: Block, name: str) -> bool:
 
 
 def law_takes_complex(interaction: Interaction, motion: TargetMotion) -> bool:
-    """Tell whether complex steps of a motion through an interaction's compiled law give what differences give; its gaps too."""
+    """Tell whether complex steps through an interaction's compiled law, and its gaps, agree with differences."""
     law = interaction.compiled_law
     gaps = None if law is None else law.gaps
 
@@ -153,7 +153,7 @@ def law_takes_complex(interaction: Interaction, motion: TargetMotion) -> bool:
 
 
 def _changed_loads(interaction: Interaction, name: str, value: float, motion: TargetMotion, s: Any) -> list[Any]:
-    """Return what an interaction does, one of its parameters larger than a `value` by the part `s`."""
+    """Return the loads of an interaction with one of its parameters increased from `value` by the fraction `s`."""
     changed: Any = interaction.with_parameters({name: value + (abs(value) or 1.0) * s})
     return [*changed.act(motion), changed.stored(motion)]
 
@@ -179,7 +179,7 @@ def _takes_complex(functions: Callable[[Any], list[Any]], step: float | None = N
 
 
 def _steps(functions: Callable[[Any], list[Any]], step: float | None) -> Iterator[float]:
-    """Yield a given step; without it the usual one, and then one that suits the functions."""
+    """Yield the given step; if None the usual one, and then one found for the functions."""
     yield step or REAL_STEP
     if step is None:
         yield settled_step(functions, REAL_STEP) or REAL_STEP

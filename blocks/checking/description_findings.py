@@ -1,4 +1,4 @@
-"""What is wrong with what a block answers to pictures, checks and linear fractional models."""
+"""Errors in a block's members for pictures, checks and linear fractional models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ADVICE = "see help(titop.Block)"
 
 
 def description_findings(block: Block, seed: int = 0) -> Iterator[Finding]:
-    """Yield what disagrees with the law, or cannot be drawn or varied."""
+    """Yield members that disagree with the law, or cannot be drawn or varied."""
     yield from _mass_findings(block)
     yield from _picture_findings(block, seed)
     known, common = set(block.parameters()), block.common_parameters()
@@ -54,7 +54,7 @@ def _mass_findings(block: Block) -> Iterator[Finding]:
 
 
 def _picture_findings(block: Block, seed: int) -> Iterator[Finding]:
-    """Find pictures that have no points, or others at other configurations."""
+    """Yield findings for pictures without points, or with different points at different configurations."""
     rng, where = np.random.default_rng(seed), f"{block.name}.picture"
     pictures = [block.picture(q) for q in (block.neutral(), block.random_configuration(rng))]
     if all(picture is None for picture in pictures):

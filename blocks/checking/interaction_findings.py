@@ -1,4 +1,4 @@
-"""What is wrong, or suspicious, with the functions of an interaction that titop does not know."""
+"""Errors and warnings about the functions of a user's interaction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def interaction_findings(
 ) -> Iterator[tuple[bool, Finding]]:
     """Yield what is wrong (True) and suspicious (False) with an interaction's functions, at a random motion.
 
-    Nothing is said of functions that fail there: they may be defined elsewhere.
+    Functions that fail there give no finding: they may be defined elsewhere.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def interaction_findings(
 
 
 def undefined_findings(interaction: Interaction, seeds: Iterable[int]) -> Iterator[Finding]:
-    """Yield a finding for what acts, and for rates of states, if they are finite numbers at none of some random motions."""
+    """Yield a finding for loads, and for rates of states, that are finite at none of some random motions."""
     functions: dict[str, Callable[[TargetMotion], Any]] = {
         "act": lambda motion: np.concatenate([*map(np.ravel, interaction.act(motion))])
     }
@@ -79,9 +79,9 @@ def undefined_findings(interaction: Interaction, seeds: Iterable[int]) -> Iterat
 
 
 def energy_findings(interaction: Interaction, seed: int = 0) -> Iterator[Finding]:
-    """Yield a finding if wrenches at rest are not what the stored energy says, or if rates feed energy, at a random motion.
+    """Yield a finding if loads at rest disagree with the stored energy, or rate-dependent loads add energy, at a random motion.
 
-    States of the first order are zero, as inputs are: these may feed energy.
+    First-order states and inputs are zero, since these may add energy.
     """
     motion = random_motion(interaction, np.random.default_rng(seed))
     motion = motion._replace(x=0.0 * motion.x)
@@ -99,7 +99,7 @@ def energy_findings(interaction: Interaction, seed: int = 0) -> Iterator[Finding
 
 
 def twin_findings(interaction: Interaction, seed: int = 0) -> Iterator[Finding]:
-    """Yield a finding if a compiled law and ``act`` beside it say different things at a random motion."""
+    """Yield a finding if a compiled law and ``act`` disagree at a random motion."""
     motion = random_motion(interaction, np.random.default_rng(seed))
     motion = motion._replace(u=motion.u + 1.0)
     twins = () if interaction.compiled_law is None else (Interaction.act(interaction, motion), interaction.act(motion))
@@ -119,19 +119,19 @@ def resultant(motion: TargetMotion, wrenches: Array) -> Array:
 
 
 def moved(motion: TargetMotion, t: float) -> TargetMotion:
-    """Return where a motion leads in a short time, to first order."""
+    """Return the targets after a short time of a motion, to first order."""
     steps = [V - twist_transport(R, r) @ motion.V[0] for R, r, V in zip(motion.R[1:], motion.r[1:], motion.V[1:], strict=True)]
     return displaced(motion, t * np.ravel(steps))._replace(q=motion.q + t * motion.v)
 
 
 def _power(interaction: Interaction, acting: TargetMotion, motion: TargetMotion) -> float:
-    """Return the power along `motion` of what acts at another one."""
+    """Return the power along `motion` of the loads at another motion."""
     wrenches, efforts = interaction.act(acting)
     return float(np.sum(np.asarray(wrenches) * motion.V) + np.dot(efforts, motion.v))
 
 
 def _unusable(interaction: Interaction, motion: TargetMotion) -> Generator[tuple[bool, Finding], None, bool]:
-    """Yield what no other motion would mend: functions that are not there, or return other things; return whether there are."""
+    """Yield errors at any motion: missing functions, or wrong types and shapes; return whether there are any."""
     name, found = interaction.name, list[Finding]()
     try:
         interaction.act(motion)
@@ -150,14 +150,14 @@ def _unusable(interaction: Interaction, motion: TargetMotion) -> Generator[tuple
     except NotImplementedError:
         advice = "define wrenches(R, r, V1, V2) between two ports, act(motion) on any ports and coordinates"
         found.append(Finding("no-law", name, type(interaction).__name__, "a class that says what acts", advice))
-    except Exception:  # it may be defined elsewhere
+    except Exception:  # it may be defined at other motions
         pass
     yield from ((True, finding) for finding in found)
     return bool(found)
 
 
 def _rate_findings(interaction: Interaction, motion: TargetMotion) -> Iterator[Finding]:
-    """Yield what is wrong with what an interaction says of how its states change."""
+    """Yield what is wrong with the rates of an interaction's states."""
     count = len(interaction.state_names)
     try:
         rates = real_array(interaction.state_rates(motion))
@@ -192,7 +192,7 @@ def _input_findings(interaction: Interaction) -> Iterator[Finding]:
 
 
 def _nonlinear_inputs(interaction: Interaction, motion: TargetMotion) -> Iterator[Finding]:
-    """Find inputs that act otherwise than by factors of poses and coordinates."""
+    """Find inputs whose loads are not linear in them, with factors that depend on poses and coordinates alone."""
 
     def effect(size: float, at: TargetMotion) -> Any:
         ahead, rest = _loads(interaction, at._replace(u=at.u + size)), _loads(interaction, at)

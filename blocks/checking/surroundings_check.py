@@ -1,4 +1,4 @@
-"""What is wrong, or suspicious, with what a block says of its surroundings."""
+"""Errors and warnings about a block's surroundings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from titop.blocks.contract.block import Block, overrides_method
 
 
 def some_place(block: Block, rng: np.random.Generator) -> BlockMotion:
-    """Return a block somewhere, moving somehow, in sizes that suit it."""
+    """Return a random pose and motion of a block, with its characteristic sizes."""
     q = block.random_configuration(rng)
     sizes = block.displacement_sizes(q)
     motion = rng.normal(size=len(sizes)) * sizes
@@ -26,7 +26,7 @@ def some_place(block: Block, rng: np.random.Generator) -> BlockMotion:
 
 
 def moved_place(block: Block, at: BlockMotion, by: Array) -> BlockMotion:
-    """Return where a small displacement of the parent port and along the coordinates (6 + n) leads."""
+    """Return the motion after a small displacement of the parent port and of the coordinates (6 + n)."""
     return at._replace(
         q=block.integrate(at.q, by[6:]),
         rotation=at.rotation @ rotation_exp(by[3:6]),
@@ -35,7 +35,7 @@ def moved_place(block: Block, at: BlockMotion, by: Array) -> BlockMotion:
 
 
 def surroundings_findings(block: Block) -> Iterator[Finding]:
-    """Yield what is wrong with what a block says acts on it, called once somewhere."""
+    """Yield what is wrong with a block's applied efforts and weight, called once at a random pose."""
     if not is_acted_on(block) and not overrides_method(block, "applied_energy"):
         return
     at = some_place(block, np.random.default_rng(0))
@@ -67,7 +67,7 @@ def _mass_and_moment(weight: Any) -> Array:
 
 
 def weight_findings(block: Block) -> Iterator[Finding]:
-    """Yield a finding if gravity would pull at an inertia that is no mass: other along each axis."""
+    """Yield a finding if gravity would act on an inertia whose mass differs between axes."""
     if has_weight(block):
         return
     M = block.mass_matrix(block.random_configuration(np.random.default_rng(0)))
@@ -80,22 +80,23 @@ def weight_findings(block: Block) -> Iterator[Finding]:
 
 
 def twin_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
-    """Yield a finding if a compiled law says that something else acts on a block than the block's own function does."""
+    """Yield a finding if the applied efforts of a compiled law disagree with the block's own function."""
     law = block.compiled_law
     if law is None or law.applied is None or not overrides_method(block, "applied_efforts"):
         return
     at = some_place(block, np.random.default_rng(seed))
     sizes = block.displacement_sizes(at.q)
-    given, own = (efforts * sizes for efforts in (law.applied_efforts(block.law_numbers(), *at), block.applied_efforts(*at)))
-    error = np.abs(given - own).max()
-    if not error <= DIFFERENCE_ERROR * np.abs(own).max():
-        found = f"a difference of {error / (np.abs(own).max() or 1.0):.2g} of what it should be"
+    pair = law.applied_efforts(block.law_numbers(), *at), block.applied_efforts(*at)
+    compiled, derived = (efforts * sizes for efforts in pair)
+    error = np.abs(compiled - derived).max()
+    if not error <= DIFFERENCE_ERROR * np.abs(derived).max():
+        observed = f"a difference of {error / (np.abs(derived).max() or 1.0):.2g} of what it should be"
         expected = "what the block's applied_efforts say"
-        yield Finding("inconsistent-law", f"{block.name}.compiled_law.applied", found, expected, "correct the law")
+        yield Finding("inconsistent-law", f"{block.name}.compiled_law.applied", observed, expected, "correct the law")
 
 
 def energy_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
-    """Yield a finding if what acts on a block at rest is not what its energy says, where it says one."""
+    """Yield a finding if the applied efforts at rest disagree with their potential energy, if there is one."""
     if not overrides_method(block, "applied_energy"):
         return
     at = some_place(block, np.random.default_rng(seed))
@@ -106,12 +107,12 @@ def energy_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
         there = moved_place(block, at, s * np.diag(sizes)[k])
         return float(block.applied_energy(there.q, there.rotation, there.position))
 
-    given = efforts * sizes
+    work = efforts * sizes
     derived = np.array([-derivative(partial(energy_along, k), REAL_STEP) for k in range(len(sizes))])
-    error = np.abs(given - derived)
-    if not error.max() <= DIFFERENCE_ERROR * max(np.abs(given).max(), np.abs(derived).max(), abs(energy_along(0, 0.0))):
+    error = np.abs(work - derived)
+    if not error.max() <= DIFFERENCE_ERROR * max(np.abs(work).max(), np.abs(derived).max(), abs(energy_along(0, 0.0))):
         k = int(error.argmax())
-        found = f"{efforts[k]:.6g} at entry {k}, at rest"
+        observed = f"{efforts[k]:.6g} at entry {k}, at rest"
         expected = f"minus the slope of applied_energy, {derived[k] / sizes[k]:.6g}"
         advice = "let both say the same, or leave applied_energy out: efforts without an energy are fine"
-        yield Finding("inconsistent-block", f"{block.name}.applied_efforts", found, expected, advice)
+        yield Finding("inconsistent-block", f"{block.name}.applied_efforts", observed, expected, advice)

@@ -1,5 +1,5 @@
-"""Constraints: what the coordinates of a tree of joints obey, of ports that meet and of coordinates that move together.
+"""Constraints on the coordinates of a tree of joints: ports joined in loops, and coupled coordinates.
 
-- `closure`: what closures of loops have in common, the relative motion of two ports;
-- `rigid_closure`: two ports joined as by a joint; `gear`: two coordinates that move together.
+- `closure`: the common part of loop closures, the relative motion of two ports;
+- `rigid_closure`: two ports joined as by a joint; `gear`: two coupled coordinates.
 """

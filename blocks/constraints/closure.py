@@ -1,4 +1,4 @@
-"""What loop closures have in common: the relative motion of two ports.
+"""The common part of loop closures: the relative motion of two ports.
 
 A closure joins two ports that the tree of joints already connects. Symbols: 1 and 2 are the ports; ``(R, r)`` is the pose of
 port 2 in port 1, ``R = R1^T R2`` and ``r = R1^T (p2 - p1)``; ``V`` twists and ``A`` spatial accelerations, each in its own
@@ -25,15 +25,15 @@ class Closure(Block):
     Attributes
     ----------
     own_blocks : tuple of Block
-        Blocks on whose data it depends, beside its targets.
+        Blocks beside its targets on whose data it depends.
     own_field : str
         Name of the field with these blocks.
     own_ports : tuple of PortRef, Block or "world"
-        Ports on which it acts without being told, before those that it is told of; a block stands for its reference frame.
+        Ports on which it always acts, before those given as targets; a block means its reference frame.
     own_coordinates : tuple of str
         Coordinates likewise.
     measured : str
-        What it measures of rods through which it runs, as signals name it: ``"length"`` or ``"volume"``; nothing for others.
+        Quantity that it measures of rods through which it runs, by its name in signals: ``"length"``, ``"volume"`` or empty.
     """
 
     rational_parameters: ClassVar[tuple[str, ...] | None] = ()
@@ -44,11 +44,11 @@ class Closure(Block):
     measured: ClassVar[str] = ""
     own_coordinates: tuple[str, ...] = ()
 
-    def inputs_and_states(self, given: Array | None) -> tuple[Array, Array]:
-        """Return inputs (m) and states (k) from both in one array `given` (m + k), zeros from None."""
+    def inputs_and_states(self, values: Array | None) -> tuple[Array, Array]:
+        """Return inputs (m) and states (k) from one array of `values` (m + k); zeros for None."""
         m = len(self.inputs)
-        given = np.zeros(m + len(self.state_names)) if given is None else given
-        return given[:m], given[m:]
+        values = np.zeros(m + len(self.state_names)) if values is None else values
+        return values[:m], values[m:]
 
     def among(self, blocks: Mapping[str, Block]) -> Closure:
         """Return the closure, its own blocks replaced by those of the same names among `blocks`."""

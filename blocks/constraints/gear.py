@@ -1,4 +1,4 @@
-"""Gears: two coordinates that move together."""
+"""Gears: two coordinates with a constant ratio."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from titop.blocks.contract.fields import Field, scalar
 class Gear(Block):
     """A rigid transmission between two coordinates: ``driven = ratio * driver + offset``.
 
-    Both keep their coordinates; a Lagrange multiplier holds them together, as those of rigid closures hold ports. URDF calls
-    the driven joint a mimic joint, the ratio its multiplier. (The ``gear`` of a `Motor` is the other way round: rotor motion a
-    unit of joint motion.)
+    Both coordinates stay in the model; a Lagrange multiplier couples them, as in rigid closures. URDF calls the driven joint a
+    mimic joint, the ratio its multiplier. (The ``gear`` of a `Motor` is the inverse: rotor motion per unit of joint motion.)
 
     Parameters
     ----------
     name : str
     driver, driven : str or Block
         The joints, or blocks with own coordinates, or their names; ``"joint.coordinate"`` or ``"boom.mode1"`` for one of
-        several coordinates. Neither may be spherical or free; `System.resolve` refuses those, unknown ones, and one coordinate
-        twice.
+        several coordinates. Neither may be spherical or free; `System.resolve` refuses those, unknown ones, and the same
+        coordinate twice.
     ratio : float, 1, m/rad or rad/m
-        Motion of the driven coordinate a unit of the driver's.
+        Motion of the driven coordinate per unit of the driver's.
     offset : float, rad or m
-        Of the driven coordinate, where the driver's is zero.
+        Value of the driven coordinate where the driver's is zero.
 
     Examples
     --------
@@ -56,11 +55,11 @@ class Gear(Block):
         self.driver, self.driven, self.ratio, self.offset = driver, driven, ratio, offset
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`, their units made of those of driver and driven coordinate."""
+        """Return `parameters`, with units for those of driver and driven coordinate."""
         return {"ratio": (float(self.ratio), ratio_unit(units[1], units[0])), "offset": (float(self.offset), units[1])}
 
     @property
     def relation(self) -> str:
-        """What the driven coordinate equals, such as ``"-1.5 x left + 0.2"``."""
+        """The right-hand side for the driven coordinate, such as ``"-1.5 x left + 0.2"``."""
         offset = f" {'-' if self.offset < 0 else '+'} {abs(self.offset):.4g}" if self.offset else ""
         return f"{self.ratio:.4g} x {self.driver}{offset}"

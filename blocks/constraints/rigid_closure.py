@@ -1,6 +1,6 @@
-"""Closing a loop rigidly, as a joint would: constraints with Lagrange multipliers.
+"""Rigid loop closures, as by a joint: constraints with Lagrange multipliers.
 
-Every constraint is one number that has to vanish, in one of three forms (symbols as in `titop.blocks.constraints.closure`)::
+Every constraint is one function that has to vanish, in one of three forms (symbols as in `titop.blocks.constraints.closure`)::
 
     c . r                 a distance along c, fixed in port 1
     c . log R             a component of the rotation vector
@@ -25,7 +25,7 @@ from titop.blocks.contract.fields import Field, Fixed, Kept, optional, put, swit
 from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
 
-#: Kinds of closures by the joint that would leave the same freedom, with the names of their constraints.
+#: Kinds of closures, named by the joint with the same freedom, with the names of their constraints.
 KINDS = {
     "weld": ("x", "y", "z", "rx", "ry", "rz"),
     "revolute": ("x", "y", "z", "tilt1", "tilt2"),
@@ -45,7 +45,7 @@ _TWO_AXES = ("universal", "planar_prismatic")
 
 @dataclass(frozen=True)
 class ConstraintRows:
-    """The constraints of a closure, one a row.
+    """The constraints of a closure, one per row.
 
     Attributes
     ----------
@@ -71,8 +71,8 @@ def _read_kind(closure: Block, field: str, kind: Any) -> str:
 
 
 def _read_directions(closure: Block, field: str, directions: Any) -> Array:
-    given = np.asarray(directions, dtype=object)
-    columns = given.shape[1] if given.ndim == 2 else 1
+    array = np.asarray(directions, dtype=object)
+    columns = array.shape[1] if array.ndim == 2 else 1
     return closure.reader.array(field, directions, (6, columns), "give a 6 x k matrix")
 
 
@@ -84,18 +84,18 @@ class RigidClosure(Closure):
     name : str
         Unique name in the system.
     kind : {"weld", "revolute", "spherical", "universal", "prismatic", "cylindrical", "planar", "planar_weld", ...}
-        The joint that would leave the same freedom. The two ports coincide when that joint's coordinates are zero.
-        ``"planar_weld"``, ``"planar_revolute"`` and ``"planar_prismatic"`` close loops whose bodies move in parallel planes
-        already: they leave out what follows from that.
+        The joint with the same freedom. The two ports coincide when that joint's coordinates are zero.
+        ``"planar_weld"``, ``"planar_revolute"`` and ``"planar_prismatic"`` are for loops whose bodies already move in parallel
+        planes: they omit the constraints that follow from that.
     axis : array_like (3,)
-        Of revolute, prismatic and cylindrical closures, the normal of planar ones, planar welds and planar revolute ones, the
-        first axis of universal ones; in both ports' frames (of universal ones in the first's).
+        Axis of revolute, prismatic and cylindrical closures; normal of planar ones, planar welds and planar revolute ones;
+        first axis of universal ones. In both ports' frames (for universal ones in the first's).
     axis2 : array_like (3,)
         Second axis of universal closures, in the second port's frame; normal of planar prismatic ones, in both ports'.
     directions : array_like (6, k), optional
         Instead of a kind: a basis of the constrained directions of the displacement ``(r, log R)``, in the first port's frame.
     redundant : bool
-        Whether constraints may follow from those of others by design: nothing warns of that then. What they carry is the least.
+        Whether constraints are redundant by design: there is no warning then. Their reactions are those of least norm.
 
     Notes
     -----
@@ -135,7 +135,7 @@ class RigidClosure(Closure):
 
     @property
     def is_angular(self) -> Array:
-        """Whether each constraint's error (k) is an angle (rad) rather than a length (m)."""
+        """Whether each constraint's error (k) is an angle (rad), not a length (m)."""
         if self.directions is not None:
             return np.abs(self.directions[3:]).sum(axis=0) > np.abs(self.directions[:3]).sum(axis=0)
         return np.array([name[0] in "rt" for name in self.constraint_names])
@@ -144,9 +144,9 @@ class RigidClosure(Closure):
     def rows(self) -> ConstraintRows:
         """The constraints as rows of coefficients."""
         numbers = (self.axis, self.axis2, self.directions)
-        given = self.kind, *(None if array is None else array.tobytes() for array in numbers)
-        if self._found is None or self._found[0] != given:
-            self._found = given, self._find_rows()
+        key = self.kind, *(None if array is None else array.tobytes() for array in numbers)
+        if self._found is None or self._found[0] != key:
+            self._found = key, self._find_rows()
         return self._found[1]
 
     def _find_rows(self) -> ConstraintRows:
@@ -181,7 +181,7 @@ class RigidClosure(Closure):
     def error(self, R: Array, r: Array) -> Array:
         """Return the constraints' values (k, m or rad) at the relative pose ``(R, r)``: zero when the loop is closed."""
         rows = self.rows
-        return rows.linear @ r + rows.rotation @ rotation_log(R) + _aligned(rows, R) - rows.offset
+        return rows.linear @ r + rows.rotation @ rotation_log(R) + _alignments(rows, R) - rows.offset
 
     def jacobians(self, R: Array, r: Array) -> tuple[Array, Array]:
         """Return E1 and E2 (k x 6, no unit or m) with ``d error/dt = E1 V1 + E2 V2``."""
@@ -191,7 +191,7 @@ class RigidClosure(Closure):
         return at_1, np.hstack([rows.linear @ R, angular])
 
     def is_flipped(self, R: Array) -> bool:
-        """Tell whether an axis that should be aligned points backwards: the constraints cannot tell."""
+        """Tell whether an axis that should be aligned points backwards, which also satisfies the constraints."""
         axis = unit_vector(self.axis)
         return "tilt1" in self.constraint_names and bool(np.real(axis @ R @ axis) < 0)
 
@@ -224,7 +224,7 @@ class RigidClosure(Closure):
                 errors.append(Finding("zero-axis", f"{self.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
         if self.directions is not None and np.isfinite(self.directions).all():
             self._check_directions(self.directions, errors, warnings)
-        if self.kind in _TWO_AXES and not errors and not _independent(self.axis, self.axis2):
+        if self.kind in _TWO_AXES and not errors and not _are_independent(self.axis, self.axis2):
             where, advice = f"{self.name}.axis2", "turn one of the axes"
             errors.append(Finding("parallel-axes", where, self.axis2.tolist(), "a direction not parallel to axis", advice))
         return errors, warnings
@@ -236,15 +236,15 @@ class RigidClosure(Closure):
             advice = "leave the column out"
             errors.append(Finding("zero-direction", where, int(lengths.argmin()), "columns that are not zero", advice))
             return
-        kept = np.zeros((6, 0))
+        basis = np.zeros((6, 0))
         for k, column in enumerate((directions / lengths).T):
-            rest = column - kept @ (kept.T @ column)
+            rest = column - basis @ (basis.T @ column)
             if np.linalg.norm(rest) < SAME and not self.redundant:
                 advice = "leave it out; its reaction is shared with the others, by least norm"
                 expected = "columns that are independent"
                 warnings.append(Finding("redundant-directions", where, f"column {k + 1}", expected, advice))
             elif np.linalg.norm(rest) >= SAME:
-                kept = np.column_stack([kept, rest / np.linalg.norm(rest)])
+                basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the axes, or the entries of the directions."""
@@ -277,11 +277,11 @@ def perpendicular(axis: Array) -> Array:
     return np.array([first, cross(axis, first)])
 
 
-def _independent(a: Array, b: Array) -> bool:
+def _are_independent(a: Array, b: Array) -> bool:
     return bool(np.abs(cross(unit_vector(a), unit_vector(b))).max() >= SAME)
 
 
-def _aligned(rows: ConstraintRows, R: Array) -> Array:
+def _alignments(rows: ConstraintRows, R: Array) -> Array:
     return (rows.aligned1 @ R * rows.aligned2).sum(axis=1)
 
 
@@ -291,7 +291,7 @@ def _rows(
     aligned: tuple[Array, Array, Array] | None = None,
     stacked: bool = False,
 ) -> ConstraintRows:
-    """Return rows for linear constraints, with those on log R beside (or, if `stacked`, below) and the aligned ones below."""
+    """Return rows for linear constraints; those on log R stand in the same rows (if `stacked`, below), aligned ones below."""
     if rotation is not None and not stacked:
         nothing = np.zeros_like(linear)
         return ConstraintRows(linear, rotation, nothing, nothing, np.zeros(len(linear)))

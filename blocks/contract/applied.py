@@ -1,4 +1,4 @@
-"""What a block's surroundings do to it, as its law feels it, and the derivatives of that."""
+"""Loads of a block's surroundings in its law, and their derivatives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from titop.blocks.contract.overrides import titop_class
 
 
 class BlockMotion(NamedTuple):
-    """Where a block is, and how it moves there.
+    """Pose and motion of a block.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class BlockMotion(NamedTuple):
 
 
 def has_weight(block: Block) -> bool:
-    """Tell whether a block says what gravity pulls at."""
+    """Tell whether a block defines its weight apart from its inertia."""
     return overrides_method(block, "weight") or block.borne is not None or block.fluid is not None
 
 
@@ -44,7 +44,7 @@ def moves_fluid(block: Block) -> bool:
 
 
 def is_acted_on(block: Block) -> bool:
-    """Tell whether more than gravity on its inertia acts on a block."""
+    """Tell whether a block has loads beside gravity on its inertia."""
     law = block.compiled_law
     return has_weight(block) or overrides_method(block, "applied_efforts") or (law is not None and law.applied is not None)
 
@@ -52,14 +52,14 @@ def is_acted_on(block: Block) -> bool:
 def efforts_at(block: Block, at: BlockMotion, gravity: Array, all_of_them: bool = True) -> Array:
     """Return the wrench at the parent port and the own efforts (6 + n) beside gravity on the block's inertia.
 
-    That is what its surroundings apply, if `all_of_them` are asked for, and what gravity (3, inertial) pulls at its
-    weight more than at its inertia.
+    They are the loads of its surroundings, if `all_of_them` is set, and the gravity (3, inertial) on its weight less that on
+    its inertia.
     """
-    efforts = _weight_apart(block, at, gravity) if has_weight(block) else np.zeros(6 + block.nv)
+    efforts = _weight_efforts(block, at, gravity) if has_weight(block) else np.zeros(6 + block.nv)
     return efforts + block.applied_efforts(*at) if all_of_them else efforts
 
 
-def _weight_apart(block: Block, at: BlockMotion, gravity: Array) -> Array:
+def _weight_efforts(block: Block, at: BlockMotion, gravity: Array) -> Array:
     down = at.rotation.T @ gravity
     if not overrides_method(block, "weight"):
         return -block.weightless_inertia(at.q)[:, :3] @ down
@@ -70,8 +70,8 @@ def _weight_apart(block: Block, at: BlockMotion, gravity: Array) -> Array:
         return np.concatenate([[mass], moment])
 
     mass, moment = block.weight(at.q)
-    own = block.slopes(weight, at.q).T @ np.concatenate([[gravity @ at.position], down])
-    return np.concatenate([mass * down, cross(np.asarray(moment), down), own]) - inertial
+    on_coordinates = block.slopes(weight, at.q).T @ np.concatenate([[gravity @ at.position], down])
+    return np.concatenate([mass * down, cross(np.asarray(moment), down), on_coordinates]) - inertial
 
 
 def derivatives_at(block: Block, at: BlockMotion, gravity: Array) -> tuple[Array, Array, Array, Array]:

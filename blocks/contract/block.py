@@ -1,4 +1,4 @@
-"""The block contract: what a body, a joint or a body model of your own has to say about itself."""
+"""The block contract: what a body, a joint or a body model of your own has to define."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from titop.blocks.contract.fields import Fielded, put
 from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.contract.target_motion import TargetMotion
 
-#: What goes everywhere.
+#: Values that can be pickled without a check.
 _PLAIN = str | int | float | complex | np.ndarray | None
 _ADVICE = "write it by def, or class, at the top of a module, not as a lambda or inside a function; or use one process"
 
 
 def check_sending(block: Fielded) -> None:
-    """Refuse to send a block whose class, or the functions it holds, another process could not find.
+    """Refuse to pickle a block for another process that could not import its class, or the functions that it holds.
 
     Raises
     ------
     ModelError
-        That names the first.
+        Naming the first of them.
     """
     cls = type(block)
     if "<locals>" in cls.__qualname__:
@@ -41,25 +41,25 @@ def check_sending(block: Fielded) -> None:
             pickle.dumps(value)
         except ModelError:
             raise
-        except Exception as error:  # pickle raises what it pleases
+        except Exception as error:  # pickle may raise anything
             _refuse(f"{block.name}.{field.lstrip('_')}", _culprit(value, error))
 
 
 def _culprit(value: Any, error: Exception) -> Any:
-    """Return the function that cannot be sent, if that is what a value is or holds, or else what is said of it."""
+    """Return the function that cannot be pickled, if a value is or holds one; otherwise the error's text."""
     held = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else (value,)
     functions = (each for each in held if callable(each) and "<" in getattr(each, "__qualname__", ""))
     return next(functions, f"{type(value).__name__} ({str(error).splitlines()[0]})")
 
 
-def _refuse(where: str, found: Any) -> None:
-    raise ModelError(Finding("cannot-send", where, found, "what another process finds by its name", _ADVICE))
+def _refuse(where: str, value: Any) -> None:
+    raise ModelError(Finding("cannot-send", where, value, "what another process finds by its name", _ADVICE))
 
 
-#: Name of the port through which a block hangs on its parent.
+#: Name of the port by which a block is connected to its parent.
 PARENT_PORT = "P"
 
-#: Attributes of which a snapshot has copies.
+#: Types of attributes that a snapshot copies.
 _MUTABLE = (np.ndarray, dict, list)
 
 
@@ -70,46 +70,47 @@ class Block(BlockLaw, Fielded):
 
     1. set ``coordinates`` (names of the own coordinates q, dimension n) and ``ports`` (names of the child ports);
     2. define ``pose(port, q)``: where each child port stands in the parent port's frame;
-    3. define ``mass_matrix(q)``: the inertia (6 + n) x (6 + n) seen from the parent port, for ``x = [V_P; v]``;
+    3. define ``mass_matrix(q)``: the inertia (6 + n) x (6 + n) about the parent port, for ``x = [V_P; v]``;
     4. define ``elastic_energy(q)`` and ``damping_efforts(q, v)`` if there are any;
     5. set ``inputs`` (their names, such as ``("tendon",)``) and define ``input_matrix(q)`` if the block has inputs of its own:
-       tendons, piezoelectric patches, pressures. They join the model's inputs as ``block.tendon``; ``input_ranges`` are theirs;
-    6. define ``applied_efforts(q, v, twist, rotation, position)`` if something acts on the block because of where it is or how
-       it moves: drag, buoyancy, follower loads, springs to the ground; and ``applied_energy(q, rotation, position)`` for what
-       of it is stored;
-    7. set ``state_names`` and define ``state_efforts(q, v, x)`` and ``state_rates(q, v, x, u)`` if it has states x of the first
-       order beside its coordinates: drives that lag behind their commands, viscoelasticity, bristles of friction. They join the
-       model's states as ``block.state``;
-    8. define ``weight(q)`` if gravity does not pull at all of the inertia: in a fluid, which bears and is moved along; or set
-       ``borne``, if the fluid bears the same part of it everywhere; and ``added_inertia(q)`` for what of it is a fluid's.
+       tendons, piezoelectric patches, pressures. They are inputs of the model as ``block.tendon``, with the ``input_ranges``;
+    6. define ``applied_efforts(q, v, twist, rotation, position)`` if the block has loads that depend on its pose or motion:
+       drag, buoyancy, follower loads, springs to the ground; and ``applied_energy(q, rotation, position)``, their potential
+       energy;
+    7. set ``state_names`` and define ``state_efforts(q, v, x)`` and ``state_rates(q, v, x, u)`` if it has first-order states x
+       beside its coordinates: drives that lag behind their commands, viscoelasticity, bristles of friction. They are states of
+       the model as ``block.state``;
+    8. define ``weight(q)`` if gravity does not act on all of the inertia, because of buoyancy and added mass in a fluid; or set
+       ``borne``, if buoyancy carries the same fraction of the weight everywhere; and ``added_inertia(q)``, the added mass.
 
-    A law written as one function that numba can compile (see `titop.Law`) takes the place of 2 and 3.
+    A law written as one function that numba can compile (see `titop.Law`) replaces 2 and 3.
 
-    Everything else follows: the motion subspace, its rate and the gyroscopic terms come from derivatives of these functions
-    (complex steps when they accept complex arguments, for second derivatives of a thousandth of the coordinates' scales;
-    otherwise sixth-order differences, announced by a warning): arrays of the arguments' type, ``np.sqrt(x @ x)`` instead of
-    norms, comparisons of real parts, no conjugates. Any of them may be overridden; `titop.check_block` holds them equal. What
-    each buys:
+    Everything else follows: the motion subspace, its rate and the gyroscopic terms come from derivatives of these functions.
+    Derivatives are complex steps if the functions accept complex arguments (for second derivatives, steps of a thousandth of
+    the coordinates' scales): use arrays of the arguments' type, ``np.sqrt(x @ x)`` instead of norms, comparisons of real parts,
+    no conjugates. Otherwise they are sixth-order differences, and a warning says so. Any function may be overridden;
+    `titop.check_block` compares it with what it replaces. Reasons to override:
 
-    - ``coordinate_scales``: how far each coordinate goes until the functions bend (a millimetre for the deflection of a small
-      spring, a radian for an angle); saves the search for steps that suit them, which differences need and second derivatives
-      always do; random configurations are of that size;
-    - ``motion_subspace``, ``subspace_rate``, ``gyroscopic``, ``passive_efforts``: time, in every function of the model;
-    - ``pose_and_subspace``, or ``law`` for all at once: the same, if they have much in common;
-    - ``law_slopes``, ``subspace_slopes``: time in derivatives, and digits where complex steps are not possible;
-    - ``integrate``, ``difference``, ``bracket``, ``neutral``, ``configuration_names``: coordinates that are no plain numbers;
+    - ``coordinate_scales``: the range of each coordinate over which the functions are nearly linear (a millimetre for the
+      deflection of a small spring, a radian for an angle); saves the search for the steps of differences and of second
+      derivatives; random configurations are of that size;
+    - ``motion_subspace``, ``subspace_rate``, ``gyroscopic``, ``passive_efforts``: speed, in every function of the model;
+    - ``pose_and_subspace``, or ``law`` for all at once: speed, if they share computations;
+    - ``law_slopes``, ``subspace_slopes``: speed of derivatives, and accuracy if complex steps are not possible;
+    - ``integrate``, ``difference``, ``bracket``, ``neutral``, ``configuration_names``: coordinates on a group or manifold;
     - ``parameter_units``, or ``parameters`` and ``with_parameters``: numbers that sensitivities, trims and families can vary;
-    - ``picture``: what the block looks like, in place of a line to each port;
-    - ``mass_properties``: exact numbers, and time, in checks, texts and pictures, which else ask the mass matrix;
-    - ``common_parameters``, ``rational_parameters``, ``rescaled_coordinates``, ``scaling_beside``, ``length_powers``: how
-      linear fractional models know the block's parameters, which else are found by polynomials;
-    - ``load_parameters``, ``spin_limit``: what searches for equilibria raise in steps, and warn of.
+    - ``picture``: the shape of the block in figures, instead of a line to each port;
+    - ``mass_properties``: exact numbers, and speed, in checks, texts and pictures, which otherwise use the mass matrix;
+    - ``common_parameters``, ``rational_parameters``, ``rescaled_coordinates``, ``scaling_beside``, ``length_powers``: the
+      dependence on parameters for linear fractional models, which otherwise fit polynomials;
+    - ``load_parameters``, ``spin_limit``: the loads that searches for equilibria increase in steps, and the spin at which they
+      warn.
 
     The law of a block (all in the parent port's frame, ``x = [A_P; a]``)::
 
         [W_P; tau + B(q) u + passive] + applied = M(q) x + h(q, v, V_P) + sum_k [Ad(g_k)^-T; S_k^T] W_k
 
-    where ``state_efforts`` join the passive ones.
+    where ``passive`` includes the ``state_efforts``.
 
     Parameters
     ----------
@@ -123,14 +124,14 @@ class Block(BlockLaw, Fielded):
     ports : tuple of str
         Names of the child ports.
     units, input_units : tuple of str
-        Unit of each coordinate and of each input; "1" where a block does not tell.
+        Unit of each coordinate and of each input; "1" by default.
     inputs : tuple of str
         Names of the inputs of its own.
     input_ranges : sequence of (lower, upper)
-        Of each input, in its unit, as actuators have them: controllers' commands and trims stay in them, and
-        `Trajectory.violations` tells what leaves them. Unbounded where a block does not tell.
+        Of each input, in its unit, as for actuators: controllers' commands and trims stay within them, and
+        `Trajectory.violations` reports inputs outside. Unbounded by default.
     state_names, state_units : tuple of str
-        Names of the states of its own, and the unit of each; "1" where a block does not tell.
+        Names of the states of its own, and the unit of each; "1" by default.
 
     Notes
     -----
@@ -138,8 +139,8 @@ class Block(BlockLaw, Fielded):
     vectors (n); `twist` the twist (6) of the parent port, in its frame; `rng` a NumPy random generator; `values` new
     values of parameters by their names in `parameters`.
 
-    Units: coordinates those of `units` (rad or m), rates and accelerations those by s and s^2, efforts N m or N to match;
-    derivatives those of what is derived, a unit of what they are taken by.
+    Units: coordinates those of `units` (rad or m), rates and accelerations those per s and s^2, efforts N m or N accordingly;
+    derivatives the unit of the function per unit of the variable.
     """
 
     inputs: tuple[str, ...] = ()
@@ -147,15 +148,15 @@ class Block(BlockLaw, Fielded):
     input_ranges: Sequence[tuple[float, float]] = ()
     state_names: tuple[str, ...] = ()
     state_units: tuple[str, ...] = ()
-    #: Attributes in which the block names joints of the system, or one of their coordinates.
+    #: Attributes that name joints of the system, or one of their coordinates.
     joint_fields: ClassVar[tuple[str, ...]] = ()
-    #: Whether `with_parameters` accepts complex numbers; else derivatives by the parameters are taken by differences.
+    #: Whether `with_parameters` accepts complex numbers; otherwise derivatives by the parameters are differences.
     complex_parameters: ClassVar[bool] = True
-    #: Whether it has sections along its length, of which poses, strains, stresses and wrenches can be read.
+    #: Whether it has sections along its length, with poses, strains, stresses and wrenches.
     has_sections: ClassVar[bool] = False
-    #: Whether it has `volume_ratios`: its material may be turned inside out.
+    #: Whether it has `volume_ratios`, since its material may fold over.
     can_fold: ClassVar[bool] = False
-    #: Units of the block's parameters by dotted name, for those that it wants to be known by.
+    #: Units of the block's parameters, by dotted name.
     parameter_units: ClassVar[dict[str, str]] = {}
 
     def __init__(self, name: str) -> None:
@@ -165,7 +166,7 @@ class Block(BlockLaw, Fielded):
             self.reader.report("bad-name", "name", name, "letters, digits and _-/", "rename the block")
 
     def input_matrix(self, q: Array) -> Array:
-        """Return the efforts on the own coordinates a unit of each input, B (n x inputs); none by default beside states."""
+        """Return the efforts on the own coordinates per unit of each input, B (n x inputs); with states, zero by default."""
         if self.inputs and self.nv and not self.state_names:
             raise NotImplementedError(f"block {self.name!r} does not say what its inputs do")
         return np.zeros((self.nv, len(self.inputs)))
@@ -173,7 +174,7 @@ class Block(BlockLaw, Fielded):
     def state_efforts(self, q: Array, v: Array, x: Array) -> Array:
         """Return the efforts (n, N m or N) on the own coordinates that depend on the states `x` (k) of its own, smoothly.
 
-        Nothing that stays without states: `passive_efforts` say that. They may be zero for states that only drive others.
+        Efforts that do not depend on states belong to `passive_efforts`. They may be zero for states that only drive others.
         """
         raise NotImplementedError(f"block {self.name!r} does not say what its states do")
 
@@ -182,17 +183,17 @@ class Block(BlockLaw, Fielded):
         raise NotImplementedError(f"block {self.name!r} does not say how its states change")
 
     def gaps(self, motion: TargetMotion) -> Array:
-        """Return numbers (k, own unit, always as many) that are zero where what the block does switches.
+        """Return switching functions (k, own unit, k constant), which are zero where the block's law switches.
 
-        As a contact's distance from what it touches, or how far a cable is from being taut: smooth functions, of another sign
-        at each side. None by default. Simulations watch them, and nothing else does.
+        Examples are the distance of a contact, or the slack of a cable: smooth functions that change sign at the switch. None
+        by default. Only simulations use them.
 
         Parameters
         ----------
         motion : TargetMotion
-            Of the targets, for an interaction; for a body of the world's port and its parent port, in inertial axes, and its
-            own coordinates; for a joint of its coordinates alone, without ports. Inputs and states are zero: gaps do not depend
-            on them.
+            For an interaction, that of the targets; for a body, that of the world's port and its parent port, in inertial
+            axes, and of its own coordinates; for a joint, that of its coordinates alone, without ports. Inputs and states are
+            zero: gaps do not depend on them.
         """
         return np.zeros(0)
 
@@ -203,7 +204,7 @@ class Block(BlockLaw, Fielded):
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """Names of the inputs in a system; one without a name goes by the block's."""
+        """Names of the inputs in a system; an input without a name has the block's."""
         return tuple(f"{self.name}.{entry}" if entry else self.name for entry in self.inputs)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
@@ -211,7 +212,7 @@ class Block(BlockLaw, Fielded):
         return list(self.reader.findings), list(self.reader.warnings)
 
     def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the block's numbers by dotted name (without the block's own), each with its unit."""
+        """Return the block's parameters by dotted name (without the block's name), each with its unit."""
         return {name: (float(getattr(self, name)), unit) for name, unit in self.parameter_units.items()}
 
     def with_parameters(self, values: dict[str, float]) -> Block:
@@ -222,16 +223,16 @@ class Block(BlockLaw, Fielded):
         return changed
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`, their units made of the `units` of the coordinates that the block acts on, in their order."""
+        """Return `parameters`, with units for the `units` of the coordinates that the block acts on, in their order."""
         return self.parameters()
 
     def snapshot(self) -> Block:
-        """Return a copy that later changes of the block do not reach."""
+        """Return a copy, independent of later changes of the block."""
         copied = copy.copy(self)
-        own = copied.__dict__
+        attributes = copied.__dict__
         for name, value in self.__dict__.items():
             if isinstance(value, _MUTABLE):
-                own[name] = _with_own_values(value) if type(value) is dict else value.copy()
+                attributes[name] = _with_own_values(value) if type(value) is dict else value.copy()
         return copied
 
     def __copy__(self) -> Block:
@@ -245,7 +246,7 @@ class Block(BlockLaw, Fielded):
         return copied
 
     def __getstate__(self) -> Any:
-        """Return what goes to other processes; copies do not pass here."""
+        """Return the state for pickling; copies do not use this."""
         check_sending(self)
         return super().__getstate__()
 
@@ -289,5 +290,5 @@ class PortRef:
 
 
 def overrides_method(block: Block, name: str, base: type[Block] = Block) -> bool:
-    """Tell whether a block has a form of its own of a method that a `base` of its class has."""
+    """Tell whether a block overrides a method of a `base` of its class."""
     return redefines(block, name, base)

@@ -1,4 +1,4 @@
-"""The law of a block: what it defines, and what follows from that by derivatives."""
+"""The law of a block: the functions that it defines, and those that follow from them by derivatives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from titop.blocks.contract.description import Described
 from titop.blocks.contract.law import Law, LawTerms
 from titop.blocks.contract.own_coordinates import redefines
 
-#: Functions that say at once what others do, and which others: what is written for speed knows those of its own class alone.
+#: Functions that combine others for speed, and these others. Such a combination is valid for its own class only.
 _REPEATS: dict[str, tuple[str, ...]] = {
     "pose_and_subspace": ("pose", "motion_subspace"),
     "subspace_slopes": ("pose", "motion_subspace", "subspace_rate"),
@@ -47,11 +47,11 @@ class BlockLaw(Described):
         return terms.rotation[k], terms.position[k]
 
     def mass_matrix(self, q: Array) -> Array:
-        """Return the inertia seen from the parent port, (6 + n) x (6 + n), for ``[V_P; v]`` (kg, kg m and kg m^2)."""
+        """Return the inertia about the parent port, (6 + n) x (6 + n), for ``[V_P; v]`` (kg, kg m and kg m^2)."""
         return np.zeros((6 + self.nv, 6 + self.nv)) if self.compiled_law is None else self._terms_at(q).inertia
 
     def _terms_at(self, q: Array) -> LawTerms:
-        """Return what the block's compiled law says at rest."""
+        """Return the terms of the block's compiled law at rest."""
         assert self.compiled_law is not None
         return self.compiled_law.terms(self, q, np.zeros(self.nv), np.zeros(6))
 
@@ -62,13 +62,13 @@ class BlockLaw(Described):
         return self.compiled_law.energy(self.law_numbers(), q)
 
     def damping_efforts(self, q: Array, v: Array) -> Array:
-        """Return the damping's efforts on the own coordinates (n), opposed to the motion."""
+        """Return the damping efforts on the own coordinates (n), opposed to the motion."""
         return np.zeros(self.nv)
 
     # -- what follows from the above; override for a faster form -------------------------------------------------------
 
     def motion_subspace(self, port: str, q: Array) -> Array:
-        """Return ``S = g^-1 dg/dq`` (6 x n; m and rad a unit of q) of a child port, in the port's frame."""
+        """Return ``S = g^-1 dg/dq`` (6 x n; m and rad per unit of q) of a child port, in the port's frame."""
         return self._pose_and_subspace(port, q)[2]
 
     def pose_and_subspace(self, port: str, q: Array) -> tuple[Array, Array, Array]:
@@ -136,18 +136,18 @@ class BlockLaw(Described):
         return self.damping_efforts(q, v) - elastic.reshape(self.nv)
 
     def law(self, q: Array, v: Array, twist: Array) -> LawTerms:
-        """Return the law at a state, the parent port moving with `twist` (6): all that the compiled resolver asks for."""
+        """Return the law at a state, for the `twist` (6) of the parent port: all terms that the compiled engine needs."""
         parts = [port_terms(self, port, q, v, twist) for port in self.ports]
         stacked = [np.stack(part) for part in zip(*parts, strict=True)] or [np.zeros(0)] * 4
         M, gyroscopic = self._inertia_and_gyroscopic(q)
         return LawTerms(M, gyroscopic(v, twist), self.passive_efforts(q, v), *stacked)
 
-    # -- the linearised law: derivatives of the functions above; override for a faster or more exact form ----------------
+    # -- the linearised law: derivatives of the functions above; override for a faster or more accurate form ----------------
 
     def law_slopes(self, q: Array, v: Array, twist: Array, x: Array) -> tuple[Array, Array, Array]:
         """Return the derivatives of ``M x + h - [0; passive]`` (6 + n; N, N m) by q (n), v (n) and the parent port's twist (6).
 
-        `x` = ``[A_P; a]`` holds the parent port's acceleration less gravity's, and the own accelerations.
+        `x` = ``[A_P; a]`` holds the parent port's acceleration minus gravity, and the own accelerations.
         """
 
         def law(q: Array) -> Array:
@@ -163,7 +163,10 @@ class BlockLaw(Described):
         else:
             M, first, second = self._with_second_slopes(self.mass_matrix, q)
             by_q = np.stack(
-                [own @ x + self._gyroscopic_of(own, changes, v, twist) for own, changes in zip(first, second, strict=True)],
+                [
+                    slope @ x + self._gyroscopic_of(slope, changes, v, twist)
+                    for slope, changes in zip(first, second, strict=True)
+                ],
                 axis=1,
             )
             by_q[6:] -= self._passive_slopes(q, v)
@@ -183,7 +186,7 @@ class BlockLaw(Described):
         return self.slopes(lambda y: self.damping_efforts(y, v), q) - stiffness
 
     def _rate_derivatives(self, q: Array, v: Array, twist: Array) -> tuple[Array, Array]:
-        """Return the derivatives of ``h - [0; passive]`` by v and the twist by differences: h is quadratic, so exactly."""
+        """Return the derivatives of ``h - [0; passive]`` by v and the twist, by differences: exact, since h is quadratic."""
         motion, sizes = np.concatenate([twist, v]), self.displacement_sizes(q)
         columns = []
         for change in np.diag(sizes * ((np.abs(motion) / sizes).max() or 1.0)):
@@ -196,7 +199,7 @@ class BlockLaw(Described):
     def subspace_slopes(self, port: str, q: Array, v: Array) -> tuple[Array, Array, Array]:
         """Return dS/dq (n x 6 x n, the j-th by q_j), and the derivatives of ``dS/dt v`` (6 x n each) by q and v.
 
-        Units of S (m, rad) and of ``dS/dt v`` (m/s^2, rad/s^2), a unit of q or v.
+        Units of S (m, rad) and of ``dS/dt v`` (m/s^2, rad/s^2), per unit of q or v.
         """
 
         def rate(y: Array) -> Array:
@@ -204,7 +207,7 @@ class BlockLaw(Described):
 
         if any(redefines(self, name, BlockLaw) for name in ("motion_subspace", "subspace_rate")) or not self.takes_second(q):
             bends, by_q = np.moveaxis(self.slopes(lambda y: self.motion_subspace(port, y), q), -1, 0), self.slopes(rate, q)
-        else:  # differences alone are for what takes complex steps of its own
+        else:  # by differences, since the function uses complex steps itself
             bends = self._subspace_bends(port, q)
             by_q = np.stack([self._by_differences(rate, q, direction) for direction in np.eye(self.nv)], axis=-1)
         return bends, by_q, np.tensordot(v, bends, 1) + (bends @ v).T
@@ -220,12 +223,13 @@ class BlockLaw(Described):
         rest = np.zeros(self.nv)
         return self.slopes(lambda y: self.passive_efforts(y, rest), q)
 
-    # -- sizes that suit the block -------------------------------------------------------------------------------------
+    # -- characteristic sizes of the block -------------------------------------------------------------------------------------
 
     def displacement_sizes(self, q: Array) -> Array:
-        """Return displacements of the parent port and along the coordinates (6 + n; m, rad) that suit the block.
+        """Return characteristic displacements of the parent port and along the coordinates (6 + n; m, rad).
 
-        Its farthest port or its radius of gyration, a radian, and the coordinates' scales: no choice of units enters.
+        The distance of its farthest port or its radius of gyration, a radian, and the coordinates' scales: independent of
+        units.
         """
         lengths = [np.linalg.norm(self.pose(port, q)[1]) for port in self.ports]
         masses = np.abs(np.diag(self.mass_matrix(q))[:6])
@@ -234,21 +238,21 @@ class BlockLaw(Described):
         return np.concatenate([[max(lengths, default=0.0) or 1.0] * 3, [1.0] * 3, self.steps / REAL_STEP])
 
     def inertia_weights(self) -> Array:
-        """Return the roots (6 + n; kg^0.5, kg^0.5 m) of the inertia's diagonal at the neutral configuration.
+        """Return the square roots (6 + n; kg^0.5, kg^0.5 m) of the inertia's diagonal at the neutral configuration.
 
-        Divided by them, entries compare.
+        Entries of the inertia divided by them are comparable.
         """
         weights = np.sqrt(np.abs(np.diag(self.mass_matrix(self.neutral()))))
         weights[weights == 0] = weights.max() or 1.0
         return weights
 
     def bending_parts(self) -> Callable[[Array], Sequence[Array]]:
-        """Return the function of the configuration from which all else derives; see `law_parts`."""
+        """Return the function of the configuration from which the law follows; see `law_parts`."""
         weights = self.inertia_weights()
         return lambda q: self.law_parts(q, weights)
 
     def law_parts(self, q: Array, weights: Array) -> list[Array]:
-        """Return what all else derives from.
+        """Return the quantities from which the law follows.
 
         Inertia over `weights` (no unit), elastic energy (J), rotation (3x3) and position (3, m) of every port.
         """
@@ -257,22 +261,22 @@ class BlockLaw(Described):
 
 
 def current_form(block: BlockLaw, name: str) -> Callable[..., Any]:
-    """Return a function of a block that says several things at once, such as ``law``.
+    """Return a function of a block that combines others, such as ``law``.
 
-    Where a subclass, or the block itself, has redefined one of these since, it is the form that follows from them.
+    If a subclass, or the block itself, redefines one of these, it is the default form that calls them.
     """
-    own, cls = vars(block), cast(Any, type(block))
-    if name not in own and (_is_outdated(cls, name) or not own.keys().isdisjoint(_REPEATS[name])):
+    attributes, cls = vars(block), cast(Any, type(block))
+    if name not in attributes and (_is_outdated(cls, name) or not attributes.keys().isdisjoint(_REPEATS[name])):
         return partial(getattr(BlockLaw, name), block)
     return cast(Callable[..., Any], getattr(block, name))
 
 
 @cache
 def _is_outdated(cls: type, name: str) -> bool:
-    """Tell whether a class has redefined one of the functions that its form of another repeats."""
+    """Tell whether a class redefines a function that an inherited combination repeats."""
     forms = [vars(base) for base in cls.__mro__]
-    owner = next(k for k, own in enumerate(forms) if name in own)
-    return any(part in own for own in forms[:owner] for part in _REPEATS[name])
+    owner = next(k for k, methods in enumerate(forms) if name in methods)
+    return any(part in methods for methods in forms[:owner] for part in _REPEATS[name])
 
 
 def _body_rate(pose: Array, moved: Array, change: Array, both: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What a block says of itself beside its law: to pictures, checks, files and linear fractional models."""
+"""Members of a block beside its law: for pictures, checks, files and linear fractional models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class MassProperties(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """What a block looks like: points, and the triangles and lines between them.
+    """The shape of a block: points, and triangles and lines between them.
 
     Without triangles and lines the points are drawn as dots.
 
@@ -39,7 +39,7 @@ class Picture(NamedTuple):
     points : (k, 3) array, m
         In the block's frame.
     triangles : (m, 3) array of int
-        Points at the corners of each; seen from outside they turn to the left.
+        Corner points of each, counterclockwise seen from outside.
     lines : tuple of int arrays
         Points of each line. With triangles, lines that show the shape of the surface.
     """
@@ -63,7 +63,7 @@ class Share(NamedTuple):
 
 
 class CommonParameter(NamedTuple):
-    """A number from which several parameters follow: its value, its unit, and what follows."""
+    """A number from which several parameters follow: its value, its unit, and these parameters."""
 
     value: float
     unit: str
@@ -71,29 +71,29 @@ class CommonParameter(NamedTuple):
 
 
 class CoordinateScaling(NamedTuple):
-    """Scales (n each) of the columns of coordinates in a law, and of the rows of the efforts on them."""
+    """Scales (n each) of the columns of coordinates in a law, and of the rows of their efforts."""
 
     columns: Array
     rows: Array
 
 
 class Described(OwnCoordinates, Surrounded):
-    """The part of `Block` that answers what others ask of any block; each answer has a default that follows from the law.
+    """The part of `Block` beside its law and coordinates; each member has a default that follows from the law.
 
     Notes
     -----
-    The frame of a block is that of its parent port, and of a body whose ports are fixed in a reference frame that one. `q` is
-    the own configuration (nq), `port` the name of a child port, None or another name for the frame itself.
+    The frame of a block is that of its parent port; for a body whose ports are fixed in a reference frame, it is that frame.
+    `q` is the own configuration (nq), `port` the name of a child port, None or another name for the frame itself.
     """
 
-    #: Parameters that linear fractional models may vary; None for all, by factors or by polynomials that are found.
+    #: Parameters that linear fractional models may vary; None for all: by factors, or by fitted polynomials.
     rational_parameters: ClassVar[tuple[str, ...] | None] = None
-    #: Where a unit quaternion (x, y, z, w) ends the own configuration, if one does. The last three coordinates are then the
-    #: angular velocity in the axes that it turns; what comes before is a position, and the velocity in these axes.
+    #: Place of a unit quaternion (x, y, z, w) at the end of the own configuration, if there is one. The last three coordinates
+    #: are then the angular velocity in the rotated axes; before it stand a position, and the velocity in these axes.
     quaternion: ClassVar[slice] = slice(0, 0)
     #: Tables of model files in which such blocks may stand.
     file_tables: ClassVar[tuple[str, ...]] = ("bodies", "joints")
-    #: Why model files cannot hold such blocks, and what to do; empty where they can, once the class is registered.
+    #: Why model files cannot hold such blocks, and what to do; empty if they can, once the class is registered.
     not_in_files: ClassVar[str] = ""
     name: str
     ports: tuple[str, ...] = ()
@@ -109,9 +109,9 @@ class Described(OwnCoordinates, Surrounded):
         return self.pose(port, self.neutral()) if port in self.ports else (np.eye(3), np.zeros(3))
 
     def mass_properties(self) -> MassProperties:
-        """Return mass, centre of mass and inertia at the neutral configuration, without what is a fluid's.
+        """Return mass, centre of mass and inertia at the neutral configuration, without the added mass of a fluid.
 
-        Those of the mass matrix, unless the block knows them.
+        By default from the mass matrix.
         """
         q = self.neutral()
         M = (self.mass_matrix(q) - self.added_inertia(q))[:6, :6]
@@ -121,25 +121,25 @@ class Described(OwnCoordinates, Surrounded):
         com = moment / mass
         return MassProperties(mass, com, M[3:, 3:] + mass * skew(com) @ skew(com))
 
-    #: Whether the law is that of a rigid body with its parameters ``mass``, ``com.x``, ``inertia.xx``, ..., and no more.
+    #: Whether the law is just that of a rigid body with the parameters ``mass``, ``com.x``, ``inertia.xx``, ....
     is_rigid: bool = False
 
     # -- pictures --------------------------------------------------------------------------------------------------------
 
     def picture(self, q: Array) -> Picture | None:
-        """Return what the block looks like; triangles and lines, and the number of points, are the same at every `q`.
+        """Return the shape of the block; triangles and lines, and the number of points, are the same at every `q`.
 
-        Without a picture of its own a block that deforms is drawn as a curve from its parent port to each child port, one
-        without coordinates as the ellipsoid that has its mass and inertia, with lines to what it is joined to.
+        By default a block that deforms is drawn as a curve from its parent port to each child port, one without coordinates as
+        the ellipsoid of its mass and inertia, with lines to the connected blocks.
         """
         return None
 
     # -- checks ----------------------------------------------------------------------------------------------------------
 
-    #: The frequency (rad/s) beside which spins have to be small, since the law does not stiffen; None where it may spin.
+    #: The frequency (rad/s) compared with which spins must be small, since the law has no stiffening; None without a limit.
     spin_limit: float | None = None
 
-    #: Names of the parameters that are loads: zero, they load nothing. Searches for equilibria raise them in steps.
+    #: Names of the parameters that are loads, none if zero. Searches for equilibria increase them in steps.
     load_parameters: tuple[str, ...] = ()
 
     # -- linear fractional models ----------------------------------------------------------------------------------------
@@ -148,17 +148,17 @@ class Described(OwnCoordinates, Surrounded):
     is_modal: bool = False
 
     def common_parameters(self) -> dict[str, CommonParameter]:
-        """Return numbers by name from which several parameters follow at once; linear fractional models vary them too."""
+        """Return, by name, numbers from which several parameters follow; linear fractional models vary them too."""
         return {}
 
     def rescaled_coordinates(self) -> Mapping[str, Sequence[int]]:
-        """Return which coordinates mean another amplitude as a parameter, or a common one, changes: by its name."""
+        """Return, by name of a parameter or common parameter, the coordinates whose amplitude it rescales."""
         return {}
 
     def scaling_beside(self, other: Self) -> CoordinateScaling | None:
-        """Return scales (n, no unit) of coordinates in which the law is a polynomial of parameters, one for the `other`.
+        """Return scales (n, no unit) of coordinates in which the law is a polynomial of the parameters; one for `other`.
 
-        `other` is the same block with other parameters. None where the coordinates are good as they are.
+        `other` is the same block with other parameters. None if the coordinates need no scales.
         """
         return None
 

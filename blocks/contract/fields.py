@@ -1,16 +1,16 @@
-"""The one gate through which what users give to a block comes in: to its constructor, and whenever they set a field later.
+"""Fields of blocks: user input is read here, both in the constructor and when a field is set later.
 
-A class of blocks declares each of its fields once, with how it is read::
+A class of blocks declares each of its fields once, with a function that reads it::
 
     class Spring(Block):
         stiffness = Field(non_negative("negative-stiffness"))
 
         def __init__(self, name, stiffness):
             super().__init__(name)
-            self.stiffness = stiffness  # read, and what is wrong with it kept for the report
+            self.stiffness = stiffness  # read; errors are kept for the report
 
-A value set later is read in the same way: it takes the place of the earlier one, and of what was wrong with that. Reading a
-field costs nothing more, since only setting passes the gate.
+A value set later is read in the same way: it replaces the earlier one and its errors. Access to a field costs nothing extra,
+since only setting calls the reader.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ from titop.blocks.basics.user_input import FieldReader
 
 T = TypeVar("T")
 
-#: Reads a field: the block whose reader takes what is wrong, the name that users know the field by, what they gave.
+#: Reads a field: arguments are the block, whose reader collects errors, the name of the field for users, and their value.
 Read = Callable[[Any, str, Any], T]
 
 
 class Fielded:
-    """What has fields: blocks and systems.
+    """Objects with fields: blocks and systems.
 
     Attributes
     ----------
     name : str
     reader : FieldReader
-        Keeps what is wrong with the fields until all of it is reported.
+        Keeps the errors in the fields until all are reported.
     """
 
     name: str
     reader: FieldReader
 
-    def __init_subclass__(cls, **given: Any) -> None:
-        super().__init_subclass__(**given)
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
         if not cls.__module__.startswith("titop."):
             _gate_redefined(cls)
 
     def _begin(self, name: str) -> FieldReader:
-        """Return the reader of what is being made, and drop what a class of users gave for fields before."""
+        """Return the reader of a new object; drop values that a user's class gave to fields before."""
         if "reader" not in vars(self):
             for field in fields_of(type(self)):
                 vars(self).pop(field, None)
@@ -61,7 +61,7 @@ class Fielded:
         return self.reader
 
     def _update(self) -> None:
-        """Bring what is computed from the fields up to date, after one of them was set; where something is, classes do so."""
+        """Recompute what follows from the fields after one of them was set; classes with such attributes override this."""
 
 
 class Field(Generic[T]):
@@ -70,12 +70,12 @@ class Field(Generic[T]):
     Parameters
     ----------
     read : function of block, name and value
-        Returns what the block keeps; given that, it returns the same again.
+        Returns the stored value; applied to a stored value, it returns the same.
     argument : str, optional
-        What the constructor calls the field; as the attribute by default. Another name is a property of the class, by which
-        the field can be set as well: annotate it in the class.
+        Name of the field in the constructor; that of the attribute by default. Another name becomes a property of the class, by
+        which the field can be set as well: annotate it in the class.
     shown : function of the block, optional
-        What that property is; what the field holds by default.
+        Value of that property; that of the field by default.
     """
 
     def __init__(self, read: Read[T], argument: str = "", shown: Callable[[Any], Any] | None = None) -> None:
@@ -88,38 +88,38 @@ class Field(Generic[T]):
         self.attribute = name
         self.argument = self.argument or name
         if self.argument != name:
-            says = f"What the constructor calls so, kept as `{name}`; set, it is read as the constructor does."
+            says = f"The constructor's argument of this name, stored as `{name}`; when set, it is read as by the constructor."
             setattr(owner, self.argument, property(self.shown or attrgetter(name), self.__set__, doc=says))
 
     def __set__(self, block: Any, value: Any) -> None:
-        own = block.__dict__
-        if "reader" not in own:  # before the constructor of titop's class, which gives another
-            own[self.attribute] = value
-        elif self.attribute not in own:  # by the constructor
-            own[self.attribute] = self.read(block, self.argument, value)
+        attributes = block.__dict__
+        if "reader" not in attributes:  # before the constructor of titop's class, which makes another reader
+            attributes[self.attribute] = value
+        elif self.attribute not in attributes:  # by the constructor
+            attributes[self.attribute] = self.read(block, self.argument, value)
         elif _carries_derivatives(value):
-            own[self.attribute] = value
+            attributes[self.attribute] = value
         else:
             self.change(block, value)
 
     def change(self, block: Fielded, value: Any) -> None:
-        """Read another value, in place of the one before and of what was wrong with that."""
-        own = vars(block)
-        own["reader"] = without(block.reader, self.argument)
-        own[self.attribute] = self.read(block, self.argument, value)
+        """Read another value, which replaces the one before and its errors."""
+        attributes = vars(block)
+        attributes["reader"] = without(block.reader, self.argument)
+        attributes[self.attribute] = self.read(block, self.argument, value)
         block._update()
 
     def keep(self, block: Fielded, value: Any) -> None:
         """Let a block have a value as it is."""
         vars(block)[self.attribute] = value
 
-    if TYPE_CHECKING:  # what instances keep is read without passing here
+    if TYPE_CHECKING:  # stored values are read without a call of this
 
         def __get__(self, block: Any, owner: Any = None) -> T: ...
 
 
 class Kept(Field[T]):
-    """A field that cannot be given later where it was not given, nor be taken away: another field stands in its place."""
+    """A field that can be neither added nor removed later: without it, another field has its role."""
 
     def change(self, block: Fielded, value: Any) -> None:
         """Read another value, or refuse it."""
@@ -129,12 +129,12 @@ class Kept(Field[T]):
 
 
 class Fixed(Field[T]):
-    """A field on which so much rests that it cannot be changed later.
+    """A field that cannot be changed later, since too much depends on it.
 
     Attributes
     ----------
     advice : str
-        What to do instead; to make another block by default.
+        What to do instead; by default, to make another block.
     """
 
     advice = ""
@@ -145,9 +145,9 @@ class Fixed(Field[T]):
 
 
 class Consumed(Field[Any]):
-    """What a constructor takes and keeps nothing of by that name: setting it would do nothing, and is refused.
+    """An argument of a constructor that is not stored under its name: setting it would have no effect, and is refused.
 
-    Classes of users may have attributes of such names.
+    Users' classes may have attributes of such names.
     """
 
     def __init__(self) -> None:
@@ -167,9 +167,9 @@ class Consumed(Field[Any]):
 
 
 class Redefined(Field[Any]):
-    """A `field` whose name a class of users has for an attribute of its `own`: a default, a property, `NOTHING` but annotated.
+    """A `field` whose name is also an attribute of a user's class, `own`: a default, a property, `NOTHING` if only annotated.
 
-    It stands in that attribute's place, and shows it; what is set passes the field's gate first.
+    It replaces that attribute and returns its value; values that are set are read by the field first.
     """
 
     def __init__(self, field: Field[Any], own: Any) -> None:
@@ -200,11 +200,11 @@ class Redefined(Field[Any]):
             self.own.__set__(block, value)
 
 
-NOTHING = object()  # what a class has for an attribute that it only annotates
+NOTHING = object()  # stands for an attribute that a class only annotates
 
 
 def _gate_redefined(cls: type) -> None:
-    """Put fields before the attributes of a class of users that have their names."""
+    """Wrap the attributes of a user's class that have names of fields."""
     annotated = vars(cls).get("__annotations__", {})
     for name, field in _found_fields(cls).items():
         own = getattr_static(cls, name)
@@ -219,7 +219,7 @@ def _gate_redefined(cls: type) -> None:
 
 
 def refuse_change(block: Fielded, argument: str, value: Any, advice: str = "") -> NoReturn:
-    """Refuse to set a field of a block again, or what follows from others: those to set are the `advice` then.
+    """Refuse to set a field of a block again, or a value that follows from other fields; then `advice` names these.
 
     Raises
     ------
@@ -232,7 +232,7 @@ def refuse_change(block: Fielded, argument: str, value: Any, advice: str = "") -
 
 
 def put(block: Any, name: str, value: Any) -> None:
-    """Set an attribute; a field to what has been read, or computed, as it is: copies that `with_parameters` makes need that."""
+    """Set an attribute; a field without reading it again, as copies made by `with_parameters` need it."""
     field = fields_of(type(block)).get(name)
     if field is None:
         setattr(block, name, value)
@@ -241,12 +241,12 @@ def put(block: Any, name: str, value: Any) -> None:
 
 
 def without(reader: FieldReader, field: str) -> FieldReader:
-    """Return a reader with the findings of another, but for those about a field."""
-    kept = FieldReader(reader.owner)
+    """Return a reader with the findings of another, except those about a field."""
+    copied = FieldReader(reader.owner)
     where = f"{reader.owner}.{field}"
-    kept.findings = [finding for finding in reader.findings if not _is_about(finding, where)]
-    kept.warnings = [finding for finding in reader.warnings if not _is_about(finding, where)]
-    return kept
+    copied.findings = [finding for finding in reader.findings if not _is_about(finding, where)]
+    copied.warnings = [finding for finding in reader.warnings if not _is_about(finding, where)]
+    return copied
 
 
 def fields_of(cls: Any) -> dict[str, Field[Any]]:
@@ -267,21 +267,21 @@ def _found_fields(cls: type) -> dict[str, Field[Any]]:
 
 
 def altered_fields(block: Fielded) -> list[Finding]:
-    """Return what has become wrong, by writing into them, with arrays that a block had read."""
-    own, found = block.__dict__, list[Finding]()
+    """Return what is wrong with a block's arrays after they were written to."""
+    attributes, findings = block.__dict__, list[Finding]()
     for name, field in fields_of(type(block)).items():
-        value = own.get(name)
+        value = attributes.get(name)
         if type(value) is np.ndarray and value.dtype == float:
             square = value.ndim == 2 and 1 < value.shape[0] == value.shape[1]
             if isfinite(np.vdot(value, value)) and not (square and (value != value.T).any()):  # fast: of every block
                 continue
         if isinstance(value, np.ndarray | complex | dict):
-            found += _read_again(block, field, value)
-    return found
+            findings += _read_again(block, field, value)
+    return findings
 
 
 def _read_again(block: Fielded, field: Field[Any], value: Any) -> list[Finding]:
-    """Return what is wrong with a value that was read before, but for what was known then."""
+    """Return what is newly wrong with a value that was read before."""
     reader, where = block.reader, f"{block.name}.{field.argument}"
     if any(_is_about(finding, where) for finding in reader.findings):
         return []
@@ -299,11 +299,11 @@ def _is_about(finding: Finding, where: str) -> bool:
 
 
 def _carries_derivatives(value: Any) -> bool:
-    """Tell whether a number or an array takes a complex step, as blocks do whose derivatives by their fields are asked for."""
+    """Tell whether a number or an array carries a complex step, for derivatives by the fields of a block."""
     return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
 
 
-# -- how fields are read ------------------------------------------------------------------------------------------------
+# -- readers of fields ------------------------------------------------------------------------------------------------
 
 
 def scalar(block: Any, field: str, value: Any) -> float:
@@ -332,17 +332,17 @@ def vector(block: Any, field: str, value: Any) -> Array:
 
 
 def numbers(block: Any, field: str, value: Any) -> Array:
-    """Read however many finite numbers there are."""
+    """Read any number of finite numbers."""
     return block.reader.numbers(field, value)
 
 
 def non_negative(code: str) -> Read[float]:
-    """Return how to read a number that must not be negative; else the finding has this code."""
+    """Return a reader of a number that must not be negative; else the finding has this code."""
     return lambda block, field, value: block.reader.non_negative(field, value, code)
 
 
 def symmetric(n: int) -> Read[Array]:
-    """Return how to read a symmetric n x n matrix."""
+    """Return a reader of a symmetric n x n matrix."""
     return lambda block, field, value: block.reader.symmetric(field, value, n)
 
 
@@ -352,12 +352,12 @@ def per_coordinate(block: Any, field: str, value: Any) -> Array:
 
 
 def optional(read: Read[T]) -> Read[T | None]:
-    """Return how to read a field that may be None."""
+    """Return a reader of a field that may be None."""
     return lambda block, field, value: None if value is None else read(block, field, value)
 
 
 def choice(options: Collection[str], code: str) -> Read[Any]:
-    """Return how to read one of some words; else the finding has this code."""
+    """Return a reader of one of the `options`; else the finding has this code."""
 
     def read(block: Any, field: str, value: Any) -> Any:
         if value not in options:

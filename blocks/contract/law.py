@@ -1,4 +1,4 @@
-"""The law of a block at a state, and laws of one's own that titop compiles."""
+"""The law of a block at a state, and users' laws that titop compiles."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LawTerms(NamedTuple):
 
 
 class LawOwner(Protocol):
-    """What a law asks of the block whose law it is."""
+    """Members that a law needs of its block."""
 
     ports: tuple[str, ...]
 
@@ -55,38 +55,39 @@ class LawOwner(Protocol):
 class Law:
     """A law that titop compiles.
 
-    To have the law of a block of your own compiled, write it as one function that numba can compile, and
+    To compile the law of a block of your own, write it as one function that numba can compile, and
 
     1. write ``law(numbers, q, v, twist, terms)``: fill in the arrays of `terms` (a `LawTerms`, all zeros before; in place, as
        in ``terms.inertia[:] += ...``) from the block's `numbers`, its coordinates `q` and their rates `v` (n each), and the
        `twist` (6) of its parent port;
     2. give it to the class: ``compiled_law = tt.Law(law)``;
     3. define ``law_numbers()``: the array that the function receives as `numbers`;
-    4. if the block is elastic, write the energy that it stores as a function too, ``energy(numbers, q)``, which returns joules
-       and gives that method: ``compiled_law = tt.Law(law, energy=energy)``; or define ``elastic_energy(q)``, which is slower;
+    4. if the block is elastic, write its stored energy (J) as a function too, ``energy(numbers, q)``:
+       ``compiled_law = tt.Law(law, energy=energy)`` replaces the method; or define ``elastic_energy(q)``, which is slower;
        define ``damping_efforts(q, v)``, if there are any;
-    5. if more than gravity acts on the block (`Block.applied_efforts`: drag, buoyancy, follower loads), write that as a
-       function, ``applied(numbers, q, v, twist, rotation, position, efforts)``: it fills in `efforts` (6 + n, zeros before)
-       from the pose of the parent port too, and gives that method; ``compiled_law = tt.Law(law, applied)``.
+    5. if the block has loads beside gravity (`Block.applied_efforts`: drag, buoyancy, follower loads), write them as a
+       function, ``applied(numbers, q, v, twist, rotation, position, efforts)``, which fills in `efforts` (6 + n, zeros before)
+       and also receives the pose of the parent port: ``compiled_law = tt.Law(law, applied)`` replaces the method.
 
-    An interaction with states of its own says how these change likewise, by ``rates(numbers, motion, rates)``, which fills in
-    `rates` (k, zeros before) and gives the method `Interaction.state_rates`: ``compiled_law = tt.Law(law, rates=rates)``.
+    For an interaction with states of its own, ``rates(numbers, motion, rates)`` fills in their `rates` (k, zeros before):
+    ``compiled_law = tt.Law(law, rates=rates)`` replaces the method `Interaction.state_rates`.
 
-    Pose and mass matrix come from the function then, all else from these as for any block; `tt.check_block` compares what the
-    function says of the rest with that. A subclass that redefines part of such a block answers through Python.
+    Pose and mass matrix are then those of the function, and all else follows from them as for any block; `tt.check_block`
+    compares the other terms of the function with these. A subclass that redefines part of such a block is evaluated in Python.
 
-    Where an interaction's law bends or jumps (`Block.gaps`), a function ``gaps(numbers, motion)`` may say so compiled: it
-    returns the array that the method returns, of as many numbers at every motion.
+    If an interaction's law has kinks or jumps (`Block.gaps`), ``gaps(numbers, motion)`` may be their compiled form: it returns
+    the same array as the method, with the same length at every motion.
 
-    What the function may do: loops, arithmetic, arrays and slices, calls of plain functions of your own that do no more, and
-    what numba knows of NumPy (for much of this, numba is loaded in every process). It runs with complex numbers as well, for
-    exact derivatives: ``np.sin`` instead of ``math.sin``, comparisons of real parts, no ``abs``, no conjugates, arrays of the
-    type of ``q`` or ``terms.inertia``, not of floats. The block's own coordinates are plain numbers (``integrate`` adds).
+    The function may use loops, arithmetic, arrays and slices, calls of functions of your own with the same restrictions, and
+    the NumPy functions that numba supports (for many of them, numba is loaded in every process). It is also called with
+    complex numbers, for exact derivatives: use ``np.sin`` instead of ``math.sin``, comparisons of real parts, no ``abs``, no
+    conjugates, and arrays of the type of ``q`` or ``terms.inertia``, not of floats. The block's own coordinates have to be
+    plain numbers (``integrate`` adds).
 
     Parameters
     ----------
     function : callable
-        ``function(numbers, q, v, twist, terms)``, plain or already made a numba dispatcher; of an `Interaction`,
+        ``function(numbers, q, v, twist, terms)``, plain or a numba dispatcher; for an `Interaction`,
         ``function(numbers, motion, loads)``.
     applied : callable, optional
         ``applied(numbers, q, v, twist, rotation, position, efforts)``, likewise.
@@ -131,7 +132,7 @@ class Law:
         return terms
 
     def applied_efforts(self, numbers: Array, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
-        """Return what `applied` says (6 + n; N, N m), evaluated in Python; see `Block.applied_efforts`."""
+        """Return the efforts of `applied` (6 + n; N, N m), evaluated in Python; see `Block.applied_efforts`."""
         assert self.applied is not None
         state = q, v, twist, rotation, position
         kind: Any = np.result_type(numbers, *state, float)

@@ -1,4 +1,4 @@
-"""Which blocks follow a law that titop's kernels know: those whose classes leave titop's own as they are."""
+"""Blocks whose law titop's kernels know: those whose classes redefine nothing of titop's classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Redefined
 
-#: What a class may define anew without changing what its blocks do in a system.
+#: Members that a class may redefine without a change of its blocks' law.
 _FREE = {
     "check",
     "common_parameters",
@@ -43,23 +43,27 @@ _FREE = {
 
 
 def titop_class(cls: type) -> type:
-    """Return the nearest class of titop's own from which a class of blocks derives."""
+    """Return the nearest class of titop from which a class of blocks derives."""
     return next(base for base in cls.__mro__ if base.__module__.startswith("titop.blocks."))
 
 
 def overrides(block: Block) -> tuple[str, ...]:
-    """Return what a block has of its own in place of attributes of the class of titop's from which it derives.
+    """Return the attributes of the titop class from which a block derives that the block redefines.
 
-    Anything but constructors, checks and the like counts: whoever knows the law of titop's class by heart must let such a block
-    speak for itself.
+    Anything but constructors, checks and the like counts: code that knows the law of the titop class must call the functions of
+    such a block instead.
     """
     cls: Any = type(block)
-    methods, own = _methods(cls), vars(block)
-    return _class_overrides(cls) if methods.isdisjoint(own) else (*_class_overrides(cls), *sorted(methods & own.keys()))
+    methods, attributes = _methods(cls), vars(block)
+    return (
+        _class_overrides(cls)
+        if methods.isdisjoint(attributes)
+        else (*_class_overrides(cls), *sorted(methods & attributes.keys()))
+    )
 
 
 def is_titops_own(block: Block) -> bool:
-    """Tell whether a block does what a class of titop's says, and nothing else."""
+    """Tell whether a block has exactly the law of a class of titop."""
     return titop_class(type(block)) is not Block and not overrides(block)
 
 
@@ -76,6 +80,6 @@ def _methods(cls: type) -> frozenset[str]:
 
 
 def _attribute(cls: type, name: str) -> Any:
-    """Return an attribute of a class; of one that is a field's default, the field."""
-    found = inspect.getattr_static(cls, name)
-    return found.field if isinstance(found, Redefined) and not found.is_computed else found
+    """Return an attribute of a class; for a field's default, the field."""
+    attribute = inspect.getattr_static(cls, name)
+    return attribute.field if isinstance(attribute, Redefined) and not attribute.is_computed else attribute

@@ -15,19 +15,19 @@ from titop.blocks.basics.taylor import imaginary_part, is_complex, real_part
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.basics.units import known_units
 
-#: Steps of second derivatives, over those of differences, and their direction.
+#: Steps of second derivatives over those of differences, and their direction in the complex plane.
 _SECOND, _DIAGONAL = 0.1, np.exp(0.25j * np.pi)
 
 
 class CoordinateNames(tuple[str, ...]):
-    """Names of coordinates, among which one is found as well by what it was called in an earlier version.
+    """Names of coordinates, which can also be looked up by their names in an earlier version.
 
     Parameters
     ----------
     names : iterable of str
-        As they are called today: what is listed, printed and written to files.
+        The current names, which are listed, printed and written to files.
     former : mapping of str to str
-        What some of them were called, each with its name of today; read wherever users name coordinates.
+        Former names, each with the current one; read wherever users name coordinates.
     """
 
     former: Mapping[str, str]
@@ -39,19 +39,19 @@ class CoordinateNames(tuple[str, ...]):
         return made
 
     def __getnewargs__(self) -> tuple[tuple[str, ...], Mapping[str, str]]:
-        """Return what a copy is made from."""
+        """Return the arguments of a copy."""
         return tuple(self), self.former
 
     def today(self, name: Any) -> Any:
-        """Return the name of today of a former one; anything else as it is."""
+        """Return the current name for a former one; anything else unchanged."""
         return self.former.get(name, name) if isinstance(name, str) else name
 
     def __contains__(self, name: object) -> bool:
-        """Whether a coordinate is called so, or was."""
+        """Whether it is a current or former name."""
         return super().__contains__(self.today(name))
 
     def index(self, name: Any, start: Any = 0, stop: Any = sys.maxsize) -> int:
-        """Return the place of the coordinate that is called so, or was."""
+        """Return the index of the coordinate with this current or former name."""
         return super().index(self.today(name), start, stop)
 
     def under(self, owner: str) -> CoordinateNames:
@@ -60,13 +60,13 @@ class CoordinateNames(tuple[str, ...]):
         return CoordinateNames([f"{owner}.{name}" for name in self], former)
 
 
-def todays(names: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:
-    """Return what is `given` with the names of today of coordinates among `names`."""
-    return tuple(map(names.today, given)) if isinstance(names, CoordinateNames) else tuple(given)
+def todays(names: Sequence[str], entries: Sequence[str]) -> tuple[str, ...]:
+    """Return `entries`, with former names of coordinates among `names` replaced by the current ones."""
+    return tuple(map(names.today, entries)) if isinstance(names, CoordinateNames) else tuple(entries)
 
 
 class OwnCoordinates:
-    """The part of `Block` that says what its own coordinates are: plain numbers unless a block says otherwise.
+    """The part of `Block` for its own coordinates: plain numbers by default.
 
     Notes
     -----
@@ -75,10 +75,11 @@ class OwnCoordinates:
 
     coordinates: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
-    #: How far each coordinate goes until the block's functions bend (n, in its unit); without it, found by comparing steps.
+    #: Range of each coordinate over which the block's functions are nearly linear (n, in its unit); if None, found by comparing
+    #: steps.
     coordinate_scales: Sequence[float] | Array | None = None
-    #: Whether derivatives may be complex steps: the block's functions accept complex arguments, as `is_complex_safe` finds when
-    #: a system is checked, and its parameters are real.
+    #: Whether derivatives may be complex steps: the block's functions accept complex arguments (`is_complex_safe` determines
+    #: this when a system is checked), and its parameters are real.
     complex_safe: bool = True
     _steps: Array | None = None
 
@@ -89,18 +90,18 @@ class OwnCoordinates:
 
     @property
     def configuration_names(self) -> tuple[str, ...]:
-        """Names of the numbers that describe the own configuration."""
+        """Names of the numbers of the own configuration."""
         return self.coordinates
 
     @property
     def configuration_units(self) -> tuple[str, ...]:
-        """Units of these numbers: the coordinates' where they are these, else "1" where a block does not tell."""
-        own = self.units if self.configuration_names == self.coordinates else ()
-        return known_units(own, self.nq)
+        """Units of these numbers: those of the coordinates if the names are the same; otherwise "1" by default."""
+        units = self.units if self.configuration_names == self.coordinates else ()
+        return known_units(units, self.nq)
 
     @property
     def nq(self) -> int:
-        """Number of numbers that describe the own configuration."""
+        """Number of numbers of the own configuration."""
         return len(self.configuration_names)
 
     def neutral(self) -> Array:
@@ -120,7 +121,7 @@ class OwnCoordinates:
         return q1 - q0
 
     def integrate_derivatives(self, q: Array, dq: Array) -> tuple[Array, Array]:
-        """Return how `integrate` moves its result with `q`, and with `dq`: two n x n matrices between tangent vectors."""
+        """Return the derivatives of `integrate` by `q` and by `dq`: two n x n matrices between tangent vectors."""
         if not self._moves_otherwise(OwnCoordinates):
             return np.eye(self.nv), np.eye(self.nv)
         reached = self.integrate(q, dq)
@@ -135,7 +136,7 @@ class OwnCoordinates:
         return self.slopes(lambda x: self.difference(x, q1), q0), self.slopes(lambda x: self.difference(q0, x), q1)
 
     def _moves_otherwise(self, base: type) -> bool:
-        """Tell whether the block says itself how configurations are reached, below a `base` of its class."""
+        """Tell whether the block overrides `integrate` or `difference` of a `base` of its class."""
         return redefines(self, "integrate", base) or redefines(self, "difference", base)
 
     def bracket(self, v: Array) -> Array:
@@ -145,14 +146,14 @@ class OwnCoordinates:
     # -- derivatives along the coordinates -------------------------------------------------------------------------------
 
     def slopes(self, function: Callable[[Array], Any], q: Array) -> Array:
-        """Return the derivatives of ``function(q)`` a unit of each tangent direction, stacked along the last axis (n)."""
+        """Return the derivatives of ``function(q)`` by each tangent direction, stacked along the last axis (n)."""
         return stack_columns([self.along(function, q, direction) for direction in np.eye(self.nv)], function, q)
 
     def along(self, function: Callable[[Array], Any], q: Array, direction: Array) -> Any:
         """Return the derivative of ``function(q)`` along a tangent `direction` (n).
 
-        A complex step (Squire and Trapp, SIAM Review 40, 1998), or differences where the imaginary parts are taken: by another
-        complex step around this one.
+        A complex step (Squire and Trapp, SIAM Review 40, 1998), or differences if imaginary parts are already used by an outer
+        complex step.
         """
         if self.complex_safe and not is_complex(q) and not is_complex(direction):
             return imaginary_part(np.asarray(function(self.integrate(q, 1j * COMPLEX_STEP * direction)))) / COMPLEX_STEP
@@ -170,12 +171,12 @@ class OwnCoordinates:
         """Return ``function(q)``, and its derivatives along the coordinates stacked first."""
         if self.complex_safe and not is_complex(q):  # the value is the real part of any of its complex steps
             steps = (self.integrate(q, 1j * COMPLEX_STEP * direction) for direction in np.eye(self.nv))
-            stepped = np.array([np.array(function(moved)) for moved in steps])  # copied: functions may use their arrays again
+            stepped = np.array([np.array(function(moved)) for moved in steps])  # copied: functions may reuse their arrays
             return real_part(stepped[0]), imaginary_part(stepped) / COMPLEX_STEP
         return np.array(function(q)), np.array([self.along(function, q, direction) for direction in np.eye(self.nv)])
 
     def takes_second(self, q: Array) -> bool:
-        """Tell whether `second_along` is for a configuration: plain coordinates, and functions that accept complex numbers."""
+        """Tell whether `second_along` is applicable: plain coordinates, and functions that accept complex numbers."""
         is_real = q.dtype != object and not is_complex(q)
         return self.nv > 0 and is_real and self.complex_safe and not self._moves_otherwise(OwnCoordinates)
 
@@ -197,36 +198,36 @@ class OwnCoordinates:
         """Return ``function(q)``, its derivatives along the coordinates (n, ...), and their derivatives (n, n, ...)."""
         value, first = self._with_slopes(function, q)
         steps, second = np.diag(self.steps), np.zeros((self.nv, *first.shape))
-        for i, own in enumerate(steps):
-            second[i, i] = self.second_along(function, q, own)
+        for i, step in enumerate(steps):
+            second[i, i] = self.second_along(function, q, step)
             for j, other in enumerate(steps[:i]):
-                both = self.second_along(function, q, own + other)
+                both = self.second_along(function, q, step + other)
                 second[i, j] = second[j, i] = (both - second[i, i] - second[j, j]) / 2
         sizes = np.outer(self.steps, self.steps)
         return value, first, second / sizes.reshape(*sizes.shape, *[1] * (first.ndim - 1))
 
     @property
     def steps(self) -> Array:
-        """The steps (n) with which differences along the coordinates begin: a hundredth of the coordinates' scales."""
+        """The initial steps (n) of differences along the coordinates: a hundredth of the coordinates' scales."""
         if self._steps is None:
             scales = self.coordinate_scales
             self._steps = self._found_steps() if scales is None else REAL_STEP * np.asarray(scales, dtype=float)
         return self._steps
 
     def forget_steps(self) -> None:
-        """Let the steps be found anew, for changed parameters."""
+        """Discard the steps, so that they are found again for changed parameters."""
         self._steps = None
 
     def take_real_steps(self, steps: Array) -> None:
-        """Take derivatives by differences, which begin with `steps` (n): parameters are complex."""
+        """Take derivatives by differences with the initial `steps` (n), since parameters are complex."""
         self.complex_safe, self._steps = False, steps
 
     def bending_parts(self) -> Callable[[Array], Sequence[Array]]:
-        """Return the function of the configuration that steps must suit: all from which derivatives are taken."""
+        """Return a function of the configuration with all quantities whose derivatives are taken, for the choice of steps."""
         raise NotImplementedError
 
     def _found_steps(self) -> Array:
-        """Return steps that suit what bends, each coordinate alone and then with the others moved."""
+        """Return good steps for all quantities in `bending_parts`, for each coordinate alone and then with the others moved."""
         steps, moved = np.full(self.nv, REAL_STEP), np.zeros(self.nv)
         if not self.nv:
             return steps
@@ -244,10 +245,10 @@ class OwnCoordinates:
 
 
 def redefines(value: object, name: str, base: type) -> bool:
-    """Tell whether an object has a form of its own of a method that a `base` of its class has."""
+    """Tell whether an object overrides a method of a `base` of its class."""
     return getattr(type(value), name) is not getattr(base, name) or name in vars(value)
 
 
 def random_steps(steps: Array, rng: np.random.Generator) -> Array:
-    """Return random displacements (n) within the scales of coordinates, whose differences begin with these `steps` (n)."""
+    """Return random displacements (n) within the scales of coordinates, given the initial `steps` (n) of differences."""
     return rng.uniform(-1.0, 1.0, len(steps)) * steps / REAL_STEP

@@ -1,4 +1,4 @@
-"""What surrounds a block and acts on it: fluids, springs to the ground, gravity."""
+"""Surroundings that act on a block: fluids, springs to the ground, gravity."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from titop.blocks.contract.law import Law
 
 
 class Surrounded:
-    """The part of `Block` that says what surrounds it; by default gravity alone.
+    """The part of `Block` that defines its surroundings; by default gravity alone.
 
     Notes
     -----
@@ -21,7 +21,7 @@ class Surrounded:
 
     coordinates: tuple[str, ...]
     compiled_law: ClassVar[Law | None]
-    #: The part of the block's weight that a fluid bears, if it does so everywhere alike: its density over the block's.
+    #: The fraction of the weight that buoyancy carries, if it is uniform: the density of the fluid over the block's.
     borne: Any = None
     #: The fluid around a block of titop's own.
     fluid: Any = None
@@ -35,7 +35,7 @@ class Surrounded:
         return np.zeros(0)
 
     def applied_efforts(self, q: Array, v: Array, twist: Array, rotation: Array, position: Array) -> Array:
-        """Return what acts on the block because of where it is and how it moves: drag, buoyancy, springs to the ground.
+        """Return the loads that depend on the block's motion and pose: drag, buoyancy, springs to the ground.
 
         Returns
         -------
@@ -50,38 +50,38 @@ class Surrounded:
         return np.zeros(6 + len(self.coordinates))
 
     def stream_efforts(self, q: Array, v: Array, twist: Array, rotation: Array) -> Array:
-        """Return the part of `applied_efforts` (6 + n; N, N m) that is the `fluid`'s: drag, lift, and what a current does."""
+        """Return the part of `applied_efforts` (6 + n; N, N m) due to the `fluid`: drag, lift, and the effects of a current."""
         return np.zeros(6 + len(self.coordinates))
 
     def applied_energy(self, q: Array, rotation: Array, position: Array) -> Any:
-        """Return the energy (J) stored in what `applied_efforts` say at rest; it enters balances of energy alone."""
+        """Return the potential energy (J) of `applied_efforts` at rest; it is used in energy balances alone."""
         return 0.0 * q.sum()
 
     def weight(self, q: Array) -> tuple[Any, Array]:
-        """Return what gravity pulls at: a mass (kg), and its first moment (3, kg m) about the parent port, in its frame.
+        """Return the weight: a mass (kg), and its first moment (3, kg m) about the parent port, in its frame.
 
-        That of the mass matrix, less `weightless_inertia`, unless the block says it apart: a body in a fluid weighs less by
-        the fluid that it displaces, and the mass added by the fluid that it moves along weighs nothing.
+        By default from the mass matrix less `weightless_inertia`. In a fluid, buoyancy reduces the weight by that of the
+        displaced fluid, and the added mass has no weight.
         """
         return mass_and_moment(self.mass_matrix(q) - self.weightless_inertia(q))
 
     def weightless_inertia(self, q: Array) -> Array:
-        """Return the inertia (6 + n, 6 + n; kg, kg m and kg m^2) at which gravity does not pull.
+        """Return the inertia (6 + n, 6 + n; kg, kg m and kg m^2) on which gravity does not act.
 
-        Of the fluid that the block displaces, and that it moves along: the `borne` part of the mass matrix by default.
+        It is that of the displaced fluid and of the added mass: by default the fraction `borne` of the mass matrix.
         """
         return (0.0 if self.borne is None else self.borne) * self.mass_matrix(q)
 
     def added_inertia(self, q: Array) -> Array:
-        """Return the part (6 + n, 6 + n; kg, kg m and kg m^2) of the mass matrix that is a fluid's, moved along.
+        """Return the added mass of a fluid (6 + n, 6 + n; kg, kg m and kg m^2), a part of the mass matrix.
 
-        It is no part of the centre of mass and of what the system weighs. Nothing by default.
+        It contributes neither to the centre of mass nor to the weight of the system. Zero by default.
         """
         return np.zeros((6 + len(self.coordinates), 6 + len(self.coordinates)))
 
 
 def mass_and_moment(inertia: Array) -> tuple[Any, Array]:
-    """Return mass (kg) and first moment (3, kg m) of an inertia: the mean along all axes, where they differ."""
+    """Return mass (kg) and first moment (3, kg m) of an inertia: mean values if the axes differ."""
     M = inertia
     moment = [M[5, 1] - M[4, 2], M[3, 2] - M[5, 0], M[4, 0] - M[3, 1]]
     return (M[0, 0] + M[1, 1] + M[2, 2]) / 3.0, 0.5 * np.array(moment)

@@ -1,4 +1,4 @@
-"""What blocks that act on others, or watch where they are, are told of motion."""
+"""The motion of ports and coordinates, as interactions and switching functions receive it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 
-#: Of what has no states of the first order.
+#: For blocks without first-order states.
 NO_STATES = np.zeros(0)
 
 
 class TargetMotion(NamedTuple):
-    """What an interaction on p ports and n coordinates, with m inputs and k states of its own, is told.
+    """The motion of the p ports and n coordinates of an interaction with m inputs and k states of its own.
 
     Attributes
     ----------

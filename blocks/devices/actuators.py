@@ -1,4 +1,4 @@
-"""Actuators: blocks with named scalar inputs that push joints and ports."""
+"""Actuators: blocks with named scalar inputs that act on joints and ports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Actuator(Block):
     Attributes
     ----------
     inputs : tuple of str
-        Names of the inputs within the block; one input alone goes by the block's name.
+        Names of the inputs within the block; a single input has the block's name.
     input_unit : str
         Of each of them.
     lower, upper : float
@@ -49,7 +49,7 @@ class Actuator(Block):
 
 
 class Motor(Actuator):
-    """A motor on a coordinate of a joint, or of a block with own ones. Input: the torque (or force) of its rotor.
+    """A motor on a coordinate of a joint or of another block. Input: the torque (or force) of its rotor.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ class Motor(Actuator):
     joint : str or Block
         The joint or block, or its name; ``"joint.coordinate"`` or ``"boom.mode1"`` for one of several coordinates.
     gear : float
-        Rotor motion a unit of joint motion; the joint feels ``gear`` times the input.
+        Rotor motion per unit of joint motion; the effort on the joint is ``gear`` times the input.
     rotor_inertia : float, kg m^2 (or kg)
-        Adds ``gear^2`` times this to the joint's armature; other blocks have none.
+        ``gear^2`` times this is added to the joint's armature; coordinates of other blocks have none.
     effort_limit : float, N m or N
         Largest absolute input.
     """
@@ -82,7 +82,7 @@ class Motor(Actuator):
 
     @property
     def lower(self) -> float:  # type: ignore[override]
-        """The least input: minus the largest."""
+        """The smallest input: minus the largest."""
         return -self.upper
 
     @lower.setter
@@ -98,21 +98,21 @@ class Motor(Actuator):
         return errors, warnings
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`, the rotor's inertia in that of its coordinate."""
+        """Return `parameters`, with the unit of the rotor's inertia for its coordinate."""
         return self.parameters() | {"rotor_inertia": (float(self.rotor_inertia), inertia_unit(units[0]))}
 
 
 class PortActuator(Actuator):
-    """Common part of the actuators that push a port.
+    """Common part of actuators at a port.
 
     Attributes
     ----------
     target : PortRef
     frame : {"world", "port"}
     direction : (3,) array or None
-        Of the push, if it has one only; its length does not matter. A parameter.
+        Direction of a single input; its length does not matter. A parameter.
     wrenches : (k, 6) array
-        Wrench a unit of each input, in the frame.
+        Wrench per unit of each input, in the frame.
     """
 
     target = Field(read_target)
@@ -125,7 +125,7 @@ class PortActuator(Actuator):
 
     @property
     def wrenches(self) -> Array:
-        """Wrench a unit of each input (k, 6), in the frame."""
+        """Wrench per unit of each input (k, 6), in the frame."""
         raise NotImplementedError
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
@@ -158,9 +158,9 @@ class Thruster(PortActuator):
     ----------
     name : str
     target : PortRef or Block
-        Where it pushes.
+        Where the thrust acts.
     direction : array_like (3,)
-        In which it pushes the body, in the port's frame; normalised.
+        Direction of the force on the body, in the port's frame; normalised.
     max_thrust : float, N
         The thrust is between zero and this.
     """
@@ -196,7 +196,7 @@ class _AlongAxes(PortActuator):
 
     @property
     def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """One along the direction, or three along the axes."""
+        """One input along the direction, or three along the axes."""
         return ("x", "y", "z") if self.direction is None else ("",)
 
     @property
@@ -218,7 +218,7 @@ class Force(_AlongAxes):
     direction : array_like (3,), optional
         Normalised; without it there are three inputs ``name.x``, ``name.y``, ``name.z``.
     frame : {"port", "world"}
-        In which direction or components are given.
+        Frame of the direction or components.
     """
 
 
@@ -232,7 +232,7 @@ class Torque(_AlongAxes):
     direction : array_like (3,), optional
         Normalised; without it there are three inputs ``name.x``, ``name.y``, ``name.z``.
     frame : {"port", "world"}
-        In which direction or components are given.
+        Frame of the direction or components.
     """
 
     input_unit = "N m"

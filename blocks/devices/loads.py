@@ -12,12 +12,12 @@ from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import Field, choice, put, vector
 
-#: Frames in which a push on a port can be given.
+#: Frames in which loads on a port can be given.
 FRAMES = ("world", "port")
 
 
 def read_target(block: Block, field: str, target: Any) -> PortRef:
-    """Return the port at which a block acts; what is no port is reported to the block's reader."""
+    """Return the port at which a block acts; anything else is reported to the block's reader."""
     if isinstance(target, PortRef):
         return target
     if isinstance(target, Block):
@@ -34,10 +34,10 @@ class Load(Block):
     name : str
         Unique name in the system.
     target : PortRef or block
-        Port at which the wrench acts (a block stands for its reference frame).
+        Port at which the wrench acts (a block means its reference frame).
     force, torque : array_like (3,), N and N m
     frame : {"world", "port"}
-        Whether the components are given in the inertial frame or in the port's.
+        Frame of the components: inertial, or the port's.
     """
 
     rational_parameters = tuple(f"{field}.{axis}" for field in ("force", "torque") for axis in "xyz")
@@ -67,7 +67,7 @@ class Load(Block):
 
     @property
     def load_parameters(self) -> tuple[str, ...]:  # type: ignore[override]
-        """All of them."""
+        """Names of all components."""
         return tuple(self.parameters())
 
     def parameters(self) -> dict[str, tuple[float, str]]:

@@ -31,16 +31,16 @@ class ReactionWheel:
     axis : array_like (3,)
         Spin axis in the port's frame.
     inertia : float, kg m^2
-        About the spin axis; about the others half of it (a thin disc).
+        About the spin axis; half of it about the others (a thin disc).
     mass : float, kg
     torque_limit : float, N m
-        The motor keeps within it; efforts that are given to the bearing itself, as `name`, do not, and are violations.
+        Limit of the motor. Efforts applied to the bearing itself, as `name`, are not limited, and count as violations.
     friction : Friction, optional
         Of the bearing.
 
     Notes
     -----
-    What is set later is set at its parts, `bearing`, `rotor`, `motor`; of the wheel itself it is refused.
+    To change a wheel later, set fields of its parts `bearing`, `rotor` and `motor`; those of the wheel itself are refused.
     """
 
     axis, inertia, mass = Consumed(), Consumed(), Consumed()

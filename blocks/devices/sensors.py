@@ -1,4 +1,4 @@
-"""Sensors: blocks with named scalar outputs that read joints and ports."""
+"""Sensors: blocks with named scalar outputs that measure joints and ports."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Sensor(Block):
     Attributes
     ----------
     outputs : tuple of str
-        Names of the outputs within the block; one output alone goes by the block's name.
+        Names of the outputs within the block; a single output has the block's name.
     """
 
     rational_parameters = ()
     file_tables = ("sensors",)
-    #: Whether what it reads depends on parameters of bodies.
+    #: Whether its reading depends on parameters of bodies.
     reads_parameters: ClassVar[bool] = False
     outputs: tuple[str, ...] = ("",)
 
@@ -97,16 +97,16 @@ def _read_rod_port(gauge: Block, field: str, value: Any) -> PortRef:
 
 
 class StrainGauge(_PortSensor):
-    """Strain of a rod's section where a port stands, beyond the reference strain: zero where nothing is stressed.
+    """Strain of a rod's section at a port, relative to the reference strain: zero without stress.
 
-    Twist and the two bendings (rad/m), elongation and the two shears (no unit). A gauge on a fibre at (y, z) of the section
-    reads ``elongation + z bending_y - y bending_z``.
+    Twist and the two bending strains (rad/m), elongation and the two shears (no unit). A gauge on a fibre at (y, z) of the
+    section measures ``elongation + z bending_y - y bending_z``.
 
     Parameters
     ----------
     name : str
     target : PortRef or Rod
-        A port of a rod; the rod itself for its base.
+        A port of a rod; the rod itself means its base.
     """
 
     outputs = COMPONENTS
@@ -115,7 +115,7 @@ class StrainGauge(_PortSensor):
 
 class _JointSensor(Sensor):
     joint_fields: ClassVar[tuple[str, ...]] = ("joint",)
-    #: Whether it reads joints alone, no other blocks with coordinates.
+    #: Whether it measures joints only, no other blocks with coordinates.
     of_joints_alone: ClassVar[bool] = False
     joint = Field(block_name)
 
@@ -125,7 +125,7 @@ class _JointSensor(Sensor):
 
 
 class Encoder(_JointSensor):
-    """Position of a coordinate of a joint, or of a block with own ones (in its unit).
+    """Position of a coordinate of a joint or of another block (in its unit).
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Encoder(_JointSensor):
 
 
 class Tachometer(_JointSensor):
-    """Velocity of a coordinate of a joint, or of a block with own ones (in its unit a second).
+    """Velocity of a coordinate of a joint or of another block (in its unit per second).
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Tachometer(_JointSensor):
 
 
 class ReactionSensor(_JointSensor):
-    """Wrench (N, N m) that a joint transmits to its child, at the child's port, in its frame; of a closure, on its second port.
+    """Wrench (N, N m) of a joint on its child, at the child's port, in its frame; of a closure, on its second port.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class WheelMomentum(_JointSensor):
     joint : str or Block
         The wheel's joint.
     inertia : float, kg m^2, optional
-        About the axis; that of the body on the joint by default, as its parameters have it.
+        About the axis; by default that of the body on the joint, which follows its parameters.
     """
 
     of_joints_alone = True

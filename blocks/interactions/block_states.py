@@ -1,4 +1,4 @@
-"""States of the first order of a block with own coordinates, as an interaction on these."""
+"""First-order states of a block with own coordinates, as an interaction on these."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from titop.blocks.interactions.interaction import Interaction
 
 
 class BlockStates(Interaction):
-    """What a block's states, and its inputs, do along its own coordinates; systems put it beside every block with states.
+    """The efforts of a block's states and inputs on its own coordinates; systems add it for every block with states.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ class BlockStates(Interaction):
 
     @property
     def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
-        """Range of each of the block's inputs, unbounded where it does not tell."""
+        """Range of each of the block's inputs, unbounded by default."""
         return tuple(self.block.input_ranges) or super().input_ranges
 
     def among(self, blocks: Mapping[str, Block]) -> BlockStates:
-        """Return the same of the block of this name among `blocks`."""
+        """Return the same for the block of this name among `blocks`."""
         block = blocks[self.block.name]
         return self if block is self.block else BlockStates(block)
 

@@ -20,32 +20,32 @@ from titop.blocks.interactions.interaction import Interaction, line_along
 
 
 class Cable(Interaction):
-    """A massless cable through the origins of ports, and over pulleys that turn with coordinates. Input: ``tension``, N.
+    """A massless cable through the origins of ports, and over pulleys driven by coordinates. Input: ``tension``, N.
 
-    `System.add_interaction` puts it along its ports, in order: the ends, and between them eyes through which it slides without
-    friction. Each coordinate takes in or lets out cable.
+    `System.add_interaction` connects it to its ports, in order: the ends, and between them eyes through which it slides without
+    friction. Each coordinate winds or unwinds it.
 
     Parameters
     ----------
     name : str
         Unique name in the system; the input is ``name.tension``.
     stiffness : float, N/m
-        Of the whole cable. Without it, the cable has the input's tension alone.
+        Of the whole cable. Without it, the tension is the input alone.
     length : float, m
-        At which the cable is slack.
+        Unstretched length.
     dissipation : float, s/m
-        Of the stretching cable, as a contact's.
+        Of the elastic cable, as for a contact.
     arms : array_like (n,), m or 1
-        How much longer the cable's way becomes a unit of each coordinate; for a drum that winds it up, minus its radius.
+        Increase of the path length per unit of each coordinate; for a drum that winds it up, minus its radius.
     max_tension : float, N
         The input is between zero and this.
 
     Notes
     -----
-    Its way is ``L = sum |r_(k+1) - r_k| + arms . q``, its tension that of the input and, stretched by ``s = L - length > 0``,
-    ``stiffness s (1 + dissipation ds/dt)``, which never pushes. It acts along the way, and with minus tension times arm on each
-    coordinate. Where two ports that follow each other coincide, up to rounding, no line is defined, and nothing acts
-    between them.
+    Its path length is ``L = sum |r_(k+1) - r_k| + arms . q``. Its tension is the input plus, for an elongation
+    ``s = L - length > 0``, ``stiffness s (1 + dissipation ds/dt)``, which never pushes. It acts along the path, and the effort
+    on each coordinate is minus tension times arm. Where two consecutive ports coincide, up to rounding, the direction is
+    undefined, and the force between them is zero.
 
     Examples
     --------
@@ -91,12 +91,12 @@ class Cable(Interaction):
 
     @property
     def port_counts(self) -> tuple[float, float]:  # type: ignore[override]
-        """Two ports at least, or none for a belt between coordinates."""
+        """At least two ports, or none for a belt between coordinates."""
         return (0 if self.arms.size else 2), math.inf
 
     @property
     def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
-        """As many coordinates as there are arms."""
+        """One coordinate for each arm."""
         return self.arms.size, self.arms.size
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
@@ -119,11 +119,11 @@ class Cable(Interaction):
         return 0.5 * self.stiffness * stretch**2 if np.real(stretch) > 0 else 0.0
 
     def gaps(self, motion: TargetMotion) -> Array:
-        """Return by how much (1, m) an elastic cable is stretched."""
+        """Return the elongation (1, m) of an elastic cable."""
         return np.array([self._way(motion)[0] - self.length]) if self.stiffness else np.zeros(0)
 
     def _way(self, motion: TargetMotion) -> tuple[Any, list[Array]]:
-        """Return the length of the way, and the direction from each port to the next."""
+        """Return the path length, and the direction from each port to the next."""
         length, directions = self.arms @ motion.q, []
         for step in motion.r[1:] - motion.r[:-1]:
             distance, direction = line_along(step)
@@ -142,9 +142,10 @@ class Cable(Interaction):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the cable and what is suspicious."""
         errors, warnings = super().check()
-        if self.stiffness < 0:
-            expected, advice = "a number >= 0", "check the sign: the cable would be unstable"
-            errors.append(Finding("negative-stiffness", f"{self.name}.stiffness", self.stiffness, expected, advice))
+        for field in ("stiffness", "dissipation"):
+            if (value := getattr(self, field)) < 0 and not self.reader.findings:  # parameters come here unread
+                where, advice = f"{self.name}.{field}", "check the sign and the unit"
+                errors.append(Finding(f"negative-{field}", where, value, "a value >= 0", advice))
         for arm, value in enumerate(self.arms):
             if not value:
                 expected, advice = "an arm other than zero", "leave coordinate and arm out"
@@ -156,12 +157,12 @@ class Cable(Interaction):
         return self.parameters_along(("1",) * len(self.arms))
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`: an arm in metres a unit of its coordinate."""
-        own = {"stiffness": "N/m", "length": "m", "dissipation": "s/m"}
+        """Return `parameters`: an arm is in metres per unit of its coordinate."""
+        fixed_units = {"stiffness": "N/m", "length": "m", "dissipation": "s/m"}
         arms = {
             f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(zip(self.arms, units, strict=True))
         }
-        return {name: (float(getattr(self, name)), unit) for name, unit in own.items()} | arms
+        return {name: (float(getattr(self, name)), unit) for name, unit in fixed_units.items()} | arms
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""

@@ -25,7 +25,7 @@ from titop.blocks.laws.touch import bristle_rate, pressed_energy, touch
 
 
 class Touch(NamedTuple):
-    """What a contact does at a sphere, in the frame of what this touches.
+    """Contact at one sphere, in the frame of the touched shape.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Touch(NamedTuple):
     force, torque : (3,) arrays, N and N m
         On the sphere, about its centre.
     slip : (3,) array, m/s
-        Velocity of the sphere's surface along the other.
+        Tangential velocity of the sphere's surface relative to the shape.
     """
 
     gap: Any
@@ -63,7 +63,7 @@ def _read_touching(contact: Block, field: str, value: Any) -> Any:
 
 
 def _read_radius(contact: Block, field: str, value: Any) -> Any:
-    """Read nothing, a radius, or several; none of them negative."""
+    """Read None, a radius, or several; none of them negative."""
     if value is None:
         return None
     read: Any = contact.reader.numbers(field, value) if np.ndim(value) else contact.reader.scalar(field, value)
@@ -73,13 +73,13 @@ def _read_radius(contact: Block, field: str, value: Any) -> Any:
 
 
 def _read_points(contact: Block, field: str, value: Any) -> Any:
-    """Read nothing, a number of points, abscissas (k) or places (k, 3)."""
-    given = None if value is None else real_array(value)
-    if value is not None and (given is None or given.ndim > 2 or (given.ndim == 2 and given.shape[1] != 3) or not given.size):
+    """Read None, a number of points, abscissas (k) or places (k, 3)."""
+    array = None if value is None else real_array(value)
+    if value is not None and (array is None or array.ndim > 2 or (array.ndim == 2 and array.shape[1] != 3) or not array.size):
         advice = "give rows of three numbers; on rods a number of points, or their abscissas"
         contact.reader.report("wrong-shape", field, value, "places (k, 3), or on a rod abscissas or their number", advice)
         return None
-    return given if given is None else contact.reader.array(field, given, given.shape)
+    return array if array is None else contact.reader.array(field, array, array.shape)
 
 
 _UP = (0.0, 0.0, 1.0)
@@ -95,72 +95,72 @@ _NON_NEGATIVE = {
 class Contact(Interaction):
     """Spheres, rods or deformable bodies that touch a shape: elastic, dissipative, with friction.
 
-    Between two rigid bodies, `System.close_loop` lets what is fixed in the second port touch the shape that is fixed in the
-    first. What a rod or a deformable body touches, ``s.add_interaction(contact, "world")`` says, or another port there.
+    Between two rigid bodies, by `System.close_loop`, the shape is fixed in the first port, and the spheres in the second. For
+    a rod or a deformable body, ``s.add_interaction(contact, "world")`` fixes the shape in the world; other ports are possible.
 
     Parameters
     ----------
     name : str
         Unique name in the system.
     radius : float or array_like (k,), m
-        Of the spheres; zero for points. Along a rod that of its sections by default, their largest reach; a shape that touches
-        has its own.
+        Of the spheres; zero for points. For a rod the largest extent of its sections by default; with `on` a shape, it has its
+        own radius.
     stiffness : float, N/m^exponent
-        At every point; it must be given. Hertz's is ``4/3 E* sqrt(radius)``, with ``1/E* = (1 - nu1^2)/E1 + (1 - nu2^2)/E2``.
+        At every point; required. Hertz's law has ``4/3 E* sqrt(radius)``, with ``1/E* = (1 - nu1^2)/E1 + (1 - nu2^2)/E2``.
     normal : array_like (3,)
-        Out of the plane that is touched if no `shape` is given, in the first port's frame; of any length.
+        Outward normal of the touched plane if no `shape` is given, in the first port's frame; of any length.
     dissipation : float, s/m
         Hunt and Crossley's: ``3/2 (1 - e)/v`` for a coefficient of restitution e near one at the approach velocity v.
     friction : float
         Coulomb's coefficient.
     slip_velocity : float, m/s
-        Below this sliding velocity friction fades: ``friction N v / sqrt(v^2 + slip_velocity^2)``.
+        Sliding velocity below which friction decreases smoothly to zero: ``friction N v / sqrt(v^2 + slip_velocity^2)``.
     exponent : float
-        p of the elastic law ``stiffness depth^p``, at least one: 1.5 is Hertz's, 1 that of an elastic foundation.
+        p of the elastic law ``stiffness depth^p``, at least one: 1.5 for Hertz's law, 1 for an elastic foundation.
     on : Rod, SoftBody or Shape, optional
-        What touches: a rod along its whole length, points of a deformable body, or instead of one sphere at the second port a
-        sphere or a capsule about it.
+        The touching body: a rod along its whole length, points of a deformable body, or a sphere or capsule about the second
+        port in place of a single sphere.
     shape : Shape, optional
-        What is touched, fixed in its port; the plane through its origin by default.
+        The touched shape, fixed in its port; by default the plane through its origin.
     points : int or array_like, optional
-        Where spheres stand: places (k, 3; m) in the second port's frame, its origin by default; on a rod their number, with
+        Positions of spheres: places (k, 3; m) in the second port's frame, its origin by default; on a rod their number, with
         equal distances from the base to the tip, or abscissas (k, m); on a deformable body material points (k, 3; m at rest),
         those of the outline of its domain by default.
     tangential_stiffness : float, 1/m
-        With one, a bristle at every point holds what friction can hold: it bends along the surface as this slips, with the
-        stiffness ``tangential_stiffness N``, up to where friction gives in. See the notes.
+        If positive, static friction by a bristle at every point: it deflects along the surface with the stiffness
+        ``tangential_stiffness N`` until the friction limit is reached. See the notes.
     rolling : float, m
-        Of rolling friction: a torque that opposes what a sphere turns by against the shape, about all axes alike,
+        Of rolling friction: a torque against the rotation of a sphere relative to the shape, equal about all axes,
         ``rolling N r w / sqrt(r^2 w^2 + slip_velocity^2)`` for the angular velocity w and the radius r.
 
     Notes
     -----
     At the depth d the shape pushes with ``N = stiffness d^p (1 + dissipation dd/dt)`` along its normal, and never pulls (Hertz;
     K. H. Hunt and F. R. E. Crossley, Coefficient of restitution interpreted as damping in vibroimpact, 1975). Friction acts
-    where the normal through a sphere's centre meets the shape; on a deformable body at the point itself. A contact that rests
-    holds still only against forces, and creeps under friction as every smooth friction does: on a slope below the friction
+    where the normal through a sphere's centre meets the shape; on a deformable body at the point itself. Without bristles a
+    resting contact creeps under a tangential load, as with any smooth friction law: on a slope below the friction
     angle at ``slip_velocity s / sqrt(1 - s^2)``, with s the tangent of the slope by the coefficient.
 
-    Bristles have three states of the first order a point, ``name.bristle_x`` and so on: how far each is bent, b (m), in the
-    shape's frame. With ``e = friction / tangential_stiffness``, how far friction can bend one, and the slip v, in contact::
+    Bristles have three first-order states per point, ``name.bristle_x`` and so on: the deflection b (m) in the shape's
+    frame. With the largest deflection ``e = friction / tangential_stiffness``, and the slip velocity v, in contact::
 
         db/dt = v - a(|b|/e) max(v . b, 0) b/|b|^2      a = 0 up to 1, and 1 from 2 on, smooth in between
         w = b/e + (db/dt)/slip_velocity                 friction = -friction N w / (1 + |w|^8)^(1/8)
 
-    So what rests is held without creeping, damped as the slip velocity says; what slides has Coulomb's friction up to 0.05 %
+    So a resting body does not creep; damping is set by the slip velocity. Sliding friction is Coulomb's up to 0.05 %
     (P. Dupont and others, Single state elastoplastic friction models, 2002, for one direction). Without contact bristles
-    straighten. No energy is counted as stored in them: since their stiffness follows N, forces along the surface depend on the
-    depth, and those across it not on b, so that no function of both has them as its gradient. A normal force that grows while
-    one is bent does work, up to ``friction e / 2`` a newton. `Model.dissipated_power`, told the states, counts all that
-    friction takes: less than nothing while bristles spring back.
+    relax to zero. Bristles store no energy in this model: since their stiffness is proportional to N, tangential forces depend
+    on the depth, but normal forces not on b, so that they are not the gradient of a potential. A normal force that grows while
+    a bristle is deflected does work, up to ``friction e / 2`` per newton. `Model.dissipated_power`, given the states, includes
+    all power lost to friction; it is negative while bristles spring back.
 
-    Of several points each has the whole stiffness. What touches all along a line has as many as its shape asks for: with
-    distances h between them, a foundation of stiffness k a unit of length has ``k h`` a point.
+    Each of several points has the whole stiffness. For contact along a line choose as many points as the shape needs: with
+    distances h between them, a foundation of stiffness k per unit length has ``k h`` per point.
 
-    A capsule touches planes and hollow walls with the spheres at its ends, which come nearest; spheres, cylinders, boxes and
-    other capsules with the sphere about that place of its axis that is nearest to them, wherever this moves. Where the axis is
-    parallel to the other surface all its places are, and the push jumps along it: what rests along a line touches by `points`
-    instead, spheres along that line. Of other bodies give the corners, or the spheres that fill them, as `points`.
+    A capsule touches planes and hollow walls with the spheres at its ends, which come nearest. It touches spheres, cylinders,
+    boxes and other capsules with the sphere at the point of its axis nearest to them. If the axis is parallel to the other
+    surface, this point is not unique, and the force jumps along the axis: for a body that rests along a line, use `points`
+    instead, spheres along that line. For other bodies give the corners, or spheres that fill them, as `points`.
 
     Forces, gaps and velocities are read by `Model.contacts` and as outputs: ``name.gap``, ``name.force``, ``name[3].force``.
 
@@ -218,18 +218,19 @@ class Contact(Interaction):
     @property
     def parameter_units(self) -> dict[str, str]:  # type: ignore[override]
         """Units of the parameters; that of the stiffness follows from the exponent."""
-        own = {"radius": "m"} if np.ndim(self.radius) == 0 and self.radius is not None else {}
+        units = {"radius": "m"} if np.ndim(self.radius) == 0 and self.radius is not None else {}
         unit = f"N/m^{np.real(self.exponent):g}" if np.real(self.exponent) != 1.0 else "N/m"
-        own |= {"stiffness": unit, "dissipation": "s/m", "friction": "1", "slip_velocity": "m/s"}
+        units |= {"stiffness": unit, "dissipation": "s/m", "friction": "1", "slip_velocity": "m/s"}
         bristles = {"tangential_stiffness": "1/m"} if self.tangential_stiffness else {}
-        return own | {"exponent": "1", "rolling": "m"} | bristles
+        return units | {"exponent": "1", "rolling": "m"} | bristles
 
-    # -- what touches what -------------------------------------------------------------------------------------------------
+    # -- touching bodies and shape
+    # -------------------------------------------------------------------------------------------------
 
     def _update(self) -> None:
-        """Bring what follows from the fields, and from a rod or a deformable body, up to date."""
+        """Recompute what follows from the fields, and from a rod or a deformable body."""
         self._findings: list[Finding] = []
-        #: What is touched, and what touches it.
+        #: The touched shape, and the spheres or points.
         self.touched: Shape = Shape.plane()
         self.touching: Touching = RigidSpheres(np.zeros((1, 3)), np.zeros(1))
         if self.reader.findings or (isinstance(self.on, Block) and self.on.check()[0]):
@@ -278,7 +279,7 @@ class Contact(Interaction):
 
     @property
     def point_names(self) -> tuple[str, ...]:
-        """Names of what touches: of one sphere the contact's, of several with numbers, such as ``foot[2]``."""
+        """Names of the contact points: that of the contact for one sphere, with numbers for several, such as ``foot[2]``."""
         count = len(self.touching.radii)
         return (self.name,) if count == 1 else tuple(f"{self.name}[{k}]" for k in range(count))
 
@@ -294,15 +295,15 @@ class Contact(Interaction):
         """Metres."""
         return ("m",) * len(self.state_names)
 
-    # -- what it does ------------------------------------------------------------------------------------------------------
+    # -- contact law ------------------------------------------------------------------------------------------------------
 
     def touches(self, motion: TargetMotion) -> list[Touch]:
-        """Return what the contact does at every sphere."""
-        told = [touch(*sphere) for sphere in self._spheres_at(motion)]
-        return [Touch(gap, *map(np.array, vectors)) for gap, *vectors in told]
+        """Return the contact at every sphere."""
+        results = [touch(*sphere) for sphere in self._spheres_at(motion)]
+        return [Touch(gap, *map(np.array, vectors)) for gap, *vectors in results]
 
     def _spheres_at(self, motion: TargetMotion) -> Iterator[tuple[Any, ...]]:
-        """Yield of every sphere what laws are told of it: see `titop.blocks.laws.touch`."""
+        """Yield the arguments of the contact law for every sphere: see `titop.blocks.laws.touch`."""
         seen, numbers = self.touching.sphere_motions(motion), self._law[None]
         bristles = motion.x.reshape(-1, 3) if len(self.state_names) else np.zeros((len(seen), 3))
         for each, bristle in zip(seen, bristles, strict=True):
@@ -326,7 +327,7 @@ class Contact(Interaction):
         return np.array([self.touched.distance(seen.place)[0] - seen.radius for seen in self.touching.sphere_motions(motion)])
 
     def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
-        """Return the wrenches (6) on both ports, each in its port's frame, of what is fixed in rigid bodies."""
+        """Return the wrenches (6) on both ports of rigid bodies, each in its port's frame."""
         on_1, on_2 = self.act(_between(R, r, V1, V2))[0]
         return on_1, on_2
 
@@ -341,8 +342,8 @@ class Contact(Interaction):
     @property
     def _law(self) -> Array:
         """The numbers of the law at a sphere."""
-        own = self.stiffness, self.exponent, self.dissipation, self.friction, self.slip_velocity, self.rolling
-        return np.array([*self.touched.numbers, *own, float(self.touching.turns), self.tangential_stiffness])
+        numbers = self.stiffness, self.exponent, self.dissipation, self.friction, self.slip_velocity, self.rolling
+        return np.array([*self.touched.numbers, *numbers, float(self.touching.turns), self.tangential_stiffness])
 
     # -- checks ------------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Forces and moments that act all along a soft rod."""
+"""Forces and moments distributed along a soft rod."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from titop.blocks.contract.fields import Field, choice, optional, put, scalar, s
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction
 
-#: Three numbers (3,), rows (k, 3) at places of equal distance with lines between them, or a function of X (m).
+#: Three numbers (3,), rows (k, 3) at equally distant places with linear interpolation, or a function of X (m).
 Density = Array | Callable[[float], Any]
 
 
@@ -40,18 +40,18 @@ def read_density(reader: FieldReader, field: str, value: Any, unit: str) -> Dens
     if callable(value):
         check_function(f"{reader.owner}.{field}", value, "X")
         return value
-    given = real_array(value)
-    if given is None or given.ndim != 2:
+    array = real_array(value)
+    if array is None or array.ndim != 2:
         return reader.array(field, value, (3,), f"give three numbers ({unit}), rows of three, or a function of X (m)")
-    if len(given) < 2 or given.shape[1] != 3:
+    if len(array) < 2 or array.shape[1] != 3:
         expected, advice = "at least two rows of three numbers", f"write one for each of some equally distant places ({unit})"
-        reader.report("wrong-shape", field, f"shape {given.shape}", expected, advice)
+        reader.report("wrong-shape", field, f"shape {array.shape}", expected, advice)
         return np.zeros(3)
-    return reader.array(field, given, given.shape)
+    return reader.array(field, array, array.shape)
 
 
 def density_kinks(density: Density) -> Array:
-    """Return the places, from 0 to 1, between which a density is smooth."""
+    """Return the places, from 0 to 1, of the kinks of a density."""
     return np.linspace(0.0, 1.0, 2 if callable(density) or density.ndim == 1 else len(density))
 
 
@@ -99,10 +99,10 @@ def _read_rod(load: Block, field: str, rod: Any) -> Any:
 
 
 class DistributedLoad(Interaction):
-    """A force and a moment a unit of length along a soft rod, or a part of it, which turn with its sections or do not.
+    """A force and a moment per unit length along a soft rod, or a part of it, in the sections' or the inertial frame.
 
-    `System.add_interaction` lets it act on its rod. For a wrench at one place give the rod a port there (``ports={"grip":
-    0.2}``) and that a `Load`, `Force`, `Torque` or `Thruster`; a fluid around the rod is the rod's `fluid`.
+    `System.add_interaction` connects it to its rod. For a wrench at one place, give the rod a port there (``ports={"grip":
+    0.2}``), and a `Load`, `Force`, `Torque` or `Thruster` on it; a fluid around the rod is the rod's `fluid`.
 
     Parameters
     ----------
@@ -110,27 +110,28 @@ class DistributedLoad(Interaction):
         Unique name in the system.
     rod : Rod
     force, torque : array_like (3,) or (k, 3), or callable, N/m and N m/m
-        The same everywhere; k rows at equally distant places from `start` to `end`, with lines between them; or a function of
-        the abscissa X (m) that returns three numbers.
+        Constant; k rows at equally distant places from `start` to `end`, with linear interpolation; or a function of the
+        abscissa X (m) that returns three numbers.
     frame : {"section", "world"}
-        Whether the components turn with the sections, as those of a follower load do, or are given in the inertial frame.
+        Frame of the components: that of the sections, as for a follower load, or the inertial frame.
     start, end : float, m
-        Where it acts: from the base to the tip by default.
+        Range of the load: from the base to the tip by default.
     scale : float
-        By which it is multiplied: a parameter, for trims and families.
+        Factor of the load: a parameter, for trims and families.
     driven : bool
-        Whether an input, ``name.amplitude`` (no unit), multiplies it as well.
+        Whether an input, ``name.amplitude`` (no unit), is a further factor.
     points : int, optional
-        Gauss points of every smooth stretch; those of the rod by default, at which the rod's motion is known already.
+        Gauss points per smooth stretch; those of the rod by default, at which the rod's motion is already computed.
 
     Notes
     -----
-    With w the weights of the points and S what moves them, it does ``sum_k w_k S_k^T [R_k^T f; R_k^T t]`` in the inertial
-    frame, and likewise without R in the sections': the power of this is that of the forces at the points. Lengths are those of
-    the rod at rest, however far it is stretched; where a parameter changes the length of the rod, functions of X stretch along.
+    With the weights w of the points and their motion subspaces S, the efforts are ``sum_k w_k S_k^T [R_k^T f; R_k^T t]`` for
+    the inertial frame, and the same without R for the sections': their power is that of the forces at the points. Lengths are
+    those of the rod at rest, even if it is stretched; if a parameter changes the rod's length, functions of X are scaled with
+    it.
 
-    A constant force in the inertial frame has a potential, minus its work, which `Model.energy` counts as elastic. What
-    an input drives, follower loads and moments have none.
+    A constant force in the inertial frame has a potential, minus its work, which `Model.energy` counts as elastic. Loads driven
+    by an input, follower loads and moments have none.
 
     Examples
     --------
@@ -156,9 +157,9 @@ class DistributedLoad(Interaction):
     frame = Field(choice(FRAMES, "bad-frame"))
     start = Field(scalar)
     scale = Field(scalar)
-    #: Where it ends (m), or None for the tip.
+    #: Abscissa of its end (m), or None for the tip.
     given_end = Field(optional(scalar), "end", lambda self: self.rod.given_length if self.given_end is None else self.given_end)
-    #: Abscissa at which it ends (m).
+    #: Abscissa of its end (m).
     end: float
     driven = Field(switch)
     #: Gauss points, or None for those of the rod.
@@ -167,7 +168,7 @@ class DistributedLoad(Interaction):
         "points",
         lambda self: self.rod.points if self.given_points is None else self.given_points,
     )
-    #: Gauss points of every smooth stretch.
+    #: Gauss points per smooth stretch.
     points: int
 
     def __init__(
@@ -190,7 +191,7 @@ class DistributedLoad(Interaction):
 
     @property
     def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The amplitude, where it is driven."""
+        """The amplitude, if the load is driven."""
         return ("amplitude",) if self.driven else ()
 
     @property
@@ -200,7 +201,7 @@ class DistributedLoad(Interaction):
 
     @property
     def _is_on_rod(self) -> bool:
-        """Whether it acts on a stretch of the rod that is longer than rounding."""
+        """Whether its range on the rod is longer than rounding."""
         length = self.rod.given_length
         return 0 <= self.start < self.end - EXACT * length and self.end <= length * (1 + SAME)
 
@@ -238,9 +239,9 @@ class DistributedLoad(Interaction):
     # -- what follows from the fields ------------------------------------------------------------------------------------
 
     def _update(self) -> None:
-        """Bring what is computed from the fields and the rod up to date."""
+        """Recompute what follows from the fields and the rod."""
         self._findings: list[Finding] = []
-        #: Wrenches (k, 6; N, N m) at the stations, which all that follows multiplies.
+        #: Wrenches (k, 6; N, N m) at the stations, without scale and amplitude.
         self.wrenches_at_stations = np.zeros((0, 6))
         #: The rod with steps to the stations, in place of those to its ports.
         self.numbers: RodNumbers | None = None
@@ -259,7 +260,7 @@ class DistributedLoad(Interaction):
         self.numbers = self.rod.numbers_to(places.tolist())
 
     def _stations(self, points: int) -> tuple[Array, Array]:
-        """Return the places (k) of so many Gauss points a stretch, in parts of the length, and the wrenches there."""
+        """Return the places (k, fractions of the length) of the Gauss points, `points` per stretch, and the wrenches there."""
         length, densities = self.rod.given_length, (self.force, self.torque)
         first, last = self.start / length, min(self.end / length, 1.0)
         inner = [first + (last - first) * kink for density in densities for kink in density_kinks(density).tolist()]
@@ -269,17 +270,17 @@ class DistributedLoad(Interaction):
                 breaks.append(place)
         places, weights = gauss_points([*breaks[:-1], last], points)
         across, abscissas = (places - first) / (last - first), places * length
-        given = zip(self._densities, densities, strict=True)
-        rows = [density_values(f"{self.name}.{field}", density, across, abscissas) for field, density in given]
+        pairs = zip(self._densities, densities, strict=True)
+        rows = [density_values(f"{self.name}.{field}", density, across, abscissas) for field, density in pairs]
         return places, (weights * self.rod.length)[:, None] * np.hstack(rows)
 
-    # -- what it does ----------------------------------------------------------------------------------------------------
+    # -- loads and energy ----------------------------------------------------------------------------------------------------
 
     def _amplitude(self, motion: TargetMotion) -> Any:
         return self.scale * motion.u[0] if self.driven else self.scale
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
-        """Return the wrenches (2, 6) on the world, which is none, and on the rod's base, and the efforts (n)."""
+        """Return the wrenches (2, 6) on the world, zero, and on the rod's base, and the efforts (n)."""
         assert self.numbers is not None
         bent, count = RodMotion(self.numbers, motion.q), len(self.wrenches_at_stations)
         wrenches = self._amplitude(motion) * self.wrenches_at_stations
@@ -294,8 +295,8 @@ class DistributedLoad(Interaction):
         if self.frame != "world" or self.driven:
             return 0.0
         assert self.numbers is not None
-        own = RodMotion(self.numbers, motion.q).poses()[1][-len(self.wrenches_at_stations) :]
-        return -self.scale * ((motion.r[1] + own @ motion.R[1].T) * self.wrenches_at_stations[:, :3]).sum()
+        places = RodMotion(self.numbers, motion.q).poses()[1][-len(self.wrenches_at_stations) :]
+        return -self.scale * ((motion.r[1] + places @ motion.R[1].T) * self.wrenches_at_stations[:, :3]).sum()
 
     def law_numbers(self) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod_loads`."""
@@ -308,7 +309,7 @@ class DistributedLoad(Interaction):
 
     @property
     def load_parameters(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The scale, where no input drives the load."""
+        """The scale, unless an input drives the load."""
         return () if self.driven else ("scale",)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
@@ -321,8 +322,8 @@ class DistributedLoad(Interaction):
         if not self.wrenches_at_stations.any():
             yield Finding("idle-load", self.name, "no force and no moment", "one of the two", "give force or torque")
             return
-        given, dense = (self._sums(points) for points in (self.points, MAX_POINTS))
-        if np.abs(given - dense).max() > NEGLIGIBLE:
+        sums, dense = (self._sums(points) for points in (self.points, MAX_POINTS))
+        if np.abs(sums - dense).max() > NEGLIGIBLE:
             enough = (points for points in range(self.points + 1, MAX_POINTS) if self._is_fine(points, dense))
             points = next(enough, MAX_POINTS)
             expected = f"{points} points or more, which this load needs for errors below {NEGLIGIBLE:.1%}"
@@ -332,17 +333,17 @@ class DistributedLoad(Interaction):
         return bool(np.abs(self._sums(points) - dense).max() <= NEGLIGIBLE)
 
     def _sums(self, points: int) -> Array:
-        """Return the sums (2, 6) of all wrenches, and of them times their places, divided by the larger of amounts."""
+        """Return the sums (2, 6) of all wrenches, and of wrenches times their places, normalised by the larger amounts."""
         places, wrenches = self._stations(points)
         sizes = np.abs(wrenches).sum(0)
         return np.array([np.ones(len(places)), places]) @ wrenches / np.where(sizes == 0.0, 1.0, sizes)
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the numbers of the densities, none for functions, and the scale."""
-        own: dict[str, tuple[float, str]] = {}
+        numbers: dict[str, tuple[float, str]] = {}
         for field, unit in self._densities.items():
-            own |= density_parameters(field, getattr(self, field), unit)
-        return own | super().parameters()
+            numbers |= density_parameters(field, getattr(self, field), unit)
+        return numbers | super().parameters()
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""

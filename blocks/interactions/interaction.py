@@ -19,7 +19,7 @@ from titop.blocks.contract.target_motion import NO_STATES, TargetMotion
 
 
 class TargetLoads(NamedTuple):
-    """What a compiled interaction fills in.
+    """The arrays that a compiled interaction fills in.
 
     `wrenches` (p, 6, N and N m), each in its port's frame, and `efforts` (n, N m or N) on coordinates.
     """
@@ -28,46 +28,46 @@ class TargetLoads(NamedTuple):
     efforts: Array
 
 
-#: Places that differ by less than this part of where they are found do by rounding: some sixteen operations of it.
+#: Relative distance up to which places coincide: rounding of about sixteen operations.
 COINCIDENT = FEW_ROUNDINGS
 
 
 class Interaction(Closure):
-    """What acts on several ports and coordinates at once: springs, contact, cables, or a law of one's own.
+    """Loads on several ports and coordinates: springs, contact, cables, or a law of your own.
 
-    Between two ports, put there by `System.close_loop`, a class of one's own says:
+    Between two ports, connected by `System.close_loop`, a class of your own defines:
 
-    1. ``wrenches(R, r, V1, V2)``: what acts on both ports.
-    2. ``energy(R, r)``: the energy that it stores; none by default.
-    3. ``parameter_units``: which of its attributes are parameters, and their units, as every `Block` does.
+    1. ``wrenches(R, r, V1, V2)``: the wrenches on both ports.
+    2. ``energy(R, r)``: the stored energy; zero by default.
+    3. ``parameter_units``: the attributes that are parameters, and their units, as for every `Block`.
 
-    On any ports and coordinates, put there by `System.add_interaction`, it says instead of the first two:
+    On any ports and coordinates, connected by `System.add_interaction`, it defines instead of the first two:
 
     1. ``port_counts`` and ``coordinate_counts``: the least and the largest number of each.
     2. ``act(motion)``: the wrenches (p, 6) on the ports, each in its port's frame, and the efforts (n) on the coordinates.
-    3. ``stored(motion)``: the energy that it stores.
-    4. ``inputs``, their names such as ``("tension",)``, and ``input_units``, if it has any. What acts is linear in them, by
-       factors that depend on poses and coordinates alone. They join the model's inputs, in the range ``lower`` to ``upper``.
-    5. ``state_names``, their names such as ``("pull",)``, ``state_units`` and ``state_rates(motion)``, if it has states of the
-       first order: lags, bristles, viscosity with memory. ``motion.x`` has them, in any smooth way. They join the model's
-       states as ``interaction.pull``.
-    6. ``own_blocks``, ``own_ports``, ``own_coordinates`` and ``among(blocks)``, if it depends on blocks that it was made with,
-       as tendons and loads along rods do on these.
+    3. ``stored(motion)``: the stored energy.
+    4. ``inputs``, their names such as ``("tension",)``, and ``input_units``, if it has any. The loads are linear in them, with
+       factors that depend on poses and coordinates alone. They are inputs of the model, in the range ``lower`` to ``upper``.
+    5. ``state_names``, their names such as ``("pull",)``, ``state_units`` and ``state_rates(motion)``, if it has first-order
+       states: lags, bristles, viscosity with memory. Loads may be any smooth function of them, ``motion.x``. They are states of
+       the model as ``interaction.pull``.
+    6. ``own_blocks``, ``own_ports``, ``own_coordinates`` and ``among(blocks)``, if it depends on blocks given to its
+       constructor, as tendons and distributed loads depend on rods.
 
-    What switches by position (contacts, cables) says where: see `gaps` of `Block`, which simulations watch, and `Law`.
+    Laws that switch by position (contacts, cables) define `Block.gaps` for simulations; see `Law` for a compiled form.
 
-    The motion (`TargetMotion`) is told in the frame of the first port: let that be the world's for a law that knows of up.
-    Wrenches add up to nothing, about any point, unless the world is among the ports or the class sets ``external = True``.
-    What rates change of them dissipates, see `Model.dissipated_power`.
+    The motion (`TargetMotion`) is given in the frame of the first port: use the world's for a law that depends on the vertical.
+    The wrenches must be in balance, about any point, unless the world is among the ports or the class sets ``external = True``.
+    Their rate-dependent part dissipates, see `Model.dissipated_power`.
 
-    All else follows: dynamics of any causality, linear models, equilibria, sensitivities, model files (`register_block`).
-    Derivatives are complex steps through these functions, exact to rounding, which asks of them what it asks of a `Block`:
-    arrays of the arguments' type, ``np.sqrt(x @ x)`` instead of norms, comparisons of real parts (``np.real(x) > 0``).
-    The compiled engine calls them once a state. `check_block` checks all this.
+    Everything else follows: dynamics of any causality, linear models, equilibria, sensitivities, model files
+    (`register_block`). Derivatives are complex steps through these functions, exact to rounding, with the same requirements as
+    for a `Block`: arrays of the arguments' type, ``np.sqrt(x @ x)`` instead of norms, comparisons of real parts (``np.real(x)
+    > 0``). The compiled engine calls them once per state. `check_block` checks all this.
 
-    To have the law compiled, write it as one function that numba can compile, ``law(numbers, motion, loads)``, which fills in
+    To compile the law, write it as one function that numba can compile, ``law(numbers, motion, loads)``, which fills in
     the arrays of `loads` (`TargetLoads`, zeros before), give it to the class as ``compiled_law = tt.Law(law)`` in place of
-    ``act``, and define ``law_numbers()``, the array that the function receives as `numbers`. What it may do: see `Law`.
+    ``act``, and define ``law_numbers()``, the array that the function receives as `numbers`. See `Law` for what it may use.
 
     Examples
     --------
@@ -116,11 +116,11 @@ class Interaction(Closure):
     #: Range of each input.
     lower: float = -math.inf
     upper: float = math.inf
-    #: Whether trims and simulations refuse inputs below `lower`; else `Trajectory.violations` tells of them.
+    #: Whether trims and simulations refuse inputs below `lower`; otherwise `Trajectory.violations` reports them.
     one_sided: bool = False
-    #: Whether its wrenches come from outside of the system, although the world is not among the ports.
+    #: Whether its wrenches are external to the system, although the world is not among the ports.
     external: ClassVar[bool] = False
-    #: Whether it touches at points, by `point_names`, whose gaps and forces can be read.
+    #: Whether it has contact points, `point_names`, with gaps and forces as outputs.
     has_points: ClassVar[bool] = False
 
     @property
@@ -159,7 +159,7 @@ class Interaction(Closure):
         returned = self.wrenches(motion.R[1], motion.r[1], motion.V[0], motion.V[1])
         try:
             wrenches = np.array(returned)
-        except ValueError:  # of unequal lengths
+        except ValueError:  # unequal lengths
             wrenches = np.zeros(0)
         if wrenches.shape != (2, 6):
             expected, advice = "two wrenches of six numbers", "return what acts on both ports, each in its port's frame"
@@ -194,12 +194,12 @@ class Interaction(Closure):
         return 0.0
 
     def gaps(self, motion: TargetMotion) -> Array:
-        """Return what is zero where it switches (k), as its compiled law says; none by default; see `Block`."""
+        """Return the switching functions (k) of its compiled law; none by default; see `Block.gaps`."""
         law = self.compiled_law
         return super().gaps(motion) if law is None or law.gaps is None else law.gaps(self.law_numbers(), motion)
 
     def law_numbers(self) -> Array:
-        """Return the numbers (k, SI units) that a compiled law takes; none for one that is not compiled."""
+        """Return the numbers (k, SI units) of a compiled law; none without one."""
         return np.zeros(0)
 
 
@@ -209,7 +209,7 @@ def relative_rates(R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Arr
 
 
 def line_along(r: Array) -> tuple[Any, Array]:
-    """Return the length (m) of a vector and its direction (3), both zero where it has none."""
+    """Return the length (m) of a vector and its direction (3), both zero for a zero vector."""
     distance = np.sqrt(r @ r)
     if np.real(distance) == 0.0:
         return 0.0, np.zeros(3)
@@ -217,7 +217,7 @@ def line_along(r: Array) -> tuple[Any, Array]:
 
 
 def opposite_wrenches(R: Array, r: Array, at: Array, force: Array) -> tuple[Array, Array]:
-    """Return the wrenches on both ports of a `force` on the body of port 2 at a point, both in port 1, and its opposite."""
+    """Return the wrenches on both ports from a `force` on the body of port 2 at a point, both in port 1, and its reaction."""
     on_2 = np.concatenate([R.T @ force, R.T @ cross(at - r, force)])
     return -np.concatenate([force, cross(at, force)]), on_2
 
@@ -233,8 +233,8 @@ def motion_among(
 ) -> TargetMotion:
     """Return the motion of ports whose poses are given in one frame, and twists each in its own.
 
-    Ports whose places differ by rounding alone are told to stand in one: of that of positions, and of the tree's `reach` (m),
-    all its bodies stretched out. Else what acts along a line between them had a direction, of rounding.
+    Places that differ by rounding alone are made equal: rounding of the positions, and of the `reach` (m) of the stretched-out
+    tree. Otherwise a force along the line between them would have a direction that is only rounding.
     """
     if not poses:
         return TargetMotion(np.zeros((0, 3, 3)), np.zeros((0, 3)), np.zeros((0, 6)), q, v, u, x)
@@ -243,12 +243,12 @@ def motion_among(
     places = [np.zeros(3)]
     for _, position in poses[1:]:
         size = np.abs(_values(position)).sum() + np.abs(_values(origin)).sum() + reach
-        places.append(_placed(back @ (position - origin), places, COINCIDENT * size))
+        places.append(_place_or_coincident(back @ (position - origin), places, COINCIDENT * size))
     return TargetMotion(np.array(turns), np.array(places), np.array(twists), q, v, u, x)
 
 
-def _placed(place: Array, others: list[Array], rounding: float) -> Array:
-    """Return a place (3, m), or the last of others that is no further away than `rounding`, with its own derivatives."""
+def _place_or_coincident(place: Array, others: list[Array], rounding: float) -> Array:
+    """Return a place (3, m), or the value of the last of the others within `rounding`; derivatives are those of the place."""
     here = _values(place)
     offsets = [_values(other) - here for other in others]
     near = [offset for offset in offsets if np.abs(offset).sum() <= rounding]
@@ -261,24 +261,24 @@ def _values(x: Array) -> Array:
 
 
 def displaced(motion: TargetMotion, steps: Array) -> TargetMotion:
-    """Return the motion with all ports but the first moved by small twists (6 each, one after the other) of their own."""
+    """Return the motion with all ports but the first displaced by small twists (6 each, concatenated) in their own frames."""
     R, r = list(motion.R), list(motion.r)
     for k, step in enumerate(steps.reshape(-1, 6), start=1):
         R[k], r[k] = motion.R[k] @ rotation_exp(step[3:]), motion.r[k] + motion.R[k] @ step[:3]
     return motion._replace(R=np.array(R).reshape(-1, 3, 3), r=np.array(r).reshape(-1, 3))
 
 
-#: What finds derivatives of a function of a vector.
+#: A method of differentiation for a function of a vector.
 Stepping = Callable[[Callable[[Array], Any], Array], Array]
 
 
 def stepping(interaction: Interaction) -> Stepping:
-    """Return what finds derivatives of an interaction's functions: of those that users wrote, looking whether it does."""
+    """Return the method of differentiation for an interaction: complex steps, checked for functions of users."""
     return complex_step if is_titops_own(interaction) and not interaction.state_names else trusted_step
 
 
 def load_derivatives(interaction: Interaction, motion: TargetMotion, step: Stepping) -> Array:
-    """Return the derivatives of all wrenches and efforts (6 p + n), one after the other, that `step` finds.
+    """Return the derivatives of all wrenches and efforts (6 p + n), concatenated, by the method `step`.
 
     Columns: small twists of all ports but the first; all twists; coordinates; their rates.
     """
@@ -286,7 +286,7 @@ def load_derivatives(interaction: Interaction, motion: TargetMotion, step: Stepp
 
 
 def loads_by_states(interaction: Interaction, motion: TargetMotion) -> Array:
-    """Return the derivatives (6 p + n x k) of all wrenches and efforts, one after the other, by the interaction's states."""
+    """Return the derivatives (6 p + n x k) of all wrenches and efforts, concatenated, by the interaction's states."""
     return stepping(interaction)(lambda x: all_loads(interaction, motion._replace(x=x)), motion.x)
 
 
@@ -323,13 +323,13 @@ def stored_rate(interaction: Interaction, motion: TargetMotion) -> Any:
 
 
 def all_loads(interaction: Interaction, motion: TargetMotion) -> Array:
-    """Return all wrenches (6 p; N, N m) and efforts (n) of an interaction, one after the other."""
+    """Return all wrenches (6 p; N, N m) and efforts (n) of an interaction, concatenated."""
     wrenches, efforts = interaction.act(motion)
     return np.concatenate([np.ravel(wrenches), efforts])
 
 
 def motion_derivatives(function: Callable[[TargetMotion], Any], motion: TargetMotion, step: Stepping) -> Array:
-    """Return the derivatives of what a function tells of a motion; columns as those of `load_derivatives`."""
+    """Return the derivatives of a function of a motion; columns as those of `load_derivatives`."""
     steps = np.zeros(6 * max(len(motion.R) - 1, 0))
     ends = np.cumsum([len(steps), motion.V.size, len(motion.q)])
 
@@ -346,13 +346,13 @@ def target_counts(interaction: Interaction, what: str) -> tuple[float, float]:
     Raises
     ------
     ModelError
-        If a class says something else.
+        If the class' counts are invalid.
     """
-    given = getattr(interaction, f"{what}_counts")
-    counts = real_array(given)
+    value = getattr(interaction, f"{what}_counts")
+    counts = real_array(value)
     if counts is None or counts.shape != (2,):
         where, advice = f"{type(interaction).__name__}.{what}_counts", "write (2, 2) for two of them, (1, np.inf) for any"
-        raise ModelError(Finding("bad-counts", where, given, "the least and the largest number", advice))
+        raise ModelError(Finding("bad-counts", where, value, "the least and the largest number", advice))
     least, most = counts.tolist()
     return least, most
 

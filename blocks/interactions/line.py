@@ -1,4 +1,4 @@
-"""What lines that bodies carry have in common, in rods and in deformable bodies: tendons that pull, chambers that push."""
+"""The common part of tendons, which pull, and pressure chambers, which push, in rods and in deformable bodies."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from titop.blocks.interactions.interaction import Interaction
 
 
 class Line(Interaction):
-    """Common part of what acts along a `path` that bodies carry, or in a cavity: ``efforts = -tension d(measure)/dq``.
+    """Common part of loads along a `path` in bodies, or in a cavity: ``efforts = -tension d(measure)/dq``.
 
     Attributes
     ----------
     path
-        Its length or volume, ``measure(q)``, and the derivatives of that by the coordinates of the bodies, of which there are
-        ``size``.
+        Its length or volume, ``measure(q)``, and the derivatives by the ``size`` coordinates of the bodies.
     measured : {"length", "volume"}
     upper : float
         The largest input.
@@ -52,7 +51,7 @@ class Line(Interaction):
 
     @property
     def lower(self) -> float:  # type: ignore[override]
-        """The least input."""
+        """The smallest input."""
         return -self.upper if self.both_ways else 0.0
 
     @lower.setter
@@ -85,7 +84,7 @@ class Line(Interaction):
         raise NotImplementedError
 
     def _slopes(self, q: Array) -> Array:
-        """Return the derivatives (n) of what the tension shortens by all coordinates."""
+        """Return the derivatives (n) by all coordinates of the length on which the tension acts."""
         return self.path.gradient(q)
 
     def _line_numbers(self, sign: float, elastic: Sequence[Any], arms: Array) -> Array:
@@ -105,7 +104,7 @@ class Line(Interaction):
 
 
 class Chamber(Line):
-    """Common part of chambers: a pressure p above that outside does ``p dV/dq`` on the coordinates."""
+    """Common part of chambers: a pressure p above the outside pressure gives the efforts ``p dV/dq``."""
 
     inputs = ("pressure",)
     input_units = ("Pa",)
@@ -121,9 +120,9 @@ class Chamber(Line):
 
 
 class ElasticTendon(Line):
-    """Common part of tendons along a `path` that bodies carry, which motors take in and let out by `arms`.
+    """Common part of tendons along a `path` in bodies, which motors wind and unwind by `arms`.
 
-    The tension is that of the input, and stretched by ``e = l - l(rest) + displacement + arms . q > 0`` that of the tendon,
+    The tension is the input plus, for an elongation ``e = l - l(rest) + displacement + arms . q > 0``, that of the tendon,
     ``stiffness e (1 + dissipation de/dt)``, which never pushes.
 
     Attributes
@@ -142,7 +141,7 @@ class ElasticTendon(Line):
 
     @property
     def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
-        """All coordinates of the bodies, and as many others as there are arms."""
+        """All coordinates of the bodies, and one more for each arm."""
         count = len(self.own_coordinates) + self.arms.size
         return count, count
 
@@ -151,7 +150,7 @@ class ElasticTendon(Line):
         return motion.u[0] + self._elastic_tension(motion)
 
     def stretch(self, q: Array) -> Any:
-        """Return by how much (m) the tendon is longer than without tension; the motors' coordinates come last."""
+        """Return the elongation (m) of the tendon relative to its length without tension; the motors' coordinates come last."""
         size = self.path.size
         return self.path.measure(q[:size]) + self._drawn_in + self.arms @ q[size:]
 
@@ -161,12 +160,12 @@ class ElasticTendon(Line):
         return 0.5 * self.stiffness * stretch**2 if np.real(stretch) > 0 else 0.0
 
     def gaps(self, motion: TargetMotion) -> Array:
-        """Return by how much (1, m) an elastic tendon is stretched."""
+        """Return the elongation (1, m) of an elastic tendon."""
         return np.array([self.stretch(motion.q)]) if self.stiffness else np.zeros(0)
 
     @property
     def _drawn_in(self) -> Any:
-        """What is drawn in without the motors, less the length at rest (m)."""
+        """The displacement without the motors, minus the length at rest (m)."""
         return self.displacement - self.path.measure(np.zeros(self.path.size))
 
     def _elastic_tension(self, motion: TargetMotion) -> Any:
@@ -176,7 +175,7 @@ class ElasticTendon(Line):
         return self.stiffness * stretch * share if np.real(stretch) > 0 and np.real(share) > 0 else 0.0
 
     def _slopes(self, q: Array) -> Array:
-        """Return the derivatives (n) of what the tension shortens by all coordinates."""
+        """Return the derivatives (n) by all coordinates of the length on which the tension acts."""
         return np.concatenate([self.path.gradient(q[: self.path.size]), self.arms])
 
     def law_numbers(self) -> Array:
@@ -201,7 +200,7 @@ class ElasticTendon(Line):
         return self.parameters_along(("1",) * len(self.arms))
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`: an arm in metres a unit of its coordinate."""
+        """Return `parameters`: an arm is in metres per unit of its coordinate."""
         along = units[len(units) - len(self.arms) :]
         arms = {
             f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(zip(self.arms, along, strict=True))

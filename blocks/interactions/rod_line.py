@@ -1,4 +1,4 @@
-"""What lines fixed in rods have in common: tendons that pull, chambers that push."""
+"""The common part of lines fixed in rods: tendons, which pull, and chambers, which push."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.line import Line
 from titop.blocks.interactions.rod_routing import Path, Routing, rod_parts
 
-#: How many places of the line are looked at on each rod.
+#: Number of places on each rod for checks of the line.
 _PLACES = 33
 
 
 def _read_rods(line: Block, field: str, rods: Any) -> tuple[Rod, ...]:
-    given = [rods] if isinstance(rods, Block) else list(rods) if isinstance(rods, Sequence) else [rods]
-    if not given or not all(isinstance(rod, Rod) for rod in given):
+    entries = [rods] if isinstance(rods, Block) else list(rods) if isinstance(rods, Sequence) else [rods]
+    if not entries or not all(isinstance(rod, Rod) for rod in entries):
         line.reader.report("not-a-rod", field, rods, "a tt.Rod, or several in series", "write the rod itself, not its name")
-    return tuple(rod for rod in given if isinstance(rod, Rod))
+    return tuple(rod for rod in entries if isinstance(rod, Rod))
 
 
 def _read_dimension(line: Block, field: str, value: Any) -> Dimension:
@@ -39,10 +39,10 @@ def _read_dimension(line: Block, field: str, value: Any) -> Dimension:
 
 
 class RodLine(Line):
-    """Common part of what runs through rods along a line that is fixed in their sections.
+    """Common part of tendons and chambers along a line that is fixed in the sections of rods.
 
     In the frame of the section at X the line is at ``d = (0, y(X), z(X))``, so that its length depends on the rods' strains
-    ``[k; s]`` alone, and what it does on no motion of the rods as a whole::
+    ``[k; s]`` alone, and its efforts do not act on rigid motions of the rods::
 
         l = int |s + k x d + dd/dX| dX      efforts = -tension dl/dq
 
@@ -73,7 +73,7 @@ class RodLine(Line):
     z = Field(_read_dimension)
     relative = Field(switch)
     start = Field(scalar)
-    #: Where the line ends (m), or None for the tip of the last rod.
+    #: Abscissa of the line's end (m), or None for the tip of the last rod.
     given_end = Field(optional(scalar), "end", lambda self: self._reach if self.given_end is None else self.given_end)
     #: Abscissa of the line's end (m).
     end: float
@@ -88,13 +88,13 @@ class RodLine(Line):
 
     @property
     def _reach(self) -> float:
-        """Length of all rods as they were made (m)."""
+        """Original length of all rods (m)."""
         return math.fsum(rod.given_length for rod in self.rods)
 
     # -- what follows from the fields ------------------------------------------------------------------------------------
 
     def _update(self) -> None:
-        """Bring what is computed from the fields and the rods up to date."""
+        """Recompute what follows from the fields and the rods."""
         self._findings: list[Finding] = []
         #: The line's points on every rod.
         self.path = Path([])
@@ -102,9 +102,9 @@ class RodLine(Line):
         if self.reader.findings or any(rod.check()[0] for rod in self.rods):
             return
         if not 0 <= self.start < self.end <= self._reach * (1 + SAME):
-            where, found = f"{self.name}.start", f"{self.start:g} to {self.end:g} m"
+            where, observed = f"{self.name}.start", f"{self.start:g} to {self.end:g} m"
             expected = f"0 <= start < end <= {self._reach:g} m, the length of the rods"
-            self._findings = [Finding("off-the-rod", where, found, expected, "count from the first base")]
+            self._findings = [Finding("off-the-rod", where, observed, expected, "count from the first base")]
             return
         try:
             self.path = self._path_with(self.points)
@@ -112,7 +112,7 @@ class RodLine(Line):
             self._findings = [replace(finding, where=f"{self.name}.{finding.where}") for finding in error.findings]
 
     def _path_with(self, points: int) -> Path:
-        """Return the line with so many Gauss points."""
+        """Return the line with `points` Gauss points per stretch."""
         return Path(rod_parts(self.rods, self._routing(points), self._content))
 
     def _routing(self, points: int) -> Routing:
@@ -122,7 +122,7 @@ class RodLine(Line):
 
     @property
     def _content(self) -> Dimension:
-        """What the line counts a unit of length."""
+        """The integrand along the line."""
         return (1.0,)
 
     def among(self, blocks: Mapping[str, Block]) -> Interaction:
@@ -165,10 +165,10 @@ class RodLine(Line):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the numbers of the routing, none for functions, and `parameter_units`."""
-        own: dict[str, tuple[float, str]] = {}
+        numbers: dict[str, tuple[float, str]] = {}
         for field, unit in self._dimension_units.items():
-            own |= dimension_parameters(field, getattr(self, field), "1" if unit == "m" and self.relative else unit)
-        return own | super().parameters()
+            numbers |= dimension_parameters(field, getattr(self, field), "1" if unit == "m" and self.relative else unit)
+        return numbers | super().parameters()
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""
@@ -177,7 +177,7 @@ class RodLine(Line):
         return changed  # type: ignore[no-any-return]
 
     def _change(self, field: str, entry: str | None, value: Any) -> None:
-        """Change a number, of a dimension that at one of its ends."""
+        """Change a number; of a tapered dimension, that at one end."""
         if field in self._dimension_units:
             put(self, field, with_end(getattr(self, field), entry, value))
         else:
@@ -196,27 +196,27 @@ def _routing_findings(
     rods : sequence of Rod
     routing : Routing
     path_with : callable
-        Returns the line with so many points.
+        Returns the line with a number of points.
     needs_lever : bool
-        Whether it is to bend or twist, not only to shorten.
+        Whether it should bend or twist the rods, not only shorten them.
     """
-    X, places, reach, parts = _looked_at(rods, routing)
+    X, places, reach, parts = _sampled_course(rods, routing)
     size, distance = reach.max(), np.hypot(*places)
     worst = int(parts.argmax())
     if parts[worst] > 1.0 + SAME:
-        found = f"y = {places[0, worst]:.4g} m, z = {places[1, worst]:.4g} m at X = {X[worst]:.4g} m"
+        observed = f"y = {places[0, worst]:.4g} m, z = {places[1, worst]:.4g} m at X = {X[worst]:.4g} m"
         expected = f"a place in the section, which reaches {reach[0, worst]:.4g} m and {reach[1, worst]:.4g} m"
         advice = "check y, z and their unit, or write relative=True for parts of the half widths"
-        yield Finding("outside-the-section", name, found, expected, advice)
+        yield Finding("outside-the-section", name, observed, expected, advice)
     rest = np.zeros(sum(rod.nv for rod in rods))
-    given, dense = path_with(routing.points).gradient(rest), path_with(MAX_POINTS).gradient(rest)
+    gradient, dense = path_with(routing.points).gradient(rest), path_with(MAX_POINTS).gradient(rest)
     if needs_lever and distance.max() <= SAME * size:
         advice = "move it off the axis by y or z: along the axis it can only shorten"
         yield Finding("no-lever", name, "a line along the axis", "a distance from the axis", advice)
     elif np.abs(dense).max() <= SAME * np.abs(path_with(routing.points).measure(rest)):
         advice = "check y and z against the rod's free strains: bending_z wants y, bending_y wants z"
         yield Finding("no-lever", name, "no effect on any coordinate at rest", "a line that moves the rod", advice)
-    elif np.abs(given - dense).max() > NEGLIGIBLE * np.abs(dense).max():
+    elif np.abs(gradient - dense).max() > NEGLIGIBLE * np.abs(dense).max():
         enough = next(
             (
                 points
@@ -229,8 +229,8 @@ def _routing_findings(
         yield Finding("coarse-routing", f"{name}.points", routing.points, expected, f"write points={enough}")
 
 
-def _looked_at(rods: Sequence[Rod], routing: Routing) -> tuple[Array, Array, Array, Array]:
-    """Return abscissas (k, m), y and z there and the sections' half widths (2, k each; m), and how much of these they take."""
+def _sampled_course(rods: Sequence[Rod], routing: Routing) -> tuple[Array, Array, Array, Array]:
+    """Return abscissas (k, m), y and z there, the sections' half widths (2, k each; m), and their ratio."""
     rows, first = [], 0.0
     for rod in rods:
         start, stop = (min(max((end - first) / rod.given_length, 0.0), 1.0) for end in (routing.start, routing.end))

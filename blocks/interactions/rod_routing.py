@@ -1,4 +1,4 @@
-"""Where a line runs in the sections of rods in series, and its length, which depends on the rods' strains alone."""
+"""The course of a line in the sections of rods in series, and its length, which depends on the rods' strains alone."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.rods.rod_quadrature import breaks_of, gauss_points
 from titop.blocks.bodies.rods.strains import COMPONENTS, reference_along
 
-#: Offsets in steps of differences of sixth order, and their weights; the step in parts of a rod's length.
+#: Offsets in steps of differences of sixth order, and their weights; the step as a fraction of a rod's length.
 _STENCIL, _STEP = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60)), 0.3 * DIFFERENCE_STEP
 
-#: Kernels follow so many points at a time.
+#: Number of points that kernels evaluate together.
 _GROUP = 4
 
 
 class Routing(NamedTuple):
-    """How a line runs through rods in series.
+    """The course of a line through rods in series.
 
     Attributes
     ----------
     y, z : Dimension
-        In the sections: m, or parts of the sections' half widths if `relative`. Two numbers are those at `start` and `end`.
+        In the sections: m, or fractions of the sections' half widths if `relative`. Two numbers are those at `start` and `end`.
     relative : bool
     start, end : float, m
-        Abscissas, counted through all rods at their given lengths.
+        Abscissas, counted through all rods at their original lengths.
     points : int
-        Gauss points of every smooth stretch of a rod.
+        Gauss points per smooth stretch of a rod.
     seams : (2, rods + 1) array, m
-        Abscissas of all rods' ends: at their given lengths, and at those that they have now.
+        Abscissas of all rods' ends: at their original lengths, and at the current ones.
     """
 
     y: Dimension
@@ -56,7 +56,7 @@ class Routing(NamedTuple):
         return along(name, dimension, (places - start) / (end - start), 1.0)
 
     def places(self, rod: Rod, first: float, fractions: Array) -> Array:
-        """Return y and z (2, k; m) at places of a rod, in parts of its length, whose base is at the abscissa `first` (m)."""
+        """Return y and z (2, k; m) at `fractions` of the length of a rod whose base is at the abscissa `first` (m)."""
         abscissas = first + rod.given_length * fractions
         offsets = np.array([self.dimension("y", self.y, abscissas), self.dimension("z", self.z, abscissas)])
         return offsets * rod.section.reach(fractions, rod.given_length) if self.relative else offsets
@@ -75,13 +75,13 @@ class RodPart(NamedTuple):
     Attributes
     ----------
     weights : (k,) array, m
-        Of the quadrature, times what the line counts a unit of length.
+        Of the quadrature, times the line's `content` per unit length.
     course : (k, 4) array
         y and z (m), and their derivatives by X.
     reference : (k, 6) array
         The rod's reference strain ``[k; s]`` (rad/m and no unit).
     shapes : (k, n) array, 1/m
-        What a unit of each coordinate adds to its component of the strain.
+        Derivative of each coordinate's component of the strain by the coordinate.
     components : (n,) array of int
     """
 
@@ -93,7 +93,7 @@ class RodPart(NamedTuple):
 
     @property
     def carried(self) -> Array:
-        """How the direction changes with the strain (k, 3, 6): ``s + k x d``."""
+        """Derivative of the direction by the strain (k, 3, 6): of ``s + k x d``."""
         y, z = self.course[:, 0], self.course[:, 1]
         matrix = np.zeros((len(y), 3, 6), self.course.dtype)
         matrix[:, 0, 1], matrix[:, 0, 2], matrix[:, 1, 0], matrix[:, 2, 0] = z, -y, -z, y
@@ -102,21 +102,21 @@ class RodPart(NamedTuple):
 
     @property
     def onto(self) -> Array:
-        """How the direction changes with the coordinates (k, 3, n)."""
+        """Derivative of the direction by the coordinates (k, 3, n)."""
         return self.carried[:, :, self.components] * self.shapes[:, None, :]
 
     @property
     def straight(self) -> Array:
-        """The direction (k, 3) where all coordinates are zero."""
+        """The direction (k, 3) at zero coordinates."""
         straight = (self.carried @ self.reference[:, :, None])[..., 0]
         straight[:, 1:] += self.course[:, 2:]
         return straight
 
     @property
     def sizes(self) -> Array:
-        """The numbers of coordinates and of `groups`, and where each strain component's coordinates begin and end (6 x 2)."""
+        """The numbers of coordinates and of `groups`, and the first and last coordinate of each strain component (6 x 2)."""
         runs = [
-            (int(own.min()), int(own.max()) + 1) if len(own := np.flatnonzero(self.components == k)) else (0, 0)
+            (int(columns.min()), int(columns.max()) + 1) if len(columns := np.flatnonzero(self.components == k)) else (0, 0)
             for k in range(len(COMPONENTS))
         ]
         return np.array([len(self.components), len(self.groups), *np.ravel(runs)])
@@ -125,7 +125,7 @@ class RodPart(NamedTuple):
     def groups(self) -> Array:
         """Weights, directions at rest, y and z and shapes of four points at a time (groups, 6 + n, 4).
 
-        The last group is filled up with points without weight.
+        The last group is padded with points of zero weight.
         """
         columns = np.column_stack([self.weights, self.straight, self.course[:, :2], self.shapes])
         missing = np.zeros((-len(columns) % _GROUP, columns.shape[1]))
@@ -134,14 +134,14 @@ class RodPart(NamedTuple):
 
 
 def rod_parts(rods: Sequence[Rod], routing: Routing, content: Dimension) -> list[RodPart]:
-    """Return a line's points on every rod; none on those that it does not reach.
+    """Return a line's points on every rod; none on rods that it does not reach.
 
     Parameters
     ----------
     rods : sequence of Rod
     routing : Routing
     content : Dimension
-        What the line counts a unit of length: 1, or the area of a chamber (m^2).
+        The integrand along the line: 1, or the area of a chamber (m^2).
 
     Raises
     ------
@@ -174,7 +174,7 @@ def rod_parts(rods: Sequence[Rod], routing: Routing, content: Dimension) -> list
 
 
 class Path:
-    """A line through rods as its length, or volume, with derivatives by the rods' coordinates, one rod after the other.
+    """The length, or volume, of a line through rods, with derivatives by the coordinates of all rods in series.
 
     Coordinates may be stacked (..., n), and complex.
 
@@ -227,18 +227,18 @@ class Path:
     def hessian(self, q: Array) -> Array:
         """Return the second derivatives (n, n) of the measure at a configuration."""
         result = np.zeros((self.size, self.size), q.dtype)
-        for (units, sizes), part, (_, onto), own in zip(
+        for (units, sizes), part, (_, onto), columns in zip(
             self._directions(q), self.parts, self._affine, self._slices, strict=True
         ):
             across = onto - units[:, :, None] * np.einsum("pi,pin->pn", units, onto)[:, None, :]
-            result[own, own] = np.einsum("p,pin,pim->nm", part.weights / sizes, across, onto)
+            result[columns, columns] = np.einsum("p,pin,pim->nm", part.weights / sizes, across, onto)
         return result
 
     def _directions(self, q: Array) -> list[tuple[Array, Array]]:
         """Return for every rod the unit directions (..., k, 3) at the points, and ``|dr/dX|`` (..., k)."""
-        found = []
-        for (straight, _), onto, own in zip(self._affine, self._flattened, self._slices, strict=True):
-            course = straight + (q[..., own] @ onto.T).reshape(*q.shape[:-1], *straight.shape)
+        directions = []
+        for (straight, _), onto, columns in zip(self._affine, self._flattened, self._slices, strict=True):
+            course = straight + (q[..., columns] @ onto.T).reshape(*q.shape[:-1], *straight.shape)
             sizes = np.sqrt((course * course).sum(-1))
-            found.append((course / sizes[..., None], sizes))
-        return found
+            directions.append((course / sizes[..., None], sizes))
+        return directions

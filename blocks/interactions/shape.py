@@ -1,4 +1,4 @@
-"""Shapes that contacts touch, each with its distance from any place."""
+"""Shapes for contacts, with distances of points from their surfaces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.laws.distances import BARREL, PLANE, ROUNDED, WALL, distance, nearest
 from titop.blocks.laws.vectors import Vector
 
-#: What each kind of shape has.
+#: Dimensions of each kind of shape.
 DIMENSIONS: dict[str, tuple[str, ...]] = {
     "plane": ("normal",),
     "sphere": ("radius",),
@@ -24,23 +24,23 @@ _Z = np.array([0.0, 0.0, 1.0])
 
 
 class Shape:
-    """What a `Contact` touches, fixed in the frame of its port: `plane`, `sphere`, `cylinder`, `box` or `capsule`.
+    """The shape that a `Contact` touches, fixed in the frame of its port: `plane`, `sphere`, `cylinder`, `box` or `capsule`.
 
     Attributes
     ----------
     kind : str
-        Name of the function that made it.
+        Name of its constructor.
     dimensions : dict of str to number or array
-        What that was given, by name (m).
+        Its arguments, by name (m).
     numbers : (5,) array
-        As compiled laws read it.
+        Its form for compiled laws.
 
     Notes
     -----
-    The distance of a place from the surface is negative inside of the material, and its gradient the unit vector out of the
-    nearest place of the surface. Where several are nearest, deep inside of a box or on the axis of a wall, one of them is
-    taken: there what touches it jumps. Spheres that are larger than they are deep never come there: they round edges and
-    corners.
+    The distance of a point from the surface is negative inside the material; its gradient is the outward unit normal at the
+    nearest surface point. Where several points are nearest, deep inside a box or on the axis of a wall, one of them is chosen,
+    and the force jumps. Spheres with a radius larger than their depth never reach such points: edges and corners are then
+    rounded.
 
     Examples
     --------
@@ -65,12 +65,12 @@ class Shape:
 
     @classmethod
     def plane(cls, normal: Any = (0.0, 0.0, 1.0)) -> Shape:
-        """Return the plane through the origin, below which all is material.
+        """Return the plane through the origin, with material below it.
 
         Parameters
         ----------
         normal : array_like (3,)
-            Out of it; of any length.
+            Outward normal; of any length.
 
         Raises
         ------
@@ -102,9 +102,10 @@ class Shape:
         ----------
         r : float, m
         length : float, m, optional
-            Between flat ends, the origin in the middle; without it the cylinder is endless.
+            Between flat ends, with the origin in the middle; without it the cylinder is infinite.
         inside : bool
-            Whether all *around* the cylinder is material: what touches the wall is inside. The hollow is endless then.
+            Whether the material is *around* the cylinder, and contact is with the wall from inside. The hollow is then
+            infinite.
 
         Raises
         ------
@@ -118,7 +119,7 @@ class Shape:
 
     @classmethod
     def box(cls, sides: Any) -> Shape:
-        """Return a box, the origin in its middle.
+        """Return a box with the origin in its middle.
 
         Parameters
         ----------
@@ -134,7 +135,7 @@ class Shape:
 
     @classmethod
     def capsule(cls, r: float, length: float) -> Shape:
-        """Return all that is no further than `r` from a straight line along z, whose middle is the origin.
+        """Return the points within `r` of a straight line along z, with the origin in its middle.
 
         Parameters
         ----------
@@ -151,7 +152,7 @@ class Shape:
 
     @classmethod
     def of_kind(cls, kind: str, **dimensions: Any) -> Shape:
-        """Return the shape of a kind with dimensions by name, as model files have it.
+        """Return the shape of a kind with dimensions by name, as in model files.
 
         Parameters
         ----------
@@ -161,20 +162,20 @@ class Shape:
         Raises
         ------
         ModelError
-            If there is no such shape, or its dimensions are others or cannot be used.
+            If there is no such shape, or its dimensions are unknown or invalid.
         """
         if kind not in DIMENSIONS:
             raise ModelError(Finding("unknown-shape", "shape.kind", kind, "a shape", did_you_mean(kind, DIMENSIONS)))
-        own, missing = DIMENSIONS[kind], [name for name in DIMENSIONS[kind][:1] if name not in dimensions]
-        if unknown := [name for name in dimensions if name not in own]:
-            advice = did_you_mean(unknown[0], own)
+        known, missing = DIMENSIONS[kind], [name for name in DIMENSIONS[kind][:1] if name not in dimensions]
+        if unknown := [name for name in dimensions if name not in known]:
+            advice = did_you_mean(unknown[0], known)
             raise ModelError(
                 Finding("unknown-dimension", f"shape.{unknown[0]}", unknown[0], f"a dimension of a {kind}", advice)
             )
         if missing or (kind == "capsule" and len(dimensions) < 2):
-            expected = f"all dimensions of a {kind}: {', '.join(own)}"
+            expected = f"all dimensions of a {kind}: {', '.join(known)}"
             raise ModelError(Finding("missing-dimension", "shape", [*dimensions], expected, "give them"))
-        first, *_ = own
+        first, *_ = known
         made: Shape = getattr(cls, kind)(dimensions.pop(first), **dimensions)
         return made
 
@@ -190,7 +191,7 @@ class Shape:
         return np.array([ROUNDED, *half, own.get("radius", 0.0)])
 
     def distance(self, place: Any) -> tuple[Any, Vector]:
-        """Return the distance (m) of a place from the surface, negative in the material, and the unit vector out of that.
+        """Return the distance (m) of a point from the surface, negative in the material, and the outward unit normal.
 
         Parameters
         ----------
@@ -199,30 +200,30 @@ class Shape:
         return distance(self.numbers[None], place)
 
     def nearest(self, middle: Any, along: Any, half: float) -> Any:
-        """Return the place on a line, from -half to half (m), that is nearest to this shape, which has to be convex.
+        """Return the coordinate, from -half to half (m), of the point of a line nearest to this shape, which has to be convex.
 
         Parameters
         ----------
         middle, along : (3,) arrays
             The middle of the line (m), and the unit vector along it.
         half : float, m
-            How far it goes to both sides.
+            Half of its length.
         """
         order = 1 + max(getattr(x, "order", 0) for x in (*middle, *along))
         return nearest(self.numbers[None], middle, along, half, order)
 
     @property
     def is_convex(self) -> bool:
-        """Whether it bulges, as planes and hollow walls do not."""
+        """Whether it is bounded and convex, unlike planes and hollow walls."""
         return self.kind != "plane" and not self.dimensions.get("inside", False)
 
     def __repr__(self) -> str:
-        given = (value.tolist() if isinstance(value, np.ndarray) else value for value in self.dimensions.values())
-        return f"Shape.{self.kind}({', '.join(map(str, given))})"
+        values = (value.tolist() if isinstance(value, np.ndarray) else value for value in self.dimensions.values())
+        return f"Shape.{self.kind}({', '.join(map(str, values))})"
 
 
 def _read(reader: FieldReader, name: str, value: Any) -> Any:
-    """Return a dimension, read; a direction of unit length."""
+    """Read a dimension; a direction is normalised."""
     if name == "inside":
         return reader.switch(name, value)
     if name == "normal":

@@ -1,4 +1,4 @@
-"""What lines and cavities in deformable bodies have in common: tendons that pull, chambers that push."""
+"""The common part of lines and cavities in deformable bodies: tendons, which pull, and chambers, which push."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from titop.blocks.contract.fields import Fixed, put
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.line import Line
 
-#: What runs a program of that name: on what all points share, and on the points; it returns the totals.
+#: Runs a program by name, on the numbers shared by all points and on the points; returns the totals.
 Run = Callable[[LinePrograms, str, Array, Array], Array]
 
 
 class SoftPath:
-    """What is measured in several bodies, and its derivatives by their coordinates, one body after the other.
+    """A length or volume in several bodies, and its derivatives by their coordinates, in the order of the bodies.
 
     Parameters
     ----------
@@ -64,15 +64,15 @@ class SoftPath:
         return result
 
     def _totals(self, q: Array, name: str, run: Run | None) -> list[Array]:
-        """Return the totals (..., count) of a program, of each body."""
-        found, first = [], 0
+        """Return the totals (..., count) of a program for each body."""
+        totals_of_bodies, first = [], 0
         for body, programs, points in zip(self.bodies, self.programs, self.points, strict=True):
-            own = q[..., first : first + body.nv]
-            told = [np.concatenate([row, body.number_values]) for row in own.reshape(-1, body.nv)]
-            totals = [(run or _interpreted)(programs, name, shared, points) for shared in told]
-            found.append(np.reshape(totals, (*own.shape[:-1], -1)))
+            columns = q[..., first : first + body.nv]
+            rows = [np.concatenate([row, body.number_values]) for row in columns.reshape(-1, body.nv)]
+            totals = [(run or _interpreted)(programs, name, shared, points) for shared in rows]
+            totals_of_bodies.append(np.reshape(totals, (*columns.shape[:-1], -1)))
             first += body.nv
-        return found
+        return totals_of_bodies
 
 
 def _interpreted(programs: LinePrograms, name: str, shared: Array, points: Array) -> Array:
@@ -81,17 +81,17 @@ def _interpreted(programs: LinePrograms, name: str, shared: Array, points: Array
 
 
 def _read_bodies(line: Block, field: str, bodies: Any) -> tuple[SoftBody, ...]:
-    given = [bodies] if isinstance(bodies, Block) else list(bodies) if isinstance(bodies, Sequence) else [bodies]
-    if not given or not all(isinstance(body, SoftBody) for body in given):
+    entries = [bodies] if isinstance(bodies, Block) else list(bodies) if isinstance(bodies, Sequence) else [bodies]
+    if not entries or not all(isinstance(body, SoftBody) for body in entries):
         advice = "write the body itself, not its name"
         line.reader.report("not-a-soft-body", field, bodies, "a tt.SoftBody, or several", advice)
-    return tuple(body for body in given if isinstance(body, SoftBody))
+    return tuple(body for body in entries if isinstance(body, SoftBody))
 
 
 class SoftLine(Line):
-    """Common part of what runs through deformable bodies and is carried along by their material.
+    """Common part of tendons and chambers that are fixed in the material of deformable bodies.
 
-    What it measures depends on the bodies' coordinates alone, and what it does on no motion of the bodies as a whole::
+    The measure depends on the bodies' coordinates alone, and the efforts do not act on rigid motions of the bodies::
 
         efforts = -tension d(measure)/dq
 
@@ -108,13 +108,13 @@ class SoftLine(Line):
     ----------
     bodies : tuple of SoftBody
     path : SoftPath
-        What is measured, and its derivatives.
+        The measure, and its derivatives.
     """
 
     not_in_files = SoftBody.not_in_files
     port_counts = (0, 0)
     own_field = "bodies"
-    #: What its measure is, as signals name it.
+    #: Name of the measure in signals.
     measured: ClassVar[str] = "length"
     both_ways: Any
 
@@ -127,13 +127,13 @@ class SoftLine(Line):
         self.path = SoftPath([], [], False)
 
     def _follow(self) -> None:
-        """Measure along the points, if all that was given can be used."""
+        """Set the path along the points, if all fields are valid."""
         if not self.reader.findings and not any(body.check()[0] for body in self.bodies):
             self.path = SoftPath(self.bodies, self._measured_at, self.measured == "volume")
 
-    def _each(self, field: str, given: Any, is_one: Any) -> list[Any]:
-        """Return what was given for each of the bodies: one for all, or one for each."""
-        parts = [given] * len(self.bodies) if is_one(given) else list(given) if isinstance(given, Sequence) else []
+    def _each(self, field: str, value: Any, is_one: Any) -> list[Any]:
+        """Return one value for each body, from one for all or a sequence."""
+        parts = [value] * len(self.bodies) if is_one(value) else list(value) if isinstance(value, Sequence) else []
         if len(parts) != len(self.bodies):
             expected = f"one for all bodies, or one for each of {len(self.bodies)}"
             self.reader.report("wrong-count", field, f"{len(parts)} of them", expected, "name as many as there are bodies")

@@ -24,24 +24,24 @@ _MAX_POINTS = 64
 class SoftTendon(ElasticTendon, SoftLine):
     """A tendon along a curve of material points, through one deformable body or several. Input: ``tension``, N.
 
-    `System.add_interaction` lets it act on its bodies, and on coordinates that take in or let out tendon, if it has `arms`.
+    `System.add_interaction` connects it to its bodies, and to coordinates that wind it, if it has `arms`.
 
     Parameters
     ----------
     name : str
-        Unique name in the system; the input is ``name.tension``, what can be read ``name.length`` and ``name.rate``.
+        Unique name in the system; the input is ``name.tension``, the outputs ``name.length`` and ``name.rate``.
     bodies : SoftBody or sequence of SoftBody
-        Several carry each other rigidly: pieces between them are not part of the length.
+        Several are connected rigidly: pieces between them are not part of the length.
     curve : array_like (k, 3) or callable, or a sequence of one for each body, m
-        Points between which it runs straight at rest; or a function ``x(s)`` of s from 0 to 1, which takes complex numbers.
+        Points, connected by straight lines at rest; or a function ``x(s)`` of s from 0 to 1, which takes complex numbers.
     stiffness : float, N/m
-        Of the whole tendon. Without it, the tendon has the input's tension alone.
+        Of the whole tendon. Without it, the tension is the input alone.
     displacement : float, m
-        How much of it a motor has drawn in, from where it is straight and without tension in the bodies at rest.
+        Length that a motor has wound up, from the tendon without slack or tension in the bodies at rest.
     dissipation : float, s/m
-        Of the stretching tendon, as a contact's.
+        Of the elastic tendon, as for a contact.
     arms : array_like (m,), m or 1
-        How much tendon a unit of each further coordinate takes in, for motors that are part of the system: a drum's radius.
+        Length wound up per unit of each further coordinate, for motors in the system: a drum's radius.
     max_tension : float, N
         The input is between zero and this.
     push : bool
@@ -51,11 +51,11 @@ class SoftTendon(ElasticTendon, SoftLine):
 
     Notes
     -----
-    Its length is ``l = int |F dx/ds| ds``, and a tension T does ``-T dl/dq`` on the coordinates (virtual work, key P, 7.1).
+    Its length is ``l = int |F dx/ds| ds``, and a tension T gives the efforts ``-T dl/dq`` (virtual work, key P, 7.1).
 
-    The tension is that of the input, and stretched by ``e = l - l(rest) + displacement + arms . q > 0`` that of the tendon,
-    ``stiffness e (1 + dissipation de/dt)``, which never pushes: it is slack up to zero, as a `Tendon`. At rest the bodies'
-    coordinates are zero.
+    The tension is the input plus, for an elongation ``e = l - l(rest) + displacement + arms . q > 0``, that of the tendon,
+    ``stiffness e (1 + dissipation de/dt)``, which never pushes: it is slack for ``e <= 0``, as for a `Tendon`. At rest the
+    bodies' coordinates are zero.
     """
 
     curve, points = Consumed(), Consumed()

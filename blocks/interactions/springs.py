@@ -18,7 +18,7 @@ from titop.blocks.interactions.interaction import Interaction, line_along, oppos
 
 
 class SpringDamper(Interaction):
-    """A spring and a damper along the line between the origins of two ports, free to turn at both.
+    """A spring and a damper along the line between the origins of two ports, with free rotation at both.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class SpringDamper(Interaction):
 
     Notes
     -----
-    The tension is ``stiffness (d - length) + damping dd/dt`` at the distance d. Where the ports coincide, up to rounding, no
-    line is defined and nothing acts: a spring with a natural length must not be compressed to that point. One without is
-    ``-stiffness r``, as smooth there as anywhere.
+    The tension is ``stiffness (d - length) + damping dd/dt`` at the distance d. Where the ports coincide, up to rounding, the
+    line is undefined and the force zero: a spring with a natural length must not be compressed to that point. Without a
+    natural length the force is ``-stiffness r``, which is smooth there.
 
     Examples
     --------
@@ -98,8 +98,8 @@ class CompliantClosure(Interaction):
     Notes
     -----
     Stores ``delta^T K delta / 2`` and acts on port i with ``-J_i^T (K delta + D d delta/dt)``, ``d delta/dt = J1 V1 + J2 V2``:
-    action equals reaction, for displacements and rotations of any size up to half a turn. There the rotation's displacement
-    jumps from one side to the other, and energy with it: `simulate` warns of it.
+    action equals reaction, for displacements of any size and rotations up to half a turn. At half a turn the rotation vector
+    changes sign, and force and energy jump: `simulate` warns of it.
     """
 
     stiffness = Field(symmetric(6))

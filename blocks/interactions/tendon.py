@@ -17,54 +17,54 @@ from titop.blocks.interactions.rod_line import RodLine
 class Tendon(ElasticTendon, RodLine):
     """A tendon through a soft rod, or through several in series, along any line in their sections. Input: ``tension``, N.
 
-    `System.add_interaction` lets it act on its rods, and on coordinates that take in or let out tendon, if it has `arms`.
+    `System.add_interaction` connects it to its rods, and to coordinates that wind it, if it has `arms`.
 
     Parameters
     ----------
     name : str
-        Unique name in the system; the input is ``name.tension``, what can be read ``name.length`` and ``name.rate``.
+        Unique name in the system; the input is ``name.tension``, the outputs ``name.length`` and ``name.rate``.
     rods : Rod or sequence of Rod
-        Several carry each other, from tip to base, by welds or through rigid bodies.
+        Several are connected in series, from tip to base, by welds or through rigid bodies.
     y, z : float, pair of float or callable, m
-        Where it runs in the sections: numbers, pairs of numbers at its start and end, between which it is straight, or
-        functions of X (m).
+        Position in the sections: numbers, pairs of numbers at its start and end with a straight line between, or functions of
+        X (m).
     relative : bool
-        Whether `y` and `z` are parts of the sections' half widths: a tendon on the surface of a tapered rod is at ``y=1``.
+        Whether `y` and `z` are fractions of the sections' half widths: a tendon on the surface of a tapered rod is at ``y=1``.
     start, end : float, m
         Abscissas X where it is fixed: from the base of the first rod to the tip of the last one by default.
     stiffness : float, N/m
-        Of the whole tendon. Without it, the tendon has the input's tension alone.
+        Of the whole tendon. Without it, the tension is the input alone.
     displacement : float, m
-        How much of it a motor has drawn in, from where it is straight and without tension in the rods at rest.
+        Length that a motor has wound up, from the tendon without slack or tension in the rods at rest.
     dissipation : float, s/m
-        Of the stretching tendon, as a contact's.
+        Of the elastic tendon, as for a contact.
     arms : array_like (m,), m or 1
-        How much tendon a unit of each further coordinate takes in, for motors that are part of the system: a drum's radius.
+        Length wound up per unit of each further coordinate, for motors in the system: a drum's radius.
     max_tension : float, N
         The input is between zero and this.
     push : bool
         Whether the input may be negative, down to minus `max_tension`: rods in sheaths push, tendons do not.
     points : int
-        Gauss points of every smooth stretch of a rod. A helix wants more, `check` says when.
+        Gauss points per smooth stretch of a rod. A helix needs more; `check` says when.
 
     Notes
     -----
-    With ``d = (0, y, z)`` and the rods' strain ``[k; s]`` at X the length and what a tension T does are (key M, appendix D,
-    with the sign that pulls)::
+    With ``d = (0, y, z)`` and the rods' strain ``[k; s]`` at X, the length and the efforts of a pulling tension T are (key M,
+    appendix D)::
 
         l = int |s + k x d + dd/dX| dX      efforts = -T dl/dq
 
-    exactly, for the points at which this is evaluated: the power of the tension is ``-T dl/dt``. Rods' bases feel it through
-    the rods. Abscissas count through all rods; pieces between rods are rigid, and not part of the length. A joint that moves
-    between rods belongs into two tendons with a `Cable` between their ends.
+    consistently for the points of this integral: the power of the tension is ``-T dl/dt``. Loads on the rods' bases follow
+    from the rods' equilibrium. Abscissas count through all rods; pieces between rods are rigid, and not part of the length.
+    Across a joint that moves between rods, use two tendons with a `Cable` between their ends.
 
-    The tension is that of the input, and stretched by ``e = l - l(rest) + displacement + arms . q > 0`` that of the tendon,
-    ``stiffness e (1 + dissipation de/dt)``, which never pushes: it is slack up to zero. A function of a state may drive
-    `displacement` as a coordinate of a motor, by `arms`; as a number it is a parameter, for trims and families.
+    The tension is the input plus, for an elongation ``e = l - l(rest) + displacement + arms . q > 0``, that of the tendon,
+    ``stiffness e (1 + dissipation de/dt)``, which never pushes: the tendon is slack for ``e <= 0``. To drive it by a motor, use
+    the motor's coordinate with `arms`; the number `displacement` is a parameter, for trims and families.
 
-    `trim` and `simulate` refuse a negative tension in what they are given and in the states that they return, unless `push`
-    allows it; within their trial steps, and in functions of a model, it acts as it is. Controllers, and trims that search for
-    tensions, keep to the input's range; `Trajectory.violations` tells what left it.
+    `trim` and `simulate` refuse negative tensions in their arguments and in the states that they return, unless `push`
+    allows them; in their trial steps, and in functions of a model, negative tensions are applied. Controllers, and trims that
+    search for tensions, stay within the input's range; `Trajectory.violations` reports values outside.
 
     Examples
     --------
@@ -108,16 +108,16 @@ class Tendon(ElasticTendon, RodLine):
 
 
 class PressureChamber(Chamber, RodLine):
-    """A slender chamber along a line in a soft rod, or in several in series, which pushes. Input: ``pressure``, Pa.
+    """A slender pressure chamber along a line in a soft rod, or in several in series. Input: ``pressure``, Pa.
 
-    `System.add_interaction` lets it act on its rods.
+    `System.add_interaction` connects it to its rods.
 
     Parameters
     ----------
     name : str
-        Unique name in the system; the input is ``name.pressure``, what can be read ``name.volume`` and ``name.rate``.
+        Unique name in the system; the input is ``name.pressure``, the outputs ``name.volume`` and ``name.rate``.
     rods, y, z, relative, start, end, points
-        Where its line runs; as for `Tendon`.
+        The course of its line; as for `Tendon`.
     area : float, pair of float or callable, m^2
         Of its section: a number, two at its start and end, or a function of X (m).
     max_pressure : float, Pa
@@ -127,8 +127,8 @@ class PressureChamber(Chamber, RodLine):
 
     Notes
     -----
-    Its volume is ``V = int A |dr/dX| dX`` along its line; a pressure p above that outside does ``p dV/dq`` on the coordinates.
-    With the same area everywhere it is a tendon of the tension ``-p A``. Its walls do not widen: what they would store belongs
+    Its volume is ``V = int A |dr/dX| dX`` along its line; a pressure p above the outside pressure gives the efforts
+    ``p dV/dq``. With a constant area it is a tendon of the tension ``-p A``. Its walls do not bulge; their elasticity belongs
     to the rod.
 
     Examples
@@ -181,6 +181,6 @@ class PressureChamber(Chamber, RodLine):
         errors, warnings = super().check()
         weights = np.concatenate([np.zeros(0), *(np.real(part.weights) for part in self.path.parts)])
         if not errors and weights.size and not (weights.min() >= 0 and weights.any()):
-            found, advice = "a volume that is not positive", "check the sign and the unit"
-            errors.append(Finding("bad-area", f"{self.name}.area", found, "areas >= 0, not all of them 0", advice))
+            observed, advice = "a volume that is not positive", "check the sign and the unit"
+            errors.append(Finding("bad-area", f"{self.name}.area", observed, "areas >= 0, not all of them 0", advice))
         return errors, warnings

@@ -1,7 +1,7 @@
-"""What touches in contacts: spheres fixed in a rigid body, or along a rod, and points of a deformable body.
+"""Contact points: spheres fixed in a rigid body, or along a rod, and points of a deformable body.
 
-Each sphere is told to the contact as it is seen from the shape that it touches: the place r of its centre, the rate of that and
-the relative angular velocity, in the frame of the shape's port.
+The contact law receives the motion of each sphere relative to the touched shape: the position r of its centre, the rate of r
+and the relative angular velocity, in the frame of the shape's port.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NOTHING = np.zeros(3)
 
 
 class Seen(NamedTuple):
-    """How a sphere moves as seen from what it touches: place (3, m) and its rate (m/s), spin (3, rad/s), and its radius (m)."""
+    """Motion of a sphere relative to the touched shape: position (3, m), its rate (m/s), spin (3, rad/s), and radius (m)."""
 
     place: Array
     rate: Array
@@ -36,25 +36,25 @@ class Seen(NamedTuple):
 
 
 class Push(NamedTuple):
-    """Force (3, N) on a sphere, and torque (3, N m) about its centre, in the frame of what it touches."""
+    """Force (3, N) on a sphere, and torque (3, N m) about its centre, in the frame of the touched shape."""
 
     force: Array
     torque: Array
 
 
 class Touching(ABC):
-    """What touches.
+    """The spheres or points of a contact.
 
     Attributes
     ----------
     block : Block or None
-        The one to which it belongs without being told.
+        The block that they belong to, without being a target.
     coordinates : tuple of str
         Of that block.
     radii : (k,) array, m
         Of the spheres.
     turns : bool
-        Whether they turn, and friction acts where they touch; else at their centres.
+        Whether they rotate, and friction acts at the contact point; otherwise at their centres.
     """
 
     block: Block | None = None
@@ -64,7 +64,7 @@ class Touching(ABC):
 
     @property
     def extents(self) -> Array:
-        """How far (m) surfaces of spheres stand from the origin of the rigid body's port that has them."""
+        """Distances (m) of the surfaces of spheres from the origin of their rigid body's port."""
         return np.zeros(0)
 
     @abstractmethod
@@ -73,19 +73,19 @@ class Touching(ABC):
 
     @abstractmethod
     def loads(self, motion: TargetMotion, pushes: Sequence[Push]) -> tuple[Array, Array]:
-        """Return what pushes on all spheres do: the wrenches (2, 6) on the ports, each in its frame, and the efforts (n)."""
+        """Return the loads of all pushes: the wrenches (2, 6) on the ports, each in its frame, and the efforts (n)."""
 
     @property
     @abstractmethod
     def numbers(self) -> Array:
-        """What compiled laws know of the spheres."""
+        """Numbers of the spheres for compiled laws."""
 
 
 class RigidSpheres(Touching):
-    """Spheres about places (k, 3; m) of the frame of port 2; the shape is that of port 1.
+    """Spheres at places (k, 3; m) in the frame of port 2; the shape belongs to port 1.
 
-    Of capsules that touch a convex shape the sphere about the place of the axis that is nearest to this: with a `reach` (m) it
-    stands along z of the frame from its place, so far to both sides at most.
+    For a capsule that touches a convex shape, the sphere is at the point of its axis nearest to the shape: it may move along z
+    of the frame by the `reach` (m) to both sides.
     """
 
     def __init__(self, places: Array, radii: Array, reach: float = 0.0, shape: Shape | None = None) -> None:
@@ -103,7 +103,7 @@ class RigidSpheres(Touching):
         return np.linalg.norm(np.real(self.places), axis=1) + np.real(self.radii)
 
     def _arms(self, motion: TargetMotion) -> list[Array]:
-        """Return where the centres stand beside port 2, in the frame of port 1."""
+        """Return the positions of the centres relative to port 2, in the frame of port 1."""
         R, r = motion.R[1], motion.r[1]
         arms = [R @ place for place in self.places]
         if self.shape is None:
@@ -128,11 +128,11 @@ class RigidSpheres(Touching):
 
 
 class Carried(Touching):
-    """Spheres carried along by a body that deforms, whose frame is port 1; the shape is that of port 2."""
+    """Spheres that move with a deformable body, whose frame is port 1; the shape belongs to port 2."""
 
     @abstractmethod
     def moving(self, motion: TargetMotion) -> tuple[Array, Array, Array]:
-        """Return places, velocities and angular velocities (k, 3 each) of all centres, in the frame of the body."""
+        """Return positions, velocities and angular velocities (k, 3 each) of all centres, in the frame of the body."""
 
     def sphere_motions(self, motion: TargetMotion) -> list[Seen]:
         """Return how all spheres move."""
@@ -154,7 +154,7 @@ class Carried(Touching):
 
 
 class RodSpheres(Carried):
-    """Spheres about the backbone of a rod, at places (k) in parts of its length."""
+    """Spheres on the backbone of a rod, at places (k) as fractions of its length."""
 
     block: Rod
 
@@ -191,7 +191,7 @@ class RodSpheres(Carried):
 
 
 class SoftPoints(Carried):
-    """Material points (k, 3; m at rest) of a deformable body: forces act on them, and turn nothing."""
+    """Material points (k, 3; m at rest) of a deformable body, with forces but no moments."""
 
     block: SoftBody
     turns = False
@@ -208,14 +208,14 @@ class SoftPoints(Carried):
         return [self.block.programs]
 
     def _columns(self, motion: TargetMotion) -> tuple[Array, Array, Array]:
-        """Return places and velocities (k, 3 each) in the body, and what the coordinates move (k, 3, n)."""
+        """Return positions and velocities (k, 3 each) in the body, and their Jacobians (k, 3, n)."""
         _, each = self.programs[0].columns.evaluate(self.block.shared(motion.q, motion.v), self.points)
         return each[:, :3], each[:, 3:6], each[:, 9:].reshape(len(each), 3, -1)
 
     def moving(self, motion: TargetMotion) -> tuple[Array, Array, Array]:
         """Return the motion of the points."""
-        places, own, _ = self._columns(motion)
-        velocities = [motion.V[0, :3] + cross(motion.V[0, 3:], place) + u for place, u in zip(places, own, strict=True)]
+        places, relative, _ = self._columns(motion)
+        velocities = [motion.V[0, :3] + cross(motion.V[0, 3:], place) + u for place, u in zip(places, relative, strict=True)]
         return places, np.array(velocities), np.zeros((len(places), 3))
 
     def loads(self, motion: TargetMotion, pushes: Sequence[Push]) -> tuple[Array, Array]:
@@ -237,7 +237,7 @@ _AXIS = np.array([0.0, 0.0, 1.0])
 
 
 def touching_of(on: Rod | SoftBody | Shape | None, points: Any, radius: Any, shape: Shape) -> Touching:
-    """Return what touches a shape, from the fields of a `Contact` that can be used.
+    """Return the spheres or points of a `Contact`, from its fields if they are valid.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def touching_of(on: Rod | SoftBody | Shape | None, points: Any, radius: Any, sha
     points : int, array or None
     radius : float, (k,) array or None
     shape : Shape
-        What is touched.
+        The touched shape.
     """
     if isinstance(on, Rod):
         places = _abscissas(on, points) / on.given_length
@@ -256,21 +256,21 @@ def touching_of(on: Rod | SoftBody | Shape | None, points: Any, radius: Any, sha
         return SoftPoints(on, places, radius + np.zeros(len(places)))
     if on is None:
         return RigidSpheres(places, radius + np.zeros(len(places)))
-    own, half = on.dimensions["radius"], 0.5 * on.dimensions.get("length", 0.0)
+    shape_radius, half = on.dimensions["radius"], 0.5 * on.dimensions.get("length", 0.0)
     if half and shape.is_convex:
-        return RigidSpheres(places, own + np.zeros(len(places)), half, shape)
+        return RigidSpheres(places, shape_radius + np.zeros(len(places)), half, shape)
     ends = np.outer([-half, half] if half else [0.0], _AXIS)
     places = (places[:, None] + ends).reshape(-1, 3)
-    return RigidSpheres(places, own + np.zeros(len(places)))
+    return RigidSpheres(places, shape_radius + np.zeros(len(places)))
 
 
 def places_of(on: SoftBody | Shape | Rod | None, points: Any) -> Array:
-    """Return places (k, 3; m) in the second port's frame, or of material points, where these `points` or none are given."""
+    """Return places (k, 3; m) in the second port's frame, or of material points, from `points` or by default."""
     if points is None:
         outline = on.domain.outline if isinstance(on, SoftBody) else None
         return np.zeros((1, 3)) if outline is None else outline.points
-    given: Array = points
-    return given
+    places: Array = points
+    return places
 
 
 def _abscissas(rod: Rod, points: Any) -> Array:
@@ -278,5 +278,5 @@ def _abscissas(rod: Rod, points: Any) -> Array:
     if points is None or points.ndim == 0:
         count = 1 if points is None else int(points)
         return np.linspace(0.0, rod.given_length, count) if count > 1 else np.array([rod.given_length])
-    given: Array = points
-    return given
+    abscissas: Array = points
+    return abscissas

@@ -1,6 +1,6 @@
-"""Joints: blocks without mass that let their child port move, and what belongs to their coordinates.
+"""Joints: massless blocks whose child port moves, with friction and limits of their coordinates.
 
-- `joint`: what joints have in common, and what their numbers are called;
+- `joint`: the common part of joints, and the names of their parameters;
 - `plain_joints`: rotations and translations along fixed axes; `quaternion_joints`: free attitudes;
-- `friction`: dry friction; `limits`: limits and stops; `coordinate_limits`: those of other blocks' coordinates;
+- `friction`: dry friction; `limits`: limits and stops; `coordinate_limits`: those of other blocks' coordinates.
 """

@@ -1,4 +1,4 @@
-"""Limits of own coordinates of bodies, which have no joint to give them to."""
+"""Limits of coordinates of bodies, which belong to no joint."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from titop.blocks.joints.limits import (
 
 
 class CoordinateLimits(Block):
-    """Limits of an own coordinate of a body: data to check trajectories against, and stops where they have a stiffness.
+    """Limits of a coordinate of a body: data for checks of trajectories, and stops if they have a stiffness.
 
-    Coordinates of joints have theirs from the joint: ``tt.Revolute("hinge", limits=tt.Limits(...))``.
+    Limits of joints' coordinates are given to the joint: ``tt.Revolute("hinge", limits=tt.Limits(...))``.
 
     Parameters
     ----------
     name : str
     joint : str or Block
-        The body's coordinate, such as ``"boom.mode1"``, or the body, or its name, if it has one coordinate alone. Its rate has
-        to be a velocity.
+        The body's coordinate, such as ``"boom.mode1"``, or the body, or its name, if it has only one coordinate. Its rate must
+        be a velocity.
     limits : Limits
 
     Examples
@@ -63,7 +63,7 @@ class CoordinateLimits(Block):
 
     @property
     def limits(self) -> tuple[Limits, ...]:
-        """The limits, as those of a joint of one coordinate; set, they are read as the constructor does."""
+        """The limits, like those of a joint with one coordinate; when set, they are read as by the constructor."""
         return (Limits(*self.limit_numbers[0].tolist()),)
 
     @limits.setter
@@ -84,16 +84,16 @@ class CoordinateLimits(Block):
         return stop_gaps(self.limit_numbers, motion.q)
 
     def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return what the limits stop at, and how."""
+        """Return the bounds and coefficients of the stops."""
         return self.parameters_along(("1",))
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`, their units made of that of the coordinate."""
+        """Return `parameters`, with units for that of the coordinate."""
         entries = self._entries.items()
         return {f"limits.{name}": (float(self.limit_numbers[0, k]), stop_unit(name, units[0])) for name, k in entries}
 
     def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some of them changed."""
+        """Return a copy with some parameters changed."""
         changed = copy.copy(self)
         for name, value in values.items():
             place = 0, self._entries[name.removeprefix("limits.")]

@@ -1,4 +1,4 @@
-"""Dry friction of joints, made smooth."""
+"""Smooth dry friction of joints."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Friction:
     """Dry friction of one coordinate; viscous friction is the joint's damping.
 
     The effort is ``-(F_c + (F_b - F_c) exp(-(v/v_s)^2)) tanh(v/v_0)``: Coulomb friction with a larger breakaway value near
-    rest (Stribeck's curve), made smooth so that the joint creeps instead of sticking.
+    rest (Stribeck's curve). It is smooth: the joint creeps instead of sticking.
 
     Attributes
     ----------
     coulomb : float, N or N m
         Friction F_c of a moving joint.
     breakaway : float, N or N m, optional
-        Friction F_b near rest; as `coulomb` by default.
+        Friction F_b near rest; equal to `coulomb` by default.
     stribeck_velocity : float, m/s or rad/s
         Velocity v_s over which breakaway falls to Coulomb friction.
     smoothing : float, m/s or rad/s
@@ -43,7 +43,7 @@ class Friction:
 def read_friction(reader: FieldReader, value: Any, count: int) -> Array:
     """Read the friction of `count` coordinates (None, one `Friction` for all, one for each) as an array (count, 4).
 
-    Such an array is read again as it is.
+    Such an array is also accepted as a value.
     """
     if isinstance(value, np.ndarray) and value.shape == (count, 4) and real_array(value) is not None:
         return reader.array("friction", value, (count, 4))

@@ -1,8 +1,8 @@
-"""What all joints have in common: blocks without mass that let their child port move.
+"""The common part of all joints: massless blocks whose child port moves.
 
-Every joint says how its child port stands and moves in its parent port (`pose`, and for speed `motion_subspace` and
-`subspace_rate`). Titop's own also say into which elementary joints they split for the compiled resolver (`chain`); a subclass
-of your own sets ``coordinates``, ``units`` and ``pose``, and is resolved as any block is.
+Every joint defines the pose of its child port in its parent port (`pose`, and for speed `motion_subspace` and
+`subspace_rate`). Titop's own joints also define their decomposition into elementary joints for the compiled engine (`chain`). A
+subclass of your own sets ``coordinates``, ``units`` and ``pose``, and is resolved like any block.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def joint_fields(
     configuration: tuple[tuple[str, str], ...],
     bounded: tuple[tuple[bool, bool], ...],
 ) -> Fields:
-    """Return the parameters of joints with such coordinates, such names and units of the configuration, and such stops.
+    """Return the parameters of joints with these coordinates, names and units of the configuration, and stops.
 
-    `bounded` tells for each coordinate that may have stops whether it has a lower and an upper limit.
+    `bounded` has, for each coordinate that may have stops, whether it has a lower and an upper limit.
     """
     fields: Fields = {f"{field}.{x}": (field, (i,), "1") for field in axis_fields for i, x in enumerate("xyz")}
     single = len(names) == 1
@@ -90,7 +90,7 @@ class Link:
     axis : str or tuple of float
         Name of the joint's axis field, or a fixed direction, for axial links.
     linear, angular : float or str
-        Motion along and about the axis a unit of the coordinate; ``"pitch"`` names a field.
+        Motion along and about the axis per unit of the coordinate; ``"pitch"`` names a field.
     """
 
     kind: str
@@ -107,11 +107,12 @@ class Joint(Block):
     name : str
         Unique name in the system.
     stiffness : float, (n,) or (n, n)
-        N/m or N m/rad; stores ``U = delta^T K delta / 2``, ``delta = difference(rest, q)``, and acts with minus its gradient.
+        N/m or N m/rad; the energy is ``U = delta^T K delta / 2``, ``delta = difference(rest, q)``, the effort its negative
+        gradient.
     rest : float or (nq,)
         Configuration without elastic effort; zero coordinates by default.
     damping : float, (n,) or (n, n)
-        N s/m or N m s/rad; acts with ``-D v``.
+        N s/m or N m s/rad; the effort is ``-D v``.
     armature : float or (n,)
         Inertia of a rotor or drive seen at each coordinate (kg or kg m^2).
     friction : Friction, or one for each coordinate
@@ -128,14 +129,14 @@ class Joint(Block):
 
     Notes
     -----
-    `read_configuration` reads a `value` as users give it; what is wrong with it is recorded under the name `field`.
+    `read_configuration` reads a user's `value`; errors are recorded under the name `field`.
     """
 
     ports = (CHILD_PORT,)
     file_tables = ("joints",)
     chain: tuple[Link, ...] = ()
     axis_fields: ClassVar[tuple[str, ...]] = ()
-    #: What motors add to the armature (n), written when a system is assembled.
+    #: Inertia of motors' rotors, added to the armature (n); set when a system is assembled.
     reflected_inertia: Array | None = None
 
     friction = Field(lambda joint, field, value: read_friction(joint.reader, value, joint.nv))
@@ -162,12 +163,12 @@ class Joint(Block):
 
     @property
     def coordinate_scales(self) -> Array | None:  # type: ignore[override]
-        """A metre or a radian each (n) where the joint is one of titop's, which bend over radians alone; of others found."""
+        """A metre or a radian each (n) for titop's joints, which are nonlinear in angles alone; for others it is found."""
         return np.ones(self.nv) if is_elementary(self) else None
 
     @property
     def geometric_fields(self) -> frozenset[str]:
-        """The fields in which elementary joints say how the child port moves, not what it takes to move it."""
+        """The fields that define the motion of the child port, not the efforts."""
         return frozenset(field for link in self.chain for field in (link.axis, link.linear) if isinstance(field, str))
 
     @property
@@ -177,7 +178,7 @@ class Joint(Block):
 
     @property
     def limits(self) -> tuple[Limits, ...]:
-        """Limits of each coordinate; set, they are read as the constructor does."""
+        """Limits of each coordinate; when set, they are read as by the constructor."""
         return tuple(Limits(*row) for row in self.limit_numbers.tolist())
 
     @limits.setter
@@ -198,7 +199,7 @@ class Joint(Block):
         return self.configuration_names == self.coordinates
 
     def read_configuration(self, value: Any, field: str = "configuration") -> Array:
-        """Read a configuration (nq) as users give it (a number for one coordinate, nq numbers)."""
+        """Read a user's configuration (nq): a number for one coordinate, or nq numbers."""
         return self.reader.numbers(
             field,
             value,
@@ -232,14 +233,14 @@ class Joint(Block):
         return efforts + stop_efforts(self.limit_numbers, q, 0.0 * v) if self._has_stops else efforts
 
     def damping_efforts(self, q: Array, v: Array) -> Array:
-        """Return the efforts (n) of damper and friction, and what moving adds to those of stops."""
+        """Return the efforts (n) of damper and friction, and the rate-dependent part of those of stops."""
         efforts = friction_efforts(self.friction, v) - self.damping @ v
         if not self._has_stops:
             return efforts
         return efforts + (stop_efforts(self.limit_numbers, q, v) - stop_efforts(self.limit_numbers, q, 0.0 * v))
 
     def law_slopes(self, q: Array, v: Array, twist: Array, x: Array) -> tuple[Array, Array, Array]:
-        """See `BlockLaw.law_slopes`; of plain coordinates without friction and stops these are stiffness and damping."""
+        """See `BlockLaw.law_slopes`; for plain coordinates without friction and stops these are stiffness and damping."""
         if not self._is_plain or self._has_stops or self.friction[:, :2].any():
             return super().law_slopes(q, v, twist, x)
         nothing = np.zeros((6, self.nv))
@@ -264,7 +265,7 @@ class Joint(Block):
         return dict(joint_fields(tuple(self.axis_fields), tuple(self.coordinates), units, configuration, bounded))
 
     def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return axes, stiffness, damping, rest position, friction, armature and what limits stop at, and how."""
+        """Return axes, stiffness, damping, rest position, friction, armature, and the bounds and coefficients of stops."""
         return {
             name: (float(getattr(self, field)[index]), unit) for name, (field, index, unit) in self.parameter_fields().items()
         }
@@ -312,7 +313,7 @@ class Joint(Block):
 
 
 class ConstantSubspace(Joint):
-    """Common part of the joints whose motion subspace is constant in the child's frame."""
+    """Common part of joints whose motion subspace is constant in the child's frame."""
 
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
         """Return ``dS/dt v`` (6): zero."""
@@ -320,18 +321,18 @@ class ConstantSubspace(Joint):
 
 
 def _is_indefinite(matrix: Array) -> bool:
-    """Tell whether a symmetric matrix of finite numbers has a negative eigenvalue, rounding aside."""
+    """Tell whether a symmetric matrix of finite numbers has a negative eigenvalue beyond rounding."""
     if len(matrix) <= 1:
         return any(-math.inf < entry < 0 for entry in matrix.ravel().tolist())
     return bool(matrix.any() and is_finite(matrix) and np.linalg.eigvalsh(matrix)[0] < -SAME * np.abs(matrix).max())
 
 
 def is_elementary(joint: Block) -> bool:
-    """Tell whether a block is one of titop's joints, or does as it: then it is its `chain` of elementary joints."""
+    """Tell whether a block is one of titop's joints without redefinitions: then its `chain` describes it."""
     return isinstance(joint, Joint) and bool(joint.chain) and not overrides(joint)
 
 
 def unit_vector(axis: Array) -> Array:
-    """Return the direction of `axis` with length 1, whatever its length."""
+    """Return the unit vector along `axis`, of any length."""
     axis = axis / np.abs(np.real(axis)).max()
     return axis / np.sqrt(axis @ axis)

@@ -1,4 +1,4 @@
-"""Limits of joints: data that trajectories are checked against, and stops that push back where they have a stiffness."""
+"""Limits of joints: data for checks of trajectories, and elastic stops if they have a stiffness."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from titop.blocks.basics.units import effort_unit, in_brackets
 from titop.blocks.basics.user_input import LARGEST, FieldReader, out_of_range, real_array
 from titop.blocks.laws.impact import HERTZ, impact_energy, impact_push
 
-#: Columns of the numbers of limits that are parameters: the bounds of the position, and how they stop.
+#: Columns of limits that are parameters: bounds of the position, and coefficients of the stops.
 _BOUNDS, _STOP = (("lower", 0), ("upper", 1)), (("stiffness", 4), ("dissipation", 5))
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one coordinate: of a joint, or by `CoordinateLimits` an own one of a body.
+    """Limits of one coordinate of a joint, or by `CoordinateLimits` of a body.
 
-    With a stiffness the bounds of the position are stops: at the depth d beyond one, it pushes back with
-    ``stiffness d^1.5 (1 + dissipation dd/dt)``, never pulls, and stores ``stiffness d^2.5 / 2.5`` (Hertz, Hunt-Crossley; as
-    `Contact`). Without one, limits stop nothing. Only coordinates with ``v = dq/dt`` have stops.
+    With a stiffness the bounds of the position are stops: at the depth d beyond a bound the effort is
+    ``stiffness d^1.5 (1 + dissipation dd/dt)``, never pulling, and the energy ``stiffness d^2.5 / 2.5`` (Hertz, Hunt-Crossley;
+    as in `Contact`). Without a stiffness, limits exert no effort. Only coordinates with ``v = dq/dt`` have stops.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Limits:
     dissipation: float = 0.0
 
 
-#: As a row of numbers: no limits.
+#: A row of numbers for no limits.
 _UNLIMITED = astuple(Limits())
 
 
@@ -93,20 +93,20 @@ def stop_energy(limits: Array, q: Array) -> Any:
 
 
 def stop_gaps(limits: Array, q: Array) -> Array:
-    """Return how far the positions q (n) are from each stop of limits (n, 6): those with a stiffness and a finite bound."""
+    """Return the distances of the positions q (n) from the stops of limits (n, 6), each with a stiffness and a finite bound."""
     which, signs, bounds = stop_bounds(limits)
     return signs * (q[which] - bounds)
 
 
 def stop_bounds(limits: Array) -> tuple[Array, Array, Array]:
-    """Return of each stop of limits (n, 6) whose it is, on which side of the bound it is not in it (1 or -1), and the bound."""
+    """Return, for each stop of limits (n, 6), its coordinate, the free side of its bound (1 or -1), and the bound."""
     lower, upper = (np.flatnonzero((limits[:, 4] != 0) & np.isfinite(limits[:, side])) for side in (0, 1))
     bounds = np.concatenate([limits[lower, 0], limits[upper, 1]])
     return np.concatenate([lower, upper]), np.repeat([1.0, -1.0], [len(lower), len(upper)]), bounds
 
 
 def _depth(limits: Array, q: Array) -> tuple[Array, Array]:
-    """Return how deep the positions are in their stops, and on which side these stand: -1 below, 1 above."""
+    """Return the depths of the positions in their stops, and the sides of these: -1 lower, 1 upper."""
     lower, upper = limits[:, 0], limits[:, 1]
     below, above = np.real(q) < np.real(lower), np.real(q) > np.real(upper)
     return np.where(below, lower - q, np.where(above, q - upper, 0.0 * q)), np.where(below, -1.0, 1.0)
@@ -118,20 +118,20 @@ def bounded_sides(limits: Array) -> tuple[tuple[bool, bool], ...]:
 
 
 def stop_entries(lower: bool, upper: bool) -> tuple[tuple[str, int], ...]:
-    """Return name and column of the numbers of a coordinate's stops that are parameters: none where nothing is finite."""
-    bounds = tuple(entry for entry, given in zip(_BOUNDS, (lower, upper), strict=True) if given)
+    """Return name and column of the parameters of a coordinate's stops: none without a finite bound."""
+    bounds = tuple(entry for entry, is_bounded in zip(_BOUNDS, (lower, upper), strict=True) if is_bounded)
     return (*bounds, *_STOP) if bounds else ()
 
 
 def stop_unit(entry: str, unit: str) -> str:
-    """Return the unit of an entry of the limits of a coordinate of the given unit."""
+    """Return the unit of an entry of the limits, for the coordinate's unit."""
     return {"stiffness": f"{effort_unit(unit)}/{in_brackets(unit)}^1.5", "dissipation": f"s/{in_brackets(unit)}"}.get(
         entry, unit
     )
 
 
 def stop_name(coordinates: Sequence[str], name: str, entry: str) -> str:
-    """Return how an entry of the limits of a coordinate is called among a joint's parameters."""
+    """Return the name of an entry of the limits of a coordinate among a joint's parameters."""
     return f"limits.{entry}" if len(coordinates) == 1 else f"limits.{name}.{entry}"
 
 

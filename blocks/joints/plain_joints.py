@@ -38,8 +38,8 @@ class AxialJoint(ConstantSubspace):
     ----------
     name : str
     axis : array_like (3,)
-        Direction in the joint frame, of any length: ``[1, 0, -1]`` is as good as its unit vector, so nothing is said.
-        URDF asks for unit vectors: `from_urdf` tells once of others.
+        Direction in the joint frame, of any length: ``[1, 0, -1]`` means its unit vector, without a warning.
+        URDF requires unit vectors: `from_urdf` warns once of others.
     **passive
         See `Joint`.
     """
@@ -139,7 +139,7 @@ class Cylindrical(AxialJoint):
 
 
 class Universal(Joint):
-    """Rotation about a first axis, then about a second that the first carries along.
+    """Rotation about a first axis, then about a second, which the first rotates.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class Universal(Joint):
         return np.vstack([np.zeros((3, 2)), angular])
 
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
-        """Return the turning of the first axis in the child's frame."""
+        """Return the part due to the rotation of the first axis in the child's frame."""
         first = self.motion_subspace(port, q)[3:, 0]
         return np.concatenate([np.zeros(3), -v[1] * v[0] * cross(unit_vector(self.axis2), first)])
 
@@ -209,6 +209,6 @@ class Planar(Joint):
         return np.vstack([linear, [[0, 0, 0], [0, 0, 0], [0, 0, 1]]])
 
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
-        """Return the turning of x and y in the child's frame."""
+        """Return the part due to the rotation of x and y in the child's frame."""
         linear = self.motion_subspace(port, q)[:3, :2] @ v[:2]
         return np.concatenate([-v[2] * cross(np.array([0.0, 0.0, 1.0]), linear), np.zeros(3)])

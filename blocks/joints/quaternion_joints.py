@@ -1,4 +1,4 @@
-"""Joints whose configuration holds a unit quaternion: no attitude is out of reach, and none is singular."""
+"""Joints whose configuration contains a unit quaternion: any attitude, without singularities."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Spherical(ConstantSubspace):
 
     def read_configuration(self, value: Any, field: str = "configuration") -> Array:
         """Read a quaternion, a rotation matrix or a scipy Rotation."""
-        given = real_array(value)
-        if given is not None and given.shape == (3, 3):
+        array = real_array(value)
+        if array is not None and array.shape == (3, 3):
             return matrix_quaternion(self.reader.rotation(field, value))
         return self.reader.unit_quaternion(field, value)
 
@@ -106,8 +106,8 @@ class Free(ConstantSubspace):
     """Any motion: the base of a flying system (key A, section 2).
 
     ``q`` is the position (3, m) and the unit quaternion (x, y, z, w) of the child port in the joint frame, ``v`` its
-    body-frame twist (linear first). A spring between translation and rotation is not smooth across a turn of pi, where
-    the logarithm that measures its displacement jumps.
+    body-frame twist (linear first). A spring that couples translation and rotation is not smooth at a rotation by pi, where
+    the logarithm of its displacement jumps.
     """
 
     coordinates = ("x", "y", "z", "rx", "ry", "rz")
@@ -176,5 +176,5 @@ class Free(ConstantSubspace):
         return twist_cross(v)
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
-        """Return the armature's gyroscopic terms: none of ``v x v`` where it is the same along all axes."""
+        """Return the armature's gyroscopic terms, without ``v x v`` if it is the same along all axes."""
         return np.concatenate([np.zeros(6), gyroscopic_wrench(np.diag(self.total_armature), v)])

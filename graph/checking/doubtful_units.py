@@ -1,4 +1,4 @@
-"""Numbers that can be used, but are most likely in another unit than the rest of the system."""
+"""Warnings about numbers that are valid, but probably in wrong units."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.contract.description import MassProperties
 from titop.graph.network.network import Network
 
-#: Masses further apart leave no digit of the smaller one in their sum.
+#: Masses with a larger ratio leave no digit of the smaller one in their sum.
 _FAR = 1e12
-#: Bodies whose radius of gyration is beyond this many times the largest distance in a system, and whose mass in the cube of
-#: that radius is thinner than this (kg/m^3), are given in kg mm^2 or g mm^2: a ball of steel in kg mm^2 has 1.3e-4, slender
-#: bodies have less; booms and sails have more.
+#: An inertia is probably in kg mm^2 or g mm^2 if the radius of gyration is more than this many times the largest distance in
+#: the system, and the mass over the cube of this radius is less than this density (kg/m^3). A steel ball in kg mm^2 has 1.3e-4,
+#: slender bodies have less; booms and sails in the right unit have more.
 _GYRATION, _THIN = 3.0, 2e-4
-#: The density of osmium (kg/m^3), the densest matter: of all bodies of a mass a ball of it has the least inertia. A
-#: hundred-thousandth of that is in a larger unit than kg m^2; what is less small is often written for a point mass.
+#: The density of osmium (kg/m^3), the densest matter: a ball of it has the smallest inertia of all bodies of its mass. An
+#: inertia below a hundred-thousandth of that is in a larger unit than kg m^2; larger ones are often written for point masses.
 _DENSEST, _LEAST = 22_600.0, 1e-5
 
 
 def doubtful_units(system: Network) -> Iterator[Finding]:
-    """Yield rotations in degrees, masses that are far apart, inertias that no body of such a mass and size has."""
+    """Yield warnings about rotations in degrees, masses of very different size, and impossible inertias."""
     for connection in system.connections:
         yield from pose_suspicions(f"{connection.joint.name}.placement", connection.placement)
     bodies = [connection.child.block for connection in system.connections]
@@ -50,7 +50,8 @@ def _far_masses(masses: dict[str, float]) -> Iterator[Finding]:
 def _impossible_inertias(bodies: dict[str, MassProperties], reach: float) -> Iterator[Finding]:
     """Compare radii of gyration with the largest distance in the system, and with the densest and the thinnest matter.
 
-    A wheel's own ports tell nothing of its size, and an unbalance is no length: what is too large has to be too thin as well.
+    Distances may say nothing about the size of a body: a wheel has only ports near its axis, an unbalance is no length. A
+    warning about a large inertia therefore also requires a very low density.
     """
     masses = np.array([body.mass for body in bodies.values()])
     largest = np.array([max(map(abs, body.inertia.ravel().tolist())) for body in bodies.values()])

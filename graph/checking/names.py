@@ -1,4 +1,4 @@
-"""Whether names stand for one thing each, and the full names of what motors, sensors, gears and interactions act on."""
+"""Checks that names are unambiguous, and full names of the coordinates on which blocks act."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.own_coordinates import CoordinateNames
 from titop.graph.network.network import Network
 
-#: What the gravity field's parameters begin with.
+#: First part of the names of gravity's parameters.
 _GRAVITY = "gravity"
 
 
 def renamed_blocks(system: Network) -> Iterator[Finding]:
-    """Find blocks that were given other names after they had been connected."""
+    """Find blocks that were renamed after they had been connected."""
     for name, block in system.graph.nodes(data="block"):
         if block.name != name:
             expected, advice = f"the name {name!r}, by which it was connected", "name blocks before they are connected"
@@ -23,7 +23,7 @@ def renamed_blocks(system: Network) -> Iterator[Finding]:
 
 
 def reserved_names(system: Network) -> Iterator[Finding]:
-    """Find blocks whose parameters would go by the names of others."""
+    """Find blocks whose parameters would have the names of gravity's parameters."""
     for block in system.blocks:
         if block.name == _GRAVITY:
             expected = f"another name: {_GRAVITY}.x, .y and .z are the field's"
@@ -31,7 +31,7 @@ def reserved_names(system: Network) -> Iterator[Finding]:
 
 
 def ambiguous_ports(system: Network) -> Iterator[Finding]:
-    """Find ports that go by the name of a parameter or coordinate of their block, which is meant then."""
+    """Find ports with the name of a parameter or coordinate of their block, which takes precedence."""
     for block in system.blocks:
         meant = {*block.parameters(), *block.coordinates} if block.ports else set()
         for port in sorted(meant.intersection(block.ports)):
@@ -40,15 +40,15 @@ def ambiguous_ports(system: Network) -> Iterator[Finding]:
 
 
 def moving_blocks(system: Network) -> dict[str, Block]:
-    """Return what motors, sensors and gears may name: all joints, and the other blocks that have coordinates."""
+    """Return the blocks that motors, sensors and gears may name: all joints, and other blocks with coordinates."""
     joints: dict[str, Block] = {c.joint.name: c.joint for c in system.connections}
     return joints | {c.child.block.name: c.child.block for c in system.connections if c.child.block.coordinates}
 
 
 def full_name(moving: Mapping[str, Block], name: str) -> str:
-    """Return the full name ``block.coordinate`` of what may be the only coordinate of a joint or block: that of today."""
+    """Return the full name ``block.coordinate`` of a coordinate, also for a former name or a block with only one."""
     target, entry = split_path(name)
-    own: tuple[str, ...] = moving[target].coordinates if target in moving else ()
-    if entry is not None and isinstance(own, CoordinateNames):
-        return f"{target}.{own.today(entry)}"
-    return f"{name}.{own[0]}" if entry is None and len(own) == 1 else name
+    coordinates: tuple[str, ...] = moving[target].coordinates if target in moving else ()
+    if entry is not None and isinstance(coordinates, CoordinateNames):
+        return f"{target}.{coordinates.today(entry)}"
+    return f"{name}.{coordinates[0]}" if entry is None and len(coordinates) == 1 else name

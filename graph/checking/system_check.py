@@ -1,4 +1,4 @@
-"""Checks of a whole system: everything that is wrong with it, found before anything is computed."""
+"""Checks of a whole system, before anything is computed."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from titop.graph.network.network import Network
 
 
 def system_findings(system: Network) -> list[Finding]:
-    """Return everything suspicious in a system.
+    """Check a system, and return the warnings.
 
     Raises
     ------
     ModelError
-        With everything that is wrong.
+        Listing all errors.
     """
     errors, warnings = check_system(system)
     if errors:
@@ -53,7 +53,7 @@ def system_findings(system: Network) -> list[Finding]:
 
 
 def check_system(system: Network) -> tuple[list[Finding], list[Finding]]:
-    """Return everything that is wrong with a system and everything suspicious, in linear time."""
+    """Return all errors and warnings of a system, in linear time."""
     errors = [*system.reader.findings, *altered_fields(system)]
     warnings: list[Finding] = []
     for connection in system.connections:

@@ -1,4 +1,4 @@
-"""Whether ports, coordinates, rods and tendons that blocks act on or read are there."""
+"""Checks that the ports, coordinates, rods and tendons exist on which blocks act or which they measure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from titop.graph.network.network import Network
 
 
 def unknown_ports(system: Network) -> Iterator[Finding]:
-    """Find connections, closures and what acts or reads at ports that blocks do not have."""
+    """Find connections, closures and attached blocks at ports that do not exist."""
     for connection in system.connections:
         yield from _unknown_port(connection.parent)
         if isinstance(connection.child.block, PortedBlock) and not connection.child.block.nv:
@@ -60,7 +60,7 @@ def targeting(system: Network) -> Iterator[Any]:
 
 
 def foreign_targets(system: Network) -> Iterator[Finding]:
-    """Find what acts or reads at blocks of other systems, or at joints and blocks that stand for these."""
+    """Find attached blocks whose targets belong to other systems, or are joints instead of bodies."""
     joints = {connection.joint.name for connection in system.connections}
     advice = "take the body that the joint carries"
     for loop in system.loops:
@@ -121,7 +121,7 @@ def _range(least: float, most: float) -> str:
 
 
 def unknown_joints(system: Network) -> Iterator[Finding]:
-    """Find motors, sensors and gears on unknown joints and blocks, or on none in particular of several coordinates."""
+    """Find motors, sensors and gears on unknown joints and blocks, or on blocks with several coordinates without naming one."""
     moving = moving_blocks(system)
     joints = {connection.joint.name for connection in system.connections}
     closures = {loop.closure.name for loop in system.loops if len(loop.ports) > 1}
@@ -146,7 +146,7 @@ def unknown_joints(system: Network) -> Iterator[Finding]:
 
 
 def _not_a_coordinate(acting: Block, where: str, target: Block, coordinate: str | None) -> Iterator[Finding]:
-    """Find what keeps a coordinate of `target`, or its only one, from being driven or read."""
+    """Find errors because of which a coordinate of `target`, or its only one, cannot be driven or measured."""
     name = target.name if coordinate is None else f"{target.name}.{coordinate}"
     known = [f"{target.name}.{entry}" for entry in target.coordinates]
     if isinstance(acting, CoordinateLimits) and isinstance(target, Joint):
@@ -172,7 +172,7 @@ def _not_a_coordinate(acting: Block, where: str, target: Block, coordinate: str 
 
 
 def wrong_lines(system: Network) -> Iterator[Finding]:
-    """Find lines in rods, and loads along them, that are not of this system, and sensors of tendons that are not there."""
+    """Find lines and loads on rods that are not in this system, and sensors of missing tendons."""
     for loop in system.loops:
         for block in loop.closure.own_blocks:
             if system.graph.nodes.get(block.name, {}).get("block") is not block:
@@ -188,7 +188,7 @@ def wrong_lines(system: Network) -> Iterator[Finding]:
 
 
 def lines_across_joints(system: Network) -> Iterator[Finding]:
-    """Find lines through rods that do not carry each other, tip to base, without anything that moves between."""
+    """Find lines through bodies that are not connected tip to base, or with moving parts in between."""
     below = {connection.child.block.name: connection for connection in system.connections}
     for loop in system.loops:
         if not loop.closure.measured:

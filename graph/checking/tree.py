@@ -1,4 +1,4 @@
-"""Whether bodies and joints are one tree in which every joint moves inertia, and closures and gears constrain something."""
+"""Checks that bodies and joints form one tree, that joints move inertia, and that closures and gears are consistent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLOSURES = "close the loop by s.close_loop(a, b, tt.RigidClosure(...)) or tt.Com
 
 
 def tree_of(system: Network) -> nx.DiGraph:
-    """Return the system's graph without what acts on its bodies and joints."""
+    """Return the system's graph of bodies and joints, without closures and attached blocks."""
     closures = (loop.closure for loop in system.loops)
     acting = {block.name for block in (*closures, *system.attachments)}
     if not acting:
@@ -33,7 +33,7 @@ def tree_of(system: Network) -> nx.DiGraph:
 
 
 def no_tree(system: Network) -> Iterator[Finding]:
-    """Find what keeps bodies and joints from being one tree with the world as its root."""
+    """Find errors because of which bodies and joints are not one tree with the world as its root."""
     tree = tree_of(system)
     reached = nx.descendants(tree, "world") | {"world"}
     if len(reached) < len(tree) or tree.number_of_edges() >= len(tree):
@@ -79,7 +79,7 @@ def _unconnected(system: Network, tree: nx.DiGraph, reached: Set[str]) -> Iterat
 
 
 def motionless_loops(system: Network) -> Iterator[tuple[bool, Finding]]:
-    """Yield closures, rigid (True) or not, of ports that nothing lets move against each other."""
+    """Yield closures, rigid (True) or not, between ports that are fixed to each other."""
     parts: UnionFind = UnionFind()
     for connection in system.connections if system.loops else ():
         if not connection.joint.nv:
@@ -96,12 +96,12 @@ def motionless_loops(system: Network) -> Iterator[tuple[bool, Finding]]:
 
 
 def _part(ref: PortRef) -> tuple[str, str | None]:
-    """Return what all ports that stand still against a port share: the block, if it has no coordinates of its own."""
+    """Return a key of the rigid part to which a port belongs: the block, or its port if the block deforms."""
     return ref.block.name, ref.name if ref.block.nv and ref.name != PARENT_PORT else None
 
 
 def contradicting_gears(system: Network) -> Iterator[Finding]:
-    """Find gears that, with others between the same coordinates, leave no motion: each coordinate is a line over its root."""
+    """Find gears that contradict others between the same coordinates; each coordinate is a linear function of a root."""
     moving = moving_blocks(system)
     lines: dict[str, tuple[str, float, float]] = {}  # by coordinate: root, factor, offset
     members: dict[str, list[str]] = {}  # by root: its gears
@@ -128,9 +128,9 @@ def contradicting_gears(system: Network) -> Iterator[Finding]:
 
 
 def massless_leaves(system: Network) -> Iterator[tuple[bool, Finding]]:
-    """Yield what is wrong (True): joints that move nothing with inertia, unless gears join them to others that do.
+    """Yield errors (True) for joints that move no inertia, unless gears couple them to joints that do.
 
-    A system in which nothing that moves has inertia is suspicious alone: it has no dynamics, but poses and Jacobians.
+    A system in which no moving part has inertia gets one warning (False): it has no dynamics, but poses and Jacobians.
     """
     driven = _driven(system)
     nodes = nodes_of(system.connections, driven)
@@ -150,7 +150,7 @@ def massless_leaves(system: Network) -> Iterator[tuple[bool, Finding]]:
 
 
 def _driven(system: Network) -> set[str]:
-    """Return the names of the joints that motors' rotors give inertia."""
+    """Return the names of the joints with inertia from motors' rotors."""
     motors = (actuator for actuator in system.actuators if isinstance(actuator, Motor))
     return {owner_of(motor.joint) for motor in motors if motor.rotor_inertia > 0}
 

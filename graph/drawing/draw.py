@@ -1,4 +1,4 @@
-"""The block diagram of a system as a figure, in the manner of key A, figures 6 and 16.
+"""The block diagram of a system as a figure, in the style of key A, figures 6 and 16.
 
 Four steps: the outline's boxes as a forest (`forest`), the parts that do not fit collapsed (`collapse`), the boxes placed
 left to right, the tree folded into several rows where it is deep (`arrange`), and all of it drawn (`draw_system`).
@@ -114,7 +114,7 @@ def _figure(system: Network, picture: Outline, layout: Layout) -> Figure:
 
 
 def _notes(picture: Outline, most: int = 6) -> list[str]:
-    """Return what is wrong with the system, a line each."""
+    """Return the errors of the system, one line each."""
     notes = [printable(f"! {finding.where}: {finding.code}, {finding.advice}", 200) for finding in picture.findings[:most]]
     notes = [note if len(note) <= 105 else f"{note[:104]}…" for note in notes]
     more = len(picture.findings) - most
@@ -202,7 +202,7 @@ class Pen:
             self.text(x + 0.05, end, label, LABEL, f"signal:{item.box.name}", ha="left")
 
     def legend(self, y: float) -> None:
-        """Say what the wires carry."""
+        """Write the legend of the wires."""
         x = MARGIN
         for color, text, ends in ((MOTION, "m: motion vector (18)", (0.0, 0.3)), (WRENCH, "W: wrench (6)", (0.3, 0.0))):
             self.arrow([(x + ends[0], y), (x + ends[1], y)], color, "legend")

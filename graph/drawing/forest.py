@@ -1,4 +1,4 @@
-"""The boxes of a drawing as a forest, and the collapsing of what does not fit."""
+"""The boxes of a drawing as a forest, and collapsing subtrees that do not fit."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def forest(picture: Outline) -> list[Item]:
 
 
 def collapse_named(top: Item, names: Iterable[str]) -> None:
-    """Turn what is below the named blocks, and the named subsystems, into one box each."""
+    """Collapse the subtrees below the named blocks, and the named subsystems, into one box each."""
     for name in names:
         shown = printable(name).removesuffix("/")
         found = next((item for item in top.walk() if item is not top and item.box.name == shown), None)

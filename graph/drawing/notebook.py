@@ -63,7 +63,7 @@ def _findings(what: str, color: str, findings: list[Finding]) -> Iterator[str]:
 
 
 def _tree(picture: Outline) -> Iterator[str]:
-    """Yield the bodies as nested details, each with the joint on which it hangs; then what the world does not carry."""
+    """Yield the bodies as nested details, each with its joint to the parent; then blocks not connected to the world."""
     children: dict[int, list[tuple[int, str]]] = {}
     for wire in picture.wires:
         children.setdefault(wire.parent, []).append((wire.child, wire.parent_port))

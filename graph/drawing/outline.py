@@ -107,7 +107,7 @@ class SignalArrow:
 
 @dataclass(frozen=True)
 class Outline:
-    """A system as boxes, wires and signals, and what is wrong with it; the first box is the world.
+    """A system as boxes, wires and signals, with its errors; the first box is the world.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ def _box(block: Block, kind: str, faults: tuple[str, ...]) -> Box:
 
 
 def known_mass(body: Block) -> float | None:
-    """Return the mass (kg) of a body, faulty or not; None where it cannot be told, and of what deforms without mass."""
+    """Return the mass (kg) of a body, faulty or not; None if it is unknown, and for deformable bodies without mass."""
     if not is_titops_own(body) and any(law_findings(body)):
         return None
     try:
@@ -189,7 +189,7 @@ def known_mass(body: Block) -> float | None:
 
 
 def describe_closure(closure: Closure) -> str:
-    """Return what a closure constrains, in a word or two; empty for one that constrains nothing in particular."""
+    """Return the kind of a closure's constraints in a word or two; empty if there is no name for it."""
     directions = getattr(closure, "directions", None)
     if directions is None:
         return printable(getattr(closure, "kind", ""))

@@ -45,7 +45,7 @@ def diagram(system: Network) -> str:
 
 
 def constraint_count(system: Network) -> str:
-    """Return how many closures and gears there are, such as ``"2 closures, 1 gear"``; empty without any."""
+    """Return the numbers of closures and gears, such as ``"2 closures, 1 gear"``; empty without any."""
     counts = (("closure", len(system.loops)), ("gear", len(system.gears)))
     return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts if count)
 

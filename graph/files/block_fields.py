@@ -42,7 +42,7 @@ class ShapeKind(ValueKind):
 
 
 class TouchingKind(ValueKind):
-    """What touches: a rod or a deformable body by its name, or a shape."""
+    """The touching body of a contact: a rod or a deformable body by its name, or a shape."""
 
     def read(self, value: Any, where: str, reading: FileReading) -> Any:
         """Return the block or the shape."""
@@ -222,7 +222,7 @@ def _port_entry(port: RodPort) -> Any:
 
 
 def without_functions(field: str, value: Any) -> Any:
-    """Return what is no function.
+    """Return a value that is no function.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which classes of blocks model files know, by what name, with which fields.
+"""The classes of blocks in model files, with their names and fields.
 
 A class of your own takes one call, in the module that defines it::
 
@@ -90,7 +90,7 @@ DEFAULT_TYPES = {"gears": "gear", "loads": "constant"}
 
 @dataclass(frozen=True)
 class BlockType:
-    """A class of blocks as model files know it.
+    """A class of blocks in model files.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ _TYPES: dict[tuple[tuple[str, ...], str], BlockType] = {}
 
 
 def register_block(cls: type[Block], type_name: str, fields: Mapping[str, FileField | ValueKind] | None = None) -> None:
-    """Let model files hold the blocks of a class.
+    """Register a class of blocks for model files.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def _arguments(cls: type[Block]) -> dict[str, FileField | ValueKind]:
 
 
 def _check_registration(cls: Any, type_name: Any, fields: Any) -> None:
-    """Refuse what is no class of blocks, no name or no fields."""
+    """Refuse arguments that are no class of blocks, no name or no fields."""
     name = getattr(cls, "__qualname__", repr(cls))
     advice = 'write register_block(Segment, "segment", {"length": NUMBER})'
     if not (isinstance(cls, type) and issubclass(cls, Block)):
@@ -176,7 +176,7 @@ def _check_registration(cls: Any, type_name: Any, fields: Any) -> None:
 
 
 def type_of(block: Block) -> BlockType | None:
-    """Return how files know a block's class; None if they do not."""
+    """Return the registered type of a block's class; None if there is none."""
     return next((known for known in _TYPES.values() if known.cls is type(block)), None)
 
 

@@ -1,4 +1,4 @@
-"""What stands in a model file, as nested tables.
+"""The content of a model file, as nested tables.
 
 A file holds, in this order: ``format`` and ``version``, ``[system]``, ``[parameters]``, ``[world]``, and a table for each
 block, ``[bodies.NAME]``, ``[joints.NAME]`` (in the order of the coordinates), ``[closures.NAME]``, ``[interactions.NAME]``,

@@ -73,7 +73,7 @@ def evaluate(text: str, parameters: Mapping[str, float], where: str) -> float:
 
 
 def number(value: Any, parameters: Mapping[str, float], where: str, infinite: bool = False) -> float:
-    """Return a number given as such or as an expression.
+    """Return a number that is given as a number or as an expression.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def number(value: Any, parameters: Mapping[str, float], where: str, infinite: bo
 
 
 def evaluate_parameters(table: Mapping[str, Any], where: str = "parameters") -> tuple[dict[str, float], list[Finding]]:
-    """Return the values of a table of parameters by dotted name, and what is wrong with it (the first findings).
+    """Return the values of a table of parameters by dotted name, and its errors (the first findings).
 
     Parameters
     ----------

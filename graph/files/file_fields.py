@@ -25,7 +25,7 @@ class ValueKind(ABC):
 
     @abstractmethod
     def read(self, value: Any, where: str, reading: FileReading) -> Any:
-        """Return what a constructor takes for a file's `value`; what is wrong with it is reported to `reading`."""
+        """Return a constructor's argument for a file's `value`; errors are reported to `reading`."""
 
     @abstractmethod
     def write(self, value: Any) -> Any:
@@ -55,7 +55,7 @@ class FileField:
 
 
 def read_fields(fields: Mapping[str, FileField], table: Mapping[str, Any], where: str, reading: FileReading) -> dict[str, Any]:
-    """Return the values of a table's fields by name; other keys are the caller's business."""
+    """Return the values of a table's fields by name; other keys are ignored."""
     values = {}
     for name, field in fields.items():
         if name in table:
@@ -104,7 +104,7 @@ class Numbers(ValueKind):
     """A number, a list of numbers or a matrix."""
 
     def read(self, value: Any, where: str, reading: FileReading) -> Any:
-        """Return a float or nested lists; shapes are the block's business."""
+        """Return a float or nested lists; shapes are checked by the block."""
         if not isinstance(value, list):
             return reading.number(value, where)
         return [self.read(entry, f"{where}[{index}]", reading) for index, entry in enumerate(value)]

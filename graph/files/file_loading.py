@@ -29,7 +29,7 @@ from titop.graph.network.network import Network
 
 AnyNetwork = TypeVar("AnyNetwork", bound=Network)
 
-#: Most own coordinates of all bodies of a file: reducing flexible bodies takes time.
+#: Largest number of own coordinates of all bodies of a file: reducing flexible bodies takes time.
 MAX_MODES = 5_000
 
 
@@ -39,7 +39,7 @@ def system_of(document: Mapping[str, Any], kind: type[AnyNetwork]) -> AnyNetwork
     Raises
     ------
     ModelError
-        With everything that is wrong in the tables. Whether the blocks make a sound system is checked when it is resolved.
+        Listing all errors of the tables. Errors of the system are reported when it is resolved.
     """
     _check_version(document)
     reading = FileReading()
@@ -86,9 +86,9 @@ def _check_version(document: Mapping[str, Any]) -> None:
 
 
 def _empty_system(document: Mapping[str, Any], reading: FileReading, kind: type[AnyNetwork]) -> AnyNetwork:
-    own, world = (_read_table(name, fields, document, reading) for name, fields in (("system", SYSTEM), ("world", WORLD)))
-    system = kind(**own)
-    if own.get("gravity") is None:
+    fields, world = (_read_table(name, known, document, reading) for name, known in (("system", SYSTEM), ("world", WORLD)))
+    system = kind(**fields)
+    if fields.get("gravity") is None:
         found = f"nothing; {system.gravity.tolist()} m/s^2 is taken"
         expected, advice = "the uniform field, in inertial components", "write gravity = [0, 0, -9.81] below [system]"
         warn([Finding("no-gravity", "system.gravity", found, expected, advice)], stacklevel=6)
@@ -105,7 +105,7 @@ def _read_table(
 
 
 def _read_bodies(section: Mapping[str, Any], system: Network, reading: FileReading) -> None:
-    """Make the bodies; they join the graph at once, so that one that nothing connects is noticed."""
+    """Make the bodies and add them to the graph, so that unconnected ones are noticed."""
     modes = 0
     for name, table in section.items():
         body = _read_block("bodies", name, table, reading)
@@ -129,7 +129,7 @@ def _read_between(section: str, role: str, sections: Mapping[str, Any], reading:
 
 
 def _read_block(section: str, name: str, value: Any, reading: FileReading) -> Block | None:
-    """Make a block and keep it in `reading`; None, with findings, if its table is wrong."""
+    """Make a block and add it to `reading`; None, with findings, if its table is wrong."""
     where, before = f"{section}.{name}", len(reading.findings)
     table = reading.table(value, where)
     if not name or "." in name or name == "world" or name in reading.blocks:
@@ -170,7 +170,7 @@ def _type_in(section: str, table: Mapping[str, Any], where: str, reading: FileRe
 
 
 def _keep_bits(block: Block, fields: Mapping[str, FileField], values: Mapping[str, Any]) -> None:
-    """Undo the normalisation of what was normalised before, up to rounding."""
+    """Restore the given values of fields whose normalisation changed only the rounding, to keep all bits."""
     for name, field in fields.items():
         given = real_array(values.get(name, ()))
         if not field.normalised or given is None:
@@ -181,7 +181,7 @@ def _keep_bits(block: Block, fields: Mapping[str, FileField], values: Mapping[st
             put(block, attribute, given)
 
 
-#: What other readers are for, by how it begins.
+#: Other kinds of files by their first bytes, with the function that reads them.
 _OTHER_FILES = {
     b"PK\x03\x04": (
         "arrays (.npz)",

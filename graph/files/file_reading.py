@@ -1,4 +1,4 @@
-"""What readers of a model file share: its parameters, its blocks, and what is wrong with it."""
+"""The state of reading a model file: its parameters, its blocks, and findings."""
 
 from __future__ import annotations
 

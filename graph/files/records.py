@@ -1,4 +1,4 @@
-"""Fields of model files that are tables themselves: poses, limits, friction, and names of a block's own."""
+"""Fields of model files that are tables: poses, limits, friction, and tables of named values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from titop.graph.files.file_reading import FileReading, join
 
 @dataclass(frozen=True)
 class Record(ValueKind):
-    """A table of fields that make an object."""
+    """A table whose fields are the arguments of an object's constructor."""
 
     make: Callable[..., Any]
     fields: Mapping[str, FileField]
@@ -50,7 +50,7 @@ class PoseKind(Record):
         return super().read({"position": value} if isinstance(value, list) else value, where, reading)
 
     def write(self, value: Any) -> Any:
-        """Return the position alone if the pose does not turn."""
+        """Return only the position if there is no rotation."""
         entries = super().write(value)
         return entries if "rotation_vector" in entries else NUMBERS.write(value.position)
 
@@ -99,7 +99,7 @@ class FrictionKind(Record):
 
 
 def made(make: Callable[[], Any], where: str, reading: FileReading) -> Any:
-    """Return what a constructor makes; what it refuses is reported at its place in the file, and None returned."""
+    """Return the object that a constructor makes; None if it refuses, with findings at their place in the file."""
     try:
         return make()
     except ModelError as error:

@@ -56,15 +56,15 @@ def tables_of(system: Network) -> Iterator[tuple[tuple[str, ...], dict[str, Any]
 
 
 def _sections_of(loops: Mapping[str, Loop]) -> dict[str, str]:
-    """Return the table of each loop: closures between two ports come first, until one has inputs or other targets.
+    """Return the section of each loop: that of closures, until a loop has inputs or other targets than two ports.
 
-    Then all interactions stand in theirs, so that inputs and what is summed keep their order.
+    From there on interactions are written to their own section, so that inputs and sums of loads keep their order.
     """
-    found, acting = {}, False
+    sections, acting = {}, False
     for name, loop in loops.items():
         acting = acting or not loop.is_between_two_ports or bool(loop.closure.inputs)
-        found[name] = "interactions" if acting and isinstance(loop.closure, Interaction) else "closures"
-    return found
+        sections[name] = "interactions" if acting and isinstance(loop.closure, Interaction) else "closures"
+    return sections
 
 
 def _check_types(system: Network) -> None:
@@ -77,7 +77,7 @@ def _check_types(system: Network) -> None:
 
 
 def _unwritten(name: str, block: Block) -> Finding:
-    """Return why a file cannot hold a block."""
+    """Return the finding for a block that a file cannot hold."""
     found = type(block).__name__
     if block.not_in_files:
         return Finding("not-in-files", name, found, "blocks that are numbers and names", block.not_in_files)
@@ -101,7 +101,7 @@ _HEADER = "# A model for titop. Units: m, kg, s, rad, N.\n"
 
 
 def save(system: Network, path: str | os.PathLike[str]) -> None:
-    """Write a system to a file, whole or not at all; `load` gives the same system, to the last bit.
+    """Write a system to a file; `load` restores it to the last bit. An error leaves no partial file.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def save(system: Network, path: str | os.PathLike[str]) -> None:
 
 
 def to_text(system: Network) -> str:
-    """Return what `save` writes."""
+    """Return the text that `save` writes."""
     text = "\n".join([_HEADER, *(format_table(header, entries) for header, entries in tables_of(system))])
     try:
         text.encode()

@@ -72,7 +72,7 @@ def check_size(text: str) -> None:
 
 
 def _dots(text: str) -> int:
-    """Return how many dots stand elsewhere than between two digits."""
+    """Return the number of dots that are not between two digits."""
     return text.count(".") - len(_IN_NUMBER.findall(text))
 
 

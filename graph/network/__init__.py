@@ -1,7 +1,7 @@
-"""Blocks connected port to port, and what is made of that.
+"""Blocks connected port to port.
 
 - `network` (with `connections`): connecting blocks;
 - `include`: networks as blocks of others;
-- `assembly`: the frozen picture that resolvers read: connections parents first, coordinates in the order of `System.connect`;
-- `lengths`: how long its bodies are; `kinematic`: whether anything that moves has inertia.
+- `assembly`: the frozen system that engines read: connections parents first, coordinates in the order of `System.connect`;
+- `lengths`: the characteristic length of its bodies; `kinematic`: whether moving parts have inertia.
 """

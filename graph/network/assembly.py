@@ -1,4 +1,4 @@
-"""The frozen picture of a checked system: its connections in order and its coordinates."""
+"""The frozen copy of a checked system: its connections in order, and its coordinates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from titop.graph.network.network import Network
 
 @dataclass(frozen=True)
 class Assembly:
-    """What the resolvers read of a system.
+    """The frozen system that engines read.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Assembly:
     actuators : tuple of Actuator
     sensors : tuple of Sensor
     loops : tuple of Loop
-        With what blocks' states of the first order do, last.
+        Loads of blocks' first-order states come last, as interactions.
     gears : tuple of Gear
     limits : tuple of CoordinateLimits
         Of own coordinates of bodies.
@@ -75,17 +75,17 @@ class Assembly:
 
     @cached_property
     def connection_of_joint(self) -> dict[str, Connection]:
-        """The connection that each joint makes."""
+        """The connection of each joint, by the joint's name."""
         return {connection.joint.name: connection for connection in self.connections}
 
     @cached_property
     def hanging(self) -> dict[str, Connection]:
-        """The connection by which each body hangs."""
+        """The connection of each body to its parent, by the body's name."""
         return {connection.child.block.name: connection for connection in self.connections}
 
     @cached_property
     def used_ports(self) -> frozenset[str]:
-        """Names of the ports to which something is attached, or by which bodies hang."""
+        """Names of all ports that are connected, or on which loops, loads or actuators act."""
         refs = [ref for connection in self.connections for ref in (connection.parent, connection.child)]
         refs += [ref for loop in self.loops for ref in loop.ports]
         refs += [block.target for block in (*self.loads, *self.actuators) if isinstance(block, Load | PortActuator)]
@@ -93,7 +93,7 @@ class Assembly:
 
     @cached_property
     def moves_no_inertia(self) -> bool:
-        """Whether there are coordinates, none of which moves any inertia."""
+        """Whether there are coordinates, but none of them moves inertia."""
         nodes = nodes_of(self.connections)
         return moves_no_inertia(nodes, idle(nodes))
 
@@ -105,22 +105,22 @@ class Assembly:
 
     @cached_property
     def q_slices(self) -> dict[str, slice]:
-        """Where each block's coordinates stand in q."""
+        """Slices of the blocks' coordinates in q, by the blocks' names."""
         return _slices((block.name, block.nq) for block in self.blocks_with_coordinates)
 
     @cached_property
     def v_slices(self) -> dict[str, slice]:
-        """Where each block's coordinates stand in v, a and tau."""
+        """Slices of the blocks' coordinates in v, a and tau, by the blocks' names."""
         return _slices((block.name, block.nv) for block in self.blocks_with_coordinates)
 
     def place(self, coordinate: str) -> tuple[int, int]:
-        """Return where a coordinate stands in q and in v; ``"joint.coordinate"``, or ``"joint"`` for an only one."""
-        name, own = split_path(coordinate)
-        k = self.blocks[name].coordinates.index(own) if own else 0
+        """Return the indices of a coordinate in q and in v: ``"joint.coordinate"``, or ``"joint"`` if it has only one."""
+        name, entry = split_path(coordinate)
+        k = self.blocks[name].coordinates.index(entry) if entry else 0
         return self.q_slices[name].start + k, self.v_slices[name].start + k
 
     def entries_of(self, name: str) -> range | None:
-        """Return the entries of v that a joint, block or coordinate name stands for; None when it stands for none."""
+        """Return the indices in v of a joint, block or coordinate; None for other names."""
         where = self.v_slices.get(name)
         if where is not None:
             return range(where.start, where.stop)
@@ -136,7 +136,7 @@ class Assembly:
 
     @cached_property
     def coordinate_units(self) -> tuple[str, ...]:
-        """Units of the coordinates, which the entries of v change: "1" where a block does not tell."""
+        """Units of the coordinates, one for each entry of v: "1" where a block does not define them."""
         return tuple(unit for block in self.blocks_with_coordinates for unit in known_units(block.units, block.nv))
 
     @cached_property
@@ -151,7 +151,7 @@ class Assembly:
 
 
 def assemble(system: Network) -> Assembly:
-    """Return the assembly of a system that passed its checks; later changes of the system do not reach it."""
+    """Return the assembly of a checked system; later changes of the system do not affect it."""
     position = {connection.joint.name: i for i, connection in enumerate(system.connections)}
     tree = nx.DiGraph()
     by_child = {connection.child.block.name: connection.joint.name for connection in system.connections}
@@ -190,7 +190,7 @@ def _snapshot_of(connection: Connection, snapshots: dict[str, Any]) -> Connectio
 
 
 def _stated(blocks: Iterable[Block]) -> Iterator[Loop]:
-    """Yield what the states of blocks with own coordinates do, as interactions on these."""
+    """Yield the loads of states of blocks with coordinates of their own, as interactions on these coordinates."""
     for block in blocks:
         if block.state_names and not isinstance(block, Interaction):
             states = BlockStates(block)
@@ -205,7 +205,7 @@ def loop_among(loop: Loop, blocks: Mapping[str, Any]) -> Loop:
 
 
 def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:
-    """Return the snapshot of a load, actuator or sensor, its target among the snapshots."""
+    """Return the snapshot of a load, actuator or sensor, with its target replaced by the target's snapshot."""
     snapshot = snapshots[block.name]
     if hasattr(block, "target"):
         snapshot.target = PortRef(snapshots[block.target.block.name], block.target.name)
@@ -235,7 +235,7 @@ def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> N
 
 
 def rotor_without_armature(motor: Motor, inertia: float) -> Finding:
-    """Return the finding for a rotor of an inertia (kg m^2 or kg) that no joint bears."""
+    """Return the finding for a rotor inertia (kg m^2 or kg) on a coordinate that is not a joint's."""
     where = f"{motor.name}.rotor_inertia"
     advice = f"add gear^2 rotor_inertia to the mass matrix of {owner_of(motor.joint)!r} itself"
     return Finding("no-armature", where, inertia, "no rotor on a block's own coordinate: joints alone have an armature", advice)
@@ -259,8 +259,8 @@ def _names(block: Block, entries: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _joined(names: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the names of all blocks' coordinates, former ones known too."""
+    """Return the names of all blocks' coordinates; former names are also accepted."""
     parts = list(names)
     former = {name: today for part in parts if isinstance(part, CoordinateNames) for name, today in part.former.items()}
-    found = tuple(name for part in parts for name in part)
-    return CoordinateNames(found, former) if former else found
+    joined = tuple(name for part in parts for name in part)
+    return CoordinateNames(joined, former) if former else joined

@@ -1,4 +1,4 @@
-"""What holds a system's blocks together: connections by joints, and closures between them."""
+"""Connections of blocks by joints, and loops by closures and interactions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from titop.blocks.contract.block import Block, PortRef
 
 @dataclass(frozen=True)
 class Connection:
-    """A child block hung on a parent's port through a joint.
+    """A child block connected to a parent's port by a joint.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Connection:
 
 @dataclass(frozen=True)
 class Loop:
-    """A closure and what it acts on: two ports, or any ports and coordinates of an interaction.
+    """A closure with its two ports, or an interaction with its ports and coordinates.
 
     Attributes
     ----------
@@ -56,17 +56,17 @@ class Loop:
 
     @property
     def is_between_two_ports(self) -> bool:
-        """Whether it joins two ports, and acts on nothing else."""
+        """Whether it acts on exactly two ports and no coordinates."""
         return len(self.ports) == 2 and not self.coordinates
 
     @property
     def named_ports(self) -> tuple[PortRef, ...]:
-        """The ports that the closure does not have without being told."""
+        """The ports that users named, without those that the closure knows itself."""
         return self.ports[len(self.closure.own_ports) :]
 
     @property
     def named_coordinates(self) -> tuple[str, ...]:
-        """The coordinates that the closure does not have without being told."""
+        """The coordinates that users named, without those that the closure knows itself."""
         return self.coordinates[len(self.closure.own_coordinates) :]
 
     @property

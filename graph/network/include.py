@@ -17,12 +17,12 @@ from titop.blocks.contract.fields import put
 from titop.graph.network.connections import Connection, Loop
 from titop.graph.network.network import Network
 
-#: Between the parts of a prefixed name.
+#: Separates the parts of a prefixed name.
 SEPARATOR = "/"
 
 
 class Included:
-    """The blocks of an included system, by the names that they have there.
+    """The blocks of an included system, by their names in that system.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def include(system: Network, other: Network, prefix: str, at: Block | PortRef | 
         expected, advice = f"no block whose name begins with {prefix}{SEPARATOR}", "include each under a prefix of its own"
         system.reader.report("duplicate-name", "include", ", ".join(map(repr, taken)), expected, advice)
         return Included(prefix, copies)
-    # all that raises comes first, and what is refused is undone: a system is included as a whole or not at all
+    # steps that may raise come first, and refused ones are undone: a system is included as a whole or not at all
     mount = _Inclusion(other, prefix, copies, here)
     connections = [mount.connection(connection) for connection in other.connections]
     loops = [mount.loop(loop) for loop in other.loops]
@@ -93,15 +93,15 @@ def include(system: Network, other: Network, prefix: str, at: Block | PortRef | 
 
 
 class _Before:
-    """What a system was before another was included in it.
+    """The state of a system before another one is included in it.
 
     Parameters
     ----------
     system : Network
     at : Block
-        What stands for the other's world.
+        The block that replaces the other's world.
     names : list of str
-        Of the blocks that come.
+        Names of the blocks to be added.
     """
 
     def __init__(self, system: Network, at: Block, names: list[str]) -> None:
@@ -113,7 +113,7 @@ class _Before:
         self.findings = len(system.reader.findings)
 
     def restore(self) -> None:
-        """Make the system what it was, but for what was found to be wrong."""
+        """Restore the system, except for the findings."""
         for entries, length in zip(self._lists, self._lengths, strict=True):
             del entries[length:]
         self._system.graph.remove_nodes_from(self._names)
@@ -122,7 +122,7 @@ class _Before:
 
 
 def _copies(other: Network, prefix: str) -> dict[str, Any]:
-    """Return copies of a system's blocks under prefixed names, by the names that they have there."""
+    """Return copies of a system's blocks with prefixed names, by their names in that system."""
     names = {name: f"{prefix}{SEPARATOR}{name}" for name in other.graph if name != "world"}
     copies: dict[str, Any] = {name: other.graph.nodes[name]["block"].snapshot() for name in names}
     for name, copy in copies.items():
@@ -136,12 +136,12 @@ def _copies(other: Network, prefix: str) -> dict[str, Any]:
 
 def _renamed(coordinate: str, names: Mapping[str, str]) -> str:
     """Return the name of a joint, or of a coordinate of a block, by the blocks' new `names`."""
-    block, own = split_path(coordinate)
-    return names.get(block, block) + ("" if own is None else f".{own}")
+    block, entry = split_path(coordinate)
+    return names.get(block, block) + ("" if entry is None else f".{entry}")
 
 
 class _Inclusion:
-    """What the parts of an included system become, and the ports that the block in place of its world needs for it.
+    """The copies of an included system's parts, and the ports that the block in place of its world needs for them.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class _Inclusion:
     prefix : str
     copies : mapping of name to Block
     here : PortRef
-        What stands for the other's world.
+        The port that replaces the other's world.
     """
 
     def __init__(self, other: Network, prefix: str, copies: Mapping[str, Any], here: PortRef) -> None:
@@ -168,11 +168,11 @@ class _Inclusion:
         return parent, child, self.copies[connection.joint.name], placement
 
     def port(self, ref: PortRef) -> PortRef:
-        """Return what a port of the other becomes; one of its world becomes a port of the block that stands for it."""
+        """Return the copy of a port; ports of the other's world become ports of the block that replaces it."""
         other, here = self.other, self.here
         if ref.block is not other.world:
-            own = other.graph.nodes.get(ref.block.name, {}).get("block") is ref.block
-            return PortRef(self.copies[ref.block.name], ref.name) if own else ref
+            is_copied = other.graph.nodes.get(ref.block.name, {}).get("block") is ref.block
+            return PortRef(self.copies[ref.block.name], ref.name) if is_copied else ref
         if ref.name is None or not isinstance(here.block, PortedBlock):
             return here
         name = f"{self.prefix}{SEPARATOR}{ref.name}"

@@ -1,4 +1,4 @@
-"""What moves no inertia: joints that carry none, and systems in which nothing does, of poses and Jacobians without dynamics."""
+"""Joints that move no inertia, and purely kinematic systems, in which no moving part has inertia."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from titop.graph.network.connections import Connection
 
 
 class TreeNode(NamedTuple):
-    """A body or joint of a tree: what it hangs on, whether it moves by itself, and what it says of inertia.
+    """A body or joint of a tree: its parent (`above`), whether it has coordinates, and whether it has inertia.
 
-    What is heavy is felt by all that carries it, an armature by its own coordinates alone.
+    The inertia of a heavy node counts for all nodes that carry it, an armature only for its own joint.
     """
 
     name: Hashable
@@ -26,7 +26,7 @@ class TreeNode(NamedTuple):
 
 
 def idle(nodes: Sequence[TreeNode]) -> list[Hashable]:
-    """Return the names of those that move, have no inertia or armature, and carry no inertia."""
+    """Return the names of nodes that move, but neither have nor carry inertia or armature."""
     above = {node.name: node.above for node in nodes}
     heavy: set[Hashable] = set()
     for node in nodes:
@@ -38,7 +38,7 @@ def idle(nodes: Sequence[TreeNode]) -> list[Hashable]:
 
 
 def moves_no_inertia(nodes: Sequence[TreeNode], idle_ones: Collection[Hashable]) -> bool:
-    """Tell whether something moves, all of it `idle`: masses on the world do not count."""
+    """Tell whether there are moving nodes and all of them are `idle`; masses fixed to the world do not count."""
     return any(node.moves for node in nodes) and len(idle_ones) == sum(node.moves for node in nodes)
 
 
@@ -54,7 +54,7 @@ def nodes_of(
     driven : collection of str
         Names of joints that move the rotors of motors.
     along : callable
-        `any` or `all`: along how many of its coordinates a joint needs armature to have some.
+        `any` or `all`: whether a joint has armature if one, or only if each, of its coordinates has.
     """
     nodes = []
     for connection in connections:
@@ -67,7 +67,7 @@ def nodes_of(
 
 
 def _is_heavy(body: Block) -> bool:
-    """Tell whether a body has inertia; what is no rigid body has."""
+    """Tell whether a body has inertia; bodies that are not rigid always have."""
     if not body.is_rigid:
         return True
     mass, _, inertia = body.mass_properties()
@@ -75,6 +75,6 @@ def _is_heavy(body: Block) -> bool:
 
 
 def no_inertia(name: str) -> Finding:
-    """Return what is suspicious about a system, or a robot, in which nothing that moves has inertia."""
+    """Return the warning about a system, or a robot, in which no moving part has inertia."""
     expected = "masses, or armatures, for dynamics: poses, Jacobians and closures do without, accelerations are refused"
     return Finding("no-inertia", name, "no inertia that moves", expected, "give bodies mass if dynamics are wanted")

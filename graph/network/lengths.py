@@ -46,29 +46,29 @@ def extent_of(assembly: Assembly) -> float:
 
 
 def _joined_places(assembly: Assembly) -> Iterator[tuple[Block, Array]]:
-    """Yield where joints, closures and interactions hold on to blocks (3, in their frames)."""
+    """Yield the places on blocks (3, in their frames) of joints, closures, interactions, loads and actuators."""
     here = np.zeros(3)
-    held = [(each.parent, each.placement.position) for each in assembly.connections]
-    held += [(each.child, here) for each in assembly.connections]
-    held += [(ref, here) for loop in assembly.loops for ref in loop.ports]
-    held += [(load.target, here) for load in assembly.loads]
-    held += [(actuator.target, here) for actuator in assembly.actuators if isinstance(actuator, PortActuator)]
-    for ref, placement in held:
+    places = [(each.parent, each.placement.position) for each in assembly.connections]
+    places += [(each.child, here) for each in assembly.connections]
+    places += [(ref, here) for loop in assembly.loops for ref in loop.ports]
+    places += [(load.target, here) for load in assembly.loads]
+    places += [(actuator.target, here) for actuator in assembly.actuators if isinstance(actuator, PortActuator)]
+    for ref, placement in places:
         rotation, position = ref.block.neutral_pose(ref.name)
         yield ref.block, position + rotation @ placement
 
 
 def _largest_gyration(bodies: list[MassProperties]) -> float:
-    """Return the largest radius of gyration (m) about the centre of mass, of all axes together.
+    """Return the largest radius of gyration (m) of bodies about their centres of mass, from the sum of their moments.
 
-    Numbers may take complex steps; point masses that a file describes may have moments of minus some rounding.
+    Numbers may be complex. Moments may be slightly negative by rounding, as for point masses read from a file.
     """
     if not bodies:
         return 0.0
     masses = np.real([body.mass for body in bodies])
     moments = np.real([body.inertia for body in bodies]).trace(axis1=1, axis2=2)
-    turned = (masses > 0) & (moments > 0)
-    return float((np.sqrt(moments[turned] / 2) / np.sqrt(masses[turned])).max(initial=0.0))
+    usable = (masses > 0) & (moments > 0)
+    return float((np.sqrt(moments[usable] / 2) / np.sqrt(masses[usable])).max(initial=0.0))
 
 
 def _port_places(block: Block) -> Iterator[Array]:

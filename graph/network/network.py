@@ -1,4 +1,4 @@
-"""Blocks connected port to port, kept as a networkx graph: what everything else asks about a system."""
+"""Blocks connected port to port, stored as a networkx graph."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from titop.graph.network.connections import Connection, Loop
 
 
 class Network(Fielded):
-    """The part of `System` that is built: blocks, and what holds them together.
+    """The blocks of a `System` and their connections, and the methods that add them.
 
     Parameters
     ----------
     name : str
     gravity : array_like (3,), m/s^2
-        The uniform field, in inertial components.
+        The uniform gravity field, in inertial components.
     """
 
     #: The attributes that hold blocks attached to others, with the methods that add them.
@@ -65,22 +65,22 @@ class Network(Fielded):
     def connect(
         self, parent: Block | PortRef | str, child: Block | PortRef, joint: Block, placement: Pose | Any = None
     ) -> None:
-        """Hang a child on a parent through a joint.
+        """Connect a child to a parent by a joint.
 
         Parameters
         ----------
         parent : Block, PortRef or "world"
-            The joint stands at this port; a block stands for its reference frame.
+            The joint is placed at this port; a block stands for its reference frame.
         child : Block or PortRef
             Its port frame coincides with the joint frame when the joint's coordinates are zero.
         joint : Joint
-            Or any block with own coordinates and one child port named ``C``.
+            Or any block with coordinates of its own and one child port named ``C``.
         placement : Pose or array_like (3,), optional
-            Of the joint frame in the parent's port frame; identity by default.
+            Pose of the joint frame in the parent's port frame; identity by default.
 
         Notes
         -----
-        What is wrong with a connection is reported by `resolve`, together with everything else.
+        Errors in a connection are reported by `resolve`, together with all others.
         """
         label = getattr(joint, "name", "connect")
         reader = FieldReader(str(label))
@@ -111,7 +111,7 @@ class Network(Fielded):
         )
 
     def close_loop(self, first: Block | PortRef | str, second: Block | PortRef | str, closure: Closure) -> None:
-        """Close a loop: join two ports that the tree of joints already connects, rigidly or by what acts between them.
+        """Close a loop between two ports that the tree of joints already connects, by a rigid closure or an interaction.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Network(Fielded):
 
         Notes
         -----
-        What is wrong with a loop is reported by `resolve`, together with everything else.
+        Errors in a loop are reported by `resolve`, together with all others.
         """
         reader = FieldReader(str(getattr(closure, "name", "close_loop")))
         ports = [self._body_port(target, reader, role) for role, target in (("first", first), ("second", second))]
@@ -131,19 +131,19 @@ class Network(Fielded):
         self._add_loop(closure, ports, [], reader)
 
     def add_interaction(self, interaction: Interaction, *targets: Block | PortRef | str) -> None:
-        """Let an interaction act on several ports and coordinates at once; its inputs join the model's.
+        """Add an interaction between several ports and coordinates; its inputs are appended to the model's.
 
         Parameters
         ----------
         interaction : Cable, Tendon, PressureChamber, DistributedLoad or another Interaction
         *targets : Block, PortRef, "world" or str
-            Ports of bodies, of which a block stands for its reference frame, and coordinates: a joint, or a name such as
-            ``"hinge"``, ``"wrist.first"`` or ``"boom.mode1"``. The interaction is told of ports, and of coordinates, in their
-            order here; tendons and distributed loads act on their rods without being told.
+            Ports of bodies (a block stands for its reference frame) and coordinates: a joint, or a name such as ``"hinge"``,
+            ``"wrist.first"`` or ``"boom.mode1"``. The interaction gets the ports, and the coordinates, in this order. Tendons
+            and distributed loads know their rods and need no targets.
 
         Notes
         -----
-        Whether these are targets of such an interaction is reported by `resolve`, together with everything else.
+        Errors in the targets are reported by `resolve`, together with all others.
         """
         reader = FieldReader(str(getattr(interaction, "name", "add_interaction")))
         if not isinstance(interaction, Interaction):
@@ -168,14 +168,14 @@ class Network(Fielded):
         return ref
 
     def _add_loop(self, closure: Any, ports: list[PortRef | None], coordinates: list[str], reader: FieldReader) -> None:
-        """Keep a closure, if nothing is wrong with what it acts on."""
+        """Add a closure, if there are no errors in its targets."""
         self.reader.findings += reader.findings
-        found = tuple(ref for ref in ports if ref is not None)
-        if reader.findings or len(found) < len(ports):
+        refs = tuple(ref for ref in ports if ref is not None)
+        if reader.findings or len(refs) < len(ports):
             return
         self._add_block(closure, new=True)
-        self.loops.append(Loop(found, closure, tuple(coordinates)))
-        for ref in found:
+        self.loops.append(Loop(refs, closure, tuple(coordinates)))
+        for ref in refs:
             if self.graph.nodes.get(ref.block.name, {}).get("block") is ref.block:
                 self.graph.add_edge(closure.name, ref.block.name, parent_port=None, child_port=ref.name, placement=Pose())
         for name in {owner_of(coordinate) for coordinate in coordinates}:
@@ -183,7 +183,7 @@ class Network(Fielded):
                 self.graph.add_edge(closure.name, name, parent_port=None, child_port=None, placement=Pose())
 
     def add_gear(self, gear: Gear) -> None:
-        """Let two joint coordinates move together.
+        """Add a gear, which couples two joint coordinates.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class Network(Fielded):
             self._attach(gear, self.gears)
 
     def add_limits(self, limits: CoordinateLimits) -> None:
-        """Limit an own coordinate of a body.
+        """Add limits of a body's own coordinate.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class Network(Fielded):
             self._attach(limits, self.limits)
 
     def add_load(self, load: Load) -> None:
-        """Let a `load` act on its target port.
+        """Add a load, which acts on its target port.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class Network(Fielded):
         self._attach(load, self.loads)
 
     def add_actuator(self, actuator: Actuator | ReactionWheel) -> None:
-        """Add an actuator; its inputs join the model's, in the order of these calls.
+        """Add an actuator; its inputs are appended to the model's.
 
         Parameters
         ----------
@@ -246,7 +246,7 @@ class Network(Fielded):
             self._attach(actuator, self.actuators)
 
     def add_sensor(self, sensor: Sensor) -> None:
-        """Add a sensor; its outputs join the model's, in the order of these calls.
+        """Add a sensor; its outputs are appended to the model's.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class Network(Fielded):
             self._attach(sensor, self.sensors)
 
     def _attach(self, block: Any, blocks: list[Any]) -> None:
-        """Add a block that acts on, or reads, a port or a joint of another."""
+        """Add a block that acts on, or measures, a port or a joint of another block."""
         self._add_block(block, new=True)
         blocks.append(block)
         if hasattr(block, "target"):

@@ -1,4 +1,4 @@
-"""Reading single URDF elements and attributes strictly, and collecting what is wrong and what is left out.
+"""Strict reading of single URDF elements and attributes, with a collection of errors and of unused content.
 
 Every element and attribute is read, known to say nothing about the dynamics, refused, or warned about by name.
 """
@@ -36,7 +36,7 @@ REPAIR, REPAIRED = "or from_urdf(..., repair=True) mends it", "repaired"
 
 
 class Report:
-    """Collects what is wrong and what is suspicious in one robot.
+    """Collects errors and warnings of one robot.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ class Report:
         self._suspicions: dict[tuple[str, str, str, str], list[str]] = {}
 
     def error(self, code: str, where: str, value: Any, expected: str, advice: str) -> None:
-        """Record an error at a dotted path inside the robot; so many end the reading."""
+        """Record an error at a dotted path inside the robot; too many end the reading."""
         self.findings.append(Finding(code, self._path(where), value, expected, advice))
         if len(self.findings) >= MAX_FINDINGS:
             raise ModelError(self.findings)
 
     def suspect(self, code: str, where: str, value: str, expected: str, advice: str) -> None:
-        """Record something suspicious; the same thing at several places becomes one warning."""
+        """Record a warning; the same warning at several places is given once."""
         self._suspicions.setdefault((code, value, expected, advice), []).append(where)
 
     def report_unused(self, what: str, where: str, advice: str = "check that the dynamics can do without it") -> None:
@@ -64,7 +64,7 @@ class Report:
         self.suspect("left-out", where, what, "what titop reads from URDF", advice)
 
     def warnings(self) -> Iterator[Finding]:
-        """Yield what is suspicious, with the first place of each."""
+        """Yield the warnings, each with its first place."""
         for (code, value, expected, advice), places in self._suspicions.items():
             times = f" ({len(places)} times)" if len(places) > 1 else ""
             yield Finding(code, self._path(places[0]), value + times, expected, advice)
@@ -119,7 +119,7 @@ class ElementReader:
                 self.report.error("duplicate-element", f"{where}.{tag}", f"<{tag}> {count} times", "it once", "keep one")
 
     def _is_mended(self, element: Element, name: str, where: str) -> bool:
-        """Tell whether a leftover says nothing, and is left out, with a word."""
+        """Tell whether a leftover has no content; it is then ignored with a warning."""
         numbers, twin = self._plainly(element, name), VOCABULARY[element.tag].leftovers[name]
         if twin and twin not in element.attrib:  # it stands for that one: who reads that one says so
             return self.repair and numbers is not None
@@ -134,12 +134,12 @@ class ElementReader:
 
     @staticmethod
     def _plainly(element: Element, attribute: str) -> list[float] | None:
-        """Return the numbers of an attribute, whatever their count; None if they are none."""
+        """Return the numbers of an attribute, of any count; None if they are not numbers."""
         words = element.get(attribute, "").split()
         return _read_numbers(words, False) if words else None
 
     def report_repair(self, where: str, found: str, expected: str, taken: str) -> None:
-        """Record what is mended."""
+        """Record a repair."""
         self.report.suspect(REPAIRED, where, found, expected, taken)
 
     def _unknown_child(self, child: Element, where: str) -> None:
@@ -239,7 +239,7 @@ class ElementReader:
 
 
 def _read_numbers(words: Sequence[str], infinite: bool) -> list[float] | None:
-    """Return decimal numbers, or None if one is none: no hexadecimals, no underscores, no digits of other scripts, no NaN."""
+    """Return decimal numbers, or None if one is not: no hexadecimals, no underscores, no digits of other scripts, no NaN."""
     if max(map(len, words)) > _LONGEST_NUMBER:
         return None
     if all(map(_NUMBER.fullmatch, words)) or (infinite and all(_NUMBER.fullmatch(w) or _INFINITE.fullmatch(w) for w in words)):

@@ -1,4 +1,4 @@
-"""What real robots have wrong, mended to the nearest sound value: inertias, joints that move nothing, mimics of nothing."""
+"""Repair of common errors in robot files: invalid inertias, joints that move no inertia, invalid mimics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOMENTS = np.ones((3, 3)) - np.eye(3)
 
 
 def repair(robot: RobotReader, base: str = "fixed") -> None:
-    """Mend a robot on a `base` that has been read; what is changed becomes a warning each."""
+    """Repair a robot on a `base` that has been read; each change gives a warning."""
     robot.links = [_sound(link, robot) for link in robot.links]
     massless, is_kinematic = massless_joints(robot, base)
     welded = set() if is_kinematic else {joint.name for joint in massless}

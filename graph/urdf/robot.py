@@ -245,7 +245,7 @@ class RobotReader:
         return UrdfMimic(self.reader.text(mimic, "joint", where), multiplier, offset)
 
     def check_mimics(self) -> None:
-        """Report joints that follow none that moves along an axis."""
+        """Report joints that follow a joint without an axis of motion."""
         kinds = {joint.name: joint.kind for joint in self.joints}
         for joint in self.joints:
             driver = joint.mimic.joint if joint.mimic else ""
@@ -284,7 +284,7 @@ class RobotReader:
         return values if bounded else {key: values[key] for key in ("velocity", "effort") if key in values}
 
     def _mended_limits(self, values: dict[str, float], where: str) -> dict[str, float]:
-        """Return limits without those that real files have where there are none."""
+        """Return limits without placeholder values, which real files have where there is no limit."""
         kept = dict(values)
         for key in ("velocity", "effort"):
             if values.get(key, 0.0) < 0.0:

@@ -52,7 +52,7 @@ from titop.blocks.basics.errors import did_you_mean
 
 
 def check_tree(reader: RobotReader) -> str:
-    """Report what keeps the links from being one tree, and return the name of its root (empty if there is none)."""
+    """Report errors because of which the links are not one tree; return the name of its root (empty if there is none)."""
     report, links, joints = reader.report, dict.fromkeys(link.name for link in reader.links), reader.joints
     if not links:
         report.error("no-links", "", "no link", "a robot with at least one link", "expand xacro files first")
@@ -228,7 +228,7 @@ def _add_gears(system: System, robot: RobotReader, names: dict[str, str]) -> Non
 
 
 def _report_blocks(report: Report, blocks: Iterable[Block]) -> None:
-    """Report what the blocks themselves find wrong with their values."""
+    """Report errors that the blocks find in their values."""
     for block in blocks:
         errors, _ = block.check()
         for finding in errors:
@@ -257,7 +257,7 @@ def _joint(joint: UrdfJoint, name: str) -> Joint:
 
 
 def _connect(system: System, element: UrdfJoint, joint: Joint, bodies: dict[str, RigidBody]) -> None:
-    """Hang the child link on the parent link, the joint frame at URDF's origin."""
+    """Connect the child link to the parent link, with the joint frame at URDF's origin."""
     parent, child = bodies[element.parent], bodies[element.child]
     if element.kind != "planar":
         system.connect(parent, child, joint, element.origin)
@@ -286,7 +286,7 @@ def _allowed(name: str) -> str:
 
 
 def _block_names(robot: RobotReader) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the names of the blocks of links and joints, by the names of these; report those that meet."""
+    """Return the names of blocks by the names of links and joints; report names that coincide."""
     links = {link.name: _allowed(link.name) for link in robot.links}
     links |= {name: "world_link" for name, allowed in links.items() if allowed == "world"}
     joints = {joint.name: _allowed(joint.name) for joint in robot.joints}

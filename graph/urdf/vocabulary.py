@@ -1,4 +1,4 @@
-"""The words of URDF: what is read, what says nothing about the dynamics, and what is refused by name."""
+"""The vocabulary of URDF: elements that are read, that do not concern dynamics, and that are refused by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DRAKE = "{drake.mit.edu}"
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What an element may hold.
+    """The attributes and children that an element may have.
 
     Attributes
     ----------

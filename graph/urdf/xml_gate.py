@@ -1,4 +1,4 @@
-"""The gate for XML from strangers: one local file or a text, bounded, without DTDs, entities or anything external.
+"""Safe reading of untrusted XML: one local file or a text, of bounded size, without DTDs, entities or external content.
 
 `defusedxml` refuses what makes XML dangerous; size, depth and number of elements are bounded while parsing, before they
 cost memory; nothing but the one given file is ever opened.

@@ -1,7 +1,7 @@
 """Reading the arguments of a model's functions.
 
-- `reading`: states, wrenches and names, with what is wrong with them;
-- `rowwise`: methods of one state at stacked ones, with wrenches and inputs of their own for each of these;
+- `reading`: states, wrenches and names, with errors for wrong ones;
+- `rowwise`: functions of one state at stacked states, each with its own wrenches and inputs;
 - `percent`: ranges about nominal values;
-- `named_rows`: results by name; `one_sided`: inputs that tendons refuse.
+- `named_rows`: results by name; `one_sided`: errors for inputs with which tendons would push.
 """

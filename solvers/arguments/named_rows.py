@@ -1,4 +1,4 @@
-"""Arrays by name that are the rows of one matrix."""
+"""A mapping from names to the rows of one matrix."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from titop.blocks.basics.spatial import Array
 
 
 class NamedRows(Mapping[str, Array]):
-    """Arrays by name, to be read as a dict is; nothing is taken apart before it is asked for.
+    """A mapping from names to rows of a matrix; rows are taken from the matrix when they are read.
 
-    Of stacked matrices the arrays are stacked too.
+    For stacked matrices the rows are stacked too.
 
     Parameters
     ----------
     places : dict of str to int
-        The rows' numbers by name.
+        Row indices by name.
     matrix : (m, n) or (batch, m, n) array
 
     Attributes

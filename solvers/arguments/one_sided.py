@@ -1,4 +1,4 @@
-"""Inputs that act one way only: tendons that would push."""
+"""Checks of one-sided inputs, such as tendons, which cannot push."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> N
     mechanism : Mechanism
     u : (nu,) or (k, nu) array, optional
     t : (k,) array, s, optional
-        When; for messages.
+        Times of the inputs, for messages.
 
     Raises
     ------

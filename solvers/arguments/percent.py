@@ -17,7 +17,7 @@ class Percent(NamedTuple):
     upper: float
 
     def about(self, where: str, nominal: float) -> tuple[float, float]:
-        """Return the range about a nominal value, `where` it is given.
+        """Return the range about a nominal value; `where` names the range in messages.
 
         Raises
         ------

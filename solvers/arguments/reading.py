@@ -20,13 +20,13 @@ _FLOAT = np.dtype(float)
 
 
 class Whole(np.ndarray):
-    """Inputs of a model that has states, and these behind them (nu + nx), or stacked ones: read, to be passed on."""
+    """Checked inputs of a model with first-order states, followed by these states (nu + nx); or stacked ones."""
 
 
-#: The types of arrays that functions take as they are.
+#: The types of arrays that functions accept without conversion.
 _ARRAYS = np.ndarray, Whole
 
-#: Up to so many numbers Python adds as fast as NumPy looks at them.
+#: Up to this number of entries Python's `sum` is as fast as NumPy's `isfinite`.
 _FEW = 60
 
 
@@ -66,7 +66,7 @@ def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = Fa
 
 
 def is_world(frame: Any) -> bool:
-    """Tell whether components are asked for in inertial axes, not in those of a port.
+    """Tell whether a `frame` argument means inertial axes, not those of a port.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def is_world(frame: Any) -> bool:
 
 
 def is_ready(value: Any, length: int, stacked: bool = False) -> bool:
-    """Whether a value, or a stack, is a finite array that the kernels take as it is: most are, and integrators ask often."""
+    """Whether a value, or a stack, is a finite array that kernels accept: a fast check, for integrators."""
     return (
         type(value) is np.ndarray
         and value.dtype == _FLOAT
@@ -90,13 +90,13 @@ def is_ready(value: Any, length: int, stacked: bool = False) -> bool:
     )
 
 
-def as_arrays(*given: Any) -> tuple[Any, ...]:
-    """Return arrays, lists and tuples of real numbers as arrays that kernels take, None and mappings as they are.
+def as_arrays(*arguments: Any) -> tuple[Any, ...]:
+    """Return arrays, lists and tuples of real numbers as arrays that kernels accept; None and mappings as they are.
 
-    Nothing where that changes none of what is given, or where some of it has to be read with more care.
+    Returns an empty tuple if no argument needs a conversion, or if one of them has to be checked in detail.
     """
     ready, changed = [], False
-    for value in given:
+    for value in arguments:
         kind = type(value)
         if value is None or (kind is not list and kind is not tuple and _is_plain(value)):
             ready.append(value)
@@ -111,12 +111,12 @@ def as_arrays(*given: Any) -> tuple[Any, ...]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value is an array that kernels take, whatever its shape and its numbers."""
+    """Whether a value is an array of a type and layout that kernels accept; shape and entries are not checked."""
     return type(value) in _ARRAYS and value.dtype == _FLOAT and value.flags.carray
 
 
 def new_floats(value: Any) -> Array | None:
-    """Return a new array of floats from an array, a list or a tuple of real numbers; None of anything else."""
+    """Return a new array of floats from an array, a list or a tuple of real numbers; None for anything else."""
     kind = type(value)
     if kind is list or kind is tuple:
         try:
@@ -131,7 +131,7 @@ def new_floats(value: Any) -> Array | None:
 
 
 def all_finite(array: Array) -> bool:
-    """Whether all entries of an array of floats are finite; for few of them much faster than ``np.isfinite(array).all()``."""
+    """Whether all entries of a float array are finite; for few entries much faster than ``np.isfinite(array).all()``."""
     flat = array if array.ndim == 1 else array.ravel()
     if flat.size <= _FEW and math.isfinite(sum(flat.tolist())):
         return True
@@ -139,7 +139,7 @@ def all_finite(array: Array) -> bool:
 
 
 def store(result: Array, out: Array | None) -> Array:
-    """Return `result`, put into `out` if there is one.
+    """Return `result`, or `out` with the result written into it.
 
     Raises
     ------
@@ -158,12 +158,12 @@ def store(result: Array, out: Array | None) -> Array:
 
 
 def check_stacks(arrays: dict[str, Array]) -> None:
-    """Refuse state arguments of which only some are stacked, or unequally.
+    """Refuse state arguments that are not all single, or all stacked with the same length.
 
     Raises
     ------
     ModelError
-        With all shapes.
+        Listing all shapes.
     """
     if len({array.shape[:-1] for array in arrays.values()}) > 1:
         names, shapes = ", ".join(arrays), ", ".join(str(array.shape) for array in arrays.values())
@@ -172,22 +172,22 @@ def check_stacks(arrays: dict[str, Array]) -> None:
         )
 
 
-def of_one_state(given: Array) -> Array:
-    """Return inputs with states behind them, as `Inputs.whole` returns them, where they are those of one state.
+def of_one_state(inputs: Array) -> Array:
+    """Return inputs with states behind them, as from `Inputs.whole`, and refuse stacked ones.
 
     Raises
     ------
     ModelError
         If they are stacked.
     """
-    if given.ndim > 1:
-        names, advice = "u, x" if type(given) is Whole else "u", "stack q and v alike, or give single ones"
-        raise ModelError(Finding("wrong-length", names, f"{len(given)} stacked ones", "one, as of q and v", advice))
-    return np.asarray(given)
+    if inputs.ndim > 1:
+        names, advice = "u, x" if type(inputs) is Whole else "u", "stack q and v alike, or give single ones"
+        raise ModelError(Finding("wrong-length", names, f"{len(inputs)} stacked ones", "one, as of q and v", advice))
+    return np.asarray(inputs)
 
 
 def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...], argument: str = "q") -> None:
-    """Refuse quaternions (four entries of the `argument` q from each start) that are not unit.
+    """Refuse quaternions (four entries of the `argument` q from each start) whose norm is not one.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def read_mapping(name: str, value: Any) -> Mapping[str, Any]:
     Raises
     ------
     ModelError
-        If it is none.
+        If it is no mapping.
     """
     if not isinstance(value, Mapping):
         raise ModelError(Finding("wrong-type", name, value, "a mapping of names to values", 'write {"name": value}'))
@@ -266,8 +266,8 @@ def read_wrench(port: str, value: Any) -> Array:
 def coordinate_mask(chosen: Iterable[str], assembly: Assembly, argument: str = "prescribed") -> Array:
     """Return a mask (nv) that is true for the chosen coordinates.
 
-    `chosen` holds coordinate names, or names of joints and blocks for all of their coordinates; `argument` is what the caller's
-    caller calls it.
+    `chosen` holds names of coordinates; the name of a joint or block stands for all of its coordinates. `argument` is the name
+    of the public function's argument, for messages.
 
     Raises
     ------
@@ -297,7 +297,7 @@ def coordinate_mask(chosen: Iterable[str], assembly: Assembly, argument: str = "
 
 
 def overflow(assembly: Assembly | None = None) -> Finding:
-    """Return the finding for results that are not finite, of an assembly whose users' functions may be why."""
+    """Return the finding for results that are not finite; it names user-defined blocks of the assembly as a possible cause."""
     advice = "the arguments or parameters are too large for double precision"
     blocks = () if assembly is None else assembly.blocks.values()
     if users := tuple(block.name for block in blocks if not is_titops_own(block)):
@@ -306,12 +306,12 @@ def overflow(assembly: Assembly | None = None) -> Finding:
 
 
 def is_without_dynamics(error: ModelError) -> bool:
-    """Tell whether an error is of a state, not of the model: no inertia or no certain rank of closures there, or overflow."""
+    """Tell whether an error belongs to a state, not to the model: no inertia, a singular closure, or overflow."""
     return error.code in ("massless-joint", "singular-closure") or (error.code, error.where) == ("not-finite", "result")
 
 
 def shorten(names: tuple[str, ...]) -> str:
-    """Return names as text, the middle left out when there are many."""
+    """Return names as text; if there are many, those in the middle are left out."""
     return ", ".join(names) if len(names) <= 12 else ", ".join([*names[:8], "...", *names[-2:]])
 
 
@@ -321,7 +321,7 @@ def read_duration(where: str, value: Any, zero: bool = False) -> float:
     Raises
     ------
     ModelError
-        If it is none.
+        If it is no such time.
     """
     number = real_array(value)
     if number is None or number.shape != () or not np.isfinite(number) or number < 0 or (number == 0 and not zero):

@@ -1,4 +1,4 @@
-"""Functions of one state that take several stacked ones as well, row by row."""
+"""Functions of one state that also take stacked states, row by row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from titop.solvers.arguments.reading import check_stacks, read_mapping
 
 
 class States(Protocol):
-    """What a model knows of its states."""
+    """The members of a model that read its states."""
 
     nv: int
 
@@ -27,15 +27,15 @@ class States(Protocol):
 
 
 def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
-    """Tell whether wrenches or inputs of stacked states are given by row: as arrays of two axes."""
+    """Tell whether stacked states have wrenches or inputs of their own: arrays with two axes."""
     if axes_of(q) != 2:
         return False
-    given = [*wrenches.values()] if isinstance(wrenches, Mapping) else []
-    return any(not isinstance(each, Mapping) and axes_of(each) == 2 for each in (*given, u))
+    on_ports = [*wrenches.values()] if isinstance(wrenches, Mapping) else []
+    return any(not isinstance(each, Mapping) and axes_of(each) == 2 for each in (*on_ports, u))
 
 
 def read_states(model: States, states: Mapping[str, Any], stacked: bool = False) -> list[Array]:
-    """Return state arguments by name, q and vectors, as arrays; `stacked` ones have equally many rows.
+    """Return the state arguments q and vectors, given by name, as arrays; `stacked` ones have equally many rows.
 
     Raises
     ------
@@ -51,14 +51,14 @@ def read_states(model: States, states: Mapping[str, Any], stacked: bool = False)
 
 
 class Stack(NamedTuple):
-    """Stacked states, with what acts on them.
+    """Stacked states with their loads.
 
     Attributes
     ----------
     states : tuple of (n, ...) arrays
         q and vectors.
-    wrenches : mapping of port name to (n, 6) array, or what acts on all states; or None
-    u : (n, nu) array, or what acts on all states
+    wrenches : mapping of port name to (n, 6) array, or to one wrench for all states; or None
+    u : (n, nu) array, or inputs for all states
     """
 
     states: tuple[Array, ...]
@@ -68,12 +68,12 @@ class Stack(NamedTuple):
     def rows(self) -> list[tuple[tuple[Array, ...], dict[str, Any] | None, Any]]:
         """Return each state with its own wrenches and inputs."""
         wrenches = self.wrenches or {}
-        own = [port for port, wrench in wrenches.items() if axes_of(wrench) == 2]
+        by_row = [port for port, wrench in wrenches.items() if axes_of(wrench) == 2]
         driven = not isinstance(self.u, Mapping) and axes_of(self.u) == 2
         return [
             (
                 tuple(array[row] for array in self.states),
-                {**wrenches, **{port: wrenches[port][row] for port in own}} if wrenches else None,
+                {**wrenches, **{port: wrenches[port][row] for port in by_row}} if wrenches else None,
                 self.u[row] if driven else self.u,
             )
             for row in range(len(self.states[0]))
@@ -89,7 +89,7 @@ def read_stack(model: States, states: Mapping[str, Any], wrenches: Mapping[str, 
     states : mapping of name to array_like
         q and vectors.
     wrenches, u
-        Those of two axes have a row a state, others act on all states.
+        Those with two axes have one row for each state, others act on all states.
 
     Raises
     ------
@@ -100,12 +100,12 @@ def read_stack(model: States, states: Mapping[str, Any], wrenches: Mapping[str, 
     if wrenches is None and u is None:
         return Stack(tuple(arrays), None, None)
     wrenches = None if wrenches is None else read_mapping("wrenches", wrenches)
-    own = {port: _rows(port, wrench) for port, wrench in (wrenches or {}).items() if axes_of(wrench) == 2}
+    by_row = {port: _rows(port, wrench) for port, wrench in (wrenches or {}).items() if axes_of(wrench) == 2}
     if driven := not isinstance(u, Mapping) and axes_of(u) == 2:
         u = model.inputs.whole(u)
-    by_name = {f"wrenches[{port!r}]": wrench for port, wrench in own.items()}
+    by_name = {f"wrenches[{port!r}]": wrench for port, wrench in by_row.items()}
     check_stacks({**dict(zip(states, arrays, strict=True)), **by_name, **({"u": u} if driven else {})})
-    return Stack(tuple(arrays), {**wrenches, **own} if wrenches else None, u)
+    return Stack(tuple(arrays), {**wrenches, **by_row} if wrenches else None, u)
 
 
 def _rows(port: str, wrenches: Any) -> Array:
@@ -125,9 +125,9 @@ _VECTORS = ("v", "a", "tau", "dq", "dv", "dtau", "weights")
 
 
 def rowwise(function: Method) -> Method:
-    """Let a function of a model and one state (`q`, and vectors) take stacked ones as well.
+    """Let a function of a model and one state (`q`, and vectors) also take stacked states.
 
-    Its results are stacked then, those of tuples and of mappings each for itself. Wrenches and inputs of two axes have a row a
+    Its results are then stacked; of a tuple or mapping, each entry. Wrenches and inputs with two axes have one row for each
     state.
     """
     signature = inspect.signature(function)
@@ -138,42 +138,42 @@ def rowwise(function: Method) -> Method:
         q = arguments[place] if len(arguments) > place else named.get("q")
         if getattr(q, "ndim", 0) == 1 or q is None or axes_of(q) != 2:
             return function(model, *arguments, **named)
-        _, *given = bound(function, signature, (model, *arguments), named).arguments.items()
-        return at_rows(functools.partial(function, model), model.mechanism, dict(given))
+        _, *by_name = bound(function, signature, (model, *arguments), named).arguments.items()
+        return at_rows(functools.partial(function, model), model.mechanism, dict(by_name))
 
     return cast(Method, of_any)
 
 
 def bound(
-    function: Callable[..., Any], signature: inspect.Signature, given: tuple[Any, ...], named: dict[str, Any]
+    function: Callable[..., Any], signature: inspect.Signature, arguments: tuple[Any, ...], named: dict[str, Any]
 ) -> inspect.BoundArguments:
-    """Return what a function is given, by the names of its arguments.
+    """Return the arguments of a call by their names.
 
     Raises
     ------
     TypeError
-        Where these are not its own; as Python says it, with the function's name.
+        If they do not fit the signature: Python's message, with the function's name.
     """
     try:
-        return signature.bind(*given, **named)
+        return signature.bind(*arguments, **named)
     except TypeError as error:
         raise TypeError(f"{function.__qualname__}() {error}") from None
 
 
-def at_rows(function: Callable[..., Any], mechanism: Any, given: dict[str, Any]) -> Any:
-    """Return a function of a state at stacked ones, whatever it is `given` by name.
+def at_rows(function: Callable[..., Any], mechanism: Any, arguments: dict[str, Any]) -> Any:
+    """Return the results of a function of one state at stacked states, stacked; `arguments` are by name.
 
     Raises
     ------
     ModelError
-        For unequal numbers of rows, and whatever the function refuses.
+        For unequal numbers of rows, and for all that the function refuses.
     """
-    states = {"q": given["q"], **{name: given[name] for name in _VECTORS if given.get(name) is not None}}
-    rows = read_stack(mechanism, states, given.get("wrenches"), given.get("u")).rows()
+    states = {"q": arguments["q"], **{name: arguments[name] for name in _VECTORS if arguments.get(name) is not None}}
+    rows = read_stack(mechanism, states, arguments.get("wrenches"), arguments.get("u")).rows()
 
     def at(state: Any, wrenches: Any, u: Any) -> Any:
-        loads = {name: load for name, load in (("wrenches", wrenches), ("u", u)) if name in given}
-        return function(**{**given, **dict(zip(states, state, strict=True)), **loads})
+        loads = {name: load for name, load in (("wrenches", wrenches), ("u", u)) if name in arguments}
+        return function(**{**arguments, **dict(zip(states, state, strict=True)), **loads})
 
     if rows:
         return stacked([at(*row) for row in rows])
@@ -183,7 +183,7 @@ def at_rows(function: Callable[..., Any], mechanism: Any, given: dict[str, Any])
 
 
 def stacked(results: list[Any], rows: slice = slice(None)) -> Any:
-    """Return arrays, or tuples or mappings of them, as stacks."""
+    """Stack a list of arrays, or of tuples or mappings of arrays."""
     if isinstance(results[0], Mapping):
         return {name: np.array([result[name] for result in results])[rows] for name in results[0]}
     if not isinstance(results[0], tuple):

@@ -1,7 +1,6 @@
 """Closing rigid loops: configurations, velocities and accelerations that satisfy the closures.
 
-Lengths, coordinates that are lengths among them, are taken in units of the system's size throughout, so that they compare with
-angles.
+All lengths, including coordinates that are lengths, are taken in units of the system's size to compare with angles.
 """
 
 from __future__ import annotations
@@ -25,7 +24,9 @@ from titop.solvers.constraints.multipliers import Partition, independent_rows, l
 def refuse_open(
     mechanism: ClosedMechanism, q: Array, v: Array, code: str, where: tuple[str, str], cures: tuple[str, str]
 ) -> None:
-    """Refuse a configuration that does not close the loops, and a velocity that opens them; `where` and `cures` are of both.
+    """Refuse a configuration that does not close the loops, and a velocity that opens them.
+
+    `where` and `cures` are the argument's name and the advice, for the configuration and for the velocity.
 
     Raises
     ------
@@ -47,14 +48,14 @@ def refuse_open(
 
 
 def open_loops(mechanism: ClosedMechanism, q: Array) -> str:
-    """Return the name of the most open loop, or gear, with what is left of its errors, as text."""
+    """Return text with the name and the error of the loop, or gear, with the largest error."""
     rows = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv))
     row = int((mechanism.scale.weights * np.abs(rows.error)).argmax())
     name = owner_of(mechanism.constraint_names[row])
     if name not in mechanism.closure_rows:
         return f"gear {name!r} is out of mesh by {abs(rows.error[row]):.3g} {mechanism.constraint_units[row]} and"
-    own = mechanism.closure_rows[name]
-    errors, angular = np.abs(rows.error[own]), mechanism.angular_constraints[own]
+    of_loop = mechanism.closure_rows[name]
+    errors, angular = np.abs(rows.error[of_loop]), mechanism.angular_constraints[of_loop]
     metres, radians = errors[~angular].max(initial=0.0), errors[angular].max(initial=0.0)
     return f"loop {name!r} is open by {metres:.3g} m and {radians:.3g} rad and"
 
@@ -75,23 +76,23 @@ def refuse_flipped(mechanism: ClosedMechanism, q: Array) -> None:
             )
 
 
-#: Directions in which the errors change a million times less than in others are left alone: near a closed configuration
-#: redundant constraints show such directions, and steps along them lead nowhere.
+#: No steps are made in directions in which the errors change a million times less than in others: near a closed configuration
+#: redundant constraints cause such directions, and steps along them do not reduce the errors.
 _CUT = LOOSE_RANK
 _STEPS = 100
 _HALVINGS = 12
-#: Guesses at closed configurations, and how many of them are nearer to the neutral one than half a turn.
+#: Number of initial guesses at a closed configuration, and how many of them are less than half a turn from the neutral one.
 _GUESSES = 12
 _WIDENING = 4
 
 
 def assemble_loops(mechanism: ClosedMechanism, q: Array, fixed: Array) -> Array:
-    """Return a closed configuration: joints move, and bodies deform only where joints alone do not close the loops.
+    """Return a closed configuration; bodies deform only where joints alone do not close the loops.
 
     Raises
     ------
     ConvergenceError
-        As `closed_configuration`.
+        As in `closed_configuration`.
     """
     held = fixed | mechanism.deformations
     if not held.all() and (held != fixed).any():
@@ -105,7 +106,7 @@ def assemble_loops(mechanism: ClosedMechanism, q: Array, fixed: Array) -> Array:
 def follow_drivers(
     mechanism: ClosedMechanism, x: Array, fixed: Array, follow: Callable[[GearConstraint, Array], None]
 ) -> Array:
-    """Return coordinates, or rates, in which the driven ones that are not `fixed` follow their drivers."""
+    """Return coordinates, or rates, with the driven ones that are not `fixed` set from their drivers by `follow`."""
     if not mechanism.gear_constraints:
         return x
     driven = [gear for gear in mechanism.gear_constraints if not fixed[gear.driven[1]]]
@@ -120,14 +121,15 @@ def follow_drivers(
 
 
 def closed_configuration(mechanism: ClosedMechanism, q: Array, fixed: Array) -> Array:
-    """Return the configuration reached from `q` by Gauss-Newton steps of least norm, halved until the errors fall.
+    """Return the closed configuration reached from `q` by Gauss-Newton steps of least norm, halved until the errors decrease.
 
-    Steps from nearly singular configurations may be many turns long; joints end at less than half a turn from where they were.
+    Steps from nearly singular configurations may be many turns long; whole turns are removed again, where the loops stay
+    closed.
 
     Raises
     ------
     ConvergenceError
-        Naming the loop that stays open, or is closed the wrong way round.
+        Naming the loop that stays open, or that closes with its axes antiparallel.
     """
     guess, rows = q, mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv))
     for _ in range(_STEPS):
@@ -148,15 +150,15 @@ def closed_configuration(mechanism: ClosedMechanism, q: Array, fixed: Array) -> 
         advice = "start from a configuration nearer to a closed one" + (", or fix less" if fixed.any() else "")
         raise ConvergenceError(f"{open_loops(mechanism, q)} cannot be closed from there; {advice}")
     if (unwound := _unwound(mechanism, guess, q, fixed)) is not q:
-        return closed_configuration(mechanism, unwound, fixed)  # without the rounding of many turns
+        return closed_configuration(mechanism, unwound, fixed)  # removes the rounding of many turns
     refuse_flipped(mechanism, q)
     return q
 
 
 def closed_within(mechanism: ClosedMechanism, q: Array) -> float:
-    """Return the errors that count as closed (rad, and m for a system of size one) at a configuration.
+    """Return the largest errors that count as closed (rad, and m for a system of size one) at a configuration.
 
-    Poses are known in the inertial frame: far from its origin rounding leaves more of their differences.
+    Poses are given in the inertial frame: far from its origin the rounding of their differences is larger.
     """
     if not mechanism.rigid_loops:
         return CLOSED
@@ -167,9 +169,9 @@ def closed_within(mechanism: ClosedMechanism, q: Array) -> float:
 
 
 def _unwound(mechanism: ClosedMechanism, guess: Array, q: Array, fixed: Array) -> Array:
-    """Return a closed configuration with free joints turned back by whole turns towards a guess, where it stays closed.
+    """Return a closed configuration with joints that are not `fixed` turned back by whole turns towards a guess.
 
-    What gears couple turns together.
+    Only turns that leave the loops closed are removed. Joints coupled by gears are turned together.
     """
     gears = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).jacobian
     leading, moves = following(np.where(fixed, 0.0, gears[len(gears) - mechanism.gear_count :])).basis
@@ -196,7 +198,7 @@ def _newton_step(mechanism: ClosedMechanism, rows: Constraints, free: Array) -> 
 
 
 def project_configuration(mechanism: ClosedMechanism, q: Array, fixed: Array, rank: int, precision: float) -> Array:
-    """Return the closed configuration next to a nearly closed one, the rank of the constraints known: see `follow_steps`."""
+    """Return the closed configuration next to a nearly closed one, for constraints of known rank: see `follow_steps`."""
     weights, free = mechanism.scale.weights, ~fixed
     sizes = mechanism.scale.coordinates[free]
 
@@ -214,12 +216,12 @@ def follow_steps(mechanism: ClosedMechanism, q: Array, look: Callable[[Array], t
     """Return the closed configuration to which Newton's steps lead from q.
 
     `look` returns the largest error (rad, and m for a system of size one) and the step (nv) that removes all to first order.
-    Errors that are below `precision` are left, and those that grow no less.
+    Errors below `precision` remain, and errors that count as closed and decrease no further.
 
     Raises
     ------
     ConvergenceError
-        If the errors stay.
+        If the errors do not decrease.
     """
     least = np.inf
     for _ in range(_STEPS):
@@ -249,10 +251,10 @@ def project_acceleration(mechanism: ClosedMechanism, q: Array, v: Array, a: Arra
 def _project(
     mechanism: ClosedMechanism, jacobian: Array, wanted: Array, x: Array, fixed: Array, rank: int, what: str, size: float
 ) -> Array:
-    """Return the x (nv) nearest to the given one with ``J x = wanted``, entries where `fixed` held.
+    """Return the x (nv) nearest to the given one with ``J x = wanted``; entries that are `fixed` keep their values.
 
-    Contradictions are judged beside the terms of the equations, `size` among them: a bias may be a small difference. Where the
-    closures leave no motion all terms are rounding, that of the Jacobian against the other coordinates.
+    Residuals are compared with the terms of the equations and with `size`, since a bias may be a small difference. Where the
+    closures allow no motion, all terms are rounding; residuals are then compared with the rounding of ``J x``.
 
     Raises
     ------
@@ -281,12 +283,12 @@ def _project(
 
 
 def some_closed_configuration(mechanism: ClosedMechanism) -> Array:
-    """Return a closed configuration: the one next to the neutral one, or else next to a random one.
+    """Return a closed configuration near the neutral one, or else near a random one.
 
     Raises
     ------
     ConvergenceError
-        If none is found; names the loop that stayed open from the neutral configuration.
+        If none is found, naming the loop that stayed open from the neutral configuration.
     """
     rng, first_error, bodies = np.random.default_rng(0), None, mechanism.deformations
     widths = np.pi * mechanism.scale.coordinates
@@ -305,7 +307,7 @@ def some_closed_configuration(mechanism: ClosedMechanism) -> Array:
 
 
 def _assembled_from(mechanism: ClosedMechanism, step: Array, fixed: Array) -> Array:
-    """Return the closed configuration next to a step from the neutral one."""
+    """Return the closed configuration found from the neutral one displaced by `step`."""
     return assemble_loops(
         mechanism,
         follow_drivers(mechanism, mechanism.integrate_unchecked(mechanism.neutral(), step), fixed, GearConstraint.follow),
@@ -314,9 +316,9 @@ def _assembled_from(mechanism: ClosedMechanism, step: Array, fixed: Array) -> Ar
 
 
 def random_guess(mechanism: ClosedMechanism, rng: np.random.Generator) -> Array:
-    """Return a configuration (nq) whose joints are anywhere within half a turn, its bodies undeformed if it has joints.
+    """Return a configuration (nq) with joints at random within half a turn; bodies are undeformed if there are joints.
 
-    Lengths are within as many of the system's.
+    Coordinates that are lengths are within pi times the system's length.
     """
     widths = np.pi * mechanism.scale.coordinates
     step = rng.uniform(-widths, widths)
@@ -325,7 +327,7 @@ def random_guess(mechanism: ClosedMechanism, rng: np.random.Generator) -> Array:
 
 
 def dependent_coordinates(mechanism: ClosedMechanism, q: Array, candidates: Array, rank: int) -> list[int]:
-    """Return which of the candidates (indices) depend on the others: driven ones of gears, then by pivoted QR."""
+    """Return the dependent ones of the candidates (indices): driven coordinates of gears first, then by pivoted QR."""
     rows: Any = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).jacobian
     jacobian = mechanism.scale.comparable(rows)
     columns = jacobian[independent_rows(jacobian, rank, mechanism.gear_count)][:, candidates].T

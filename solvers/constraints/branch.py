@@ -1,10 +1,10 @@
-"""Which constraints act where a mechanism is.
+"""Which constraints act at a configuration.
 
-Constraints that are redundant on one branch of a mechanism's motion need not be so on another (wheels coupled by one rod turn
-together with fewer independent constraints than they have elsewhere). So they are counted at the configuration itself, and
-looked at once more a small step along the mechanism's own motion: where more of them are independent there, the configuration
-is singular, and accelerations are not determined. Only where as many are independent as at a regular configuration of the
-model's own (`regular_configuration`), which no caller's state changes, nobody looks aside: that takes a millisecond.
+Constraints that are redundant on one branch of a mechanism's motion need not be so on another: wheels coupled by one rod turn
+together with fewer independent constraints than they have elsewhere. The independent constraints are therefore counted at the
+configuration itself, and again a small step away along the mechanism's own motion. If more are independent there, the
+configuration is singular, and accelerations are not determined. The second count takes a millisecond. It is left out where the
+first agrees with the rank at `regular_configuration`, which does not depend on earlier calls.
 """
 
 from __future__ import annotations
@@ -19,54 +19,54 @@ from titop.solvers.constraints.assembling import assemble_loops, closed_configur
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import DEPENDENT, ROUNDED, Partition, independence, independent_rows
 
-#: How far the mechanism is moved to look whether its constraints stay dependent (rad, and m for a system of size one): far
-#: beside the millionth at which constraints count as dependent, near beside its links.
+#: The step by which a mechanism is moved to see whether its constraints stay dependent (rad, and m for a system of size one):
+#: large compared with the millionth at which constraints count as dependent, small compared with its links.
 _ASIDE = COARSE
-#: Random configurations near which one of higher rank is looked for.
+#: Number of random configurations near which a higher rank is searched for.
 _TRIES = 6
-#: Loops that are open by more (rad and m, for a system of size one) are closed before constraints are counted: a redundant
-#: constraint looks independent by as much as they are open, and counts as such from a millionth on.
+#: Loops that are open by more than this (rad and m, for a system of size one) are closed before constraints are counted: the
+#: remainder of a redundant constraint is as large as the opening, and it counts as independent from a millionth on.
 _OPEN = 0.1 * OPEN
 
 
-#: So much of a constraint, over the largest, is left at least beside a dead centre where rounding leaves six digits of motions.
+#: The smallest remainder of a constraint near a dead centre, over the largest, at which motions are known to six digits.
 _KNOWN = RANK
 
 
 def comparable_jacobian(mechanism: ClosedMechanism, q: Array) -> Array:
-    """Return the Jacobian (k x nv) of the constraints in units that compare with each other."""
+    """Return the constraint Jacobian (k x nv), scaled so that its entries can be compared."""
     return mechanism.scale.comparable(mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).jacobian)
 
 
 def independent_count(mechanism: ClosedMechanism, q: Array) -> int:
-    """Return how many constraints are independent at a configuration, which is taken as it is."""
+    """Return the number of independent constraints at a configuration, which is not closed before."""
     return len(independent_rows(comparable_jacobian(mechanism, q), gears=mechanism.gear_count))
 
 
 def closed_near(mechanism: ClosedMechanism, q: Array) -> Array:
-    """Return a configuration itself if it is closed, else the closed one next to it.
+    """Return the configuration itself if it is closed, else the closed one next to it.
 
     Raises
     ------
     ConvergenceError
-        If there is none.
+        If none is found.
     """
     q = np.real(q)
     return closed_configuration(mechanism, q, np.zeros(mechanism.nv, dtype=bool)) if is_open_at(mechanism, q) else q
 
 
 def is_open_at(mechanism: ClosedMechanism, q: Array) -> bool:
-    """Return whether the constraints are open at a configuration by more than rounding and an integrator leave."""
+    """Return whether the constraints at a configuration are open by more than the errors of rounding and integration."""
     return is_open(mechanism, mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).error)
 
 
 def is_open(mechanism: ClosedMechanism, error: Array) -> bool:
-    """Return whether the constraints' values (k) are more than rounding and an integrator leave."""
+    """Return whether the constraints' values (k) are larger than the errors of rounding and integration."""
     return bool(np.abs(np.real(mechanism.scale.weights * error)).max(initial=0.0) > _OPEN)
 
 
 def rank_near(mechanism: ClosedMechanism, q: Array) -> int:
-    """Return how many constraints are independent at the closed configuration at, or next to, a given one; singular or not.
+    """Return the number of independent constraints at the closed configuration at, or next to, a given one; singular or not.
 
     Raises
     ------
@@ -77,9 +77,9 @@ def rank_near(mechanism: ClosedMechanism, q: Array) -> int:
 
 
 def rank_on_branch(mechanism: ClosedMechanism, q: Array) -> int:
-    """Return how many constraints are independent at a configuration and along the mechanism's motion through it.
+    """Return the number of independent constraints at a configuration and along the mechanism's motion through it.
 
-    An open configuration stands for the closed one next to it.
+    For an open configuration, that of the closed one next to it.
 
     Raises
     ------
@@ -100,14 +100,14 @@ def rank_on_branch(mechanism: ClosedMechanism, q: Array) -> int:
 
 
 def regular_configuration(mechanism: ClosedMechanism, start: Array) -> Array:
-    """Return a closed configuration at which most constraints are independent while some motion is left.
+    """Return a closed configuration with the highest rank of the constraints at which the mechanism can still move.
 
-    It is one of those a small step from a closed one, and next to random ones: the first may be singular, or on a branch of
-    lower rank. The closed one itself if the constraints leave no motion.
+    Candidates are a small step from `start`, and near random configurations: `start` itself may be singular, or on a branch of
+    lower rank. If no candidate can move, `start` is returned.
     """
     comparable = comparable_jacobian(mechanism, start)
     rank, most = len(independent_rows(comparable, gears=mechanism.gear_count)), min(len(comparable), mechanism.nv - 1)
-    rng, found, nothing = np.random.default_rng(0), [], np.zeros(mechanism.nv, dtype=bool)
+    rng, candidates, nothing = np.random.default_rng(0), [], np.zeros(mechanism.nv, dtype=bool)
     for q in (perturb_closed(mechanism, start, comparable, rank), *(None,) * _TRIES):
         try:
             closed = (
@@ -119,14 +119,14 @@ def regular_configuration(mechanism: ClosedMechanism, start: Array) -> Array:
         if count == most:
             return closed
         if count < most:
-            found.append((count, closed))
-    return max(found, key=lambda each: each[0])[1] if found else start
+            candidates.append((count, closed))
+    return max(candidates, key=lambda each: each[0])[1] if candidates else start
 
 
 def _sizes_by_effect(mechanism: ClosedMechanism, comparable: Array) -> Array:
-    """Return what counts as one of each coordinate (nv): of other ones than angles and lengths what moves constraints by one.
+    """Return characteristic sizes of the coordinates (nv); for those that are neither angles nor lengths, by their effect.
 
-    Zero where these do not move the constraints.
+    These are the displacements that move the constraints by one; zero for those that do not move the constraints.
     """
     effect = np.linalg.norm(comparable, axis=0)
     moving = np.divide(1.0, effect, out=np.zeros(mechanism.nv), where=effect > 0)
@@ -134,9 +134,9 @@ def _sizes_by_effect(mechanism: ClosedMechanism, comparable: Array) -> Array:
 
 
 def perturb_closed(mechanism: ClosedMechanism, q: Array, comparable: Array, rank: int) -> Array | None:
-    """Return a closed configuration a small step away, None if the constraints leave no motion.
+    """Return a closed configuration a small step away, or None if the constraints allow no motion.
 
-    The step goes along a random direction that the constraints allow: at a crossing of branches it leads to one of them.
+    The step follows a random direction that the constraints allow: at a crossing of branches it leads onto one of them.
     """
     size = _sizes_by_effect(mechanism, comparable)
     direction, sized = np.random.default_rng(0).normal(size=mechanism.nv), comparable * (size / mechanism.scale.coordinates)
@@ -147,12 +147,12 @@ def perturb_closed(mechanism: ClosedMechanism, q: Array, comparable: Array, rank
     trial = mechanism.integrate_unchecked(q, _ASIDE / largest * motion)
     try:
         return closed_configuration(mechanism, trial, np.zeros(mechanism.nv, dtype=bool))
-    except ConvergenceError:  # nothing near is closed: seen from aside, all constraints act
+    except ConvergenceError:  # no closed configuration is near: away from q all constraints act
         return trial
 
 
 def singular(mechanism: ClosedMechanism, q: Array, rank: int, aside: Array) -> ModelError:
-    """Return the error for a configuration at which fewer constraints are independent than around it."""
+    """Return the error for a configuration at which fewer constraints are independent than near it."""
     return ModelError(
         Finding(
             "singular-closure",
@@ -165,7 +165,7 @@ def singular(mechanism: ClosedMechanism, q: Array, rank: int, aside: Array) -> M
 
 
 def free_rank(mechanism: ClosedMechanism, q: Array, imposed: Array, rank: int, least: float = DEPENDENT) -> int:
-    """Return how many of `rank` constraints are independent at q when the imposed coordinates do not move.
+    """Return the number of constraints, at most `rank`, that are independent at q when the imposed coordinates do not move.
 
     `least` is as for `independent_rows`.
     """
@@ -173,15 +173,15 @@ def free_rank(mechanism: ClosedMechanism, q: Array, imposed: Array, rank: int, l
 
 
 def refuse_dead_centre(mechanism: ClosedMechanism, q: Array, imposed: Array, rank: int, free: int) -> None:
-    """Refuse a configuration at which imposed coordinates leave fewer constraints to the others than around it.
+    """Refuse a dead centre of the imposed coordinates: with these fixed, fewer constraints are independent than near it.
 
-    `rank` constraints act there, `free` of them when the imposed coordinates do not move. How the others follow has no
-    derivatives there.
+    `rank` constraints act there, `free` of them when the imposed coordinates do not move. The dependence of the other
+    coordinates has no derivatives there.
 
     Raises
     ------
     ModelError
-        Naming the closures, and how many more constraints are independent around it.
+        Naming the closures, and the number of independent constraints near it.
     """
     if free == min(rank, np.count_nonzero(~imposed)):
         return
@@ -197,7 +197,7 @@ def refuse_dead_centre(mechanism: ClosedMechanism, q: Array, imposed: Array, ran
 def _dead_centre(
     mechanism: ClosedMechanism, q: Array, imposed: Array, rank: int, free: int
 ) -> tuple[int, str, str, str] | None:
-    """Return how many more than `free` constraints are independent aside, imposed coordinates held; None if no more are.
+    """Return the number of independent constraints a small step away, imposed coordinates held; None if not above `free`.
 
     Also, for messages, the closures that lose rank, the imposed coordinates, and the configuration.
     """
@@ -210,16 +210,16 @@ def _dead_centre(
 
 
 def least_beside_dead_centre(mechanism: ClosedMechanism, q: Array, jacobian: Array, imposed: Array, rank: int) -> float:
-    """Return what independent constraints keep on what is not `imposed`: their square, over the largest, at least.
+    """Return the smallest squared remainder, over the largest, of independent constraints on coordinates not `imposed`.
 
-    Beside a dead centre of what is imposed that is less than usual: constraints of which little is left say how others move
-    there, down to rounding at the dead centre itself. What is left of redundant ones, which loops that are a little open make
-    look independent, stays little aside, as `rank` constraints act.
+    Near a dead centre of the imposed coordinates it is smaller than usual: constraints with small remainders determine how the
+    others move there, down to rounding at the dead centre itself. Redundant constraints also have small remainders where loops
+    are slightly open; these stay small a step away, since only `rank` constraints act.
 
     Raises
     ------
     ModelError
-        So near to a dead centre that rounding leaves no six digits.
+        So near to a dead centre that rounding leaves fewer than six digits.
     """
     comparable, gears = mechanism.scale.comparable(jacobian)[:, ~imposed], mechanism.gear_count
     free = len(independent_rows(comparable, rank, gears))
@@ -238,12 +238,12 @@ def least_beside_dead_centre(mechanism: ClosedMechanism, q: Array, jacobian: Arr
 
 
 def _state(mechanism: ClosedMechanism, q: Array) -> str:
-    """Return the first numbers of a configuration by name, for messages."""
+    """Return the first entries of a configuration by name, for messages."""
     return ", ".join(f"{name} {value:.6g}" for name, value in zip(mechanism.configuration_names[:12], np.real(q), strict=False))
 
 
 def _loops_that_lose_rank(mechanism: ClosedMechanism, q: Array, aside: Array, free: Array) -> list[str]:
-    """Return the closures that have more independent constraints, by themselves, aside; all of them if none has.
+    """Return the closures whose own constraints have a higher rank at `aside` than at `q`; all closures if none has.
 
     Coordinates that are not `free` do not move.
     """

@@ -1,14 +1,13 @@
 """Derivatives of the dynamics of closed loops.
 
-The engines give the derivatives of the tree's inverse dynamics, closures acting with known multipliers, and of the constraints
-``J a + bias = 0``. Closures' wrenches turn along with the ports, and change with the relative motion of these. How a closure
-itself answers to small twists of its ports is taken by complex steps, exact to rounding.
+The engines give the derivatives of the tree's inverse dynamics under closure wrenches with known multipliers, and those of the
+constraints ``J a + bias = 0``. Closure wrenches rotate with the ports and change with their relative motion. Derivatives by
+small twists of a closure's ports are taken by complex steps, exact to rounding.
 
-Symbols: S stacks how both ports' small twists change with the coordinates (12 x nv); lambda multipliers of independent
-constraints, J their Jacobian.
+Symbols: S (12 x nv) stacks the Jacobians of both ports; lambda are the multipliers, J the Jacobian of the constraints.
 
-Multipliers carry efforts e, and independent rows of J would do. Others are combinations of these: with these combinations
-``N^T J = 0``, and the least multipliers, ``lambda = J w``, have no part along N while J turns::
+The multipliers balance the efforts e; independent rows of J would suffice. The other rows are combinations of these:
+``N^T J = 0``. The multipliers of least norm, ``lambda = J w``, keep ``N^T lambda = 0`` as J changes::
 
     J^T dlambda = de - dJ^T lambda          N^T dlambda = N^T dJ w
 """
@@ -38,7 +37,7 @@ from titop.solvers.mechanism.inputs import PortPush, Push
 def inverse_with_constraints(
     mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array
 ) -> tuple[Array, Array]:
-    """Return the derivatives (3, nv, nv) of the tree's inverse dynamics, constraints acting with `multipliers` (k), and J."""
+    """Return the derivatives (3, nv, nv) of the tree's inverse dynamics under constraint `multipliers` (k), and J."""
     if not len(multipliers):
         return mechanism.engine.derivatives.tree_inverse(q, v, a, pushes), np.zeros((0, mechanism.nv))
     changes, rows = mechanism.engine.derivatives.with_closures(q, v, a, pushes, multipliers)
@@ -46,9 +45,9 @@ def inverse_with_constraints(
 
 
 def multiplier_changes(
-    mechanism: ClosedLoops, q: Array, jacobian: Array, multipliers: Array, efforts: Array, moved: Array
+    mechanism: ClosedLoops, q: Array, jacobian: Array, multipliers: Array, efforts: Array, displacements: Array
 ) -> Array:
-    """Return the changes (k, z) of the least multipliers, N or N m.
+    """Return the changes (k, z) of the multipliers of least norm, N or N m.
 
     Parameters
     ----------
@@ -58,9 +57,9 @@ def multiplier_changes(
         Of all constraints, J.
     multipliers : (k,) array
     efforts : (nv, z) array
-        How the efforts change that the constraints have to carry, beside what they carry with their `multipliers`.
-    moved : (nv, z) array
-        How the coordinates change.
+        Changes of the efforts that the constraints have to balance, with the `multipliers` held constant.
+    displacements : (nv, z) array
+        Changes of the coordinates.
     """
     weights, k = mechanism.scale.weights, len(jacobian)
     weighted, rank = weights[:, None] * jacobian, mechanism.acting_rank(q, jacobian)
@@ -72,7 +71,7 @@ def multiplier_changes(
         return changes
     others, N = np.delete(np.arange(k), rows), np.zeros((k, k - rank))
     N[others], N[rows] = np.eye(k - rank), -(jacobian[others] @ inverse).T
-    turning = mechanism.engine.derivatives.closure_rate(q, inverse @ multipliers[rows]) @ moved
+    turning = mechanism.engine.derivatives.closure_rate(q, inverse @ multipliers[rows]) @ displacements
     part: Array = np.linalg.lstsq(N, turning - changes)[0]
     return changes + N @ part
 
@@ -102,7 +101,7 @@ def by_small_twists(pair: PortPair, function: Callable[[Array, Array], Array]) -
     def at(twist: Array) -> Array:
         return function(pair.rotation @ rotation_exp(twist[3:]), pair.position + pair.rotation @ twist[:3])
 
-    # a twist of the first port moves the second in it as the opposite one of the second port does
+    # a small twist of the first port changes the relative pose like the opposite twist of the second port
     by_second = complex_step(at, np.zeros(6))
     return np.concatenate([-by_second @ twist_transport(pair.rotation, pair.position), by_second], axis=-1)
 
@@ -116,16 +115,16 @@ def inverse_derivatives(
     multipliers: Array,
     forces: list[Array] | None = None,
 ) -> Array:
-    """Return the derivatives (3, nv, nv) of inverse dynamics of the tree, all rigid closures acting on it.
+    """Return the derivatives (3, nv, nv) of the tree's inverse dynamics under the wrenches of all rigid closures.
 
-    `multipliers` (k) of all constraints are held as they are. `forces` of the compliant closures (6 each) that differ from
-    those at the state act on their ports in place of these; they change with the state all the same.
+    The `multipliers` (k) of all constraints are constant. `forces` (6 each), if given, replace those of the compliant closures
+    at the state; their derivatives by the state are those of the closures.
     """
     pushes, change_q = list(pushes), np.zeros((mechanism.nv, mechanism.nv))
     if forces is not None:
         pairs = port_pairs(mechanism, _compliant_loops(mechanism), q)
         for pair, force, present in zip(pairs, forces, compliant_forces(mechanism, q, v), strict=True):
-            wrenches = _wrenches(force - present)  # over what acts in the tree's derivatives
+            wrenches = _wrenches(force - present)  # the tree's derivatives contain the present forces
             at_ports = np.split(wrenches(pair.rotation, pair.position), 2)
             pushes += [PortPush(str(ref), False, wrench) for ref, wrench in zip(pair.loop.ports, at_ports, strict=True)]
             change_q += pair.S.T @ by_small_twists(pair, wrenches) @ pair.S
@@ -154,21 +153,22 @@ def _wrenches(force: Array) -> Callable[[Array, Array], Array]:
 
 
 def closure_wrenches(closure: RigidClosure, multipliers: Array) -> Callable[[Array, Array], Array]:
-    """Return what says, at a relative pose, which wrenches (12) a closure puts on both ports by its multipliers."""
+    """Return the function that gives, at a relative pose, the wrenches (12) of a closure's multipliers on both ports."""
     return lambda R, r: np.concatenate([rates.T @ multipliers for rates in closure.jacobians(R, r)])
 
 
 def hybrid(
     mechanism: ClosedLoops, q: Array, v: Array, tau: Array, a: Array, imposed: Array, pushes: list[Push]
 ) -> HybridDerivatives:
-    """Return the derivatives of hybrid dynamics, accelerations `a` imposed where a mask says so, efforts `tau` elsewhere.
+    """Return the derivatives of hybrid dynamics: accelerations `a` are imposed where the mask `imposed` is true, else `tau`.
 
-    Where imposed motions depend on each other, changes of these that keep the loops closed make sense only.
+    Where imposed motions depend on each other, only changes that keep the loops closed are meaningful.
 
     Raises
     ------
     ModelError
-        Where the dynamics are refused, at a dead centre of what is imposed, and so near that rounding leaves no six digits.
+        Where the dynamics are refused, at a dead centre of the imposed coordinates, and so near to one that rounding leaves
+        fewer than six digits.
     """
     a, tau = closed_dynamics.hybrid(mechanism, q, v, tau, a, imposed, pushes)
     rows, rank = closed_dynamics.acting(mechanism, q, v)
@@ -192,7 +192,7 @@ def hybrid(
 
 
 def inverse(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
-    """Return the derivatives (3, nv, nv) of the efforts of least norm on the `actuated` coordinates, beside the motors'.
+    """Return the derivatives (3, nv, nv) of the efforts of least norm on the `actuated` coordinates; motors act in addition.
 
     Raises
     ------

@@ -1,10 +1,10 @@
 """Dynamics with constraints, built on the dynamics of the tree: ``M a + h = tau + J^T lambda`` and ``J a = -bias``.
 
-Any engine's tree will do. Accelerations are found along the motions that the constraints leave: coordinates that follow others
-by gears need no inertia of their own.
+The tree of either engine can be used. Accelerations are computed in the null space of the constraints: coordinates that follow
+others by gears need no inertia.
 
-Which constraints act is a matter of the configuration (see `branch`), unless a caller that integrates in time holds their
-number: at its states, which may be a little open, redundant constraints look independent.
+Which constraints act depends on the configuration (see `branch`). A time integrator instead keeps their number constant: at its
+states, where loops may be slightly open, redundant constraints look independent.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from titop.solvers.constraints.mechanism import Constraints
 from titop.solvers.constraints.multipliers import DEPENDENT, Partition, Shares, independent_rows, solve
 from titop.solvers.mechanism.inputs import PortPush, Push
 
-#: Efforts that nothing provides, relative to those that are needed and applied, from which on they contradict accelerations:
-#: these may come from a simulation.
+#: From this ratio of unbalanced to needed and applied efforts on, efforts contradict the accelerations, which may come from a
+#: simulation.
 _CAUSED = 10 * CONSISTENT
 
 
@@ -35,13 +35,13 @@ _CAUSED = 10 * CONSISTENT
 
 
 def acting(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int]:
-    """Return the constraints at a state, and how many of them act; refuse singular configurations."""
+    """Return the constraints at a state, and the number of those that act; refuse singular configurations."""
     rows = mechanism.engine.dynamics.constraints(q, v)
     return rows, mechanism.acting_rank(q, rows.jacobian)
 
 
 def constraints_and_rank(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int]:
-    """Return the constraints at a state, and how many of them are independent there, singular or not."""
+    """Return the constraints at a state, and the number of independent ones there; singular configurations are accepted."""
     rows = mechanism.engine.dynamics.constraints(q, v)
     if is_open(mechanism, rows.error):
         return rows, rank_near(mechanism, q)
@@ -49,17 +49,17 @@ def constraints_and_rank(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Co
 
 
 def rank_of_free(mechanism: ClosedLoops, q: Array, imposed: Array) -> int:
-    """Return how many of the constraints that act are independent when the imposed coordinates do not move."""
+    """Return the number of acting constraints that are independent when the imposed coordinates do not move."""
     return free_rank(mechanism, q, imposed, acting(mechanism, q, np.zeros(mechanism.nv))[1])
 
 
 def refuse_overdriven(mechanism: ClosedLoops, q: Array, driven: Array, held: Array) -> None:
-    """Refuse `driven` coordinates that cannot move independently of each other, others being `held`: none is an input.
+    """Refuse `driven` coordinates as inputs if they cannot move independently of each other while others are `held`.
 
     Raises
     ------
     ModelError
-        Naming how many too many there are, and at a singular configuration.
+        Saying by how many there are too many; and at a singular configuration.
     """
     freedom = [np.count_nonzero(~still) - rank_of_free(mechanism, q, still) for still in (held, held | driven)]
     too_many = np.count_nonzero(driven & ~held) - (freedom[0] - freedom[1])
@@ -74,7 +74,7 @@ def refuse_overdriven(mechanism: ClosedLoops, q: Array, driven: Array, held: Arr
 def partition_at(
     mechanism: ClosedLoops, jacobian: Array, rank: int | None, held: Array | None = None, least: float = DEPENDENT
 ) -> Partition:
-    """Return the partition by at most `rank` constraints of a Jacobian (k x nv), coordinates that are `held` not moving.
+    """Return the partition by at most `rank` constraints of a Jacobian (k x nv); `held` coordinates do not move.
 
     `least` is as for `independent_rows`.
     """
@@ -90,10 +90,11 @@ def shares_at(
     by_passive: bool = False,
     least: float = DEPENDENT,
 ) -> Shares:
-    """Return how at most `rank` constraints of a Jacobian (k x nv) share efforts that are `unknown` (nv) on some coordinates.
+    """Return the split of efforts between coordinates where they are `unknown` (nv) and at most `rank` constraints.
 
-    Constraints and dependent coordinates are chosen `by_passive` ones, those without unknown efforts, where enough constraints
-    are independent on these: as the accelerations of hybrid dynamics choose them. `least` is as for `independent_rows`.
+    With `by_passive`, constraints and dependent coordinates are chosen among the coordinates without unknown efforts, if
+    enough constraints are independent on these: the choice that hybrid dynamics makes for accelerations. `least` is as for
+    `independent_rows`.
     """
     partition = partition_at(mechanism, jacobian, rank)
     if by_passive:
@@ -118,7 +119,7 @@ def accelerations(
     rank: int,
     least: float = DEPENDENT,
 ) -> Array:
-    """Return all accelerations from efforts and imposed motions, `rank` constraints acting at most.
+    """Return all accelerations from efforts and imposed motions, with at most `rank` acting constraints.
 
     `least` is as for `independent_rows`.
 
@@ -141,10 +142,10 @@ def _accelerations(
     rows: Constraints,
     partition: Partition,
 ) -> Array:
-    """Return all accelerations, imposed ones given by `start`.
+    """Return all accelerations; imposed ones are given by `start`.
 
-    Dependent motions follow from the others, along which nothing is left unbalanced: only what these move together needs
-    inertia.
+    Dependent accelerations follow from the independent ones, along which the efforts balance. Only the mass matrix projected
+    onto these motions has to be regular.
     """
     free = partition.motions
     start = start + partition.follow(-(rows.bias + rows.jacobian @ start))
@@ -163,7 +164,7 @@ def _refuse_massless(mechanism: ClosedLoops, inertia: Array, others: Array) -> N
     Raises
     ------
     ModelError
-        Naming the joint of the first coordinate of `others` along which nothing is moved.
+        Naming the joint of a coordinate of `others` along which no inertia is moved.
     """
     left, sizes = np.real(inertia).copy(), np.real(np.diag(inertia))
     for k in reversed(range(len(others))):
@@ -175,7 +176,7 @@ def _refuse_massless(mechanism: ClosedLoops, inertia: Array, others: Array) -> N
 
 
 def open_accelerations(mechanism: ClosedLoops, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-    """Return the accelerations that the efforts cause where no closure acts, gears in mesh."""
+    """Return the accelerations that the efforts cause without closures, gears in mesh."""
     first, nothing = len(mechanism.constraint_names) - mechanism.gear_count, np.zeros(mechanism.nv)
     rows = Constraints(*(part[first:] for part in mechanism.engine.dynamics.constraints(q, v)))
     weights, sizes = mechanism.scale.weights[first:], mechanism.scale.coordinates
@@ -209,10 +210,10 @@ def hybrid(
     held_rank: int | None = None,
     least: float = DEPENDENT,
 ) -> tuple[Array, Array]:
-    """Return all accelerations and efforts, the least ones where motions are imposed.
+    """Return all accelerations and efforts; where motions are imposed, efforts are those of least norm.
 
-    With a `held_rank`, that of the constraints on the coordinates that are not imposed, states need not be quite closed, as in
-    a simulation; `least` goes with it, as for `independent_rows`.
+    With a `held_rank`, the rank of the constraints on the coordinates that are not imposed, loops may be slightly open, as in
+    a simulation; `least` then is as for `independent_rows`.
 
     Raises
     ------
@@ -221,7 +222,7 @@ def hybrid(
     """
     if held_rank is not None:
         rows, rank = mechanism.engine.dynamics.constraints(q, v), held_rank
-    else:  # nothing is left undetermined where all is prescribed
+    else:  # with all motions prescribed, a singular configuration leaves no acceleration undetermined
         rows, rank = constraints_and_rank(mechanism, q, v) if imposed.all() else acting(mechanism, q, v)
         least = least_beside_dead_centre(mechanism, q, rows.jacobian, imposed, rank)
     a = accelerations(mechanism, q, v, a, tau, imposed, pushes, rows, rank, least)
@@ -241,7 +242,7 @@ def hybrid(
 
 
 def inverse(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
-    """Return the efforts on the actuated coordinates, beside the motors', that cause the accelerations.
+    """Return the efforts on the actuated coordinates that, together with the motors', cause the accelerations.
 
     Raises
     ------
@@ -265,9 +266,9 @@ def inverse(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[P
 
 
 def balancing_terms(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any) -> float:
-    """Return the largest sum of efforts that balance each other, each times what counts as one of its coordinate.
+    """Return the largest sum of absolute efforts that balance each other, each times the characteristic size of its coordinate.
 
-    What springs at rest hold has no terms: to these come the efforts a radian or the system's size away.
+    Included are the changes of efforts over a radian or the system's size, since springs may balance each other at rest.
     """
     sizes, engine = mechanism.scale.coordinates, mechanism.engine
     terms = effort_terms(mechanism, np.real(q), np.real(v), pushes) + np.abs(np.real(motors + np.zeros(mechanism.nv)))
@@ -277,9 +278,9 @@ def balancing_terms(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes
 
 
 def multipliers(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
-    """Return the multipliers (k) of least norm with which efforts cause the accelerations.
+    """Return the multipliers (k) of least norm for the accelerations under `applied` efforts.
 
-    Without `applied` efforts, those of least norm are taken.
+    If these are None, the efforts of least norm are used.
 
     Warns
     -----
@@ -306,7 +307,7 @@ def multipliers(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: li
 
 
 def closure_pushes(mechanism: ClosedLoops, q: Array, carried: Array) -> list[PortPush]:
-    """Return what the rigid closures do to their ports: a push on the first and one on the second of each, in this order."""
+    """Return the wrenches of rigid closures with the multipliers `carried`: a push on the first and the second port of each."""
     pushes = []
     for loop in mechanism.rigid_loops:
         multipliers, jacobians = carried[mechanism.closure_rows[loop.closure.name]], loop.closure.jacobians

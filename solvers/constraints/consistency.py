@@ -1,6 +1,6 @@
-"""Whether velocities and accelerations keep loops closed and gears in mesh, but for rounding: whatever the units.
+"""Checks that velocities and accelerations keep loops closed and gears in mesh, up to rounding, in any units.
 
-Constraints are compared in units of the system's size, rates by what they do to the constraints.
+Constraints are compared in units of the system's size, rates by their effect on the constraints.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ def refuse_inconsistent(
 
 
 def accelerations_by_term(mechanism: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
-    """Return the sum of the tree's accelerations (nv) that each kind of effort would give alone, their signs left out.
+    """Return the sum of the absolute accelerations (nv) of the tree that each kind of effort would cause alone.
 
-    And of what would fall, and turn as fast as anything does: weights that balance each other, or that stand across all
-    coordinates, are rounding of it.
+    The accelerations of `swiftest` are added: rounding of weights that balance each other, or that act along no coordinate, is
+    relative to these.
     """
-    each: Array = mobility(mechanism, q) @ effort_terms(mechanism, q, v, pushes) + swiftest(mechanism, v)
-    return each
+    total: Array = mobility(mechanism, q) @ effort_terms(mechanism, q, v, pushes) + swiftest(mechanism, v)
+    return total
 
 
 def effort_terms(mechanism: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
-    """Return the sum of the efforts (nv) of each kind, their signs left out."""
+    """Return the sum of the absolute efforts (nv) of each kind: weight, passive efforts, loads and inertial terms."""
     nothing = np.zeros(mechanism.nv)
     weight, passive = mechanism.engine.dynamics.bare_inverse(q, nothing), mechanism.engine.observations.passive_efforts(q, v)
     resting = mechanism.engine.dynamics.tree_inverse(q, nothing, nothing, pushes)
@@ -52,7 +52,7 @@ def effort_terms(mechanism: ClosedMechanism, q: Array, v: Array, pushes: list[Pu
 
 
 def swiftest(mechanism: ClosedMechanism, v: Array) -> Array:
-    """Return accelerations (nv) with which the system's size falls, and turns as fast as anything does."""
+    """Return the accelerations (nv) of free fall over the system's size and of rotation at the fastest rate, summed."""
     sizes = mechanism.scale.coordinates
     rate = np.abs(np.real(v) / sizes).max(initial=0.0)
     accelerations: Array = (float(np.linalg.norm(mechanism.engine.gravity)) / mechanism.scale.length + rate**2) * sizes
@@ -60,7 +60,7 @@ def swiftest(mechanism: ClosedMechanism, v: Array) -> Array:
 
 
 def mobility(mechanism: ClosedMechanism, q: Array) -> Array:
-    """Return the tree's accelerations (nv, nv) a unit of each effort, their signs left out; none of what moves no inertia."""
+    """Return the tree's absolute accelerations (nv, nv) per unit of each effort; zero for coordinates without inertia."""
     massless = mechanism.engine.dynamics.pivots(q).ratios <= CANCELLED
     return np.abs(mechanism.engine.dynamics.tree_response(q, np.eye(mechanism.nv), massless))
 
@@ -73,10 +73,10 @@ def _refuse_left(
     alone: Callable[[], Array],
     finding: tuple[str, str, str, str],
 ) -> None:
-    """Refuse what leaves more of the constraints' second derivatives than rounding explains.
+    """Refuse accelerations that leave more of the constraints' second derivatives than rounding explains.
 
-    Rounding is measured by the accelerations that the tree would have `alone`. A `finding` says its code, where, what is
-    expected to keep the loops closed, and the advice.
+    Rounding is estimated from the accelerations that the tree would have `alone`. The `finding` consists of its code, its
+    place, the name of the quantity that has to keep the loops closed, and the advice.
     """
     if not len(rows.error):
         return
@@ -84,8 +84,8 @@ def _refuse_left(
     rest = np.abs(np.real(rows.jacobian @ a + rows.bias)) * weights
     terms = (weighted @ np.abs(np.real(a)) + np.abs(np.real(rows.bias)) * weights).max()
     worst = int(rest.argmax())
-    # a bias may be a small difference of terms quadratic in the rates; of accelerations of the tree alone that cancel at an
-    # equilibrium rounding leaves less than SAME
+    # A bias may be a small difference of terms quadratic in the rates. Where accelerations of the tree alone cancel at an
+    # equilibrium, rounding leaves less than SAME of them.
     allowed = CONSISTENT * (terms + (weighted @ np.abs(np.real(v))).max() ** 2)
     if rest[worst] <= allowed or rest[worst] <= allowed + SAME * (weighted @ np.abs(np.real(alone()))).max():
         return
@@ -97,9 +97,9 @@ def _refuse_left(
 def refuse_opening(
     mechanism: ClosedMechanism, rows: Constraints, q: Array, v: Array, a: Array, tau: Array, pushes: list[Push], rank: int
 ) -> None:
-    """Refuse velocities with which redundant constraints ask for accelerations that the others exclude.
+    """Refuse velocities at which redundant constraints require accelerations that the others exclude.
 
-    `tau` and the `pushes` are what the accelerations are caused by.
+    The accelerations are caused by `tau` and the `pushes`.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def refuse_opening(
 
 
 def _of_the_tree(mechanism: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-    """Return the accelerations (nv) of the tree, as if no loop were closed; beside gears none of what moves no inertia."""
+    """Return the accelerations (nv) of the tree without closures; with gears, zero for coordinates without inertia."""
     dynamics, nothing = mechanism.engine.dynamics, np.zeros(mechanism.nv)
     still = dynamics.pivots(np.real(q)).ratios <= CANCELLED if mechanism.gear_count else nothing.astype(bool)
     return dynamics.tree_hybrid(q, v, tau, nothing, still, pushes)[0]

@@ -1,7 +1,8 @@
-"""Gears eliminated: a gear says exactly how one coordinate follows another, so that only those that lead are left to solve for.
+"""Elimination of coordinates by gears: a follower is an exact multiple of another coordinate; only leading ones are solved for.
 
-Coordinates that gears join are trees of followers under the fastest of them, which leads; under none, if one of them is held. A
-gear that closes a circle takes nothing out. Whether gears are independent is a matter of what they join, never of rounding.
+Coordinates coupled by gears form a tree of followers with the fastest of them as its leader; if one of them is held, all stand
+still. A gear that closes a circle of gears eliminates no coordinate. Which gears are independent follows from the coordinates
+that they couple, and is never decided by rounding.
 """
 
 from __future__ import annotations
@@ -15,22 +16,22 @@ from numpy.typing import NDArray
 from titop.blocks.basics.spatial import Array
 
 Ints = NDArray[np.intp]
-#: The leader of coordinates that stand still.
+#: Stands for the leader of coordinates that do not move.
 GROUND = -1
 
 
 @dataclass(frozen=True)
 class Following:
-    """Which coordinates (n) follow which.
+    """Which of the coordinates (n) follow which by gears.
 
     Attributes
     ----------
     rows : (g, n) array
         The gears: rows of a Jacobian with two entries, or one where the other coordinate is held.
     gears : (f,) int array
-        Gears that take a coordinate out, each in its turn: followers of followers before these.
+        Gears that eliminate a coordinate, in the order of elimination: followers of followers first.
     followers, leaders : (f,) int arrays
-        The coordinates, and which they follow: `GROUND` for those that stand still.
+        The eliminated coordinates, and those that they follow: `GROUND` for coordinates that do not move.
     """
 
     rows: Array
@@ -40,18 +41,18 @@ class Following:
 
     @cached_property
     def others(self) -> Ints:
-        """The gears that take nothing out."""
+        """The gears that eliminate no coordinate."""
         return np.setdiff1d(np.arange(len(self.rows)), self.gears)
 
     @cached_property
     def shares(self) -> Array:
-        """How far each follower moves a unit of the coordinate that it follows (f); 0 on the ground."""
-        own = self.rows[self.gears, self.followers]
-        return np.where(self.leaders == GROUND, 0.0, -self.rows[self.gears, self.leaders] / own)
+        """How far each follower moves per unit of the coordinate that it follows (f); 0 on the ground."""
+        pivots = self.rows[self.gears, self.followers]
+        return np.where(self.leaders == GROUND, 0.0, -self.rows[self.gears, self.leaders] / pivots)
 
     @cached_property
     def basis(self) -> tuple[Ints, Array]:
-        """For each coordinate the one that leads it, and how far it moves a unit of that one (n each): the matrix G."""
+        """The leader of each coordinate, and how far it moves per unit of the leader (n each): the entries of the matrix G."""
         n = self.rows.shape[1]
         leading, moves = np.arange(n), np.ones(n, dtype=self.rows.dtype)
         for i, j, share in self._outwards():
@@ -64,14 +65,14 @@ class Following:
 
     @cached_property
     def lengths(self) -> Array:
-        """Lengths of G's columns (n), 1 of followers': what a coordinate that leads moves altogether."""
+        """Norms of the columns of G (n), 1 for followers: the total motion per unit of a leading coordinate."""
         leading, moves = self.basis
         squares = np.bincount(leading, moves**2, minlength=len(moves))
         squares[self.followers] = 1.0
         return np.sqrt(squares)
 
     def onto_leading(self, matrix: Array) -> Array:
-        """Return a matrix (k x n) that acts on coordinates as one that acts on those that lead, measured by their lengths."""
+        """Return a matrix (k x n) that acts on coordinates, as acting on the leading ones, columns divided by `lengths`."""
         if not len(self.gears):
             return matrix
         leading, moves = self.basis
@@ -81,7 +82,7 @@ class Following:
 
 
 def following(rows: Array) -> Following:
-    """Return which coordinates follow which, by gears: rows (g x n) of at most two entries."""
+    """Return the elimination by gears, given as rows (g x n) of at most two non-zero entries."""
     if not len(rows):
         return Following(rows, *np.zeros((3, 0), dtype=np.intp))
     sizes, ends = np.abs(rows), list[list[int]]([] for _ in rows)
@@ -109,17 +110,17 @@ def following(rows: Array) -> Following:
 
 
 def _outwards(leader: int, neighbours: dict[int, list[tuple[int, int]]]) -> list[tuple[int, int, int]]:
-    """Return follower, leader and gear of all that follow, the nearest to `leader` first."""
-    found, at = [(leader, leader, -1)], 0
-    while at < len(found):
-        here, before, _ = found[at]
-        found += [(end, here, gear) for end, gear in neighbours[here] if end != before]
+    """Return (follower, leader, gear) of all followers, from `leader` outwards."""
+    triples, at = [(leader, leader, -1)], 0
+    while at < len(triples):
+        here, before, _ = triples[at]
+        triples += [(end, here, gear) for end, gear in neighbours[here] if end != before]
         at += 1
-    return found[1:]
+    return triples[1:]
 
 
 def _leader(members: list[int], neighbours: dict[int, list[tuple[int, int]]], sizes: Array) -> int:
-    """Return the ground, if it is among the members, else the fastest of them: its followers move no further than it does."""
+    """Return `GROUND`, if it is among the members, else the fastest of them: no follower moves further than it does."""
     if GROUND in members:
         return GROUND
     speeds = {members[0]: 0.0}
@@ -129,18 +130,18 @@ def _leader(members: list[int], neighbours: dict[int, list[tuple[int, int]]], si
 
 
 def leading_tree(tree: Ints, leading: Ints, still: Array) -> Ints:
-    """Return the tree along which ``G^T M G`` is factored: of the coordinates that lead; all others are roots of their own.
+    """Return the elimination tree of the leading coordinates, along which ``G^T M G`` is factored; all others become roots.
 
-    An entry of that matrix is zero unless one of the two coordinates lies on the other's path in the new tree, if the entries
-    of M are such in the given one: those that lead the coordinates of a path of the old tree are put on one of the new, the
-    first (in the order of what they lead) nearest to the world.
+    An entry of M is non-zero only if one of its two coordinates lies on the other's path to the root of the given tree. The
+    returned tree has the same property for ``G^T M G``: the leaders of the coordinates on one path of the given tree lie on one
+    path of the returned one, the first of them (in the order of their followers) nearest to the world.
 
     Parameters
     ----------
     tree : (2, n) int array
-        As the kernels' `factor` takes it: the coordinates, parents first; before each one the next on the path to the world.
+        As the kernels' `factor` takes it: the coordinates, parents first; and for each the next one on its path to the world.
     leading : (n,) int array
-        The coordinate that leads each.
+        The leader of each coordinate.
     still : (n,) bool array
         Coordinates that do not move.
     """
@@ -149,11 +150,11 @@ def leading_tree(tree: Ints, leading: Ints, still: Array) -> Ints:
     place = {GROUND: -1}
     for k in order:
         place.setdefault(lead[k], len(place))
-    last = [GROUND] * len(order)  # of those that lead a coordinate and those before it, the last
-    later: dict[int, list[int]] = {k: [] for k in place}  # those after each that must be on one path with it
+    last = [GROUND] * len(order)  # the last one of the leaders of each coordinate and of those before it
+    later: dict[int, list[int]] = {k: [] for k in place}  # later leaders that must be on one path with each
     for k in order:
-        above, own = last[before[k]] if before[k] >= 0 else GROUND, lead[k]
-        first, last[k] = sorted((above, own), key=place.__getitem__)
+        above = last[before[k]] if before[k] >= 0 else GROUND
+        first, last[k] = sorted((above, lead[k]), key=place.__getitem__)
         if GROUND != first != last[k]:
             later[first].append(last[k])
     leads = [k for k in place if k != GROUND]
@@ -162,7 +163,7 @@ def leading_tree(tree: Ints, leading: Ints, still: Array) -> Ints:
 
 
 def _elimination_tree(later: dict[int, list[int]], order: list[int], count: int) -> list[int]:
-    """Return before each coordinate the next one on its path (-1 for the first), so that all `later` ones have it on theirs.
+    """Return the next coordinate on the path of each (-1 for roots), such that all `later` ones have it on their paths.
 
     Liu, The role of elimination trees in sparse factorization, 1990; the last of the `order` is eliminated first.
     """

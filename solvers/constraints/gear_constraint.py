@@ -19,9 +19,9 @@ class GearConstraint:
     ----------
     gear : Gear
     driven, driver : tuple of int
-        Where the coordinate stands in q and in v.
+        Indices of the coordinate in q and in v.
     unit : str
-        Of the driven coordinate.
+        Unit of the driven coordinate.
     """
 
     gear: Gear
@@ -41,15 +41,15 @@ class GearConstraint:
         return f"{self.gear.name}.{self.gear.constraint}"
 
     def follow(self, q: Array) -> None:
-        """Put the driven coordinate of a configuration where its driver's asks for."""
+        """Set the driven coordinate of a configuration from its driver."""
         q[self.driven[0]] = self.gear.ratio * q[self.driver[0]] + self.gear.offset
 
     def follow_rate(self, v: Array) -> None:
-        """Let the driven coordinate move, or be accelerated, as its driver's asks for."""
+        """Set the velocity, or acceleration, of the driven coordinate from its driver's."""
         v[self.driven[1]] = self.gear.ratio * v[self.driver[1]]
 
     def error(self, q: Array) -> Array:
-        """Return how far the gear is out of mesh, as an array of one entry (in the driven coordinate's unit)."""
+        """Return the error of the gear, as an array of one entry (in the driven coordinate's unit)."""
         return np.array([q[self.driven[0]] - self.gear.ratio * q[self.driver[0]] - self.gear.offset])
 
     def jacobian(self, nv: int) -> Array:

@@ -1,4 +1,4 @@
-"""What interactions do at a state, for either engine: to ports, and along the coordinates."""
+"""Loads of interactions at a state, on ports and on coordinates, for both engines."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ from titop.solvers.mechanism.inputs import Inputs, PortPush, Push, acting_inputs
 
 
 def target_motion(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
-    """Return the motion of a loop's ports and coordinates, and its inputs with its states behind them, none by default."""
+    """Return the motion of a loop's ports and coordinates; `u` are its inputs with its states behind them, none by default."""
     motions = [mechanism.engine.observations.port_motion(str(ref), q, v, np.zeros(mechanism.nv)) for ref in loop.ports]
     poses = [(motion.rotation, motion.position) for motion in motions]
     places = [mechanism.assembly.place(name) for name in loop.coordinates]
-    own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
+    along, rates = q[[at for at, _ in places]], v[[at for _, at in places]]
     inputs, states = loop.closure.inputs_and_states(u)
-    return motion_among(poses, [motion.twist for motion in motions], own_q, own_v, inputs, mechanism.scale.reach, states)
+    return motion_among(poses, [motion.twist for motion in motions], along, rates, inputs, mechanism.scale.reach, states)
 
 
 def stated_motions(mechanism: ClosedMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
-    """Yield the interactions with states of the first order, each with its motion; `u` as `Inputs.whole` takes it."""
-    given, driving = of_one_state(mechanism.inputs.whole(u)), dict(mechanism.inputs.driving)
+    """Yield the interactions with first-order states, each with its motion; `u` as `Inputs.whole` takes it."""
+    inputs, driving = of_one_state(mechanism.inputs.whole(u)), dict(mechanism.inputs.driving)
     for loop in mechanism.interactions:
         if loop.closure.state_names:
-            yield loop, target_motion(mechanism, loop, q, v, given[driving[loop.closure.name]])
+            yield loop, target_motion(mechanism, loop, q, v, inputs[driving[loop.closure.name]])
 
 
 def target_derivatives(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Array, motion: TargetMotion) -> Array:
-    """Return the derivatives by coordinates and rates (rows, 2 nv) of what moves a loop's targets.
+    """Return the derivatives of the motion of a loop's targets by coordinates and rates (rows, 2 nv).
 
-    Rows: small twists of all ports but the first, seen from there; twists; coordinates; their rates, as `load_derivatives` has
-    columns.
+    Rows are, like the columns of `load_derivatives`: small twists of all ports but the first, relative to it; twists;
+    coordinates; their rates.
     """
     nv, still = mechanism.nv, np.zeros((6, mechanism.nv))
     ports = [str(ref) for ref in loop.ports]
-    moved, turned = [], []
+    jacobians, twists = [], []
     for S, by_q, _, _ in mechanism.engine.derivatives.motion(ports, q, v, np.zeros(nv)):
-        moved.append(S)
-        turned.append(np.hstack([by_q, S]))
-    places = zip(moved[1:], motion.R[1:], motion.r[1:], strict=True)
-    apart = [np.hstack([S - twist_transport(R, r) @ moved[0], still]) for S, R, r in places]
-    own = np.eye(2 * nv)[[mechanism.assembly.place(name)[1] + k for k in (0, nv) for name in loop.coordinates]]
-    return np.vstack([*apart, *turned, own])
+        jacobians.append(S)
+        twists.append(np.hstack([by_q, S]))
+    places = zip(jacobians[1:], motion.R[1:], motion.r[1:], strict=True)
+    relative = [np.hstack([S - twist_transport(R, r) @ jacobians[0], still]) for S, R, r in places]
+    along = np.eye(2 * nv)[[mechanism.assembly.place(name)[1] + k for k in (0, nv) for name in loop.coordinates]]
+    return np.vstack([*relative, *twists, along])
 
 
 def efforts_by_states(mechanism: ClosedMechanism, loop: Loop, q: Array, motion: TargetMotion) -> Array:
-    """Return the derivatives (nv, k) of what an interaction does along all coordinates by its states."""
+    """Return the derivatives (nv, k) of an interaction's efforts on all coordinates by its states."""
     by_x, p = loads_by_states(loop.closure, motion), len(loop.ports)
     total = np.zeros((mechanism.nv, by_x.shape[1]))
     for k, ref in enumerate(loop.ports):
@@ -70,7 +70,7 @@ def read_rates(interaction: Interaction, motion: TargetMotion) -> Array:
     Raises
     ------
     ModelError
-        If they are no number for each state, or not finite.
+        If they are not one number for each state, or not finite.
     """
     rates, count = np.asarray(interaction.state_rates(motion)), len(interaction.state_names)
     if rates.shape != (count,):
@@ -87,20 +87,20 @@ def contacts_of(mechanism: ClosedMechanism) -> dict[str, Loop]:
 
 
 def touch_rows(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array) -> Array:
-    """Return what a contact says of everything that touches, as `ObservationsCore.touches` has it."""
+    """Return gap, force and slip of all spheres or points of a contact; see `ObservationsCore.touches`."""
     contact: Any = loop.closure
     touches = contact.touches(target_motion(mechanism, loop, q, v, u))
     return np.array([[touch.gap, *touch.force, *touch.slip] for touch in touches], float)
 
 
 def relative_pose(mechanism: ClosedMechanism, loop: Loop, q: Array) -> tuple[Array, Array]:
-    """Return rotation (3x3) and position (3, m) of a loop's second port in its first."""
+    """Return rotation (3x3) and position (3, m) of a loop's second port in the frame of its first."""
     motion = target_motion(mechanism, loop, q, np.zeros(mechanism.nv))
     return motion.R[1], motion.r[1]
 
 
 def interaction_pushes(mechanism: ClosedMechanism, q: Array, v: Array, inputs: Mapping[str, Array]) -> list[PortPush]:
-    """Return what all interactions do to their ports, with `inputs` by their names."""
+    """Return the wrenches of all interactions on their ports, as pushes; `inputs` are given by the interactions' names."""
     pushes = []
     for loop in mechanism.interactions:
         wrenches, _ = loop.closure.act(target_motion(mechanism, loop, q, v, inputs.get(loop.closure.name)))
@@ -109,7 +109,7 @@ def interaction_pushes(mechanism: ClosedMechanism, q: Array, v: Array, inputs: M
 
 
 def interaction_efforts(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> Array:
-    """Return what an interaction does along all coordinates (nv)."""
+    """Return an interaction's efforts on all coordinates (nv)."""
     wrenches, efforts = loop.closure.act(target_motion(mechanism, loop, q, v, u))
     total = np.zeros(mechanism.nv, np.result_type(wrenches, efforts, float))
     for ref, wrench in zip(loop.ports, wrenches, strict=True):
@@ -121,19 +121,19 @@ def interaction_efforts(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Arr
 
 def input_efforts(mechanism: ClosedMechanism, q: Array, pushes: Iterable[Push]) -> Any:
     """Return the efforts (nv) of the inputs of interactions among `pushes`; 0.0 without any."""
-    given, resting = acting_inputs(pushes), np.zeros(mechanism.nv)
+    inputs, resting = acting_inputs(pushes), np.zeros(mechanism.nv)
     total: Any = 0.0
     for loop in mechanism.interactions:
-        if loop.closure.name in given:
-            driven = interaction_efforts(mechanism, loop, q, resting, given[loop.closure.name])
+        if loop.closure.name in inputs:
+            driven = interaction_efforts(mechanism, loop, q, resting, inputs[loop.closure.name])
             total = total + driven - interaction_efforts(mechanism, loop, q, resting)
     return total
 
 
 def write_input_columns(mechanism: ClosedMechanism, inputs: Inputs, q: Array, matrix: Array) -> None:
-    """Write the efforts a unit of each input of an interaction into its columns of `matrix` (nv, nu).
+    """Write the efforts per unit of each input of an interaction into its columns of `matrix` (nv, nu).
 
-    Inputs act linearly: they are taken as large as what acts without them, where a unit may be lost beside it.
+    The efforts are linear in the inputs. Inputs are scaled to the efforts without them, so that differences keep their digits.
     """
     loops, resting = {loop.closure.name: loop for loop in mechanism.interactions}, np.zeros(mechanism.nv)
     for name, columns in inputs.acting:

@@ -1,6 +1,6 @@
-"""What engines do, and the mechanism that constraints know: coordinates, closures and gears with any engine.
+"""The interface of engines, and the mechanism with its constraints: coordinates, closures and gears.
 
-The two engines share no code of the tree, so that each is the other's check; what their functions do is said here once.
+The two engines share no code for the tree, so that each verifies the other. Their functions are documented here, once.
 """
 
 from __future__ import annotations
@@ -54,31 +54,31 @@ def finite_constraints(error: Array, jacobian: Array, bias: Array) -> Constraint
 
 
 class DynamicsCore(Protocol):
-    """The dynamics of an engine, at arguments that need no check: arrays of a state, and `pushes` that act from outside.
+    """The dynamics of an engine. Arguments are not checked: arrays of a state, and external loads (`pushes`).
 
-    `forward` and `inverse` take stacked states as well.
+    Functions of the tree leave out closures and gears. `forward` and `inverse` also take stacked states.
     """
 
     def constraints(self, q: Array, v: Array) -> Constraints:
-        """Return the constraints at a state, which is taken as it is."""
+        """Return the constraints at a state, which need not be closed."""
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-        """Return the efforts (nv) that cause the accelerations `a` beside the `pushes`, as if no loop were closed."""
+        """Return the efforts (nv) that, together with the `pushes`, cause the accelerations `a` of the tree."""
 
     def tree_inverse_and_constraints(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
-        """Return `tree_inverse`, and the values and Jacobian of `constraints`, at once."""
+        """Return `tree_inverse`, and the values and Jacobian of `constraints`, from one pass."""
 
     def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
-        """Return accelerations and efforts (nv), the motion imposed where `mask` is true, as if no loop were closed."""
+        """Return accelerations and efforts (nv) of the tree; the motion is imposed where `mask` is true."""
 
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
-        """Return the accelerations (nv x m) a unit of each column of `efforts`, none where the motion is imposed (`mask`)."""
+        """Return the tree's accelerations (nv x m) due to each column of `efforts` alone; zero where `mask` imposes motion."""
 
     def responses(self, q: Array, efforts: Array) -> Array:
-        """Return the accelerations (batch, m, nv) of the tree that each of m `efforts` alone causes from rest, stacked."""
+        """Return the tree's accelerations (batch, m, nv) due to each of m `efforts` alone, at stacked configurations."""
 
     def tree_forward(self, q: Array, v: Array, tau: Array) -> Array:
-        """Return the accelerations (nv) of the tree, as if no loop were closed, gears in mesh."""
+        """Return the accelerations (nv) of the tree without closures, but with gears in mesh."""
 
     def bare_inverse(self, q: Array, v: Array) -> Array:
         """Return inverse dynamics (nv) at zero acceleration without passive efforts and loads."""
@@ -99,9 +99,9 @@ class DynamicsCore(Protocol):
         """Return the accelerations (nv) that the efforts cause, with all constraints."""
 
     def inverse(self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None) -> Array:
-        """Return the efforts (nv) that cause the accelerations, beside those of `motors` and the `pushes`.
+        """Return the efforts (nv) that, together with those of `motors` and the `pushes`, cause the accelerations.
 
-        Where a mask says which coordinates are `actuated`, on these alone, as little as possible.
+        With a mask of `actuated` coordinates, efforts act on these alone, and are those of least norm.
         """
 
     def mass_inverse(
@@ -112,26 +112,26 @@ class DynamicsCore(Protocol):
     def hybrid(
         self, q: Array, v: Array, tau: Array, a: Array, mask: Array, motors: Any, pushes: list[Push]
     ) -> tuple[Array, Array]:
-        """Return all accelerations and efforts (nv), the motion prescribed where `mask` is true, beside `motors` and pushes."""
+        """Return all accelerations and efforts (nv) under motors and pushes; the motion is prescribed where `mask` is true."""
 
     def constrained_accelerations(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
-        """Return the accelerations (nv) where `rank` constraints act at a state that may be a little open."""
+        """Return the accelerations (nv) with `rank` acting constraints, at a state whose loops may be slightly open."""
 
     def closed_velocity(self, q: Array, v: Array, fixed: Array) -> Array:
-        """Return the velocity (nv) nearest to `v` with which the loops stay closed, entries where `fixed` held."""
+        """Return the velocity (nv) nearest to `v` that keeps the loops closed; `fixed` entries keep their values."""
 
     def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
-        """Return the acceleration (nv) nearest to `a` with which the loops stay closed at `v`, entries where `fixed` held."""
+        """Return the acceleration (nv) nearest to `a` that keeps the loops closed at `v`; `fixed` entries keep their values."""
 
     def pivots(self, q: Array) -> Pivots:
-        """Return how much inertia elimination leaves to each coordinate (nv, no unit) of the tree."""
+        """Return the pivots of the tree's elimination, relative to the numbers that they are computed from (nv, no unit)."""
 
     def prepare(self, places: Sequence[WrenchPlace], imposed: Array) -> Any:
-        """Return the `PreparedDynamics` for integrators, wrenches at `places`, the motion imposed where `imposed` is true."""
+        """Return the `PreparedDynamics` for integrators, with wrenches at `places` and motion imposed where `imposed`."""
 
 
 class DerivativesCore(Protocol):
-    """The derivatives of an engine's dynamics, by tangent displacements of q, at arguments that need no check."""
+    """The derivatives of an engine's dynamics; those by q are along tangent displacements. Arguments are not checked."""
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         """Return the derivatives (3, nv, nv) of the tree's inverse dynamics by q, v and a."""
@@ -157,15 +157,15 @@ class DerivativesCore(Protocol):
         return by_q, by_v, by_tau
 
     def motion(self, ports: Sequence[str], q: Array, v: Array, a: Array, weightless: bool = False) -> list[Array]:
-        """Return of each of the `ports` S, dV/dq, dA/dq, dA/dv (4, 6, nv), in the port's frame.
+        """Return S, dV/dq, dA/dq and dA/dv (4, 6, nv) of each of the `ports`, in the port's frame.
 
-        A less gravity's, or `weightless` as if there were no gravity.
+        A is the spatial acceleration minus gravity; if `weightless`, gravity is left out.
         """
 
     def with_closures(self, q: Array, v: Array, a: Array, pushes: list[Push], multipliers: Array) -> tuple[Array, Array]:
-        """Return the derivatives (3, nv, nv) of `tree_inverse`, the closures acting with `multipliers` (k).
+        """Return the derivatives (3, nv, nv) of `tree_inverse` under closure wrenches with constant `multipliers` (k).
 
-        Also those of the constraints (4, k, nv): their Jacobian J, derivatives of ``J a + bias`` by q and v, of ``J v`` by q.
+        Also of the constraints (4, k, nv): their Jacobian J, the derivatives of ``J a + bias`` by q and v, and of ``J v`` by q.
         """
 
     def closure_rate(self, q: Array, v: Array) -> Array:
@@ -173,9 +173,9 @@ class DerivativesCore(Protocol):
 
 
 class StateDerivatives(NamedTuple):
-    """Derivatives of the rates dx/dt (nx) of the states of the first order.
+    """Derivatives of the rates dx/dt (nx) of the first-order states.
 
-    By coordinates (nx, nv; along their tangents), by their rates (nx, nv), by inputs (nx, nu) and by the states (nx, nx).
+    They are taken by coordinates (nx, nv; along tangents), by rates (nx, nv), by inputs (nx, nu) and by the states (nx, nx).
     """
 
     by_q: Array
@@ -185,18 +185,18 @@ class StateDerivatives(NamedTuple):
 
 
 class StatesCore(Protocol):
-    """The states of the first order of an engine, at arguments that need no check; `u` are inputs with the states behind."""
+    """The first-order states of an engine; `u` are inputs with the states behind them. Arguments are not checked."""
 
     def rates(self, q: Array, v: Array, u: Array) -> Array:
         """Return the rates dx/dt (nx)."""
 
     def slopes(self, q: Array, v: Array, u: Array) -> tuple[StateDerivatives, Array]:
-        """Return the derivatives of the rates, and the efforts (nv, nx) along the coordinates a unit of each state."""
+        """Return the derivatives of the rates, and the efforts (nv, nx) along the coordinates per unit of each state."""
 
     def following(self, q: Array, v: Array, u: Array, begun: Array, guess: Array, half: float) -> tuple[Array, Array]:
-        """Return the states ``x = begun + half dx/dt`` that Newton's method finds from a guess, all (nx).
+        """Solve ``x = begun + half dx/dt`` for the states (nx) by Newton's method, from a guess.
 
-        Not numbers where it finds none. Also the inverse of ``1 - half d(dx/dt)/dx`` (nx, nx) next to them.
+        Returns NaN if it does not converge; and the inverse of ``1 - half d(dx/dt)/dx`` (nx, nx) near the solution.
         """
 
 
@@ -227,9 +227,9 @@ class EquationSeries(NamedTuple):
     coriolis : (r + 1, nv) array
         Coriolis and centrifugal efforts h.
     gravity : (r + 1, nv) array
-        What holds up against gravity on inertia, g.
+        Efforts g that balance gravity.
     external : (r + 1, nv) array
-        What holds up against all else that acts, e: springs, dampers, loads, surroundings, interactions, wrenches and inputs.
+        Efforts e that balance all other loads: springs, dampers, loads, surroundings, interactions, wrenches and inputs.
     """
 
     mass_matrix: Array
@@ -239,32 +239,32 @@ class EquationSeries(NamedTuple):
 
 
 class SeriesCore(Protocol):
-    """Time derivatives of an engine's tree, at arguments that need no check.
+    """Time derivatives of the dynamics of an engine's tree. Arguments are not checked.
 
     A motion is a configuration and a stack (r + 2, nv) of v, a and further derivatives. Wrenches and inputs of the pushes are
-    stacked with their derivatives likewise (r + 1, ...).
+    also stacked with their derivatives (r + 1, ...).
     """
 
     def tree_inverse(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> Array:
-        """Return the efforts (r + 1, nv) that cause the motion beside the `pushes`, as if no loop were closed."""
+        """Return the efforts (r + 1, nv) that, together with the `pushes`, cause the motion of the tree."""
 
     def tree_hybrid(
         self, q: Array, v: Array, tau_series: Array, a_series: Array, mask: Array, pushes: Sequence[Push]
     ) -> tuple[Array, Array] | None:
-        """Return accelerations and efforts (r + 1, nv each) from one elimination, the motion imposed where `mask` is true.
+        """Return accelerations and efforts (r + 1, nv each) from one elimination; the motion is imposed where `mask` is true.
 
-        None where the engine has none for what the tree consists of.
+        None where the engine has no such elimination for the blocks of the tree.
         """
 
     def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
         """Return the terms of the tree's equations of motion."""
 
     def port_series(self, ports: Sequence[str], q: Array, v_series: Array) -> list[PortSeries]:
-        """Return how each of the `ports` moves."""
+        """Return the motion of each of the `ports`."""
 
 
 class ObservationsCore(Protocol):
-    """What an engine reads of states that need no check."""
+    """Kinematics, energies, loads and sensor quantities of an engine. States are not checked."""
 
     def port_motion(self, port: str, q: Array, v: Array, a: Array) -> PortMotion:
         """Return pose, twist and acceleration of a port."""
@@ -273,16 +273,16 @@ class ObservationsCore(Protocol):
         """Return the Jacobian (6, nv) of a port, in its frame."""
 
     def joint_wrench(self, joint: str, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
-        """Return the wrench (6) that a joint transmits to its child, with all that acts given as pushes."""
+        """Return the wrench (6) that a joint transmits to its child under the `pushes`."""
 
     def passive_efforts(self, q: Array, v: Array) -> Array:
-        """Return the efforts (nv) of all that is sprung, damped or acted on by its surroundings."""
+        """Return the efforts (nv) of springs, dampers, stops, elasticity, interactions and surroundings."""
 
     def actuation_matrix(self, q: Array) -> Array:
-        """Return the efforts on the coordinates a unit of each input (nv, nu)."""
+        """Return the efforts on the coordinates per unit of each input (nv, nu)."""
 
     def touches(self, loop: Loop, q: Array, v: Array, u: Array) -> Array:
-        """Return gap (m), force (3, N) and slip (3, m/s) of all that touches in a contact (k, 7), driven by u."""
+        """Return gap (m), force (3, N) and slip (3, m/s) of the k spheres or points of a contact (k, 7) with inputs u."""
 
     def energy(self, q: Array, v: Array) -> tuple[Any, Any, Any]:
         """Return kinetic, gravity and elastic energy (J)."""
@@ -291,28 +291,28 @@ class ObservationsCore(Protocol):
         """Return linear and angular momentum (6) about the inertial origin, in inertial axes."""
 
     def mass_center(self, q: Array) -> Array:
-        """Return the centre of mass (3, m) in the inertial frame, and the mass (kg)."""
+        """Return the centre of mass (3, m) in the inertial frame, followed by the mass (kg)."""
 
     def regressors(self, bodies: tuple[str, ...], q: Array, v: Array, a: Array) -> Array:
-        """Return the columns (batch, nv, 10 a body) of the regressors that belong to some `bodies`, at stacked states."""
+        """Return the columns (batch, nv, 10 per body) of the regressor for some `bodies`, at stacked states."""
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
-        """Return the multipliers (k) of all constraints under `applied` efforts, or the least ones."""
+        """Return the multipliers (k) of all constraints under `applied` efforts; None stands for efforts of least norm."""
 
     def along_line(self, line: Any, q: Array) -> tuple[Any, Array]:
-        """Return the measure of a line in rods or deformable bodies, and its derivatives (..., n), at their coordinates."""
+        """Return the measure of a line in rods or deformable bodies, and its derivatives (..., n) by their coordinates."""
 
     def line_curvature(self, line: Any, q: Array) -> Array:
-        """Return its second derivatives (n, n)."""
+        """Return the second derivatives (n, n) of a line's measure."""
 
 
 class Engine(Protocol):
-    """How a system is resolved.
+    """An engine: the functions that compute with a resolved system, by subject.
 
     Attributes
     ----------
     calls
-        Kernels by the names of a model's functions, as `titop.solvers.model.calls` asks for them; None where there is none.
+        Kernels by the names of a model's functions, as `titop.solvers.model.calls` uses them; None for a missing kernel.
     """
 
     @property
@@ -339,17 +339,17 @@ class Engine(Protocol):
 
 
 class ClosedMechanism(Configurations):
-    """The coordinates of a system, its rigid closures and gears, and the engine that computes; see `closed_loops` for the rest.
+    """The coordinates of a system, its rigid closures and gears, and its engine; see `closed_loops` for the rest.
 
-    Interactions are forces, and nothing to solve for.
+    Interactions are forces, without unknowns to solve for.
     """
 
-    #: What makes the engine of a mechanism with other parameters.
+    #: Makes the engine of a mechanism with changed parameters.
     _make_engine: Callable[[Any], Engine]
 
     @cached_property
     def engine(self) -> Engine:
-        """What computes; with other parameters, made when something is to be computed."""
+        """The engine; for changed parameters it is made at its first use."""
         return self._make_engine(self)
 
     @structural
@@ -359,7 +359,7 @@ class ClosedMechanism(Configurations):
 
     @cached_property
     def interactions(self) -> tuple[Loop, ...]:
-        """The interactions and what they act on, with the parameters' current values."""
+        """The interactions and their targets, with the parameters' current values."""
         return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, Interaction))
 
     @structural
@@ -369,12 +369,12 @@ class ClosedMechanism(Configurations):
 
     @structural
     def gear_count(self) -> int:
-        """How many of the constraints, the last ones, are gears."""
+        """Number of gears; they are the last constraints."""
         return len(self._assembly.gears)
 
     @structural
     def is_tree(self) -> bool:
-        """Whether nothing joins the branches of the tree of joints: no closures, no interactions and no gears."""
+        """Whether there are no closures, interactions or gears, which connect branches of the tree."""
         return not self._assembly.loops and not self._assembly.gears
 
     @structural
@@ -384,35 +384,35 @@ class ClosedMechanism(Configurations):
 
     @structural
     def constraint_names(self) -> tuple[str, ...]:
-        """Names of the constraints: of the rigid closures, such as ``"pin.x"``, then of the gears, such as ``"pair.mesh"``."""
+        """Names of the constraints: rigid closures first, such as ``"pin.x"``, then gears, such as ``"pair.mesh"``."""
         closures = [f"{loop.closure.name}.{name}" for loop in self.rigid_loops for name in loop.closure.constraint_names]
         return (*closures, *(constraint.name for constraint in self.gear_constraints))
 
     @structural
     def closure_rows(self) -> dict[str, slice]:
-        """Where the constraints of each rigid closure stand among all, by its name."""
+        """Rows of each rigid closure among all constraints, by its name."""
         ends = np.cumsum([0, *(len(loop.closure.constraint_names) for loop in self.rigid_loops)]).tolist()
         return {loop.closure.name: slice(*ends[k : k + 2]) for k, loop in enumerate(self.rigid_loops)}
 
     @structural
     def constraint_units(self) -> tuple[str, ...]:
-        """Units of the constraints' errors: of a gear, its driven coordinate's."""
+        """Units of the constraints' errors; for a gear that of its driven coordinate."""
         of_closures = ("rad" if angular else "m" for loop in self.rigid_loops for angular in loop.closure.is_angular)
         return (*of_closures, *(constraint.unit for constraint in self.gear_constraints))
 
     @structural
     def angular_constraints(self) -> Array:
-        """Whether the errors of the constraints are angles, or other numbers, rather than lengths (k)."""
+        """For each constraint (k), whether its error is an angle or another quantity, not a length."""
         return np.array([unit != "m" for unit in self.constraint_units], dtype=bool)
 
     @structural
     def inputs(self) -> Inputs:
-        """The inputs of actuators and blocks, and the states of the first order behind these: names, units, ranges."""
+        """The inputs of actuators, blocks and interactions, followed by the first-order states: names, units, ranges."""
         return Inputs(self.assembly)
 
     @structural
     def scale(self) -> Scale:
-        """What counts as one of lengths, coordinates and constraints."""
+        """Characteristic sizes of lengths, coordinates and constraints."""
         return Scale(self._assembly, self.constraint_units, self.gear_constraints)
 
     @structural

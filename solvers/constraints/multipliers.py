@@ -1,18 +1,18 @@
-"""The linear algebra of rigid closures and gears: which constraints are independent, and all that follows from this choice.
+"""Linear algebra of rigid closures and gears: which constraints are independent, and what follows from this choice.
 
-Everything accepts complex numbers, for derivatives by complex steps, and objects that calculate, such as truncated series.
-Choices of rows and columns look at real parts alone; what follows from them takes them as they are.
+All functions accept complex numbers, for derivatives by complex steps, and number objects such as truncated power series.
+Pivots are chosen by real parts only; the computations that follow use the full numbers.
 
-Whether constraints are independent is a matter of geometry, not of masses: it is judged on the Jacobian J of the constraints,
-lengths of constraints and coordinates in units of the system's size. A constraint counts as dependent when less than a
-millionth of the largest one is left of it once its projections on others are removed. Rounding leaves about 1e-15; states that
-an integrator has moved off the closures by d leave d of a redundant constraint, so that a simulation holds the rank that the
-closed system has. A mechanism within a millionth of a singular configuration is taken to be in it; its accelerations would be
-known to four digits at best.
+Whether constraints are independent depends on the geometry, not on the masses. It is judged on the constraint Jacobian J, with
+lengths of constraints and coordinates in units of the system's size. A constraint counts as dependent when, after projection
+on the others, less than a millionth of the largest one remains. Rounding leaves about 1e-15. At a state that an integrator has
+moved off the closures by d, about d remains of a redundant constraint; a simulation therefore keeps the rank of the closed
+system. A mechanism within a millionth of a singular configuration counts as singular; its accelerations would be known to four
+digits at best.
 
-Once rows are chosen, as many coordinates are chosen that follow from the others (`Partition`). Least norms, motions that the
-constraints leave, accelerations and what efforts and constraints share are then solutions of one kind of equations,
-``[W J^T; J 0] [x; lambda] = [f; c]``, W the mass matrix or what selects the coordinates on which efforts act.
+After the independent rows, equally many dependent coordinates are chosen (`Partition`). Solutions of least norm, motions in the
+null space of J, accelerations, and the split of efforts between actuators and constraints then all solve equations of the form
+``[W J^T; J 0] [x; lambda] = [f; c]``, with W the mass matrix or the selection of coordinates on which efforts act.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ from titop.blocks.basics.tolerances import CANCELLED, LOOSE_RANK, SAME, TINY
 from titop.solvers.constraints.following import Following, following
 
 Ints = NDArray[np.intp]
-#: Squares: what is left of a row, over the largest row, if it is dependent, and if it is rounding. The kernels hold both too.
+#: Squares of what remains of a row, over the largest row: below the first it is dependent, below the second it is rounding.
+#: The kernels have copies of both.
 DEPENDENT = LOOSE_RANK**2
 ROUNDED = CANCELLED**2
-#: How often solutions in numbers of unlike units are refined: each time by what squares of the units' ratio leave of rounding.
+#: Number of refinements of solutions with mixed units: each reduces the error by rounding times the squared ratio of the units.
 _REFINED = 4
-#: Rows of a matrix from which on it saves time to leave those alone that a pivot does not touch.
+#: From this number of rows on, it saves time to skip the rows that a pivot does not change.
 _MANY = 30
 
 
@@ -43,14 +44,14 @@ _MANY = 30
 
 
 def real_parts(matrix: Array) -> Array:
-    """Return the real parts of numbers, or of objects."""
+    """Return the real parts of the entries: numbers or number objects."""
     if matrix.dtype != object:
         return np.real(matrix)
     return np.array([float(entry.real) for entry in matrix.flat]).reshape(matrix.shape)
 
 
 def solve(matrix: Array, right: Array) -> Array:
-    """Return the solution of linear equations: of objects by elimination, pivots the largest of their real parts."""
+    """Return the solution of linear equations; for number objects by elimination, with pivots of largest real part."""
     if object not in (matrix.dtype, right.dtype):
         return np.linalg.solve(matrix, right)
     n = len(matrix)
@@ -68,10 +69,10 @@ def solve(matrix: Array, right: Array) -> Array:
 
 
 def independent_rows(matrix: Array, rank: int | None = None, gears: int = 0, least: float = DEPENDENT) -> Ints:
-    """Return independent rows of a matrix, at most `rank`, by pivoting: always the row of which most is left.
+    """Return at most `rank` independent rows of a matrix, by pivoting: each time the row with the largest remainder.
 
-    The last rows may be `gears` (see `following`): those that take a coordinate out come first, whatever is left of them.
-    `least` is the square, over the largest row, that independent ones keep.
+    The last rows may be those of `gears` (see `following`): gears that eliminate a coordinate come first, whatever remains
+    of them. `least` is the smallest squared remainder of an independent row, over the square of the largest row.
     """
     matrix = real_parts(matrix)
     taken, left = _split(matrix, gears)
@@ -82,9 +83,10 @@ def independent_rows(matrix: Array, rank: int | None = None, gears: int = 0, lea
 
 
 def dependent_columns(matrix: Array, rows: Ints, gears: int = 0) -> Ints:
-    """Return as many columns as there are `rows`, independent ones of a matrix, that follow from all others.
+    """Return the dependent columns of a matrix with the independent `rows`: as many columns, which follow from all others.
 
-    Followers of gears, if the last rows are `gears`, then by pivoting, however little is left: the rows say how many there are.
+    If the last rows are those of `gears`, their followers come first. The others are chosen by pivoting, however small the
+    pivots: the number of rows determines how many there are.
     """
     matrix = real_parts(matrix)
     taken, left = _split(matrix, gears)
@@ -93,9 +95,9 @@ def dependent_columns(matrix: Array, rows: Ints, gears: int = 0) -> Ints:
 
 
 def independence(matrix: Array, rank: int, gears: int = 0, least: float = DEPENDENT) -> float:
-    """Return what is left of the last of `rank` independent rows, relative to the largest; 0 if there are fewer, 1 for none.
+    """Return the remainder of the last of `rank` independent rows, over the largest; 0 if there are fewer, 1 if `rank` is 0.
 
-    Of the last rows, if they are `gears`, those count that take no coordinate out. `least` as for `independent_rows`.
+    Gears that eliminate a coordinate are left out, if the last rows are `gears`. `least` as for `independent_rows`.
     """
     matrix = real_parts(matrix)
     taken, rows = _split(matrix, gears)
@@ -117,21 +119,21 @@ def redundant_rows(matrix: Array) -> list[int]:
 
 
 def _split(matrix: Array, gears: int) -> tuple[Following, Ints]:
-    """Return what the gears, the last rows of a matrix, take out, and all rows but these gears."""
+    """Return the coordinates that gears (the last rows) eliminate, and the indices of all other rows."""
     first = len(matrix) - gears
     taken = following(matrix[first:])
     return taken, np.delete(np.arange(len(matrix)), first + taken.gears)
 
 
 def _longest(matrix: Array) -> float:
-    """Return the largest square of a row."""
+    """Return the largest squared norm of a row."""
     return float((matrix**2).sum(axis=1).max(initial=0.0))
 
 
 def _pivots(matrix: Array, largest: float, least: float) -> Iterator[tuple[int, float]]:
-    """Yield independent rows, each with what is left of it (squared) beside those before.
+    """Yield independent rows, each with its squared remainder after projection on the rows before.
 
-    The `largest` square beside which it counts may be that of a row which is not among these.
+    `largest` is the smallest value of the squared norm with which remainders are compared: that of a row outside the matrix.
     """
     rest = matrix.copy()
     squares = (rest * rest).sum(axis=1)
@@ -146,7 +148,7 @@ def _pivots(matrix: Array, largest: float, least: float) -> Iterator[tuple[int, 
 
 
 def _remove(rest: Array, squares: Array, row: int) -> None:
-    """Remove from all rows their projections on one of them, and write the squares of what is left; nothing of that one."""
+    """Remove from all rows their projections on one of them, set that one to zero, and update the squared remainders."""
     taken, most = rest[row].copy(), squares[row]
     if len(rest) > _MANY:
         columns = np.flatnonzero(taken)
@@ -164,25 +166,25 @@ def _remove(rest: Array, squares: Array, row: int) -> None:
 
 
 class Partition:
-    """Coordinates parted into dependent and independent ones by independent constraints ``J x = c``: Wehage and Haug, 1982.
+    """Dependent and independent coordinates by independent constraints ``J x = c``: Wehage and Haug, 1982.
 
-    Arguments and results are vectors, or columns of matrices: of all coordinates (n), or of all constraints (k), of which only
-    the independent ones count.
+    Arguments and results are vectors, or columns of matrices, over all coordinates (n) or over all constraints (k); of the
+    latter only the independent ones are used.
 
     Parameters
     ----------
     jacobian : (k, n) array
     rows, dependent : (r,) int arrays
-        The independent constraints, and as many coordinates that follow from the others.
+        The independent constraints, and equally many dependent coordinates.
     held : (n,) bool array, optional
         Coordinates that do not move, none by default.
 
     Attributes
     ----------
     independent : (m,) int array
-        Coordinates that lead.
+        The independent coordinates.
     shares : (r, m) array
-        How far the dependent ones move a unit of each, against it.
+        X in ``x_dependent = -X x_independent``, for motions that the constraints allow.
     """
 
     def __init__(self, jacobian: Array, rows: Ints, dependent: Ints, held: NDArray[np.bool_] | None = None) -> None:
@@ -207,9 +209,9 @@ class Partition:
         weights: Any = 1.0,
         sizes: Any = 1.0,
     ) -> Partition:
-        """Return the partition by at most `rank` independent constraints, the last of them `gears`.
+        """Return the partition by at most `rank` independent constraints; the last rows are those of `gears`.
 
-        Rows times `weights` (k), over coordinates in units of their `sizes` (n), are judged; `least` as for `independent_rows`.
+        Pivots are compared after scaling rows by `weights` (k) and columns by `sizes` (n); `least` as for `independent_rows`.
         """
         free = np.arange(jacobian.shape[1]) if held is None else np.flatnonzero(~held)
         comparable = ((jacobian * sizes).T * weights).T[:, free]
@@ -218,43 +220,43 @@ class Partition:
 
     @cached_property
     def motions(self) -> Array:
-        """The motions (n x m) that the constraints leave, a unit of each coordinate that leads."""
+        """The motions (n x m) that the constraints allow, per unit of each independent coordinate: a null space basis."""
         motions = np.zeros((self.size[1], len(self.independent)), dtype=self.shares.dtype)
         motions[self.independent], motions[self.dependent] = np.eye(len(self.independent)), -self.shares
         return motions
 
     def over_pivots(self, right: Array) -> Array:
-        """Return what the dependent coordinates (r) do that independent constraints (r) change by `right`."""
+        """Return the changes of dependent coordinates (r) that change the independent constraints (r) by `right`."""
         solved: Array = (solve(self._pivots, (right.T * self._row_sizes).T).T * self._column_sizes).T
         return solved
 
     def follow(self, right: Array) -> Array:
-        """Return what the dependent coordinates do alone that ``J x`` is `right` (k)."""
+        """Return the x (n) with ``J x = right`` (k) in which only dependent coordinates move."""
         x = np.zeros((self.size[1], *right.shape[1:]), dtype=np.result_type(self.shares, right))
         x[self.dependent] = self.over_pivots(right[self.rows])
         return x
 
     def carried(self, efforts: Array) -> Array:
-        """Return the multipliers (k) of the independent constraints that carry efforts (n): those of dependent coordinates."""
+        """Return the multipliers (k) of independent constraints that balance the efforts (n) on the dependent coordinates."""
         multipliers = np.zeros((self.size[0], *efforts.shape[1:]), dtype=np.result_type(self.shares, efforts))
         sized = (efforts[self.dependent].T * self._column_sizes).T
         multipliers[self.rows] = (solve(self._pivots.T, sized).T * self._row_sizes).T
         return multipliers
 
     def least(self, right: Array) -> Array:
-        """Return the x (n) of least norm with which ``J x`` is `right` (k)."""
+        """Return the x (n) of least norm with ``J x = right`` (k)."""
         return self._across(self.follow(right))
 
     def along(self, x: Array) -> Array:
-        """Return the part of x (n) along the motions that the constraints leave; exact zeros where they leave none."""
+        """Return the projection of x (n) onto the motions that the constraints allow; exact zeros where they allow none."""
         for _ in range(2):  # the second time for rounding
             x = x - self._across(x)
         return x
 
     def _across(self, x: Array) -> Array:
-        """Return the part of x (n) across the motions that the constraints leave: ``[1 X]^T (1 + X X^T)^-1 [1 X] x``.
+        """Return the part of x (n) orthogonal to the allowed motions: ``[1 X]^T (1 + X X^T)^-1 [1 X] x``.
 
-        X are the shares of the coordinates that lead, the dependent ones come first.
+        X are the `shares`; here the dependent coordinates come first.
         """
         opening = x[self.dependent] + self.shares @ x[self.independent]
         across = np.zeros(x.shape, dtype=np.result_type(self.shares, x))
@@ -264,15 +266,15 @@ class Partition:
 
 
 def _powers_of_two(matrix: Array) -> Array:
-    """Return the powers of two by which the rows of a matrix come to sizes near one."""
+    """Return the powers of two that scale the rows of a matrix to sizes near one."""
     return np.asarray(2.0 ** -np.frexp(np.abs(real_parts(matrix)).max(axis=1, initial=0.0))[1])
 
 
 def least_step(matrix: Array, right: Array, cut: float, gears: int = 0, largest: float = 0.0) -> Array:
-    """Return the x of least norm that solves ``matrix x = right`` by least squares.
+    """Return the x of least norm that solves ``matrix x = right`` in the least-squares sense.
 
-    Directions that count for less than the part `cut` of the largest, at least of `largest`, are left alone. The last rows may
-    be `gears`: those that take a coordinate out are solved first.
+    Singular values below `cut` times the largest, or times `largest` if that is larger, are dropped. The last rows may be
+    those of `gears`: gears that eliminate a coordinate are solved first.
     """
     if gears:
         (taken, left), first = _split(matrix, gears), len(matrix) - gears
@@ -293,7 +295,7 @@ def least_step(matrix: Array, right: Array, cut: float, gears: int = 0, largest:
 
 
 def _blocks(matrix: Array) -> list[tuple[Ints, Ints]]:
-    """Return rows and columns of the blocks of a large matrix that share no entry with others, a small one as it is."""
+    """Return rows and columns of the decoupled diagonal blocks of a large matrix; a small matrix is one block."""
     k, n = matrix.shape
     if k <= _MANY:
         return [(np.arange(k), np.arange(n))]
@@ -310,10 +312,10 @@ def _blocks(matrix: Array) -> list[tuple[Ints, Ints]]:
 
 
 class Shares:
-    """How efforts that are needed are split, ``D w + J^T lambda = f``, with ``J w = 0`` and D the choice of unknown efforts.
+    """The split of required efforts f between unknown efforts and constraints: ``D w + J^T lambda = f`` with ``J w = 0``.
 
-    ``D w`` are the unknown efforts, of least norm. ``w = F y`` is a motion that the constraints leave, F all of these: so
-    ``F^T D w = F^T f``.
+    D selects the coordinates with unknown efforts; ``D w`` are these efforts, of least norm. ``w = F y`` is a motion that the
+    constraints allow, with F a basis of all such motions; therefore ``F^T D w = F^T f``.
 
     Parameters
     ----------
@@ -322,9 +324,9 @@ class Shares:
     unknown : (n,) bool array
         Where efforts are unknown.
     sizes : (n,) array
-        What counts as one of each coordinate.
+        Characteristic size of each coordinate.
     least : float
-        As for `independent_rows`, of motions on the coordinates with unknown efforts.
+        As for `independent_rows`, for the motions of the coordinates with unknown efforts.
     """
 
     def __init__(self, partition: Partition, unknown: Array, sizes: Array, least: float = DEPENDENT) -> None:
@@ -337,7 +339,7 @@ class Shares:
             self._balance = Partition.of(self._seen, least=least, sizes=1.0 / sizes[unknown])
 
     def motion(self, needed: Array, opening: Array) -> Array:
-        """Return w (n) where efforts are `needed` (n) and ``J w`` is `opening` (k)."""
+        """Return w (n) for the efforts `needed` (n), with ``J w = opening`` (k)."""
         start, on = self.partition.follow(opening), self._unknown
         if on.all():
             return self.partition.along(needed) + self.partition.least(opening)
@@ -346,7 +348,7 @@ class Shares:
         for _ in range(_REFINED):
             known = known + self._balance.least(missing - self._seen @ known)
         w: Array = start + self._free @ self._balance.carried(known)
-        w[on] = start[on] + known  # not a difference of numbers in unlike units
+        w[on] = start[on] + known  # avoids a difference of numbers in mixed units
         return w
 
     def split(self, needed: Array) -> tuple[Array, Array]:
@@ -355,11 +357,11 @@ class Shares:
         return w, self.partition.carried(needed - np.where(self._unknown, w, 0.0))
 
     def least(self, needed: Array, turning: Array) -> Array:
-        """Return changes (n x m) of the unknown efforts with those of all that are needed, constraints `turning` (k x m)."""
+        """Return the changes (n x m) of the unknown efforts for changes of the `needed` ones; ``dJ w`` is `turning` (k x m)."""
         return np.where(self._unknown[:, None], self.motion(needed, -turning), 0.0)
 
     def unbalanced(self, efforts: Array, tau: Array) -> float:
-        """Return the largest effort that neither tau nor constraints provide, over the largest, all by their coordinates."""
+        """Return the largest effort that neither tau nor constraints provide, over the largest needed one; all scaled."""
         if self._unknown.all():
             return 0.0
         missing, needed = real_parts(self._free.T @ (efforts - tau)), real_parts(self.sizes * efforts)

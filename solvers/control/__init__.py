@@ -1,8 +1,8 @@
 """Control loops around the nonlinear model.
 
-- `controllers`: what users give; `control_laws` makes them one kind;
-- `loop_signals`: what is measured, compared and commanded; `operating_values`: the point about which that deviates;
-- `control_loop`: the loop, sampled; `continuous_loop`: in continuous time, for compiled and implicit steps too;
-- `loop_arguments`: reading the arguments of `simulate`, and what is suspicious about them;
-- `control_history`: what went through a loop.
+- `controllers`: the kinds that users give; `control_laws` gives them one interface;
+- `loop_signals`: measured, reference and commanded signals; `operating_values`: the operating point of these signals;
+- `control_loop`: the sampled loop; `continuous_loop`: the loop in continuous time, for compiled and implicit steps too;
+- `loop_arguments`: reads the arguments of `simulate`, and warns;
+- `control_history`: the signals of a loop over time.
 """

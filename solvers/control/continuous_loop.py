@@ -21,22 +21,22 @@ from titop.solvers.signals.system_inputs import SystemInputs
 
 
 class LinearFeedback(NamedTuple):
-    """What a controller answers to ``z = [q, v, x]``: ``gains z + offset(t)``, inputs (nu), efforts (nv) and the rates of x.
+    """The command of a controller for ``z = [q, v, x]``: ``gains z + offset(t)``, inputs (nu), efforts (nv) and the rates of x.
 
     Attributes
     ----------
     gains : (nu + nv + nx, nq + nv + nx) array
     offset : callable ``f(t) -> (nu + nv + nx,)``
     varies : bool
-        Whether the offset changes in time.
+        Whether the offset depends on time.
     limits : (2, nu) array
         Of the inputs.
     motors : (nv, nu) array
         The inputs' efforts.
     thrust : (6 n, nu) array
-        The inputs' wrenches at their n places.
+        The inputs' wrenches at n places.
     rows : callable ``f(times) -> (n, nu + nv + nx)``, optional
-        The offsets at several times, where these are known at once.
+        The offsets at several times, if they are known in advance.
     """
 
     gains: Array
@@ -48,11 +48,11 @@ class LinearFeedback(NamedTuple):
     rows: Callable[[Array], Array] | None = None
 
     def tables(self, rows: int) -> tuple[Array, ...]:
-        """Return what compiled stages take: gains, offsets at as many times, limits, motors and thrust."""
+        """Return the tables for compiled stages: gains, offsets at `rows` times, limits, motors and thrust."""
         return self.gains, np.tile(self.offset(0.0), (rows, 1)), self.limits, self.motors, self.thrust
 
     def write(self, times: Sequence[float], offsets: Array) -> None:
-        """Write the offsets at some times into rows."""
+        """Write the offsets at some times into the table."""
         if self.rows is not None:
             offsets[:] = self.rows(np.array(times))
             return
@@ -61,7 +61,7 @@ class LinearFeedback(NamedTuple):
 
 
 class ContinuousLoop(ControlLoop):
-    """A loop whose controller's states are integrated with the model's: ``y = [q, v, states of the first order, x]``.
+    """A loop whose controller's states are integrated with the model's: ``y = [q, v, first-order states, x]``.
 
     Attributes
     ----------
@@ -103,14 +103,13 @@ class ContinuousLoop(ControlLoop):
         return np.concatenate([rate, self.K.A @ x + self.K.B @ error])
 
     def error(self, plant: ControlledModel, t: float, q: Array, v: Array, a: Array) -> Array:
-        """Return the inputs of the controller at a state with accelerations `a`."""
+        """Return the controller's inputs at a state with accelerations `a`."""
         return self._error(t, q, v, plant.measure(self.measurements, t, q, v, a) if self._accelerated else None)
 
     def feedback(self, given: Array | None) -> LinearFeedback | None:
-        """Return what the controller does as tables, beside inputs that are `given` (nu); None where they cannot say it.
+        """Return the controller as tables, for additional inputs `given` (nu); None if tables cannot describe it.
 
-        They cannot where it measures more than coordinates and their rates, or where inputs act otherwise than as constant
-        efforts and wrenches.
+        They cannot if it measures more than coordinates and their rates, or if inputs are not constant efforts and wrenches.
         """
         model, K = self.measurements.model, self.K
         measured = self.measurements.selection(model.nq, model.nv)
@@ -147,7 +146,7 @@ class ContinuousLoop(ControlLoop):
         a, tau = plant.dynamics(t, q, v)
         u = plant.inputs(t, q, v)
         state = Snapshot(model, q, v, a, tau, u, plant.wrenches(t, q, v), self.measurements.origin)
-        # nothing of commands at the actuators' limits
+        # commands at the actuators' limits have no derivative
         acting = self.commands.acting(None if u is None else model.mechanism.inputs.without_states(u))
         nc = len(acting)
         by_command = by_tau @ self._inputs.efforts(model, q) * acting
@@ -155,7 +154,7 @@ class ContinuousLoop(ControlLoop):
         change = SnapshotDerivatives(lambda matrix: matrix, *whole, np.zeros((nv, 2 * nv)), self._inputs.applied)
         outputs = np.vstack([np.zeros((0, 2 * nv + nc)), *(group.derivatives(state, change) for group in self._outputs)])
         y_by_state, y_by_command = outputs[:, : 2 * nv], outputs[:, 2 * nv :] * acting
-        command_by_state = K.D @ self._from_y @ y_by_state  # outputs that a command changes at once have no part in D
+        command_by_state = K.D @ self._from_y @ y_by_state  # D has no entries for outputs with a feedthrough from commands
         e_by_state = self._from_y @ (y_by_state + y_by_command @ command_by_state)
         e_by_x = self._from_y @ y_by_command @ K.C
         return np.block([[by_state + by_command @ command_by_state, by_command @ K.C], [K.B @ e_by_state, K.A + K.B @ e_by_x]])
@@ -165,14 +164,14 @@ class ContinuousLoop(ControlLoop):
         return self.command(self._states(plant, y), self._error(t, q, v))
 
     def command(self, x: Array, error: Array) -> Command:
-        """Return what is commanded with states x and inputs of the controller."""
+        """Return the command for states x and inputs of the controller."""
         return self.send(self.K.C @ x + self.K.D @ error)
 
     def _states(self, plant: ControlledModel, y: Array) -> Array:
         return y[plant.model.nq + plant.model.nv + plant.model.nx :]
 
     def _error(self, t: float, q: Array, v: Array, outputs: Array | None = None) -> Array:
-        """Return the inputs of the controller; without `outputs`, those from accelerations are meaningless."""
+        """Return the controller's inputs; without `outputs`, those that depend on accelerations are meaningless."""
         outputs = self.measurements.read_kinematic(q, v) if outputs is None else outputs
         return self._from_y @ (outputs - self.trim) + self._from_r @ (self.references.read(t) - self.r_trim)
 

@@ -1,4 +1,4 @@
-"""What went through a control loop."""
+"""The signals of a control loop over time."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class ControlHistory:
     r : (n, nr) array
         References.
     u : (n, nc) array
-        What the controller commands, before delay and limits; trims included.
+        Commands of the controller, before delay and limits; trims included.
     x : (n, nx) array
-        States of the controller when it is called.
+        States of the controller at its calls.
     names : dict of kind (``"outputs"``, ``"references"``, ``"commands"``, ``"states"``) to tuple of str
         References are named ``r_<output>``, states ``controller.<state>``.
     units : dict of kind to tuple of str
-        Those of the columns of `y`, `r`, `u` and `x`.
+        Units of the columns of `y`, `r`, `u` and `x`.
     sampled : bool
         Whether commands are held between the times.
 
@@ -78,14 +78,14 @@ class ControlHistory:
     def held(self, name: str, times: Array) -> Array:
         """Return one signal (k,) at k other times, in its own unit.
 
-        That of the last sample, or linear between the times of a continuous loop.
+        The value of the last sample, or linear interpolation between the times of a continuous loop.
         """
         if not self.sampled:
             return np.interp(times, self.t, self.signal(name))
         return self.signal(name)[last_before(self.t, times)]
 
     def to_arrays(self) -> dict[str, Array]:
-        """Return arrays that hold everything: times (n, s), signals (n, .) in their own units, names and units."""
+        """Return arrays with all contents: times (n, s), signals (n, .) in their own units, names and units."""
         arrays = {name: getattr(self, name) for name in ("t", *KINDS.values())}
         arrays |= {f"{kind}.names": np.array(self.names[kind], dtype=np.str_) for kind in KINDS}
         arrays |= {f"{kind}.units": np.array(self.units[kind], dtype=np.str_) for kind in KINDS}
@@ -98,7 +98,7 @@ class ControlHistory:
         Raises
         ------
         ModelError
-            If it is not all there.
+            If it is incomplete.
         """
         names, units = ({kind: archive.names(f"{prefix}{kind}.{part}") for kind in KINDS} for part in ("names", "units"))
         t = archive.array(f"{prefix}t", None)
@@ -109,6 +109,6 @@ class ControlHistory:
 
 
 def last_before(instants: Array, times: Any) -> Any:
-    """Return the index of the last of increasing instants at or before each time, rounding errors forgiven."""
+    """Return the index of the last of increasing instants at or before each time, up to rounding."""
     margin = SAME * (instants[1] - instants[0]) if len(instants) > 1 else 0.0
     return np.maximum(np.searchsorted(instants, np.asarray(times) + margin, side="right") - 1, 0)

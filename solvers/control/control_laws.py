@@ -1,4 +1,4 @@
-"""Controllers of all kinds as one: what a control loop calls, and what the named signals of linear ones mean."""
+"""A common interface of all kinds of controllers, and the connection of linear ones by names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REFERENCE = "r_"
 
 @dataclass(frozen=True)
 class LinearWiring:
-    """How the signals of a loop make the inputs of a state space: ``e = from_y y + from_r r``.
+    """The inputs of a state space from the signals of a loop: ``e = from_y y + from_r r``.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class SampledLaw:
     initial_state : (nx,) array
     sample_time : float, s
     update : callable ``f(t, x, y, r, measured) -> (x_next, u)``
-        `y`, `r` and `u` are deviations from the operating point; `measured` holds the outputs themselves.
+        `y`, `r` and `u` are deviations from the operating point; `measured` has the absolute outputs.
     """
 
     inputs: tuple[str, ...]
@@ -70,7 +70,7 @@ class ContinuousLaw:
 
 
 def controller_law(controller: Controller, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> SampledLaw:
-    """Return the law of a controller whose signals have these names in titop's spelling."""
+    """Return the law of a controller with these names of signals, in titop's spelling."""
     start, sizes = controller.initial_state, (len(controller.initial_state), len(outputs))
 
     def update(t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:
@@ -91,7 +91,7 @@ def controller_law(controller: Controller, inputs: tuple[str, ...], outputs: tup
 
 
 def state_space_law(K: Any, wiring: LinearWiring, sample_time: float) -> SampledLaw:
-    """Return the law of a state space, sampled if it is continuous."""
+    """Return the law of a state space, sampled if it is in continuous time."""
     K = discretise(K, sample_time)
     A, B, C, D, from_y, from_r = K.A, K.B, K.C, K.D, wiring.from_y, wiring.from_r
 
@@ -120,7 +120,7 @@ def scheduled_law(controller: ScheduledController, first: Any, wiring: LinearWir
 
 
 def wire(K: Any, measured: SignalTable, commanded: SignalTable, exogenous: Collection[str]) -> LinearWiring:
-    """Return how a state space is wired to a model, by the names of its inputs and outputs.
+    """Return the connection of a state space to a model, by the names of its inputs and outputs.
 
     An input named like an output of the model gets the error, reference minus output; if the controller has an input
     ``r_<output>``, that gets the reference, and inputs named like outputs get the outputs themselves.
@@ -129,17 +129,17 @@ def wire(K: Any, measured: SignalTable, commanded: SignalTable, exogenous: Colle
     ----------
     K : control.StateSpace
     measured, commanded : SignalTable
-        Of the model.
+        Signals of the model.
     exogenous : collection of str
-        References that are not of an output.
+        References without an output.
 
     Raises
     ------
     ModelError
-        For names that are unknown or there twice.
+        For names that are unknown or occur twice.
     """
     for what, labels, count in (("input", K.input_labels, K.ninputs), ("output", K.output_labels, K.noutputs)):
-        if len(labels) < count:  # python-control keeps one of those that are named alike
+        if len(labels) < count:  # python-control keeps only one of equal names
             got, expected = ", ".join(labels), f"{count} names that differ"
             raise ModelError(Finding("duplicate-name", f"controller.{what}_labels", got, expected, "rename the signals"))
     separate = any(_reference_of(label, measured) for label in K.input_labels)
@@ -169,7 +169,7 @@ def _reference_of(label: str, measured: SignalTable) -> bool:
 
 
 def _input_of(label: str, measured: SignalTable, exogenous: Collection[str], separate: bool) -> tuple[str | None, str | None]:
-    """Return the output and the reference that make an input of a controller."""
+    """Return the output and the reference of which an input of a controller is made."""
     where = "controller.input_labels"
     if _reference_of(label, measured):
         return None, measured.find(where, label.removeprefix(REFERENCE))

@@ -1,7 +1,7 @@
-"""Control loops around a model: what is measured, compared and commanded, and the integration in time with it.
+"""Control loops around a model: measurement, comparison and command, and their integration in time.
 
-A sampled controller works at ``t[0] + k T``. At each sample the outputs are read with the commands that acted until then (so
-that accelerometers make no algebraic loop), the controller is called, and its commands act from the sample on, or after the
+A sampled controller runs at ``t[0] + k T``. At each sample the outputs are read under the commands in effect until then (so
+that accelerometers make no algebraic loop), and the controller is called. Its commands take effect at the sample, or after the
 delay, and are held. A step of the integrator ends at every change of the commands.
 """
 
@@ -30,7 +30,7 @@ from titop.solvers.signals.units import units_of
 
 
 class ControlledModel(Protocol):
-    """What a loop needs of the model and of what acts on it; `command` is what the loop adds."""
+    """The model and its loads, as a loop needs them; `command` is the part that the loop adds."""
 
     model: Model
     command: Command | None
@@ -49,7 +49,7 @@ class ControlledModel(Protocol):
 
 
 class ControlLoop(ABC):
-    """Common part of the loops.
+    """Base class of the loops.
 
     Parameters
     ----------
@@ -60,12 +60,12 @@ class ControlLoop(ABC):
     operating : OperatingValues
     times : (n,) array, s
     saturate : bool
-        Whether commands keep to the actuators' ranges.
+        Whether commands are limited to the actuators' ranges.
 
     Attributes
     ----------
     initial_state : (nx,) array
-        States that are integrated with the model's.
+        States that are integrated together with the model's.
     """
 
     initial_state: Array
@@ -111,11 +111,11 @@ class ControlLoop(ABC):
         return self._units["references"]
 
     def send(self, values: Array) -> Command:
-        """Return the whole command for the outputs of the controller, as deviations from the operating point."""
+        """Return the complete command for the controller's outputs, which are deviations from the operating point."""
         return self.commands.send(values, self._resting)
 
     def rows(self, t: Array, y: Any, r: Any, commands: list[Command], x: Any) -> ControlHistory:
-        """Return what went through the loop at times t (n,)."""
+        """Return the signals of the loop at times t (n,)."""
         rows = (y, r, self.commands.values(commands), x)
         columns = (len(names) for names in self._names.values())
         arrays = [np.array(part, dtype=float).reshape(len(t), n) for part, n in zip(rows, columns, strict=True)]
@@ -123,19 +123,19 @@ class ControlLoop(ABC):
 
     @abstractmethod
     def act(self, plant: ControlledModel, t: float, y: Array) -> float:
-        """Let act what is commanded from a state on; return until when (s) it does."""
+        """Put the command at a state into effect; return until when (s) it holds."""
 
     @abstractmethod
     def command_at(self, plant: ControlledModel, t: float, y: Array) -> Command:
-        """Return what is commanded at an output time of the solution, where its state is y."""
+        """Return the command at an output time of the solution, where its state is y."""
 
     @abstractmethod
     def history(self, plant: ControlledModel, t: Array, y: Array) -> ControlHistory:
-        """Return what went through the loop of a solution."""
+        """Return the signals of the loop for a solution."""
 
 
 class _Instant(NamedTuple):
-    """A time at which a sample is taken, or the commands of the sample number `applied` begin to act, or both."""
+    """A time at which a sample is taken, or the commands of sample number `applied` take effect, or both."""
 
     time: float
     sample: bool
@@ -143,7 +143,7 @@ class _Instant(NamedTuple):
 
 
 class _Sample(NamedTuple):
-    """What the controller saw at a time (s), outputs, references and its states, and what it commanded."""
+    """The controller's inputs at a time (s), outputs, references and its states, and its commands."""
 
     time: float
     measured: Array
@@ -203,7 +203,7 @@ class SampledLoop(ControlLoop):
         return self._next.time
 
     def _instants_between(self, begin: float, end: float) -> Iterator[_Instant]:
-        """Yield what is to be done when; what rounding has moved past the end is done there."""
+        """Yield the instants and their actions; those that rounding has moved past the end are put there."""
         step = self._law.sample_time
         whole = int(np.floor(self._delay + SAME))
         part = self._delay - whole if self._delay - whole > SAME else 0.0
@@ -221,7 +221,7 @@ class SampledLoop(ControlLoop):
         plant.command = command
 
     def _sample(self, plant: ControlledModel, t: float, state: Array, x: Array) -> Array:
-        """Take a sample, call the controller, keep its commands, and return its next states."""
+        """Take a sample, call the controller, store its commands, and return its next states."""
         q, v = plant.split(t, state)
         if self._accelerated:
             measured = plant.measure(self.measurements, t, q, v, plant.dynamics(t, q, v)[0])

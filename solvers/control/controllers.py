@@ -1,4 +1,4 @@
-"""Controllers as users give them: with states of their own, following measured parameters, or as linear systems."""
+"""Controllers for users: functions with states of their own, gain scheduling, and linear systems."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ SAMPLING = "bilinear"
 
 
 class Controller:
-    """A sampled controller: a function that is called at every sample, and the states that it keeps.
+    """A sampled controller: a function that is called at every sample, and the states that it updates.
 
     Parameters
     ----------
     update : callable ``f(t, x, y, r) -> (x_next, u)``
-        From the time (s), the states, the measured outputs and the references at a sample to the states at the next sample
+        Maps the time (s), the states, the measured outputs and the references at a sample to the states at the next sample
         and the commands from this sample on. With an operating point, `y`, `r` and `u` are deviations from it.
     initial_state : array_like (nx,)
         May be empty.
     inputs : sequence of str
         Measured outputs, in the order of `y`: sensors' outputs, ``joint.q``, ``joint.v``, or parts of a port's motion
-        such as ``hub.P.w[0]``. `r` has a reference for each, in the same order.
+        such as ``hub.P.w[0]``. `r` has one reference for each, in the same order.
     outputs : sequence of str
         Actuators' inputs or efforts of joints (``joint`` or ``joint.tau``), in the order of `u`.
     sample_time : float, s
@@ -72,9 +72,9 @@ class Controller:
 
 
 class ScheduledController:
-    """A sampled linear controller that is looked up at every sample from measured parameters.
+    """A sampled linear controller, selected at every sample by measured parameters.
 
-    Its states go on from one sample to the next whatever the parameters do, so all members of the family must have the same
+    Its states continue from one sample to the next while the parameters change. So all members of the family must have the same
     states, in the same order and scaling, and the same signals.
 
     Parameters
@@ -108,13 +108,13 @@ class ScheduledController:
         self.sample_time = read_duration("sample_time", sample_time)
 
     def at(self, rho: Mapping[str, float], like: Any = None) -> Any:
-        """Return the controller at parameters, in discrete time.
+        """Return the controller at some parameters, in discrete time.
 
         Parameters
         ----------
         rho : mapping of parameter name to float
         like : control.StateSpace, optional
-            A member of the family, with which it must share states and signals.
+            A member of the family, which must have the same states and signals.
 
         Returns
         -------
@@ -123,7 +123,7 @@ class ScheduledController:
         Raises
         ------
         ModelError
-            If it is no state space, or another's.
+            If it is not a state space, or its states or signals differ.
         """
         K = self.family.at(dict(rho)) if hasattr(self.family, "at") else self.family(dict(rho))
         where = "family at " + ", ".join(f"{name} = {value:.6g}" for name, value in rho.items())
@@ -140,7 +140,7 @@ class ScheduledController:
 
 
 def discretise(K: Any, sample_time: float) -> Any:
-    """Return a state space in discrete time: itself if it is, else its samples by Tustin's rule.
+    """Return a state space in discrete time: unchanged if it already is, otherwise sampled by Tustin's rule.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Reading what `simulate` is told about a control loop, and what is suspicious about it."""
+"""Reads the arguments of `simulate` about a control loop, and warns of suspicious ones."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from titop.solvers.linear.state_space import is_state_space, refuse_not_finite
 from titop.solvers.model.model import Model
 from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
 
-#: More samples would take days, and more memory than there is.
+#: More samples than these would take days, and more memory than computers have.
 _MOST_SAMPLES = 1e8
 
 
 @dataclass(frozen=True)
 class LoopArguments:
-    """The arguments of `simulate` about a control loop, as given there."""
+    """The arguments of `simulate` about a control loop, unchanged."""
 
     controller: Any = None
     reference: Any = None
@@ -158,15 +158,15 @@ def _read_noise(noise: Any, names: tuple[str, ...]) -> Array:
 
 
 def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[str, Any], start: float) -> Iterator[Finding]:
-    """Yield what is suspicious: wrenches of the operating point that do not act, references that look like deviations from it,
-    and outputs that leave it by themselves.
+    """Yield warnings: wrenches of the operating point that are not applied, references that look like deviations from it,
+    and outputs that drift away from it.
 
     Parameters
     ----------
     loop : ControlLoop
     operating : OperatingValues
     wrenches : mapping of port name to wrench or function
-        What acts in the simulation.
+        The loads of the simulation.
     start : float, s
     """
     for port, wrench in operating.wrenches.items():
@@ -184,7 +184,7 @@ def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[
 
 
 def _drifting(loop: ControlLoop, operating: OperatingValues) -> Iterator[Finding]:
-    """Yield a finding where outputs without a reference change along the motion of the operating point."""
+    """Yield a warning if outputs without a reference change along the motion of the operating point."""
     names = loop.measurements.names
     measured = zip(names, loop.measurements.units, operating.drifts(names).tolist(), strict=True)
     found = [(name, f"{name} drifts by {rate:.3g} {unit}/s") for name, unit, rate in measured if rate]

@@ -1,4 +1,4 @@
-"""What a control loop measures, what it compares that with, and what it commands, all by name."""
+"""Measured outputs, references and commands of a control loop, by name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Measurements:
     names : sequence of str
         In titop's spelling; see `titop.solvers.signals.signal_tables.measured_signals`.
     origin : (nq,) array
-        From which the coordinates of free and spherical joints are displacements (tangent vectors), as in linear models.
+        Origin of the coordinates of free and spherical joints, which are displacements (tangent vectors), as in linear models.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Measurements:
     origin : (nq,) array
     units : tuple of str
     dynamic : (ny,) bool array
-        Which depend on accelerations and so, at once, on what is commanded.
+        Whether an output depends on accelerations, and so has a feedthrough from commands.
     """
 
     def __init__(self, model: Model, names: Sequence[str], origin: Array) -> None:
@@ -53,11 +53,11 @@ class Measurements:
         kinematic = [of for of, dynamic in zip(self._quantities, self.dynamic, strict=True) if not dynamic]
         self._kinematic = JoinedValues(model, kinematic) if self.dynamic.any() else self._values
         selection = self.selection(model.nq, model.nv)
-        #: Where they stand in ``[q, v]``, if they are entries of these.
+        #: Their entries of ``[q, v]``, if they are such entries.
         self._entries = None if selection is None else np.nonzero(selection)[1]
 
     def selection(self, nq: int, nv: int) -> Array | None:
-        """Return the outputs as a matrix (ny, nq + nv) that acts on ``[q, v]``; None if they are more than entries of these."""
+        """Return the outputs as a matrix (ny, nq + nv) that acts on ``[q, v]``; None if they are not entries of ``[q, v]``."""
         starts = {Kind.CONFIGURATION: 0, Kind.RATE: nq}
         if not all(of.kind in starts for of in self._quantities):
             return None
@@ -88,11 +88,11 @@ class References:
     names : sequence of str
         In titop's spelling.
     given : mapping, array_like or callable, optional
-        Numbers, arrays (n,) at the `times` or functions ``f(t)`` by name; or all in one: numbers (nr,), an array (n, nr) at
+        Numbers, arrays (n,) at the `times` or functions ``f(t)`` by name; or all together: numbers (nr,), an array (n, nr) at
         the `times`, or a function ``f(t) -> (nr,)``. Linear between the times.
     times : (n,) array, s
     resting : (nr,) array
-        References that are not given.
+        Values of references that are not given.
 
     Raises
     ------
@@ -104,7 +104,7 @@ class References:
         self.names = tuple(names)
         self._resting = resting
         self._functions: list[tuple[Any, Callable[[float], Any]]] = []
-        #: Whether they change in time.
+        #: Whether they depend on time.
         self.vary = given is not None
         if given is None:
             return
@@ -118,7 +118,7 @@ class References:
 
     @property
     def specified(self) -> tuple[str, ...]:
-        """Names of those that are not at rest."""
+        """Names of the given references."""
         chosen = np.zeros(len(self.names), dtype=bool)
         for entry, _ in self._functions:
             chosen[entry] = True
@@ -126,7 +126,7 @@ class References:
 
     @property
     def tables(self) -> list[Interpolated]:
-        """Those that are samples."""
+        """References that are samples."""
         return [function for _, function in self._functions if isinstance(function, Interpolated)]
 
     def read(self, t: float) -> Array:
@@ -138,7 +138,7 @@ class References:
 
 
 def _function_of_time(where: str, value: Any, times: Array, shape: tuple[int, ...]) -> Callable[[float], Any]:
-    """Return a function of time with values of a shape."""
+    """Return a function of time with values of some shape."""
     if callable(value):
         check_function(where, value, "t")
         return lambda t: _read_numbers(where, value(t), shape)
@@ -164,14 +164,14 @@ def _read_numbers(where: str, value: Any, shape: tuple[int, ...]) -> Array:
 
 
 class Command(NamedTuple):
-    """Inputs (nu) and efforts (nv) added to what acts on the model otherwise."""
+    """Inputs (nu) and efforts (nv) that are added to the model's other loads."""
 
     u: Array
     tau: Array
 
 
 class Commands:
-    """Where the outputs of a controller go.
+    """The connection of a controller's outputs to a model.
 
     Parameters
     ----------
@@ -179,13 +179,13 @@ class Commands:
     names : sequence of str
         In titop's spelling; see `titop.solvers.signals.signal_tables.commanded_signals`.
     saturate : bool
-        Whether inputs keep to the actuators' ranges.
+        Whether inputs are limited to the actuators' ranges.
 
     Attributes
     ----------
     units : tuple of str
     to_u, to_tau : (nu, names) and (nv, names) arrays
-        Inputs and efforts a unit of each commanded value.
+        Inputs and efforts per unit of each commanded value.
     limits : (2, nu) array
         The inputs' ranges.
     """
@@ -204,21 +204,21 @@ class Commands:
         self._is_limited = bool(np.isfinite(self.limits).any())
 
     def send(self, values: Array, resting: Array) -> Command:
-        """Return what is commanded by values (one a name) beside what is `resting` (inputs and efforts, nu + nv)."""
+        """Return the command for values (one for each name), added to the `resting` inputs and efforts (nu + nv)."""
         both = resting + self._to_both.dot(values)
         return Command(both[: len(self.to_u)], both[len(self.to_u) :])
 
     def values(self, commands: Sequence[Command]) -> Array:
-        """Return the values (one a name) in commands, a row each."""
+        """Return the values (one for each name) of commands, one row each."""
         return np.array([np.concatenate(command) for command in commands]).reshape(len(commands), -1) @ self._to_both
 
     def acting(self, u: Array | None) -> Array:
-        """Return for each name one, or zero where the inputs (nu) are at the actuators' limits: commands change nothing."""
+        """Return one for each name, or zero if its inputs (nu) are at the actuators' limits, where commands have no effect."""
         held = np.zeros(len(self.limits[0])) if u is None else (u <= self.limits[0]) | (u >= self.limits[1])
         return 1.0 - self.to_u.T @ held
 
     def within_limits(self, u: Array) -> Array:
-        """Return inputs (nu) cut to the actuators' ranges."""
+        """Return inputs (nu) limited to the actuators' ranges."""
         if not self._is_limited:
             return u
         return np.minimum(np.maximum(u, self.limits[0]), self.limits[1])

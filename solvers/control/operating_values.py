@@ -16,26 +16,26 @@ from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.model.model import Model
 from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
 
-#: What a family's `trim_at` returns.
+#: The entries of the result of `trim_at` of a family.
 _TRIMS = {"q", "v", "tau", "u", "y"}
 
 
 class OperatingValues:
-    """Outputs and commands at an operating point; zero where nothing is said.
+    """Outputs and commands at an operating point; zero where not given.
 
     Parameters
     ----------
     model : Model
     given : mapping of name to number, or object, optional
-        Outputs and inputs by name. An object has a state ``q``, ``v`` at which the outputs are read, or outputs ``y``; and
-        inputs ``u``, efforts ``tau``, accelerations ``a``, external ``wrenches`` where they are not zero, and a ``model`` where
-        its parameters are not those of the one that is simulated. ``y`` and ``u`` may be mappings. What `LPVModel.trim_at`
-        returns stands for an object with its state and inputs.
+        Outputs and inputs by name. An object has a state ``q``, ``v`` at which the outputs are read, or outputs ``y``; it also
+        has inputs ``u``, and if they are not zero efforts ``tau``, accelerations ``a`` and external ``wrenches``, and a
+        ``model`` if its parameters differ from the simulated one's. ``y`` and ``u`` may be mappings. The result of
+        `LPVModel.trim_at` stands for an object with its state and inputs.
 
     Attributes
     ----------
     origin : (nq,) array
-        The configuration, neutral if it is not known.
+        The configuration, neutral if unknown.
     command : Command
     wrenches : dict of port name to (6,) array
 
@@ -97,7 +97,7 @@ class OperatingValues:
         )
 
     def _read_model(self, given: Any) -> Model:
-        """Return the model whose outputs are those at the point."""
+        """Return the model that has the outputs at the point."""
         other = getattr(given, "model", self._model)
         if not isinstance(other, Model) or other.coordinate_names != self._model.coordinate_names:
             got, expected = f"a point of {getattr(other, 'name', other)!r}", f"a point of {self._model.name!r}"
@@ -105,15 +105,15 @@ class OperatingValues:
         return other
 
     def outputs(self, names: Sequence[str]) -> Array:
-        """Return the outputs with these names (titop's spelling); zero for names of none."""
+        """Return the outputs with these names (titop's spelling); zero for names that are no outputs."""
         if self._state is None:
             return np.array([self._outputs.get(name, 0.0) for name in names])
         return self._read_outputs(names, *self._state)
 
     def drifts(self, names: Sequence[str]) -> Array:
-        """Return how fast (a second) the outputs with these names change along the motion of the point; zero where they stay.
+        """Return the rates (per second) of the outputs with these names along the motion of the point; zero if constant.
 
-        Outputs of points that are no states stay.
+        Outputs of points without a state are constant.
         """
         if self._state is None or not self._state[1].any():
             return np.zeros(len(names))
@@ -125,18 +125,18 @@ class OperatingValues:
         return np.where(np.abs(change) > SAME * np.maximum(sizes, np.abs(after)), change / (2 * t), 0.0)
 
     def _measurements(self, names: Sequence[str]) -> Measurements:
-        """Return those of the outputs with these names that there are."""
+        """Return those of the names that are outputs."""
         known = measured_signals(self._model)
         return Measurements(self._model, [name for name in names if name in known], self.origin)
 
     def _sizes(self, names: Sequence[str], rate: float) -> Array:
-        """Return what counts as one of the outputs with these names, at a rate (1/s)."""
+        """Return the scale of the outputs with these names, at a rate (1/s)."""
         measurements, scale = self._measurements(names), self._model.mechanism.scale.at_rate(rate)
         sizes = dict(zip(measurements.names, map(scale.of_unit, measurements.units), strict=True))
         return np.array([sizes.get(name, 1.0) for name in names])
 
     def _read_outputs(self, names: Sequence[str], q: Array, v: Array, a: Array) -> Array:
-        """Return the outputs with these names at a state with accelerations; zero for names of none."""
+        """Return the outputs with these names at a state with accelerations; zero for names that are no outputs."""
         measurements = self._measurements(names)
         u = self._model.mechanism.inputs.whole(self.command.u, self._x if self._model.nx else None)
         read = measurements.read(q, v, a, self.wrenches, u, self.command.tau)

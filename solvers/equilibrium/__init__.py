@@ -1,18 +1,17 @@
 """Equilibria, at rest and moving, and configurations from measurements.
 
-One call, from top to bottom:
+The parts of one call, from top to bottom:
 
-- `trim`: reads a guess and what is unknown, and chooses how to search; returns an `operating_point`: a state, all that acts on
-  it, and what is known of both;
-- `search`: one search from a guess, and whether what it finds is an equilibrium;
-- `equations`: what has to vanish, accelerations or efforts, and its derivatives by the `unknowns`, which are numbers without
-  units: over `sizes`, what counts as one; `displacements`: along what coordinates change, and how states of the first order
-  follow them;
+- `trim`: reads the guess and the unknowns, and chooses how to search; returns an `operating_point`: a state with its loads, and
+  what is known about both;
+- `search`: one search from a guess, and the check whether its result is an equilibrium;
+- `equations`: the residuals, accelerations or efforts, and their derivatives by the `unknowns`, which are dimensionless:
+  divided by `sizes`; `displacements`: the directions in which coordinates change, and the first-order states that follow them;
 - `newton`: roots of equations, within bounds;
-- `stiffness`: which unknowns an equilibrium determines, and whether it stands;
-- `settling`: where the search leads astray: loads raised in steps, and systems that creep to rest;
+- `stiffness`: which unknowns an equilibrium determines, and whether it is stable;
+- `settling`: what to do where the search leads astray: raise the loads in steps, or let the system creep to rest;
 - `linear_validity`: whether a point is an equilibrium, and whether the linear model about it holds.
 
-Many equilibria: `continuation` along a parameter; `equilibrium_path` along a load, past where it turns round, on a `curve`.
-`fit_shape` finds configurations, not of equilibria, but of measured poses.
+Many equilibria: `continuation` along a parameter; `equilibrium_path` along a load, past limit points, on a `curve`.
+`fit_shape` finds configurations too, not of equilibria, but from measured poses.
 """

@@ -22,10 +22,10 @@ from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
 from titop.solvers.signals.units import units_of
 
-#: A step that finds no equilibrium is halved so often.
+#: A step without an equilibrium is halved so often.
 _HALVINGS = 8
 
-#: Along a branch that may cross another one: the longest step, and how many there are at most.
+#: Along a branch that may cross another one: the longest step, and the largest number of steps.
 _LONGEST, _STEPS = 0.2, 200
 
 
@@ -46,36 +46,37 @@ def trim_along(
 ) -> list[OperatingPoint]:
     """Follow an equilibrium along a parameter.
 
-    Each equilibrium is the start of the next, corrected by the tangent of the branch. Where none is found, the step is halved.
-    Where one is found beyond a crossing of branches, or on another one, the branch is followed as by `equilibrium_path`.
+    Each equilibrium is the guess for the next, corrected along the tangent of the branch. If none is found, the step is halved.
+    If one is found beyond a crossing of branches, or on another branch, the branch is followed as by `equilibrium_path`.
 
     Parameters
     ----------
     model : Model
     name : str
-        What is varied: ``"hinge.q"``, ``"shaft.v"``, ``"hinge.tau"``, an actuator's input or a parameter ``"slider.mass"``.
+        The quantity to vary: ``"hinge.q"``, ``"shaft.v"``, ``"hinge.tau"``, an actuator's input or a parameter
+        ``"slider.mass"``.
     values : array_like (n,)
-        Its values, one after the other.
+        Its values, in this order.
     unknowns : sequence of str, optional
-        As in `trim`; by default all coordinates (but the varied one). Those that closures and gears make follow the others are
-        unknowns in any case.
+        As in `trim`; by default all coordinates except the varied one. Coordinates that depend on others through closures and
+        gears are always unknowns.
     steps : int
         Steps from each value to the next: ``values=[0, 10], steps=50`` gives 51 equilibria.
     q, v, tau, u, wrenches, parameters, bounds, tolerance
-        As in `trim`; the guess is one for the first value.
+        As in `trim`; the guess is for the first value.
 
     Returns
     -------
     list of OperatingPoint
-        One for each value, the steps in between included.
+        One for each value, including the steps in between.
 
     Raises
     ------
     ModelError
         For unknown names and unusable values.
     ConvergenceError
-        Where the branch ends, such as at a fold; the message says at which value, and `found` of the error holds the points
-        before.
+        Where the branch ends, such as at a fold; the message gives the value, and `found` of the error has the points before
+        it.
 
     Examples
     --------
@@ -103,12 +104,12 @@ def trim_along(
 
 
 def single_unknown(guess: OperatingPoint, name: str, where: str) -> TrimUnknowns:
-    """Return what a name stands for, one quantity.
+    """Return the unknown that a name stands for, a single quantity.
 
     Raises
     ------
     ModelError
-        If it stands for several.
+        If it stands for several quantities.
     """
     varied = TrimUnknowns(guess, [name])
     if len(varied.entries) != 1:
@@ -126,7 +127,7 @@ def follow(
     is_equilibrium: bool,
     axes: Array,
 ) -> OperatingPoint:
-    """Return the equilibrium at some values, from one at others: in one step, or in smaller ones.
+    """Return the equilibrium at some values, from one at other values: in one step, or in smaller ones.
 
     Parameters
     ----------
@@ -136,14 +137,14 @@ def follow(
     bounds, tolerance
         As in `trim`.
     is_equilibrium : bool
-        Whether the start is an equilibrium; else it is a guess, and there is one step only.
+        Whether the start is an equilibrium; otherwise it is a guess, and only one step is made.
     axes : (nq,) array
-        The configuration along whose axes positions of free joints are those: one for all steps, which turn them.
+        The configuration whose axes the positions of free joints are measured along; the same for all steps, which turn them.
 
     Raises
     ------
     ConvergenceError
-        Saying where the equilibria end.
+        With the values at which the equilibria end.
     """
     begin = {name: value_of(start, name) for name in target}
     reached, step, halvings = 0.0, 1.0, 0
@@ -174,7 +175,7 @@ def _step(
     is_equilibrium: bool,
     axes: Array,
 ) -> OperatingPoint:
-    """Return the equilibrium at some values, by one step from a start; along the branch if the step has left it."""
+    """Return the equilibrium at some values, by one step from a start; along the branch if the step has left the branch."""
     varied, targets = TrimUnknowns(start, list(values)), np.array([*values.values()])
     changes = targets - varied.values()
     sought = TrimUnknowns(varied.with_values(targets), unknowns, axes=axes)
@@ -187,12 +188,12 @@ def _step(
 
 
 def _along_the_branch(curve: Curve) -> OperatingPoint:
-    """Return the point at which a load factor of one is reached first.
+    """Return the first point with a load factor of one.
 
     Raises
     ------
     ConvergenceError
-        Where the branch ends or turns round before.
+        If the branch ends or turns round before it.
     """
     for step in islice(steps_along(curve, curve.begin(), _LONGEST, (-1.0, 1.0)), _STEPS):
         if step.reached.tangent[0] < 0.0:
@@ -205,7 +206,7 @@ def _along_the_branch(curve: Curve) -> OperatingPoint:
 def _tangent(
     start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Sequence[TrimUnknown], axes: Array
 ) -> Array:
-    """Return how the unknowns follow, to first order, when an equilibrium's varied quantities change: all in their own units.
+    """Return the first-order change of the unknowns when an equilibrium's varied quantities change, all in their own units.
 
     `axes` are as in `follow`.
     """
@@ -222,7 +223,7 @@ def value_of(point: OperatingPoint, name: str) -> float:
     Raises
     ------
     ModelError
-        For quantities that are no plain number.
+        For quantities that are not a single number.
     """
     value = float(TrimUnknowns(point, [name]).values()[0])
     if np.isnan(value):
@@ -246,7 +247,7 @@ def values_of(points: Sequence[OperatingPoint], name: str) -> Array:
 
 
 def _read_values(values: Any, steps: Any) -> Array:
-    """Return all values, the steps in between included."""
+    """Return all values, including the steps in between."""
     numbers = real_array(values)
     if numbers is None or numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
         raise ModelError(Finding("wrong-type", "values", values, "finite numbers", "such as np.linspace(0, 10, 51)"))

@@ -1,12 +1,12 @@
-"""The curve of equilibria that unknowns and a load factor make: steps along it, and what happens in them.
+"""The curve of equilibria over unknowns and a load factor: steps along it, and events in these steps.
 
-A step goes along the tangent and back to the curve at right angles to it (Keller 1977, pseudo-arclength), so that it passes
-points at which the load factor turns round. It is long where the curve is straight, short where it bends or others are near.
-Lengths are those of `TrimUnknowns`, the load factor as it is.
+A step goes along the tangent and returns to the curve perpendicular to it (Keller 1977, pseudo-arclength), so that it passes
+points at which the load factor turns round. Steps are long where the curve is straight, and short where it bends or other
+curves are near. Lengths are those of `TrimUnknowns`; the load factor is not scaled.
 
-In a step the load factor turns round, or stability changes. The step may also have left the path: where another one is next to
-it, as next to the buckling of what is not quite straight. Then stability changes from one to the other, and the line between
-the two does not shrink to a point when it is halved.
+Events in a step are that the load factor turns round, or that stability changes. The step may also have jumped to another path
+close by, as near the buckling of an imperfect structure. Then stability differs between the two paths, and bisection does not
+shrink the line between the two points to one point.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from titop.solvers.signals.quantities import Kind
 
 # -- the curve -------------------------------------------------------------------------------------------------------------
 
-#: What the cosine of the angle between the tangents at both ends of a step is at least.
+#: Smallest cosine of the angle between the tangents at both ends of a step.
 _STRAIGHT = 0.9
 
-#: Newton steps back to the curve.
+#: Newton steps to return to the curve.
 _ITERATIONS = 12
 
 
@@ -46,7 +46,7 @@ class Station(NamedTuple):
     y : (n,) array
         Load factor, unknowns, and multipliers where loops are closed.
     tangent : (n,) array
-        Of length one without multipliers, the way the curve is followed.
+        Of unit length without the multipliers, in the direction in which the curve is followed.
     point : OperatingPoint
     """
 
@@ -63,15 +63,15 @@ class Curve:
     start : OperatingPoint
         The equilibrium at a load factor of zero.
     names : sequence of str
-        What the load factor changes.
+        The quantities that the load factor changes.
     unknowns : sequence of str or TrimUnknown
-        What is searched for.
+        The unknowns.
     changes : (m,) array
-        By how much the first change while the factor goes from zero to one, in their own units.
+        Changes of the quantities `names` between load factors of zero and one, in their own units.
     tolerance : float
         As in `trim`.
     axes : (nq,) array, optional
-        The configuration along whose axes positions of free joints are those; the start by default.
+        The configuration whose axes the positions of free joints are measured along; that of the start by default.
     """
 
     def __init__(
@@ -89,35 +89,35 @@ class Curve:
         self._judged = AccelerationEquations(self._unknowns)
         self._equations: Equations = self._judged if self._judged.moving else EffortEquations(self._unknowns)
         count, loads, multipliers = len(self._unknowns.entries), len(names), self._equations.multipliers
-        #: From y to the unknowns and multipliers of the equations.
+        #: Maps y to the unknowns and multipliers of the equations.
         self._expand = np.zeros((count + multipliers, 1 + count - loads + multipliers))
         self._expand[:loads, 0] = changes / self._unknowns.scales[:loads]
         self._expand[loads:, 1:] = np.eye(count - loads + multipliers)
-        #: What counts as length.
+        #: Entries of y that count in lengths.
         self._weights = np.repeat([1.0, 0.0], [1 + count - loads, multipliers])
         self._turns = np.zeros(len(self._weights))
         self._turns[1 : 1 + count - loads] = [self._turn(k) for k in range(loads, count)]
 
     def _turn(self, k: int) -> float:
-        """Return what a whole turn is of an unknown; zero of those that do not turn."""
+        """Return a whole turn of an unknown, in its scale; zero for unknowns that are not angles."""
         model, entry = self._unknowns.guess.model, self._unknowns.entries[k]
         plain = entry.kind == Kind.POSITION and model.mechanism.has_plain_coordinates(entry.number)
         turns = plain and model.mechanism.assembly.coordinate_units[entry.number] == "rad"
         return 2 * np.pi / self._unknowns.scales[k] if turns else 0.0
 
     def begin(self) -> Station:
-        """Return the start, the load growing.
+        """Return the start, in the direction of growing load.
 
         Raises
         ------
         ConvergenceError
-            If it is no equilibrium.
+            If it is not an equilibrium.
         """
         growing, start = np.eye(len(self._weights))[0], np.zeros(len(self._weights))
         begin = self._equations.begin(np.zeros(len(self._unknowns.entries)))
         start[len(start) - self._equations.multipliers :] = begin[len(self._unknowns.entries) :]
         station = self.across(start, growing, growing)
-        station.y[0] = 0.0  # but for rounding it is
+        station.y[0] = 0.0  # exactly, without rounding
         return station
 
     def _residual(self, y: Array) -> Array:
@@ -128,12 +128,12 @@ class Curve:
         return by_y
 
     def _station(self, y: Array, towards: Array) -> Station:
-        """Return the equilibrium at y, its tangent less than a right angle away from a direction.
+        """Return the equilibrium at y, with a tangent at less than a right angle to a direction.
 
         Raises
         ------
         ConvergenceError
-            If it is none.
+            If it is not an equilibrium.
         """
         candidate = Candidate(self._judged, (self._expand @ y)[: len(self._unknowns.entries)], self._tolerance)
         candidate.refuse()
@@ -144,21 +144,21 @@ class Curve:
         return Station(y, tangent / np.linalg.norm(self._weights * tangent), candidate.point)
 
     def across(self, start: Array, normal: Array, towards: Array) -> Station:
-        """Return the equilibrium next to `start` in the plane through it.
+        """Return the equilibrium next to `start` in the plane through it, normal to a vector.
 
         Parameters
         ----------
         start, normal, towards : (n,) arrays
-            Where to start, what the plane is at right angles to, and in what direction the tangent is to point.
+            The start, the plane's normal, and the direction in which the tangent shall point.
 
         Raises
         ------
         ConvergenceError
-            If Newton's method does not go straight to one, or a block refuses the start's parameters.
+            If Newton's method does not converge directly, or a block rejects the start's parameters.
         """
         if not np.isfinite(self._residual(start)).all():
             raise ConvergenceError("a block refuses its parameters, or cannot be evaluated")
-        weight = float(np.abs(self._derivatives(start)).max(initial=0.0)) or 1.0  # beside stiff equations the plane's counts
+        weight = float(np.abs(self._derivatives(start)).max(initial=0.0)) or 1.0  # scales the plane's equation to stiff ones
         plane, course, anywhere = weight * self._weights * normal, Course(strict=True), np.full(len(start), np.inf)
         y = newton(
             lambda y: np.append(self._residual(y), plane @ (y - start)),
@@ -176,7 +176,7 @@ class Curve:
         return station
 
     def product(self, first: Array, second: Array) -> float:
-        """Return the product of two vectors, multipliers left out."""
+        """Return the scalar product of two vectors, without multipliers."""
         return float((self._weights * first) @ second)
 
     def distance(self, near: Station, far: Station) -> float:
@@ -184,17 +184,17 @@ class Curve:
         return float(np.linalg.norm(self._weights * (far.y - near.y)))
 
     def nearest_turn(self, station: Station, towards: Station) -> Station:
-        """Return a station with its angles turned by whole turns, as close to another one as that brings them."""
+        """Return a station with whole turns added to its angles so that it is closest to another one."""
         turns = np.divide(towards.y - station.y, self._turns, out=np.zeros(len(self._turns)), where=self._turns > 0)
         return station._replace(y=station.y + self._turns * np.round(turns))
 
     def along(self, station: Station, length: float) -> Station:
-        """Return the equilibrium a step from a station: of some length along its tangent, then across.
+        """Return the equilibrium one step from a station: a length along its tangent, then in the plane across.
 
         Raises
         ------
         ConvergenceError
-            If there is none, or the curve bends so much that it may be another one.
+            If there is none, or the curve bends so much that the point may be on another curve.
         """
         reached = self.across(station.y + length * station.tangent, station.tangent, station.tangent)
         if self.product(reached.tangent, station.tangent) < _STRAIGHT:
@@ -202,29 +202,29 @@ class Curve:
         return reached
 
     def between(self, near: Station, far: Station, part: float = 0.5) -> Station:
-        """Return the equilibrium next to a place on the line between two stations, in the plane across that line.
+        """Return the equilibrium next to a point of the line between two stations, in the plane across that line.
 
         Parameters
         ----------
         near, far : Station
         part : float
-            Of the line, from `near` on.
+            The point's place on the line, from `near` (0) to `far` (1).
 
         Raises
         ------
         ConvergenceError
-            If Newton's method does not go straight to one.
+            If Newton's method does not converge directly.
         """
         line = (far.y - near.y) / self.distance(near, far)
         return self.across(near.y + part * (far.y - near.y), line, line)
 
     def at_factor(self, near: Station, far: Station, factor: float) -> Station:
-        """Return the equilibrium at a load factor that lies between those of two stations.
+        """Return the equilibrium at a load factor between those of two stations.
 
         Raises
         ------
         ConvergenceError
-            If Newton's method does not go straight to one.
+            If Newton's method does not converge directly.
         """
         part = (factor - near.y[0]) / (far.y[0] - near.y[0])
         start = near.y + part * (far.y - near.y)
@@ -232,29 +232,29 @@ class Curve:
         return self.across(start, np.eye(len(start))[0], near.tangent)
 
 
-# -- what happens in a step ------------------------------------------------------------------------------------------------
+# -- events in a step ------------------------------------------------------------------------------------------------------
 
-#: How exactly events are found, and what is one event or one station: what is left of the equations may part them by its root.
+#: Distance below which events, or stations, count as one: a residual may separate them by its root.
 _EXACT, _SAME = CLOSED, np.sqrt(SAME)
 
-#: Half of a step, seen from its other end, is no more than this part of it.
+#: Half a step, measured from its other end, may be no longer than this part of the step.
 _HALF = 0.9
 
 
 class PathEvent(NamedTuple):
-    """The station at which something happens, and what: ``"limit"``, ``"bifurcation"`` or ``"flutter"``."""
+    """The station of an event, and its kind: ``"limit"``, ``"bifurcation"`` or ``"flutter"``."""
 
     station: Station
     kind: str
 
 
 def events_between(curve: Curve, before: Station, after: Station) -> list[PathEvent]:
-    """Return what happens between two stations of a step, in this order.
+    """Return the events between two stations of a step, in order.
 
     Raises
     ------
     ConvergenceError
-        Where no path leads from one to the other.
+        If no path leads from one to the other.
     """
     events = []
     while _state(before) != _state(after):
@@ -262,7 +262,7 @@ def events_between(curve: Curve, before: Station, after: Station) -> list[PathEv
         for near, far in _bisect(curve, before, after, _state):
             if curve.distance(near, far) <= _SAME:
                 break
-        length = curve.distance(far, after)  # so far on that what happened before is over
+        length = curve.distance(far, after)  # far enough to be past the event before
         before = curve.between(far, after, _SAME / length) if length > _SAME else after
         for kind, state in KINDS.items():
             if state(near) != state(before):
@@ -272,12 +272,12 @@ def events_between(curve: Curve, before: Station, after: Station) -> list[PathEv
 
 
 def _bisect(curve: Curve, near: Station, far: Station, state: Callable[[Station], object]) -> Iterator[tuple[Station, Station]]:
-    """Yield stations closer and closer together, between which a state changes first.
+    """Yield stations closer and closer together, between which a state first changes.
 
     Raises
     ------
     ConvergenceError
-        Where they are on different paths.
+        If they are on different paths.
     """
     begin, length = state(near), curve.distance(near, far)
     while length > _EXACT:
@@ -290,7 +290,7 @@ def _bisect(curve: Curve, near: Station, far: Station, state: Callable[[Station]
 
 
 def _first(curve: Curve, near: Station, far: Station, state: Callable[[Station], object]) -> Station:
-    """Return the first station in another state, as exactly as the curve can be followed there."""
+    """Return the first station in the changed state, as exactly as the curve can be followed there."""
     first = far
     with suppress(ConvergenceError):
         for pair in _bisect(curve, near, far, state):
@@ -299,21 +299,21 @@ def _first(curve: Curve, near: Station, far: Station, state: Callable[[Station],
 
 
 def _state(station: Station) -> tuple[object, ...]:
-    """Return all that changes where something happens."""
+    """Return everything that changes at events."""
     return tuple(state(station) for state in KINDS.values())
 
 
 def _falling_directions(point: OperatingPoint) -> int:
-    """Return in how many directions a point at rest has a negative stiffness; of one that moves, how many modes grow alone."""
+    """Return the number of negative stiffnesses of a point at rest; of a moving one, of growing modes that do not oscillate."""
     return len(point.growing) - _growing_oscillations(point) if point.v.any() else negative_stiffnesses(stiffness_at(point))
 
 
 def _growing_oscillations(point: OperatingPoint) -> int:
-    """Return how many eigenvalues of oscillations grow."""
+    """Return the number of eigenvalues of growing oscillations."""
     return int((np.abs(point.growing.imag) > NEAR_AXIS * np.abs(point.eigenvalues).max(initial=0.0)).sum())
 
 
-#: What changes at an event of each kind; of several at once the first one counts.
+#: State that changes at events of each kind; if several change at once, the first kind counts.
 KINDS: dict[str, Callable[[Station], object]] = {
     "limit": lambda station: bool(station.tangent[0] < -EXACT),  # the load factor falls
     "bifurcation": lambda station: _falling_directions(station.point),
@@ -323,10 +323,10 @@ KINDS: dict[str, Callable[[Station], object]] = {
 
 # -- steps -----------------------------------------------------------------------------------------------------------------
 
-#: Steps grow by this factor where the cosine of the angle between the tangents at both ends is more than that.
+#: Steps grow by this factor if the cosine of the angle between the tangents at their ends exceeds that value.
 _GROWTH, _STRAIGHTER = 1.5, 0.98
 
-#: Where the curve is said to end: steps of this part of the longest.
+#: The curve is taken to end where steps are shorter than this part of the longest.
 _LEAST = 2.0**-20
 
 
@@ -336,10 +336,10 @@ class PathStep(NamedTuple):
     Attributes
     ----------
     events : list of PathEvent
-        What happens on the way, in this order.
+        The events on the way, in order.
     reached : Station
     end : {"", "left", "closed"}
-        How the curve ends there: the load factor leaves its range, or the start is reached again.
+        Why the curve ends there: the load factor leaves its range, or the start is reached again.
     """
 
     events: list[PathEvent]
@@ -348,7 +348,7 @@ class PathStep(NamedTuple):
 
 
 def steps_along(curve: Curve, start: Station, longest: float, within: tuple[float, float]) -> Iterator[PathStep]:
-    """Yield the steps from a station until the load factor leaves a range or the curve is closed.
+    """Yield the steps from a station until the load factor leaves its range or the curve is closed.
 
     Parameters
     ----------
@@ -385,7 +385,7 @@ def steps_along(curve: Curve, start: Station, longest: float, within: tuple[floa
 
 
 def _step(curve: Curve, start: Station, station: Station, length: float, within: tuple[float, float]) -> PathStep:
-    """Return a step of some length, or to where the curve ends.
+    """Return a step of some length, or to the end of the curve.
 
     Raises
     ------
@@ -402,17 +402,17 @@ def _step(curve: Curve, start: Station, station: Station, length: float, within:
 
 
 def _start_again(curve: Curve, start: Station, before: Station, after: Station) -> Station | None:
-    """Return the start, angles turned by whole turns, if a step passes it the way it was left; else None.
+    """Return the start, whole turns added to its angles, if a step passes it in its first direction; else None.
 
     Raises
     ------
     ConvergenceError
-        Where the step has no part as long as that to the start.
+        If no part of the step is as long as the way to the start.
     """
     again, length = curve.nearest_turn(start, before), curve.distance(before, after)
     ahead = curve.product(again.y - before.y, before.tangent)
     if not (0.0 < ahead <= length and curve.distance(before, again) <= length):
         return None
     passed = curve.along(before, ahead)
-    differences = np.abs([passed.y - again.y, passed.tangent - again.tangent])  # multipliers too
+    differences = np.abs([passed.y - again.y, passed.tangent - again.tangent])  # with multipliers
     return passed if differences.max() <= _SAME else None

@@ -1,12 +1,12 @@
-"""Small changes of a point: displacements of its configuration, and states of the first order that follow them.
+"""Small changes of a point: displacements of its configuration, and first-order states that follow them.
 
-Positions and rotations of free joints do not change each other here: ``model.integrate`` moves a free joint along a screw,
-whose axis turns with it. Here it moves along fixed axes, those that it has in the configuration or in another one, then turns
+Position and rotation of a free joint are independent here: ``model.integrate`` moves a free joint along a screw,
+whose axis turns with it. Here it moves along fixed axes, those of this configuration or of another one, then turns
 about its own origin.
 
-At every configuration that a search tries, the states x of the first order are those with ``dx/dt = 0``, by Newton steps of
-least norm. These start where x has followed the coordinates from the guess, ``dx = (d rate/d v) dq``: an integrator of inputs
-keeps its value, and a bristle that sticks bends by what it slips. Derivatives of efforts are along states that follow so.
+At every configuration that a search tries, the first-order states x are those with ``dx/dt = 0``, found by least-norm Newton
+steps. These start from x extrapolated along the coordinates' change from the guess, ``dx = (d rate/d v) dq``: an integrator of
+inputs keeps its value, and a sticking bristle bends by its slip. Derivatives of efforts include this change of the states.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from titop.solvers.equilibrium.sizes import LoadedState
 from titop.solvers.model.model import Model
 
 _ITERATIONS = 50
-#: Where, in parts of a displacement, the states' derivatives are taken: Gauss's two points.
+#: Gauss's two points, in parts of a displacement, at which the states' derivatives are evaluated.
 _BETWEEN = (0.5 - 0.5 / np.sqrt(3.0), 0.5 + 0.5 / np.sqrt(3.0))
 
 
 def axes_transform(model: Model, q: Array, axes: Array) -> Array | None:
     """Return the matrix (nv, nv) from displacements along the axes in a configuration `axes` (nq) to those along the axes at q.
 
-    It turns the positions of free joints. None where all free joints have the same axes in both.
+    It rotates the positions of free joints. None if all free joints have the same axes in both.
     """
     transform = None
     for name, place in model.mechanism.assembly.v_slices.items():
@@ -45,7 +45,7 @@ def axes_transform(model: Model, q: Array, axes: Array) -> Array | None:
 
 
 def displace(model: Model, q: Array, dq: Array) -> Array:
-    """Return the configuration (nq) after a displacement (nv, rad or m) from q (nq), of free joints along the axes at q."""
+    """Return the configuration (nq) after a displacement (nv, rad or m) from q (nq), for free joints along the axes at q."""
     rotation = _rotation_part(model, dq)
     if not rotation.any():
         return model.integrate(q, dq)
@@ -56,14 +56,14 @@ def displacement_jacobian(model: Model, dq: Array) -> Array:
     """Return the derivative (nv, nv) of tangent displacements at ``displace(model, q, dq)`` by dq."""
     rotation = _rotation_part(model, dq)
     by_rotation = np.linalg.inv(model.mechanism.difference_jacobian(rotation))
-    jacobian: Array = by_rotation @ model.mechanism.difference_jacobian(-rotation)  # seen from axes that have turned
+    jacobian: Array = by_rotation @ model.mechanism.difference_jacobian(-rotation)  # in the rotated axes
     for start in model.mechanism.rotations:
         jacobian[:, start : start + 3] = by_rotation[:, start : start + 3]
     return jacobian
 
 
 def _rotation_part(model: Model, dq: Array) -> Array:
-    """Return a displacement (nv) with the rotations of free and spherical joints alone."""
+    """Return the part of a displacement (nv) that is rotations of free and spherical joints."""
     rotation = np.zeros(len(dq))
     for start in model.mechanism.rotations:
         rotation[start : start + 3] = dq[start : start + 3]
@@ -79,7 +79,7 @@ class FollowingEfforts(NamedTuple):
 
 
 def following_efforts(point: LoadedState) -> FollowingEfforts:
-    """Return what efforts change by while the states follow."""
+    """Return the derivatives of efforts, first-order states following."""
     mechanism = point.model.mechanism
     rates, efforts = mechanism.engine.states.slopes(point.q, point.v, mechanism.inputs.with_states(point.u, point.x))
     along = efforts @ _steady_inverse(rates.by_x)
@@ -88,7 +88,7 @@ def following_efforts(point: LoadedState) -> FollowingEfforts:
 
 
 def following_states(point: LoadedState, dq: Array) -> Array:
-    """Return the states (nx) after a slow displacement (nv) from a point, as `displace` takes it."""
+    """Return the first-order states (nx) after a slow displacement (nv) from a point, as `displace` takes it."""
     model, x = point.model, point.x
     if not model.nx or not dq.any():
         return x
@@ -99,7 +99,7 @@ def following_states(point: LoadedState, dq: Array) -> Array:
 
 
 def steady_states(point: LoadedState) -> Array:
-    """Return the states (nx) at rest, as far as their rates depend on them; the others as they are."""
+    """Return the first-order states (nx) at rest, as far as their rates depend on them; the others unchanged."""
     x = point.x
     if not point.model.nx:
         return x
@@ -115,30 +115,30 @@ def steady_states(point: LoadedState) -> Array:
 
 
 def _steady_inverse(by_x: Array) -> Array:
-    """Return minus the inverse (nx, nx) of derivatives of rates by states, of least norm where rates do not depend on these."""
+    """Return minus the pseudo-inverse (nx, nx) of the derivatives of the states' rates by the states, of least norm."""
     rows, columns, scaled = equilibrate(by_x)
     inverse: Array = -columns[:, None] * np.linalg.pinv(scaled, rcond=RANK) * rows
     return inverse
 
 
 def without_integrators(matrix: Array, count: int, rates: StateDerivatives) -> Array:
-    """Return a linear model at rest without the states that integrate rates of coordinates alone: displacements once more.
+    """Return a linear model at rest without states that only integrate rates of coordinates, which repeat displacements.
 
-    What integrates inputs is a state of its own.
+    States that integrate inputs are kept.
 
     Parameters
     ----------
     matrix : (2 count + nx, 2 count + nx) array
-        Of displacements, rates, and states of the first order.
+        By displacements, rates, and first-order states.
     count : int
     rates : StateDerivatives
-        Of the states' rates.
+        Derivatives of the first-order states' rates.
     """
     by_q, by_v, by_x = np.split(matrix[2 * count :], [count, 2 * count], axis=1)
     rows, _, scaled = equilibrate(np.hstack([by_q, by_x, rates.by_u]))
     left, sizes, _ = np.linalg.svd(scaled)
     known = decided_rank(sizes, RANK * sizes.max(initial=0.0))
-    sums = left[:, known:].T * rows  # sums of states that integrate
+    sums = left[:, known:].T * rows  # combinations of states that only integrate
     others = np.linalg.svd(sums)[2][len(sums) :]
     onto = np.eye(2 * count + len(others), len(matrix))
     onto[2 * count :, 2 * count :] = others

@@ -1,8 +1,8 @@
-"""The equations of equilibria, at rest and moving, over the unknowns of a search, and their derivatives.
+"""The equations of equilibria, at rest and moving, in the unknowns of a search, and their derivatives.
 
-At a relative equilibrium the accelerations vanish, ``a(q, v) = 0``, and go on doing so while the configuration moves with v:
+At a relative equilibrium the accelerations vanish, ``a(q, v) = 0``, and remain zero while the configuration moves with v:
 ``a_q v = 0``. Coordinates on which the accelerations do not depend may move at any rate. A closed loop stays closed:
-``closure_error(q) = 0`` and ``J v = 0``. At rest the same equilibria balance efforts, ``f(q) + J^T m = 0``.
+``closure_error(q) = 0`` and ``J v = 0``. At rest an equivalent condition is a balance of efforts, ``f(q) + J^T m = 0``.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from titop.solvers.signals.quantities import Kind
 
 
 class Equations:
-    """Common part: residuals over what counts as one, as functions of y, the unknowns x and what follows them.
+    """Base class: scaled residuals as functions of y, the unknowns x followed by multipliers.
 
     Parameters
     ----------
     unknowns : TrimUnknowns
     bounds : (unknowns,) arrays, optional
-        Of x, beyond which nothing is evaluated.
+        Of x; outside them nothing is evaluated.
 
     Attributes
     ----------
     sizes : (k,) array
-        What counts as one of each residual.
+        Scale of each residual.
     multipliers : int
-        Number of multipliers m, of closures and gears, that stand behind the unknowns in y.
+        Number of multipliers m of closures and gears, which follow the unknowns in y.
     """
 
     sizes: Array
@@ -42,18 +42,18 @@ class Equations:
         self.unknowns, self.bounds = unknowns, bounds
 
     def begin(self, x: Array) -> Array:
-        """Return the y at which a search begins."""
+        """Return the initial y of a search."""
         return x
 
     def lengths(self, count: int) -> Array:
-        """Return what changes of so many unknowns, and of the multipliers, count where the shortest step is looked for.
+        """Return the weights of changes of the first `count` unknowns, and of the multipliers, in the length of a step.
 
-        Those of multipliers less: of many equilibria that one is found whose unknowns change least.
+        Multipliers weigh less: of many equilibria the search finds the one whose unknowns change least.
         """
         return np.repeat([1.0, CLOSE], [count, self.multipliers])
 
     def residual(self, y: Array) -> Array:
-        """Return the residuals (k); infinite where parameters or configurations cannot be."""
+        """Return the residuals (k); infinite if parameters or configurations are impossible."""
         try:
             values: Array = self._values(y) / self.sizes
         except ModelError:
@@ -61,9 +61,9 @@ class Equations:
         return values
 
     def derivatives(self, y: Array) -> Array:
-        """Return the derivatives of the residuals by y (k, n): exact, but for those by parameters and along the motion.
+        """Return the derivatives of the residuals by y (k, n): exact, except for those by parameters and along the motion.
 
-        These come from differences of exact functions; an error there slows the search down, and changes no equilibrium.
+        These are differences of exact functions; an error of theirs slows the search, and changes no equilibrium.
         """
         point, by_y = self._point(y), np.zeros((len(self.sizes), len(y)))
         for k in self._by_differences():
@@ -73,18 +73,18 @@ class Equations:
         return result
 
     def _values(self, y: Array) -> Array:
-        """Return the residuals (k) in their units."""
+        """Return the residuals (k) in their own units."""
         raise NotImplementedError
 
     def _fill_exact(self, point: OperatingPoint, y: Array, by_y: Array) -> None:
-        """Put the derivatives that are known exactly into their places."""
+        """Write the derivatives that are known exactly into their places."""
         raise NotImplementedError
 
     def _point(self, y: Array) -> OperatingPoint:
         return self.unknowns.at(y[: len(self.unknowns.entries)])
 
     def _by_differences(self) -> list[int]:
-        """Return by which unknowns there are differences."""
+        """Return the unknowns that are differentiated by differences."""
         return self.unknowns.select(Kind.PARAMETER)[0]
 
 
@@ -95,7 +95,7 @@ def _input_matrix(point: OperatingPoint) -> Array:
 
 
 class AccelerationEquations(Equations):
-    """Accelerations, then how they change along the motion if the point moves, then closures and their rates.
+    """Accelerations, then their change along the motion if the point moves, then closure errors and their rates.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class AccelerationEquations(Equations):
 
     @property
     def names(self) -> list[str]:
-        """What the residuals are: ``"an opening of pin.x"``."""
+        """Descriptions of the residuals: ``"an opening of pin.x"``."""
         model = self.unknowns.guess.model
         names = [f"an acceleration of {name}" for name in model.coordinate_names]
         names += [f"{name} while it moves" for name in names] if self.moving else []
@@ -148,11 +148,11 @@ class AccelerationEquations(Equations):
 
 
 class EffortEquations(Equations):
-    """The equations at rest, ``f(q) + J^T m = 0`` and closed loops, as efforts that are left.
+    """The equations at rest, ``f(q) + J^T m = 0`` and closed loops, as residual efforts.
 
-    Where they vanish the accelerations ``a = M^-1 (f + J^T m)`` do. On the way there efforts change far less with the
-    configuration than accelerations, whose derivatives hold those of the mass matrix times what is left: of a rod under a large
-    load Newton's method needs a third of the steps, and does not stray to other equilibria.
+    Where they vanish the accelerations ``a = M^-1 (f + J^T m)`` do. Away from the equilibrium efforts vary far less with the
+    configuration than accelerations, whose derivatives contain those of the mass matrix times the residual. For a rod under a
+    large load Newton's method needs a third of the steps, and does not stray to other equilibria.
     """
 
     def __init__(self, unknowns: TrimUnknowns, bounds: Bounds | None = None) -> None:
@@ -163,7 +163,7 @@ class EffortEquations(Equations):
         self._forces = unknowns.sizes.energy / unknowns.openings
 
     def begin(self, x: Array) -> Array:
-        """Return unknowns with the multipliers that leave least of their efforts: from none, shapes would go astray first."""
+        """Return unknowns and the multipliers of least residual efforts: from zero ones, shapes would first go astray."""
         y, nv = np.append(x, np.zeros(self.multipliers)), self.unknowns.guess.model.nv
         if not self.multipliers:
             return x
@@ -207,7 +207,7 @@ class EffortEquations(Equations):
             unknowns.fill_columns(Kind.INPUT, _input_matrix(point), y[:count], efforts)
 
     def _by_coordinates(self, point: OperatingPoint, multipliers: Array) -> tuple[Array, Array]:
-        """Return the derivatives of the efforts needed (nv, nv), and of the openings (k, nv)."""
+        """Return the derivatives of the efforts needed (nv, nv), and of the closure errors (k, nv)."""
         model, q = point.model, point.q
         if self.multipliers:
             pushes = model.mechanism.external_pushes(point.wrenches, point.driving)

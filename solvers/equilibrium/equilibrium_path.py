@@ -1,4 +1,4 @@
-"""Equilibria while loads grow, past the points at which they turn round."""
+"""Equilibria while loads grow, past limit points."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from titop.solvers.support.progress import progress_bar
 
 @dataclass(frozen=True, eq=False)
 class EquilibriumPath:
-    """Equilibria along a path, one after the other.
+    """Equilibria along a path, in order.
 
     Attributes
     ----------
@@ -35,11 +35,11 @@ class EquilibriumPath:
         Load factors.
     kinds : tuple of str
         ``""``; ``"limit"`` where the load factor turns round; ``"bifurcation"`` where a stiffness passes through zero elsewhere
-        and other paths branch off; ``"flutter"`` where an oscillation begins to grow, or ends to.
+        and other paths branch off; ``"flutter"`` where an oscillation begins or ceases to grow.
     complete : bool
         Whether the path was followed to its end: until the load factor left its range, or the path was closed.
     closed : bool
-        Whether the path came back to its first point the way it had left, angles turned by whole turns.
+        Whether the path returned to its first point in the original direction, up to whole turns of angles.
     """
 
     points: tuple[OperatingPoint, ...]
@@ -55,7 +55,7 @@ class EquilibriumPath:
 
     @property
     def unstable(self) -> Array:
-        """Numbers (n, no unit) of eigenvalues that surely grow: one for each unstable mode, two if it oscillates."""
+        """Numbers (n, no unit) of eigenvalues that certainly grow: one for each unstable mode, two if it oscillates."""
         return np.array([len(point.growing) for point in self.points])
 
     def values(self, name: str) -> Array:
@@ -69,7 +69,7 @@ class EquilibriumPath:
         return values_of(self.points, name)
 
     def at(self, kind: str) -> list[OperatingPoint]:
-        """Return the points at which something happens.
+        """Return the points with an event.
 
         Parameters
         ----------
@@ -109,29 +109,29 @@ def equilibrium_path(
 ) -> EquilibriumPath:
     """Follow equilibria while loads grow together, past limit points, where structures snap through.
 
-    All loads are linear in one load factor, zero at the start. The factor is an unknown, and steps are measured along the path
-    (pseudo-arclength, Keller 1977), with exact derivatives but those by parameters. Where something happens the point is found
-    by bisection and belongs to the path: where the factor turns round, and where stability changes. A step in which stability
-    changes from one path to another, as next to the buckling of what is not quite straight, is made shorter.
+    All loads are linear functions of one load factor, zero at the start. The factor is an unknown, and steps are measured along
+    the path (pseudo-arclength, Keller 1977), with exact derivatives except those by parameters. Events, where the factor turns
+    round or stability changes, are located by bisection, and their points are part of the path. A step that jumps to another
+    path of different stability, as near the buckling of an imperfect structure, is shortened.
 
     Parameters
     ----------
     model : Model
     loads : mapping of name to (first, last)
-        What changes, as in `trim_along`: inputs, efforts, coordinates or parameters such as ``"push.force.z"``. Values at the
-        load factors zero and one.
+        The quantities to change, as in `trim_along`: inputs, efforts, coordinates or parameters such as ``"push.force.z"``,
+        with their values at load factors of zero and one.
     unknowns : sequence of str, optional
-        As in `trim`; by default all coordinates that are no loads. Those that closures and gears make follow the others are
-        unknowns in any case.
+        As in `trim`; by default all coordinates that are not loads. Coordinates that depend on others through closures and
+        gears are always unknowns.
     q, v, tau, u, wrenches, parameters, tolerance
-        As in `trim`; the guess is one for the start.
+        As in `trim`; the guess is for the start.
     within : pair of float
-        Where the load factor leaves this range the path is at its end, or where it is back at its start. Inputs of one-sided
-        tendons end it at zero.
+        Range of the load factor. The path ends where the factor leaves it, or where the path is back at its start. Inputs of
+        one-sided tendons end it at zero.
     longest : float
-        Longest step: unknowns over a radian or the system's size, and the load factor, as one vector. Bends shorten steps.
+        Longest step: the norm of the unknowns (in radians or the system's size) and the load factor. Bends shorten steps.
     steps : int
-        At most.
+        Largest number of steps.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
 
@@ -144,8 +144,8 @@ def equilibrium_path(
     ModelError
         For unknown names and unusable values.
     ConvergenceError
-        Where no equilibrium is found at the start, or none any more: with the load factor that is reached, and what is left;
-        `found` of the error is the path so far.
+        If no equilibrium is found at the start, or the path cannot be continued: with the load factor reached, and the
+        residual; `found` of the error is the path so far.
 
     Warns
     -----
@@ -154,9 +154,9 @@ def equilibrium_path(
 
     Notes
     -----
-    Each step costs two to five linearisations, and eigenvalues. A path does not change over to another one at a bifurcation;
-    a small load that favours a side does: paths are told apart that steps of 3e-5, measured as `longest`, tell apart. Free and
-    spherical joints may turn by less than a whole turn from the start.
+    Each step costs two to five linearisations, and eigenvalues. At a bifurcation the path does not change to another branch;
+    add a small load that favours one side. Paths are distinguished if steps of 3e-5, measured as `longest`, distinguish them.
+    Free and spherical joints may turn by less than a whole turn from the start.
 
     Examples
     --------
@@ -186,12 +186,12 @@ def equilibrium_path(
 
 
 def _follow(curve: Curve, longest: float, within: tuple[float, float], steps: int, progress: bool) -> EquilibriumPath:
-    """Return the path from the curve's start on.
+    """Return the path from the curve's start.
 
     Raises
     ------
     ConvergenceError
-        Where it cannot be followed any more, with the path so far.
+        If it cannot be continued, with the path so far.
     """
     start, end = curve.begin(), ""
     stations, kinds = [start], [""]
@@ -213,13 +213,13 @@ def _follow(curve: Curve, longest: float, within: tuple[float, float], steps: in
 
 
 def _path(stations: Sequence[Station], kinds: Sequence[str], end: str) -> EquilibriumPath:
-    """Return the path along stations with what happens at them, and how it ends; see `PathStep`."""
+    """Return the path along stations, with their events and its end; see `PathStep`."""
     points, factors = tuple(station.point for station in stations), np.array([station.y[0] for station in stations])
     return EquilibriumPath(points, factors, tuple(kinds), complete=bool(end), closed=end == "closed")
 
 
 def _range(start: OperatingPoint, names: Sequence[str], first: Array, last: Array, within: Any) -> tuple[float, float]:
-    """Return the range of load factors, in which tendons do not push."""
+    """Return the range of load factors, limited to those at which tendons do not push."""
     pair = real_array(within)
     if pair is None or pair.shape != (2,) or not pair[0] <= 0.0 < pair[1]:
         advice = "the path starts at a load factor of zero"
@@ -241,7 +241,7 @@ def _range(start: OperatingPoint, names: Sequence[str], first: Array, last: Arra
 
 
 def _read_loads(guess: OperatingPoint, loads: Any) -> tuple[list[str], Array, Array]:
-    """Return the names of what changes, one value each, and the values at load factors zero and one."""
+    """Return the names of the loads, one value each, and their values at load factors of zero and one."""
     pairs = dict(read_mapping("loads", loads))
     if not pairs:
         advice = 'such as {"push.force.z": (0.0, -10.0)}'
@@ -261,7 +261,7 @@ def _read_loads(guess: OperatingPoint, loads: Any) -> tuple[list[str], Array, Ar
 
 
 def _point_at(guess: OperatingPoint, names: Sequence[str], values: Array) -> OperatingPoint:
-    """Return a point with other values of what changes."""
+    """Return a point with other values of the loads."""
     for name in names:
         value_of(guess, name)
     return TrimUnknowns(guess, names).with_values(values)

@@ -1,4 +1,4 @@
-"""Configurations from measured poses: which shape rods must have for their sections to stand where they were seen."""
+"""Configurations from measured poses: the shape of rods whose sections stand where they were measured."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from titop.solvers.signals.grammar import read_entries
 
 
 class FittedShape(NamedTuple):
-    """A configuration that was fitted to measured poses.
+    """A configuration fitted to measured poses.
 
     Attributes
     ----------
     q : (nq,) array, rad or m
     errors : dict of port name to array (3,) or (6,), m and rad
-        How far ports stand from where they were measured: in inertial axes, then, where their orientation was measured, as a
+        Distances of ports from their measured places: in inertial axes, and, if the orientation was measured, followed by a
         rotation vector in the port's frame.
     rank : int
         Number of coordinates that the measurements determine.
@@ -40,28 +40,28 @@ class FittedShape(NamedTuple):
 def fit_shape(
     model: Model, measured: Mapping[str, Any], coordinates: Any = None, q: Any = None, radian: float | None = None
 ) -> FittedShape:
-    """Return the configuration in which ports stand nearest to where they were measured, by least squares.
+    """Return the configuration in which ports are closest to their measured poses, by least squares.
 
-    A section is measured at a port, as ``tt.Rod(..., ports={"marker": 0.2})`` has them; ports change nothing else. Scipy finds
-    the minimum from exact Jacobians, those of the discretised rod.
+    A section is measured at a port, such as ``tt.Rod(..., ports={"marker": 0.2})``; such ports do not change the model. Scipy
+    finds the minimum with exact Jacobians, those of the discretised rod.
 
     Parameters
     ----------
     model : Model
-        Without loops that are closed rigidly, and without gears.
+        Without rigid closures and gears.
     measured : mapping of port name to Pose or array_like (3,)
-        Poses in the inertial frame, or positions (m) where the orientation is not known.
+        Poses in the inertial frame, or positions (m) if the orientation is unknown.
     coordinates : sequence of str, optional
         The joints, blocks and coordinates to find; all by default.
     q : (nq,) array, optional
-        Where to start, and what the other coordinates are; neutral by default.
+        Initial guess, and values of the other coordinates; neutral by default.
     radian : float, m, optional
-        How far from its place a port is as wrong as one turned by a radian; the size of the system by default.
+        Distance of a port from its place that weighs as much as an error of one radian; the size of the system by default.
 
     Returns
     -------
     FittedShape
-        Where measurements do not determine all coordinates, one near the start; a `ModelWarning` says so.
+        If the measurements do not determine all coordinates, the result is one near the start; a `ModelWarning` says so.
 
     Raises
     ------
@@ -123,12 +123,12 @@ def _fit(model: Model, poses: Mapping[str, tuple[Pose, bool]], sought: list[int]
 
 
 def _in_radians(error: Array, arm: float) -> Array:
-    """Return an error in radians, of which one is as wrong as the length `arm`: no unit decides when the search ends."""
+    """Return an error in radians, of which one weighs as much as the length `arm`: units do not decide when the search ends."""
     return np.concatenate([error[:3] / arm, error[3:]])
 
 
 def _errors(model: Model, poses: Mapping[str, tuple[Pose, bool]], q: Array) -> Iterator[tuple[str, Array]]:
-    """Yield how far each port is from where it was measured."""
+    """Yield the error of each port from its measured pose."""
     for port, (pose, turned) in poses.items():
         rotation, position = model.pose(port, q)
         turn = rotation_log(pose.rotation.T @ rotation) if turned else np.zeros(0)

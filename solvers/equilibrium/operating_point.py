@@ -27,7 +27,7 @@ from titop.solvers.signals.quantities import Kind, of_all_coordinates
 
 @dataclass(frozen=True, eq=False)
 class OperatingPoint:
-    """A state with all that acts on it. `trim` returns those that are equilibria; any other may be made directly.
+    """A state with its loads. `trim` returns equilibria; any other point may be made directly.
 
     About a point with velocities, states are measured from the moving reference ``integrate(q, v t)``.
 
@@ -43,25 +43,25 @@ class OperatingPoint:
     wrenches : mapping of port name to (6,), N and N m, optional
         External wrenches in the ports' frames.
     parameters : mapping of name to number, optional
-        Those that were changed to find the point, or given with it.
+        Parameters changed to find the point, or given with it.
     unknowns : tuple of str
-        What was searched for.
+        The unknowns of the search.
     rank : int
         Number of unknowns that the equilibrium determines.
     free : tuple of str
         Unknowns that can change, alone or together, without leaving the equilibrium; they were kept close to the guess.
     overdetermined : tuple of str
-        Coordinates whose equilibrium does not depend on the unknowns, or that depend on them as others do already.
+        Coordinates whose equilibrium condition does not depend on the unknowns, or repeats other conditions.
     negative : int, optional
-        How many stiffnesses over the unknowns are negative, which changes where branches cross. None where stiffnesses and
-        unknowns are not as many, or not all are determined.
+        Number of negative stiffnesses over the unknowns, which changes where branches cross. None if the stiffness is not
+        square, or not all unknowns are determined.
     x : array_like (nx,) or mapping of state name to number, optional
-        States of the first order, each in its own unit; zero by default.
+        First-order states, each in its own unit; zero by default.
 
     Notes
     -----
     Arguments of `deviation`: `q` and `v` a state, `system` a linear model whose states are wanted, `t` the time (s) since the
-    reference was at the point.
+    moving reference was at the point.
     """
 
     model: Model
@@ -95,12 +95,12 @@ class OperatingPoint:
             object.__setattr__(self, name, value)
 
     def with_state(self, q: Array, v: Array, tau: Array, u: Array | None, x: Array) -> OperatingPoint:
-        """Return the point with another state, efforts and inputs, all known to be sound; for searches, which make many."""
+        """Return the point with another state, efforts and inputs, unchecked; for searches, which make many points."""
         kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return self._copy_of(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x})
 
     def with_findings(self, **findings: Any) -> OperatingPoint:
-        """Return the point, and all that is known of it, with the `findings` of a search: `unknowns`, `rank` and so on."""
+        """Return the point, with all data computed so far, and the `findings` of a search: `unknowns`, `rank` and so on."""
         return self._copy_of(self.__dict__ | findings)
 
     @staticmethod
@@ -111,7 +111,7 @@ class OperatingPoint:
         return point
 
     def refuse_open(self, where: str = "point") -> None:
-        """Refuse a state that does not close the loops, or opens them; `where` is what it is called.
+        """Reject a state that does not satisfy the loops' constraints; `where` is its name in the message.
 
         Raises
         ------
@@ -123,22 +123,22 @@ class OperatingPoint:
 
     @property
     def driving(self) -> Array | None:
-        """Inputs with the states of the first order behind them (nu + nx, each in its own unit), for the model's functions.
+        """Inputs followed by first-order states (nu + nx, each in its own unit), for the model's functions.
 
-        None for none.
+        None if there are none.
         """
         return self.model.mechanism.inputs.with_states(self.u, self.x) if self.model.nx else self.u
 
     @cached_property
     def residual(self) -> Array:
-        """Accelerations (nv, rad/s^2 or m/s^2) at the point: zero at an equilibrium, also a moving one."""
+        """Accelerations (nv, rad/s^2 or m/s^2) at the point: zero at an equilibrium, also at a moving one."""
         return self.model.forward_dynamics(self.q, self.v, self.tau, self.wrenches or None, u=self.driving)
 
     @cached_property
     def forward_derivatives(self) -> tuple[Array, Array, Array]:
         """Derivatives of the accelerations (three of (nv, nv)), by coordinates (tangent), rates and efforts.
 
-        In 1/s^2, 1/s and 1/(kg m^2), with metres in the place of radians. States of the first order follow, see `following`.
+        In 1/s^2, 1/s and 1/(kg m^2), with metres in the place of radians. First-order states follow, see `following`.
         """
         derivatives = self.model.forward_dynamics_derivatives(self.q, self.v, self.tau, self.wrenches or None, u=self.driving)
         if self.following is None:
@@ -150,16 +150,17 @@ class OperatingPoint:
     def state_matrices(self) -> tuple[Array, Array, Array]:
         """Accelerations (nv; rad/s^2 or m/s^2), and ``dx/dt`` by the state (2nv, 2nv) and by efforts (2nv, nv): read-only.
 
-        In rad/s^2 or m/s^2, and these a unit of the state and of efforts. For ``x = [dq; dv]`` from the reference that moves
-        with the point, states of the first order held; in closed loops all coordinates.
+        In rad/s^2 or m/s^2, and these per unit of the state and of efforts. The state ``x = [dq; dv]`` is relative to the
+        reference that moves with the point, first-order states held; in closed loops all coordinates.
         """
         return raw_linear_matrices(self.model, self.q, self.v, self.tau, self.wrenches, self.driving)
 
     @cached_property
     def following(self) -> FollowingEfforts | None:
-        """Derivatives (nv, nv; nv, nv; nv, nu) of what states of the first order do along the coordinates while they follow.
+        """Derivatives (nv, nv; nv, nv; nv, nu) of efforts while first-order states follow the coordinates.
 
-        By coordinates, rates and inputs, in N m or N a unit of each; see `titop.solvers.equilibrium.displacements`. None
+        By coordinates, rates and inputs, in N m or N per unit of each; see `titop.solvers.equilibrium.displacements`. None
+        without first-order states.
         without states.
         """
         if not self.model.nx:
@@ -170,8 +171,8 @@ class OperatingPoint:
     def eigenvalues(self) -> Array:
         """Eigenvalues (states, rad/s) of the linearisation, inputs held constant; the least damped first.
 
-        At rest, states of the first order that integrate rates of coordinates alone, as bristles that stick, have none of their
-        own.
+        At rest, first-order states that only integrate rates of coordinates, such as sticking bristles, contribute no
+        eigenvalues.
         """
         values = np.linalg.eigvals(self._state_matrix)
         return values[np.lexsort((values.imag, -values.real))]
@@ -194,9 +195,9 @@ class OperatingPoint:
 
     @property
     def stability(self) -> str:
-        """``"stable"``, ``"unstable"``, or ``"neutral"`` when eigenvalues on the axis leave the question open.
+        """``"stable"``, ``"unstable"``, or ``"neutral"`` if eigenvalues on the imaginary axis leave the question open.
 
-        A warning tells of motions along which the linear model changes.
+        A warning names motions along which the linear model changes.
         """
         warn(steadiness_findings(self))
         values, moved = self._bounded_eigenvalues
@@ -206,25 +207,25 @@ class OperatingPoint:
 
     @property
     def growing(self) -> Array:
-        """Eigenvalues (k,; rad/s) of what surely grows: a pair for each oscillation, one for each other mode."""
+        """Eigenvalues (k,; rad/s) that certainly grow: a pair for each oscillation, one for each other mode."""
         values, moved = self._bounded_eigenvalues
         return values[values.real > moved]
 
     @cached_property
     def _bounded_eigenvalues(self) -> tuple[Array, Array]:
-        """Eigenvalues, and how far off each may be: the linearisation is known to parts of its norm.
+        """Eigenvalues, and a bound of the error of each: the linearisation is known up to a part of its norm.
 
-        Those that come as near to the axis as that moves them count as on it. Eigenvalues of drifting coordinates are defective
-        zeros, which it moves by its square root.
+        Eigenvalues closer to the axis than their bound count as on it. Eigenvalues of drifting coordinates are defective
+        zeros, whose error is the square root of the linearisation's.
         """
         from scipy import linalg
 
         if not len(self._state_matrix):
             return np.zeros(0, dtype=complex), np.zeros(0)
-        with np.errstate(invalid="ignore"):  # scales beyond integers, which scipy takes for places too
+        with np.errstate(invalid="ignore"):  # scipy uses the scales as indices, and they may exceed integers
             balanced = linalg.matrix_balance(self._state_matrix)[0]
         values, left, right = linalg.eig(balanced, left=True, right=True)
-        with np.errstate(divide="ignore", over="ignore"):  # defective ones may be anywhere
+        with np.errstate(divide="ignore", over="ignore"):  # the error of defective ones is unbounded
             return values, RANK * np.linalg.norm(balanced) / np.abs(np.einsum("ij,ij->j", left.conj(), right))
 
     @property
@@ -238,17 +239,17 @@ class OperatingPoint:
         return tuple(signal.name for signal in state_signals(self.model))
 
     def deviation(self, q: Any, v: Any, system: Any = None, t: float = 0.0, x: Any = None) -> Array:
-        """Return the state (2 nv + nx) of the linear model that stands for a state of the nonlinear one.
+        """Return the state (2 nv + nx) of the linear model that corresponds to a state of the nonlinear one.
 
-        Displacements in rad or m, their rates, and states of the first order in their units.
+        Displacements in rad or m, their rates, and first-order states in their units.
 
-        With `system` a linear model made about this point, only its states, in its order. `q` and `v` are the nonlinear
-        state, with `x` the states of the first order, `t` the time (s) since a moving reference was at the point.
+        With `system`, a linear model made about this point, only its states, in its order. `q` and `v` are the nonlinear
+        state, `x` its first-order states, `t` the time (s) since the moving reference was at the point.
 
         Raises
         ------
         ModelError
-            If the system has states that this model has not.
+            If the system has states that this model lacks.
         """
         reference = self.model.integrate(self.q, float(t) * self.v)
         rates = read_state("v", v, self.model.coordinate_names)
@@ -285,17 +286,17 @@ class OperatingPoint:
 
 
 def _line(name: str, value: float, unit: str) -> str:
-    """Return a number of a point as text; nothing is said of the unit of pure numbers."""
+    """Return a value of a point as text; pure numbers have no unit."""
     return f"  {name} = {value:.6g}" + (f" {unit}" if unit != "1" else "")
 
 
 def read_point(model: Any, point: Any) -> OperatingPoint:
-    """Return an operating point of a model given as such, as ``(q, v)`` or ``(q, v, tau)``, or as a configuration at rest.
+    """Return an operating point from an `OperatingPoint`, ``(q, v)``, ``(q, v, tau)``, or a configuration at rest.
 
     Raises
     ------
     ModelError
-        If it is none, of a model with other coordinates, or leaves loops open.
+        If it is none of these, belongs to a model with other coordinates, or leaves loops open.
     """
     read_model(model)
     read = _point_of(model, point)

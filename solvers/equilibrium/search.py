@@ -1,7 +1,7 @@
-"""One search for an equilibrium, and what it has to be to be called one.
+"""One search for an equilibrium, and the criteria of an equilibrium.
 
-Newton's method solves the equations from the guess, and where it ends without a root scipy's trust region. What they leave is
-judged by what rounding and a tolerance allow, and looked at again while a moving point moves.
+Newton's method solves the equations from the guess; where it ends without a root, scipy's trust-region method continues. The
+residuals are compared with the effect of rounding and a tolerance, and for a moving point checked again along its motion.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns
 from titop.solvers.model.sections import overlaps
 from titop.solvers.signals.quantities import Kind
 
-#: Longest step of a coordinate (rad, or m for a system of size one), or in parts of its guess of a parameter by which equations
-#: bend: longer ones lead to far equilibria.
+#: Longest step of a coordinate (rad, or m for a system of size one), or, in parts of its guess, of a parameter in which the
+#: equations are nonlinear: longer steps lead to distant equilibria.
 _REACH = 0.5
 
-#: How much less exactly than at the point the equations hold a few radians, or lengths of the system, later.
+#: How much larger residuals may be a few radians, or lengths of the system, later in the motion.
 _LATER = 1e3
 
 
@@ -40,17 +40,17 @@ def search(
     course: Course | None = None,
     wider: bool = True,
 ) -> OperatingPoint:
-    """Return the equilibrium found from a start (that of the guess by default), and write down the course of the search.
+    """Return the equilibrium found from a start (by default the guess), and record the course of the search.
 
-    Newton steps of least norm come first; where they end without an equilibrium, and it may search `wider`, scipy's trust
-    region takes over. They begin at the guess where the start is none, as with a mass below zero.
+    Least-norm Newton steps come first. If they end without an equilibrium, and the search may go `wider`, scipy's trust-region
+    method follows, from the guess if the start is impossible, as with a mass below zero.
 
     Raises
     ------
     ModelError
         For unusable bounds.
     ConvergenceError
-        When there is none.
+        If there is none.
     """
     limits = unknowns.bounds(bounds)
     judged = AccelerationEquations(unknowns, limits)
@@ -73,7 +73,7 @@ def search(
 
 
 def _newton(equations: Equations, x: Array, limits: Bounds, iterations: int, course: Course | None = None) -> Array:
-    """Return the end of Newton steps from x; multipliers go as far as they like."""
+    """Return the end of Newton steps from x; multipliers are not bounded."""
     if not len(x):
         return x
     unknowns, anything = equations.unknowns, np.full(equations.multipliers, np.inf)
@@ -95,12 +95,12 @@ def _newton(equations: Equations, x: Array, limits: Bounds, iterations: int, cou
 
 
 def _is_bounded(entry: TrimUnknown, bodies: Collection[str]) -> bool:
-    """Tell whether steps of an unknown are: not those of deformations, whose stiffness bounds them."""
+    """Tell whether steps of an unknown are limited: those of deformations are not, as their stiffness limits them."""
     return entry.kind == Kind.PARAMETER or (entry.kind == Kind.POSITION and entry.name not in bodies)
 
 
 class Candidate:
-    """What a search has found, and what is left of its equations.
+    """The result of a search, and the residuals there.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Candidate:
     by_x : (k, n) array
         Derivatives of the residuals by x.
     excess : (k,) array
-        Residuals in parts of what is allowed.
+        Residuals in parts of their allowed values.
     """
 
     def __init__(self, equations: AccelerationEquations, x: Array, tolerance: float) -> None:
@@ -124,17 +124,17 @@ class Candidate:
         self.excess = self._excess()
 
     def _excess(self) -> Array:
-        """Return each residual divided by what is allowed: more than one is no equilibrium.
+        """Return each residual divided by its allowed value: an equilibrium has none above one.
 
-        Of an acceleration the tolerance allows a part of what each force alone would give, and of what each unknown effort,
-        input or parameter of its size changes. Coordinates do not count: a stiff spring would excuse any acceleration of what
-        it holds. Of the other residuals it allows a part of what each unknown of its size changes.
+        For an acceleration, the tolerance allows a part of the acceleration that each force alone would give, and of the change
+        due to each unknown effort, input or parameter of its size. Coordinates do not count: a stiff spring would excuse any
+        acceleration of the body it holds. For other residuals it allows a part of the change due to each unknown of its size.
 
-        At a kink of the energy, such as where a stretch of tendon ends in a point, slopes are endless and would excuse
-        anything. So no slope counts more than those a little to both sides.
+        At a kink of the energy, such as where a stretch of tendon shrinks to a point, derivatives are infinite and would excuse
+        anything. So each derivative is limited by those a little to both sides.
 
-        Where hardly anything acts, all forces are rounding. Residuals are allowed there, too, if changes of the unknowns by
-        rounding take them away: the point is then the equilibrium as well as numbers can tell.
+        Where loads nearly vanish, all forces are rounding. There residuals are also allowed if changes of the unknowns by
+        rounding remove them: the point is then as close to the equilibrium as floating-point numbers can be.
         """
         unknowns, values, nv = self._unknowns, np.abs(self._values), self.point.model.nv
         sizes = np.maximum(unknowns.least, np.abs(self._x))
@@ -160,10 +160,10 @@ class Candidate:
         return ratios(values, allowed(slopes))
 
     def _term_tolerances(self) -> Array:
-        """Return the accelerations (nv) that are allowed for each force, and for rounding.
+        """Return the accelerations (nv) allowed for each force, and for rounding.
 
-        Rounding is a part of what springs give when their own coordinates change by their sizes and all others by how far they
-        are from neutral, and of what the largest force gives.
+        Rounding is a part of the spring forces when their own coordinates change by their sizes and all others by their
+        distance from neutral, and of the largest force.
         """
         point, guess, coordinates = self.point, self._unknowns.guess, self._unknowns.sizes.coordinates
         by_q, _, by_effort = point.forward_derivatives
@@ -175,9 +175,9 @@ class Candidate:
         return terms
 
     def _rounding_excess(self, slopes: Array, sizes: Array) -> Array:
-        """Return residuals (k) divided by what changes of the unknowns by rounding make of them.
+        """Return residuals (k) divided by the changes that rounding of the unknowns makes.
 
-        What no change of the unknowns takes away is divided by the tolerance's part of that.
+        The part that no change of the unknowns removes is divided by the tolerance's share of that.
         """
         rows, columns, scaled = equilibrate(slopes)
         step, rounded = columns * np.linalg.lstsq(scaled, rows * self._values, rcond=None)[0], ROUNDING * sizes
@@ -186,12 +186,12 @@ class Candidate:
         return off
 
     def refuse(self) -> None:
-        """Refuse what is no equilibrium, or one only for an instant of its motion.
+        """Reject a point that is no equilibrium, or one only for an instant of its motion.
 
         Raises
         ------
         ConvergenceError
-            If residuals are more than what is allowed, or do not remain so along the motion.
+            If residuals exceed their allowed values, at the point or along the motion.
         """
         if (self.excess > 1).any():
             equations, worst = self._equations, int(self.excess.argmax())
@@ -204,14 +204,14 @@ class Candidate:
             self._refuse_passing()
 
     def _where(self) -> str:
-        """Return the unknowns' values as text."""
+        """Return the values of the unknowns as text."""
         names = self._unknowns.names[:8]
         values = zip(names, TrimUnknowns(self.point, names).values(), strict=True)
         shown = [f"{name} = {value:.6g}" for name, value in values if not np.isnan(value)]
         return ", ".join(shown) + (", ..." if len(self._unknowns.entries) > 8 else "")
 
     def _hints(self) -> str:
-        """Return what may be the reason: unknowns at their bounds, parts that overlap."""
+        """Return possible reasons as text: unknowns at their bounds, coinciding parts."""
         at_bound: list[str] = []
         if self._equations.bounds is not None:
             lower, upper = self._equations.bounds
@@ -221,10 +221,10 @@ class Candidate:
         return hint + "".join(f"{each.where} has {each.value}; " for each in overlaps(self.point.model, self.point.q[None]))
 
     def _refuse_passing(self) -> None:
-        """Refuse a state whose accelerations vanish, or whose closures and gears hold, for an instant only.
+        """Reject a state whose accelerations vanish, or whose closures and gears hold, only for an instant.
 
-        It is checked again at three instants of its motion, up to a few radians, or lengths of the system, away. With closures
-        or gears the state there is projected onto them first.
+        The state is checked again at three instants of its motion, up to a few radians, or lengths of the system, away. With
+        closures or gears the later state is projected onto them first.
         """
         model, sizes, allowed = self.point.model, self._unknowns.sizes, _LATER * self._tolerance
         try:
@@ -246,12 +246,12 @@ class Candidate:
                 )
 
     def _later(self) -> Array:
-        """Return, at some instants of the motion, accelerations and by how much q and v had to be corrected (3, instants, nv).
+        """Return accelerations and the corrections of q and v at some later instants of the motion (3, instants, nv).
 
         Raises
         ------
         ConvergenceError
-            If a later state is so far from closed that none is found.
+            If a later state is so far from closed that no closed state is found.
         """
         point, model = self.point, self.point.model
         instants = np.array([0.7, 1.9, 3.7]) / self._unknowns.sizes.speed(point.v)

@@ -21,7 +21,7 @@ from titop.solvers.equilibrium.unknowns import TrimUnknowns, is_open_guess, with
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
 
-#: Newton steps under the full load before it is raised in steps.
+#: Newton steps under the full load before the load is raised in steps.
 _DIRECT = 25
 
 
@@ -40,27 +40,27 @@ def trim(
     prefer: str | None = None,
     x: Any = None,
 ) -> OperatingPoint:
-    """Find an equilibrium: a state that lasts, at rest or moving at constant rates.
+    """Find an equilibrium: a state that persists, at rest or moving at constant rates.
 
-    Where a shape is kept without loads (rods, springs), they are raised from nothing in steps if Newton's method under the
-    whole load finds nothing, or strays to (without a guess `q`: moves to) an equilibrium that does not stand. A warning tells
-    where those of the steps end before the whole load, by snapping through or buckling, and another one is returned.
-    `equilibrium_path` follows them further.
+    Systems with a shape of their own (rods, springs) may need a detour: if Newton's method under the whole load fails, or
+    strays to an unstable equilibrium (without a guess `q`: moves to one), loads are raised from zero in steps. If these
+    equilibria end before the whole load, by snap-through or buckling, a warning says where, and another equilibrium is
+    returned. `equilibrium_path` follows them further.
 
     At a moving equilibrium the accelerations are zero in the coordinates' own sense (the body-frame twist of a free joint is
-    constant), and remain so while the configuration moves: steady spin, uniform motion, steady turns. What does not influence
-    the dynamics may drift.
+    constant), and remain zero while the configuration moves: steady spin, uniform motion, steady turns. Coordinates that do not
+    influence the dynamics may drift.
 
     Parameters
     ----------
     model : Model
     unknowns : sequence of str, optional
-        What may change: coordinates ``"hinge"`` (a joint's name stands for all of its own), rates ``"hinge.v"``, efforts
-        ``"hinge.tau"``, actuators or their inputs, parameters ``"slider.mass"``. All coordinates by default. The rest stays;
-        positions of free joints are those along the axes of their bodies in the guess. Where the guess leaves loops open,
-        coordinates that close them are unknowns in any case.
+        The quantities to find: coordinates ``"hinge"`` (a joint's name stands for all of its coordinates), rates ``"hinge.v"``,
+        efforts ``"hinge.tau"``, actuators or their inputs, parameters ``"slider.mass"``. All coordinates by default. All other
+        quantities are fixed; positions of free joints are measured along the axes of their bodies in the guess. If the guess
+        does not close the loops, the coordinates that close them are unknowns too.
     q : (nq,) array or mapping of joint or coordinate name to value, optional
-        Guess of the unknown and values of the fixed coordinates; neutral by default.
+        Guess of the unknown coordinates and values of the fixed ones; neutral by default.
     v : (nv,) array or mapping, optional
         The same for rates.
     tau : (nv,) array or mapping of joint or coordinate name to number, optional
@@ -70,53 +70,52 @@ def trim(
     wrenches : mapping of port name to (6,), optional
         External wrenches, in the ports' frames.
     parameters : mapping of name to number, optional
-        Parameters to change before: values, and guesses of the unknown ones.
+        Parameters to change first: values, and guesses of the unknown ones.
     bounds : mapping of unknown to (lower, upper), optional
-        Inputs stay in their actuators' ranges when nothing else is said.
+        By default inputs are bounded by their actuators' ranges.
     tolerance : float
-        How exactly the equations hold, in parts of what the unknowns' own size contributes to them; that is at least a radian,
-        the system's size, or what moves it by as much within the time in which it would fall or turn so far.
+        Relative tolerance of the equations, in parts of what each unknown of its own size contributes to them. That size is at
+        least a radian, the system's size, or an effort that moves the system so far in the time of a fall or turn by as much.
     max_iterations : int
-        Steps of Newton's method, and evaluations of the equations by the trust region that follows, at most.
+        Largest number of Newton steps, and then of evaluations by a trust-region method.
     prefer : {None, "stable"}
-        ``"stable"``: not an equilibrium whose motions grow, but the one at which the system comes to rest from the guess when
-        it creeps, as if in honey, or from the unstable one found, pushed aside a little. Only coordinates may be unknown, of a
-        system at rest.
+        ``"stable"`` excludes equilibria whose motions grow. It finds the one at which the system comes to rest when it creeps,
+        as if in honey, from the guess, or else from the unstable equilibrium after a small push. Requires a system at rest
+        whose only unknowns are coordinates.
     x : (nx,) array or mapping of state name to number, optional
-        Guess of the states of the first order; zero by default. They are found so that they rest. One whose rate does not
-        depend on it there follows the coordinates on the way from the guess, as if they moved slowly: a bristle that sticks
-        bends by what it slips, an integrator of inputs stays.
+        Guess of the first-order states; zero by default. They are found such that their rates are zero. A state whose rate
+        does not depend on it follows the coordinates from the guess, as if they moved slowly: a sticking bristle
+        bends by its slip, an integrator of inputs keeps its value.
 
     Returns
     -------
     OperatingPoint
-        Says also which unknowns are free and which conditions do not depend on them. With more unknowns than the equations
-        determine, the equilibrium near the guess is returned.
+        With the unknowns that are free, and the conditions that do not depend on the unknowns. With more unknowns than the
+        equations determine, it is the equilibrium close to the guess.
 
     Raises
     ------
     ModelError
         For unknown names, unusable values and bounds.
     ConvergenceError
-        When there is no equilibrium near the guess: with the smallest residual found, and where it is left. When none is found
-        that does not grow, and such a one is preferred: the unstable one is `found` of the error.
+        If no equilibrium is found near the guess, with the smallest residual and where it occurs. If a stable equilibrium is
+        preferred and none is found; `found` of the error is then the unstable one.
 
     Warns
     -----
     ModelWarning
-        For flexible bodies without geometric stiffness that spin; where an unstable equilibrium is returned that is not the one
-        next to the guess: the search has strayed to it, and creeping from the guess leads elsewhere.
+        For spinning flexible bodies without geometric stiffness; if the search has strayed to an unstable equilibrium that is
+        not the one closest to the guess, and creeping from the guess leads elsewhere.
 
     Notes
     -----
-    Each iteration costs one linearisation; parameters, and the condition along the motion, some evaluations of the dynamics for
-    each unknown.
+    Each iteration costs one linearisation; parameters, and the condition along the motion, take some evaluations of the
+    dynamics for each unknown.
+    For friction of contacts with bristles, start from a state with known bristles: the end of a simulation with its
+    x, or a guess at the depth of rest.
 
-    What friction holds in contacts with bristles is found from where they push about as they will: a simulation's end with its
-    x, or a guess at the depth at which it rests.
-
-    Of mechanisms that keep no shape by themselves, where all coordinates are sought and no equilibrium at rest is near the
-    guess, the system creeps with its accelerations to where it comes to rest: chains find from any guess how they hang.
+    For mechanisms without a shape of their own, with all coordinates unknown and no equilibrium at rest near the
+    guess, the system creeps along its accelerations until it is at rest: hanging chains are found from any guess.
 
     Examples
     --------
@@ -161,12 +160,11 @@ def _under_loads(
     is_guessed: bool,
     prefer: str | None,
 ) -> OperatingPoint:
-    """Return the equilibrium of a system at rest of which all coordinates are sought.
+    """Return the equilibrium of a system at rest with all coordinates unknown.
 
-    Newton's method under the whole load comes first. If it finds nothing, or strays to an equilibrium that does not stand,
-    loads are raised in steps. If the steps end before the whole load, an equilibrium is searched from the guess, and returned
-    with a warning. Systems that keep no shape without loads are searched from the guess (this `course` is written down), or
-    creep.
+    Newton's method under the whole load comes first. If it fails, or strays to an unstable equilibrium, loads are raised in
+    steps. If the steps end before the whole load, an equilibrium is searched from the guess, and returned with a warning.
+    Systems without a shape of their own are searched from the guess (this search is recorded in `course`), or creep.
     """
 
     def near(unknowns: TrimUnknowns, course: Course) -> OperatingPoint:
@@ -176,7 +174,7 @@ def _under_loads(
         try:
             return find(sought, course=course)
         except ConvergenceError:
-            with nothing_found():  # the error of the search from the guess says more
+            with nothing_found():  # the error of the search from the guess is more helpful
                 return settling.from_guess(sought, rounds=1)
             raise
 
@@ -202,7 +200,7 @@ def _under_loads(
 
 
 def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, parameters: Any, x: Any = None) -> OperatingPoint:
-    """Return the point from which a search starts.
+    """Return the point at which a search starts.
 
     Raises
     ------
@@ -227,7 +225,7 @@ def read_tolerance(tolerance: Any) -> float:
     Raises
     ------
     ModelError
-        If it is none.
+        If it is unusable.
     """
     number = real_array(tolerance)
     if number is None or number.shape != () or not 0 < number < 1:
@@ -243,7 +241,7 @@ def read_count(name: str, count: Any, advice: str = "count the steps") -> int:
     Raises
     ------
     ModelError
-        If it is none.
+        If it is unusable.
     """
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ModelError(Finding("wrong-type", name, count, "a whole number, 1 or more", advice))

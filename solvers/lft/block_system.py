@@ -1,14 +1,14 @@
-"""A block's own linear TITOP model: accelerations and wrenches exchanged at its ports.
+"""The linear TITOP model of a single block: accelerations and wrenches exchanged at its ports.
 
-About an operating point, with ``xi`` the small displacement of the parent port P, ``B = [Ad(g)^-1 S]`` of a child port C, and
+About an operating point, with ``xi`` the small displacement of the parent port P, ``B = [Ad(g)^-1 S]`` for a child port C, and
 W_C the wrench that the block applies there::
 
     d(xi)/dt = V - ad(V0) xi                       dV/dt = A_P                        (as small changes)
     [W_P; tau] = M [A_P - G; a] + h(q, v, V_P) - [0; passive] + sum_C B^T W_C
     A_C = Ad(g)^-1 A_P + S a + gamma
 
-Motions are imposed on the block and wrenches returned, its own coordinates included; `invert_channels` turns that round. The
-steps, legs and laws are those of linear fractional models, with nothing uncertain.
+Motions are imposed on the block, those of its own coordinates too, and wrenches returned; `invert_channels` inverts this. The
+steps, legs and laws are those of linear fractional models, without uncertainty.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class LoadedPort(NamedTuple):
     Attributes
     ----------
     leg : Leg
-        The way to it.
+        The leg to it.
     wrench : (6,) array
-        That the block applies there, less external ones.
+        The wrench that the block applies there, without external ones.
     turning : (6,) array
-        External wrench that keeps its inertial direction.
+        The external wrench that keeps its inertial direction.
     """
 
     leg: Leg
@@ -63,19 +63,20 @@ class LoadedPort(NamedTuple):
 def block_system(model: Model, point: Any, name: str) -> StateSpace:
     """Return the linear TITOP model of one block about an operating point of the system.
 
-    Inputs are the acceleration of the parent port ``arm.P.dV``, the wrench that is applied to the block at each child port
-    ``arm.C.W``, and the accelerations of own coordinates ``hinge.a``; outputs the wrench that the block applies to its parent
-    ``arm.P.W``, the accelerations of child ports ``arm.C.dV`` and the efforts ``hinge.tau`` (key A's ``W_{A/.,P}`` and
-    ``W_{./A,C}``). Each block integrates twist and displacement of its parent port: a chain of them has states more than once.
-    Of closures, the ports are child ports like the others; the wrenches that they carry at the point act there.
+    Inputs are the acceleration of the parent port ``arm.P.dV``, the wrench applied to the block at each child port
+    ``arm.C.W``, and the accelerations of the block's own coordinates ``hinge.a``. Outputs are the wrench that the block applies
+    to its parent ``arm.P.W``, the accelerations of child ports ``arm.C.dV`` and the efforts ``hinge.tau`` (key A's
+    ``W_{A/.,P}`` and ``W_{./A,C}``). Each block integrates twist and displacement of its parent port: so a chain of blocks has
+    states more than once. Ports of closures are child ports like the others, under the wrenches that they transmit at the
+    point.
 
     Parameters
     ----------
     model : Model
     point : OperatingPoint, (q, v, tau), (q, v) or q
     name : str
-        A body, or a joint. The parent port is the port of the parent on which the block hangs, with its frame; child ports are
-        all others.
+        A body, or a joint. The parent port is the port of the parent to which the block is attached, with its frame; all other
+        ports are child ports.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
         carried = at.model.mechanism.multipliers(at.q, at.v, at.residual, pushes, at.driving, at.tau)
         pushes += closure_pushes(at.model.mechanism, at.q, carried)
     _, _, states = reference.resolve(at.q, at.v, at.residual, np.zeros(model.nv), imposed, pushes)
-    # the resolver knows the interactions' wrenches, the ports do not
+    # the resolver has the interactions' wrenches, the ports do not
     pushes += interaction_pushes(at.model.mechanism, at.q, at.v, acting_inputs(pushes))
     node, state = reference.nodes[k], states[k]
     own = at.q[node.q], at.v[node.v], at.residual[node.v]
@@ -122,7 +123,7 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
 
 
 def _child_ports(reference: Passes, node: Node) -> list[str]:
-    """Return the names of a block's ports without the one on which it hangs."""
+    """Return the names of a block's ports, without that by which it is attached to its parent."""
     hangs = next((c.child.name for c in reference.assembly.connections if c.child.block.name == node.block.name), None)
     return [port for port in node.block.ports if port != hangs]
 
@@ -160,7 +161,7 @@ def _external(reference: Passes, path: str, rotation: Array, pushes: Any) -> tup
 def _matrices(node: Node, at: LawPoint, ports: list[LoadedPort], loaded: list[LoadedPort]) -> tuple[Array, Array, Array, Array]:
     """Return A, B, C and D; states and acceleration are those of the parent's port.
 
-    `ports` exchange wrenches and accelerations, `loaded` ones carry loads alone.
+    `ports` exchange wrenches and accelerations, `loaded` ones only have loads.
     """
     n, transport, gravity = node.block.nv, twist_transport(*node.mount), at.rotation.T @ at.gravity
     loop, constants = LinearLoop(), LinearLoop()

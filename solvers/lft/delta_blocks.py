@@ -1,4 +1,4 @@
-"""The blocks of an uncertainty: what each stands for, how often it occurs, how its values are normalised, and its channels."""
+"""The blocks of an uncertainty: their parameters, repetitions, normalisation, and channels."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ BlockKind = Literal["real", "complex", "full"]
 class DeltaBlock(NamedTuple):
     """One block of ``w = Δ z``, normalised: ``|δ| <= 1``, or for a full block ``σ_max <= 1``.
 
-    A real block stands for a parameter that is a fractional linear function of δ,
+    A real block stands for a parameter that is a linear fractional function of δ,
 
         value = nominal + a δ / (1 + b δ),
 
-    `lower` at -1, `nominal` at 0, `upper` at 1: nominal values off the middle of their range cost no further repetition. A
-    nominal value at an end of its range has no such function: there the middle is at 0. Bounds of robustness count sizes about
-    the middle of each range, wherever the nominal value is. Of an angle the same holds for the tangent of its part, counted
-    from the middle of the range: ``tan((value - middle) / part)``.
+    `lower` at -1, `nominal` at 0, `upper` at 1: nominal values off the middle of their range cost no further repetition. If the
+    nominal value is at an end of its range, there is no such function: then the middle is at 0. Bounds of robustness measure
+    sizes from the middle of each range, wherever the nominal value is. For an angle the same holds for the tangent of its part,
+    measured from the middle of the range: ``tan((value - middle) / part)``.
 
     Attributes
     ----------
     name : str
     kind : {"real", "complex", "full"}
     repetitions : int
-        How often δ stands on the diagonal; of a full block its rows, the size of its `w`.
+        Number of occurrences of δ on the diagonal; for a full block its number of rows, the size of its `w`.
     columns : int
-        Size of its `z`: as many as repetitions, but for full blocks.
+        Size of its `z`: equal to the repetitions, except for full blocks.
     lower, upper, nominal : float
-        Range and nominal value of a parameter, in `unit`; -1, 1 and 0 of complex and full blocks.
+        Range and nominal value of a parameter, in `unit`; -1, 1 and 0 for complex and full blocks.
     unit : str
     degree : int or None
-        Least number of repetitions that any model of the same response needs, where it is known.
+        Least number of repetitions of any model with the same response, if known.
     part : {0, 2, 4}
-        Of angles that enter by the tangent of their half or quarter; 0 of others.
+        For angles that enter by the tangent of their half or quarter; 0 for others.
     of_outputs : bool
-        Whether a block of neglected dynamics adds to outputs of a model: where these are sampled, it is with them.
+        Whether a block of neglected dynamics adds to outputs of a model, and is sampled where these are.
 
     Examples
     --------
@@ -89,40 +89,40 @@ class DeltaBlock(NamedTuple):
 
     @classmethod
     def complex(cls, name: str, repetitions: int = 1) -> DeltaBlock:
-        """Return a repeated complex block of a `name` and a number of `repetitions`."""
+        """Return a repeated complex block with a `name` and a number of `repetitions`."""
         return cls(name, "complex", repetitions, repetitions)
 
     @classmethod
     def full(cls, name: str, rows: int = 1, columns: int | None = None) -> DeltaBlock:
-        """Return a full complex block of a `name`, of `rows` x `columns`, square by default."""
+        """Return a full complex block with a `name`, of `rows` x `columns`, square by default."""
         return cls(name, "full", rows, rows if columns is None else columns)
 
     @property
     def centre(self) -> float:
-        """The value, in `unit`, at a normalised one of zero: the nominal one, but the middle where that is an end."""
+        """The value, in `unit`, at δ = 0: the nominal one, or the middle if that is an end of the range."""
         return self.nominal if self.lower < self.nominal < self.upper else (self.lower + self.upper) / 2
 
     @property
     def fraction(self) -> tuple[float, float]:
-        """The numbers ``a`` (in `unit`, or that of a tangent) and ``b`` of the value."""
+        """The numbers ``a`` (in `unit`, or that of a tangent) and ``b`` in the value's formula."""
         lower, centre, upper = map(self._entering, (self.lower, self.centre, self.upper))
         above, below = upper - centre, centre - lower
         return 2 * above * below / (above + below), (below - above) / (below + above)
 
     def value(self, delta: float) -> float:
-        """Return the parameter's value, in its unit, at a normalised one, `delta`."""
+        """Return the parameter's value, in its unit, at a normalised value `delta`."""
         a, b = self.fraction
         entering = self._entering(self.centre) + a * delta / (1 + b * delta)
         return (self.lower + self.upper) / 2 + self.part * math.atan(entering) if self.part else entering
 
     def normalised(self, value: float) -> float:
-        """Return δ, beyond ±1 outside the range, of a parameter's `value` in its unit."""
+        """Return δ for a parameter's `value` in its unit; beyond ±1 outside the range."""
         a, b = self.fraction
         beyond = self._entering(value) - self._entering(self.centre)
         return beyond / (a - b * beyond)
 
     def _entering(self, value: float) -> float:
-        """Return the number by which a value enters a model: itself, or a tangent."""
+        """Return the number by which a value enters a model: the value, or a tangent."""
         return math.tan((value - (self.lower + self.upper) / 2) / self.part) if self.part else value
 
 
@@ -159,5 +159,5 @@ def real_fraction(M: StateSpace, blocks: Sequence[DeltaBlock]) -> Fractional:
 
 
 def slices(sizes: Sequence[int]) -> tuple[slice, ...]:
-    """Return where parts of some sizes stand one after the other."""
+    """Return the slices of consecutive parts of some sizes."""
     return tuple(slice(a, b) for a, b in pairwise(np.cumsum([0, *sizes]).tolist()))

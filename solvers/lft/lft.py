@@ -1,4 +1,4 @@
-"""Linear fractional models of systems with uncertain parameters; of angles over wide ranges, several, each of an arc."""
+"""Linear fractional models of systems with uncertain parameters; for wide ranges of angles several, one for each arc."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal as Named
 from titop.solvers.signals.system_inputs import SystemInputs
 
-#: Members that are looked at where states are omitted.
+#: Number of members that are checked if states are omitted.
 _MEMBERS = 3
 
 
@@ -63,58 +63,60 @@ def lft(
 ) -> LFTModel:
     """Return a linear model that is an exact function of uncertain parameters: ``M`` closed by ``Δ = diag(δ_i 1)``.
 
-    Each block's law is taken as a product of factors in which its uncertain numbers stand as few times as possible; each of
-    these places is a channel ``w = δ z``. All blocks form one linear loop, which is solved once. Then states and repetitions
-    that no input reaches or no output shows are left out.
+    Each block's law is written as a product of factors in which its uncertain numbers occur as few times as possible; each
+    occurrence is a channel ``w = δ z``. All blocks form one linear loop, which is solved once. States and repetitions that no
+    input reaches, or that no output observes, are then removed.
 
-    Configuration and rates of the operating point stay as they are for all values of the parameters, and efforts are those that
-    hold it there (so they are of gravity, of springs that are bent at the point). A point that accelerates, such as of a rocket
-    under thrust, keeps its accelerations for all values, by efforts that nothing may give. Or they are those of an equilibrium
-    that depends on the parameters: what of it moves and matters is a further delta each. Fitted, it follows the parameters by a
-    quotient of polynomials, of as few repetitions of these as were found to do: the model is exact in the equilibrium, and that
-    to the error that ``.moving`` states. Independent, the deltas stay: their box holds more than the equilibria, so that what
-    is proved for it is guaranteed, and conservative. Parameters that act through the equilibrium alone have no block there.
+    By default configuration and rates of the operating point are the same for all values of the parameters, and the efforts
+    are those that hold it there (so they depend on gravity and on springs that are deflected at the point). A point that
+    accelerates, such as that of a rocket under thrust, keeps its accelerations for all values, by fictitious efforts.
 
-    The model holds for constant parameters; of parameters that change with time, see `lyapunov_stability`.
+    With `equilibrium`, the point is instead an equilibrium that depends on the parameters. Each of its quantities that changes
+    and has an effect is a further delta. If fitted, it follows the parameters by a quotient of polynomials, with as few
+    repetitions of these as were found to suffice: the model is then exact except for the fit's error, stated in ``.moving``.
+    If independent, the deltas stay: their box contains more than the equilibria, so that what is proved for it is guaranteed,
+    but conservative. Parameters that act through the equilibrium alone have no block then.
+
+    The model holds for constant parameters; for parameters that change with time, see `lyapunov_stability`.
 
     Parameters
     ----------
     model : Model
     point : OperatingPoint, (q, v, tau), (q, v) or q
-        What `trim` returns, or any state.
+        The result of `trim`, or any state.
     parameters : mapping of name, or tuple of names, to range
-        ``(90, 110)`` or ``tt.percent(15)``, around the nominal value, also off the middle or at an end. Names are those of
+        ``(90, 110)`` or ``tt.percent(15)``; the nominal value may be off the middle, or at an end. Names are those of
         ``m.parameters()``, angles and displacements of joints ``"sada.q"``, rates ``"wheel.v"``, thrusts at the point
-        ``"jet.u"``, and gains ``"motor.gain"`` of inputs or outputs (nominal 1): what is called as a signal is the gain of that
-        signal alone, another name that of a vector's entries, or of all signals of an owner. Of flexible bodies by frequencies
-        also ``"panel.mode1.stiffness"``, the square of the frequency at the same damping coefficient, and
-        ``"panel.mass_scale"`` (nominal 1): so many times the mass, inertia and modal mass and stiffness, at the same
-        frequencies, ratios and mode shapes. Several names in a tuple have one delta, known by the first: the same range for
-        each, or the same percentage.
+        ``"jet.u"``, and gains ``"motor.gain"`` of inputs or outputs (nominal 1). A gain named like a signal is that of the
+        signal alone; another name stands for the entries of a vector, or for all signals of an owner. Flexible bodies defined
+        by frequencies also have ``"panel.mode1.stiffness"``, the square of the frequency at the same damping coefficient, and
+        ``"panel.mass_scale"`` (nominal 1), a factor on mass, inertia, modal masses and stiffnesses, at the same
+        frequencies, ratios and mode shapes. Several names in a tuple share one delta, named after the first: the same range
+        for each, or the same percentage.
     inputs, outputs, omit, hold, independent
         As in `linearize`.
     quarters : sequence of str
-        Angles that enter by the tangent of their quarter instead of their half: ranges up to 480 degrees instead of 240, for
+        Angles that enter by the tangent of their quarter instead of their half: ranges up to 480 degrees instead of 240, with
         twice the repetitions.
     reduce : bool
         False keeps all states, with their names, and all repetitions.
     fits : sequence of str, or mapping of str to float
-        Parameters in which laws of blocks need not be rational: they are fitted by polynomials of the lowest degree that meets
-        the law's entries to a tolerance, 1e-4 of the largest of their row or column by default. What this does to the response
-        is `LFTModel.error`.
+        Parameters in which laws of blocks may be non-rational: they are fitted by polynomials of the lowest degree that meets
+        the law's entries to a tolerance, 1e-4 of the largest of their row or column by default. `LFTModel.error` is the
+        effect on the response.
     equilibrium : callable, optional
-        From a changed model to its `OperatingPoint`: ``lambda m: tt.trim(m, ...)``; at nominal values it is `point`, and it
-        accelerates nowhere, or everywhere as that does. Where
+        Maps a changed model to its `OperatingPoint`: ``lambda m: tt.trim(m, ...)``. At nominal values it must return `point`;
+        all its points must have the accelerations of `point`, none for an equilibrium. If
         coordinates, rates or inputs are among the parameters, a second argument maps these names to values. It is called at
-        corners, at points that are spread over the box, and at 30 random ones of which fits know nothing.
+        corners, at points spread over the box, and at 30 random points that are not used for the fits.
     moving : {"fitted", "independent"}
-        How what moves depends on the parameters: coordinates ``"hinge.q"``, rates ``"shaft.v"`` and inputs ``"jet.u"``.
-        Independent ranges are those found, wider by a tenth at each end.
+        How the changing quantities depend on the parameters: coordinates ``"hinge.q"``, rates ``"shaft.v"`` and inputs
+        ``"jet.u"``. Independent ranges are those found, extended by a tenth at each end.
     tolerance : float
-        Largest error of fitted coordinates at the random points, in parts of how far each moves. `LFTModel.error` says what it
-        does to the response.
+        Largest error of fitted quantities at the random points, relative to the change of each. `LFTModel.error` is its
+        effect on the response.
     progress : bool
-        Show a progress bar on a terminal when equilibria take longer than a second.
+        Show a progress bar on a terminal if equilibria take longer than a second.
 
     Returns
     -------
@@ -122,28 +124,29 @@ def lft(
 
     Notes
     -----
-    Exact are masses, centres, inertias, stiffness, damping, armature; frequencies and ratios of modes, their participation and
-    what they move of ports; positions of ports and placements; rotations about one axis of a frame (``"hub.A.rotation.z"``, the
-    other components zero; ranges as of angles); gravity, forces, gears; section, density and length of an Euler-Bernoulli
-    `Beam` that is straight at the point, without damping ratio (with one, its length alone). Whether a law is rational is
-    judged 30 % to either side of the middle of a range, or farther.
+    Exact parameters are masses, centres, inertias, stiffness, damping, armature; frequencies and ratios of modes, their
+    participation and their displacement of ports; positions of ports and placements; rotations about one axis of a frame
+    (``"hub.A.rotation.z"``, the other components zero; ranges as of angles); gravity, forces, gears; section, density and
+    length of an Euler-Bernoulli `Beam` that is straight at the point, without damping ratio (with one, its length alone).
+    Whether a law is rational is checked 30 % to either side of the middle of a range, or farther.
 
-    Of a beam's length there are 4 repetitions for each coordinate in bending that takes part, 4 for its rigid motion there, and
-    a few where its tip carries something; of a ``mass_scale`` 6 or fewer, one more where something acts on the body's ports; of
-    a participation 2, of a modal stiffness 1.
+    A beam's length takes 4 repetitions for each coordinate in bending that takes part, 4 for its rigid motion there, and
+    a few if its tip carries something; a ``mass_scale`` 6 or fewer, one more if wrenches act on the body's ports;
+    a participation 2, a modal stiffness 1.
 
-    To be fitted are rotations about other axes, axes of joints, sections of beams with damping ratios, and of Timoshenko beams
-    unless these are so thin that polynomials of fourth degree meet their law to 1e-10 of its entries: these count as exact.
-    Refused are directions of actuators and sensors, and what moves ports of closures against each other.
+    A fit is needed for rotations about other axes, axes of joints, sections of beams with damping ratios, and of Timoshenko
+    beams unless these are so thin that polynomials of fourth degree meet their law to 1e-10 of its entries: these count as
+    exact. Not possible are directions of actuators and sensors, and parameters that move ports of closures relative to each
+    other.
 
     Raises
     ------
     ModelError
-        For unknown names and unusable ranges; parameters with a non-rational dependence, or on which nothing depends; ranges
-        in which a block refuses values, or masses lose their definiteness; equilibria that move closures, attitudes or ports
+        For unknown names and unusable ranges; parameters with a non-rational dependence, or without any effect; ranges
+        in which a block rejects values, or masses become indefinite; equilibria that move closures, attitudes or ports
         of bent bodies, or that no quotient of polynomials meets.
     ConvergenceError
-        Where the function finds no equilibrium, naming the values.
+        If the function finds no equilibrium, with the values.
 
     Examples
     --------
@@ -157,7 +160,7 @@ def lft(
     >>> swing.at({"bob.mass": 1.9}).B.round(6).ravel().tolist()
     [0.0, 0.526316]
 
-    An arm on a spring sags further the heavier it is:
+    The static deflection of an arm on a spring grows with its mass:
 
     >>> s = tt.System("arm", gravity=[0, 0, -9.81])
     >>> s.connect("world", tt.RigidBody("arm", 2.0, com=[1, 0, 0]), joint=tt.Revolute("hinge", axis=[0, 1, 0], stiffness=40.0))
@@ -185,7 +188,7 @@ def lft(
         small, states = _omit(small, system, family)
     named = [system.ends.states[k] for k in states]
     small = reduce_fraction(small) if reduce else small
-    # not before: products with what is off the middle turn zeros into rounding
+    # not earlier: products with values off the middle turn zeros into rounding
     small = recentre(small, [*(each.middle for each in uncertainty.all), 0.0])
     if system.frozen and not uncertainty.fits:
         refuse_inexact(_assemble(small, uncertainty.all, named, system, family).check(2, corners=False), system.frozen)
@@ -213,7 +216,7 @@ def _assemble(
     family: Family,
     moving: tuple[MovingCoordinate, ...] = (),
 ) -> LFTModel:
-    """Return a model whose last delta is 1/s with names and counted repetitions."""
+    """Return the model, whose last delta is 1/s, with names and counted repetitions."""
     least = degrees(model, len(uncertain), np.random.default_rng(0))
     counted = tuple(
         each._replace(block=each.block._replace(repetitions=size, columns=size, degree=degree))
@@ -234,12 +237,12 @@ def _assemble(
 
 
 def _omit(model: Fractional, system: SystemLoop, family: Family) -> tuple[Fractional, Array]:
-    """Return the model without omitted states, and the states that are left.
+    """Return the model without omitted states, and the remaining states.
 
     Raises
     ------
     ModelError
-        As `linearize` of random members, where something depends on what was to be omitted.
+        As `linearize` of random members, if something depends on a state to omit.
     """
     if system.model.is_constrained:
         family = family._replace(independent=[system.model.coordinate_names[k] for k in system.states if k < system.model.nv])
@@ -264,10 +267,10 @@ def lft_arcs(
     arcs: Mapping[str, int] | None = None,
     **options: Any,
 ) -> tuple[LFTModel, ...]:
-    """Return linear fractional models that cover wide ranges of angles together, each of an arc.
+    """Return linear fractional models that together cover wide ranges of angles, one model for each arc.
 
-    The nominal angle of an arc is that of the point where it lies inside, else the arc's middle. There the point is the given
-    one, moved, with efforts that hold it; of a function `equilibrium` it is what this returns.
+    The nominal angle of an arc is that of the point if it lies inside, else the arc's middle. The operating point there is the
+    given one with this angle, held by efforts; with a function `equilibrium` it is its result.
 
     Parameters
     ----------
@@ -278,20 +281,20 @@ def lft_arcs(
     inputs, outputs
         As in `linearize`.
     arcs : mapping of name to int, optional
-        Into how many arcs of equal width the range of an angle is cut. By default as few as `lft` takes: of 240 degrees at
-        most, of angles among `quarters` 480. Narrow arcs keep tangents, and with them numbers, small.
+        Number of arcs of equal width for the range of an angle. By default as few as `lft` accepts: of 240 degrees at
+        most, for angles among `quarters` 480. Narrow arcs keep tangents, and so the numbers of the model, small.
     **options
         `quarters`, `equilibrium` and all others of `lft`.
 
     Returns
     -------
     tuple of LFTModel
-        Their blocks tell the arcs by `lower` and `upper`. Of several angles all combinations, the last varying fastest.
+        The arcs are `lower` and `upper` of their blocks. With several angles all combinations, the last varying fastest.
 
     Raises
     ------
     ModelError
-        For unknown angles and numbers of arcs that are none, and as `lft`.
+        For unknown angles and unusable numbers of arcs, and as `lft`.
 
     Examples
     --------
@@ -317,7 +320,7 @@ def lft_arcs(
 
 
 class Arc(NamedTuple):
-    """A part of the range of an angle (rad), and the nominal one in it."""
+    """A part of the range of an angle (rad), with its nominal angle."""
 
     lower: float
     upper: float
@@ -329,7 +332,7 @@ def _names(key: Any) -> tuple[str, ...]:
 
 
 def _cuts(point: OperatingPoint, all_bounds: Mapping[Any, Any], quarters: Any, arcs: Any) -> dict[Any, list[Arc]]:
-    """Return the arcs of each angle whose range is cut."""
+    """Return the arcs of each angle whose range is divided."""
     counts = None if arcs is None else dict(read_mapping("arcs", arcs))
     wide = set(_names(quarters)) if isinstance(quarters, str) else set(quarters)
     found = {}
@@ -374,7 +377,7 @@ def _is_angle(point: OperatingPoint, name: Any) -> bool:
 def _point_at(
     point: OperatingPoint, bounds: Mapping[Any, Any], angles: Mapping[str, float], equilibrium: Any, a: Array
 ) -> OperatingPoint:
-    """Return the point with other angles, held there or as a function says."""
+    """Return the point with other angles, held there, or as the function `equilibrium` returns it."""
     model = point.model
     if not angles:
         return point

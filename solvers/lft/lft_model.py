@@ -1,4 +1,4 @@
-"""Linear fractional models, as what they are used for: members, closed loops, samples, files."""
+"""Linear fractional models: members, closed loops, samples, files."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from titop.solvers.linear.state_space import named_signals, named_system
 if TYPE_CHECKING:
     from control import StateSpace
 
-#: Members at corners are taken all up to so many, else as many of them at random.
+#: Largest number of corners: of more, as many are drawn at random.
 _CORNERS = 64
 
-#: So many members of a model are looked at when it is sampled.
+#: Number of members that are checked when a model is sampled.
 _LOOKED_AT = 4
 
 
@@ -47,21 +47,22 @@ class LFTModel:
         Inputs w then u, outputs z then y, the channels of each block together, in the order of `blocks`. Sampled (``M.dt``)
         after a sampled controller was closed.
     blocks : tuple of DeltaBlock
-        Names, kinds, repetitions, ranges, and the least number of repetitions that any model of the response has.
+        Names, kinds, repetitions, ranges, and the least number of repetitions of any model with this response.
     uncertain : tuple of Uncertain
-        Which names of the model each real block stands for.
+        The names of the system that each real block stands for.
     members : Family or None
-        What `linearize` needs to make members of the system, and the controllers closed since; a loaded model knows none.
+        Makes members of the system by `linearize`, with all controllers closed since; None for a loaded model.
     error : float
-        Where laws or equilibria are fitted, the largest difference of the model that `lft` returned from members: see `check`.
+        If laws or equilibria are fitted, the largest difference from members of the model that `lft` returned: see `check`.
     moving : tuple of MovingCoordinate
-        What moves of an equilibrium that depends on the parameters, and how exactly it is fitted.
+        Quantities of an equilibrium that depend on the parameters, and the accuracy of their fits.
 
     Notes
     -----
-    Arguments of the methods: `values` physical values of uncertain parameters by name, also as keywords `named` with
-    underscores for dots; those left out are nominal. They may be the `member` of a result, and so name complex and full blocks
-    too. `deltas` normalised values, one of each block (no unit). `n` how many random values, `seed` of which. `path` a file's.
+    Arguments of the methods: `values` maps names of uncertain parameters to physical values, `named` are the same as keywords
+    with underscores for dots; omitted ones are nominal. Values may be the `member` of a result, which also names complex and
+    full blocks. `deltas` are normalised values, one for each block (no unit). `n` is a number of random values, `seed` their
+    seed. `path` is that of a file.
     """
 
     M: StateSpace
@@ -72,7 +73,7 @@ class LFTModel:
     moving: tuple[MovingCoordinate, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, M by its matrices and signals: systems of python-control do not pickle."""
+        """Return the fields, M as matrices and signals, since systems of python-control cannot be pickled."""
         M = self.M
         return {**vars(self), "M": ((M.A, M.B, M.C, M.D), *named_signals(M), str(M.name), float(M.dt or 0.0))}
 
@@ -94,8 +95,8 @@ class LFTModel:
         Raises
         ------
         ModelError
-            For unknown names, complex blocks that are not zero, values that no system can have (a mass below zero), and those
-            at which it has no response (a mass matrix that is singular).
+            For unknown names, complex blocks that are not zero, impossible values (a mass below zero), and values
+            without a response (a singular mass matrix).
         """
         given = {**read_mapping("values", {} if values is None else values), **named}
         refuse_complex("at", given, self.blocks)
@@ -105,7 +106,7 @@ class LFTModel:
         return self.closed_by(deltas)
 
     def deltas(self, values: Mapping[str, Any]) -> Array:
-        """Return the normalised values (n, no unit) of the n blocks; zero of complex and full ones, nominal where left out."""
+        """Return the normalised values (n, no unit) of the n blocks; zero for complex and full ones, nominal where omitted."""
         given = read_values("deltas", values, self.uncertain, self.blocks)
         found = {uncertain.name: read_value(uncertain, given) for uncertain in self.uncertain}
         result = np.zeros(len(self.blocks))
@@ -118,12 +119,12 @@ class LFTModel:
         return result
 
     def closed_by(self, deltas: Sequence[float] | Array) -> StateSpace:
-        """Return the member at normalised values, one of each block; complex and full blocks are zero.
+        """Return the member at normalised values, one for each block; complex and full blocks are zero.
 
         Raises
         ------
         ModelError
-            For other numbers of values, and where the system has no response.
+            For a wrong number of values, and where the system has no response.
         """
         numbers, count = real_array(deltas), len(self.blocks)
         if numbers is None or numbers.shape != (count,):
@@ -147,20 +148,20 @@ class LFTModel:
 
     @property
     def channels(self) -> tuple[int, int]:
-        """How many entries w and z have."""
+        """Numbers of entries of w and z."""
         return sum(block.repetitions for block in self.blocks), sum(block.columns for block in self.blocks)
 
     def samples(self, n: int, seed: int = 0) -> list[dict[str, float]]:
-        """Return n random sets of values, uniform in the ranges, of the first name of each parameter; see `at`.
+        """Return n random sets of values, uniform in the ranges, by the first name of each parameter; see `at`.
 
-        The same whatever the order of the blocks: names are drawn in alphabetical order.
+        They do not depend on the order of the blocks: names are drawn in alphabetical order.
         """
         rng = np.random.default_rng(seed)
         real = sorted((block for block in self.blocks if block.kind == "real"), key=lambda block: block.name)
         return [{block.name: float(rng.uniform(block.lower, block.upper)) for block in real} for _ in range(n)]
 
     def corners(self, most: int = _CORNERS) -> list[dict[str, float]]:
-        """Return the sets of values at the ends of all ranges; of more than `most`, as many at random."""
+        """Return the sets of values at the ends of all ranges; if there are more than `most`, as many random ones."""
         real = sorted((block for block in self.blocks if block.kind == "real"), key=lambda block: block.name)
         if 2 ** len(real) <= most:
             ends = [*itertools.product((0, 1), repeat=len(real))]
@@ -169,10 +170,10 @@ class LFTModel:
         return [{b.name: (b.lower, b.upper)[end] for b, end in zip(real, row, strict=True)} for row in ends]
 
     def values(self, values: Mapping[str, Any]) -> dict[str, float]:
-        """Return the values of all names for those of some: for ``m.with_parameters``.
+        """Return the values of all parameters of the system, from those of some names: for ``m.with_parameters``.
 
-        Complex and full blocks are left out: they stand for what the system does not have. Angles, rates and gains are no
-        parameters of a model; `operating_point` sets the former.
+        Complex and full blocks are omitted: the system has no such dynamics. Angles, rates and gains are not
+        parameters of a system; `operating_point` sets angles and rates.
 
         Raises
         ------
@@ -187,10 +188,10 @@ class LFTModel:
         return result
 
     def operating_point(self, values: Mapping[str, Any] | None = None, **named: float) -> OperatingPoint:
-        """Return the point of `lft` with a member's parameters, coordinates and rates: what `linearize` and `simulate` take.
+        """Return the point of `lft` with a member's parameters, coordinates and rates, for `linearize` and `simulate`.
 
-        Efforts are those that hold it, or keep the accelerations of the point of `lft`: `simulate` applies them. Complex and
-        full blocks are left out. A gain is no part of a system: with a value other than one it gives a `ModelWarning`.
+        Its efforts hold it, or keep the accelerations of the point of `lft`; `simulate` applies them. Complex and
+        full blocks are omitted. A gain is not part of a system: a value other than one gives a `ModelWarning`.
 
         Returns
         -------
@@ -200,7 +201,7 @@ class LFTModel:
         Raises
         ------
         ModelError
-            For unknown names, values that a block refuses, and a model that was loaded.
+            For unknown names, values that a block rejects, and a loaded model.
 
         Examples
         --------
@@ -219,15 +220,15 @@ class LFTModel:
         return members.point_at(wanted)
 
     def check(self, n: int = 10, corners: bool = True, seed: int = 1) -> float:
-        """Return the largest difference of members from what `linearize` makes of the changed model.
+        """Return the largest difference between members and the result of `linearize` for the changed model.
 
-        Controllers that were closed are closed around each linear model: sampled ones around what has been sampled exactly, its
-        inputs held; delays in continuous time as they are, not as fractions. Complex and full blocks are zero.
+        Controllers that were closed are closed around each linear model: sampled ones around the exactly sampled model with
+        held inputs; delays in continuous time are exact, not fractions. Complex and full blocks are zero.
 
         Parameters
         ----------
         n : int
-            Random members.
+            Number of random members.
         corners : bool
             Whether to compare members at the ends of the ranges too.
         seed : int
@@ -235,12 +236,12 @@ class LFTModel:
         Returns
         -------
         float
-            In parts of the norm of the response, over 40 frequencies around the poles, up to half the sampling frequency.
+            Relative to the norm of the response, over 40 frequencies around the poles, up to half the sampling frequency.
 
         Raises
         ------
         ModelError
-            For a model that was loaded: it knows its members no more.
+            For a loaded model, which cannot make members of its system.
         """
         members, worst = self._members("check"), 0.0
         for values in (*self.samples(n, seed), *(self.corners() if corners else ())):
@@ -254,26 +255,26 @@ class LFTModel:
             raise ModelError(Finding("no-model", where, "a loaded model", "a model with its system", advice))
         return self.members
 
-    # -- what is made of it --------------------------------------------------------------------------------------------
+    # -- connections ---------------------------------------------------------------------------------------------------
 
     def close(self, controller: StateSpace, stages: int = 1, delay: Any = 0.0, order: int = 4) -> LFTModel:
         """Return the loop closed by a controller, connected by names: ``u = u_outside + K y``.
 
-        A sampled controller makes a sampled model, all inputs of which are held over each period, as its own are. The nominal
-        loop is exact, with its delays. In members, what uncertain parameters add is a polynomial over the period, through
-        `stages` points: their error falls with the period's power ``2 stages`` (``stages + 1`` where a part of a period is left
-        of a delay), and grows with the frequencies of what is uncertain; `check` tells it, and errors above 1 % of the response
-        in some members give a `ModelWarning`. Each stage has the repetitions of the continuous model; outputs that depend on
-        uncertain parameters at once (accelerations) need them once more. Complex and full blocks take and return sampled
-        signals. A sampled model can be closed again, by controllers of its period.
+        A sampled controller makes a sampled model, all inputs of which are held over each period, like the controller's. The
+        nominal loop is exact, with its delays. In members, the effect of uncertain parameters is a polynomial over the period,
+        through `stages` points. Its error decreases with the power ``2 stages`` of the period (``stages + 1`` if a delay is not
+        a whole number of periods), and increases with the frequencies of the uncertain dynamics. `check` computes it; errors
+        above 1 % of the response in some members give a `ModelWarning`. Each stage has the repetitions of the continuous model;
+        outputs with a feedthrough from uncertain parameters (accelerations) need them once more. Complex and full blocks take
+        and return sampled signals. A sampled model can be closed again, by controllers of its period.
 
-        What a sampled controller takes is read at the sampling instants before the commands that begin there act, as by
-        `simulate`. So what it takes of outputs that depend on inputs at once (accelerations, reactions) has the inputs of the
-        period before, which are further states; the model's other outputs have those that begin. Where K takes y alone,
-        `simulate` gives it ``reference - y``: pass it ``-K``.
+        A sampled controller reads its inputs at the sampling instants before its commands there take effect, as in
+        `simulate`. So, of outputs with a feedthrough from inputs (accelerations, reactions), it reads the values with the
+        inputs of the period before, which are further states; the model's other outputs use the new inputs. If K takes y
+        alone, `simulate` gives it ``reference - y``: pass it ``-K``.
 
-        In continuous time a delay is Pade's fraction, of gain one at all frequencies, with an error below
-        ``order!^2 / ((2 order)! (2 order + 1)!) x^(2 order + 1)`` where x is the delay times the frequency: of order 4, below
+        In continuous time a delay is a Padé fraction, of gain one at all frequencies, with an error below
+        ``order!^2 / ((2 order)! (2 order + 1)!) x^(2 order + 1)`` where x is the delay times the frequency: for order 4, below
         1e-4 up to x = 2.4 rad, 1e-2 up to 4 rad.
 
         Parameters
@@ -281,23 +282,23 @@ class LFTModel:
         controller : control.StateSpace
             Its inputs named as outputs of the model, its outputs as inputs of the model.
         stages : int
-            Of a continuous model closed by a sampled controller: points in each period, up to 6.
+            Points in each period, up to 6, for a continuous model closed by a sampled controller.
         delay : float or mapping of name to float, s
-            Of the controller's outputs, whole sampling periods and parts of them; zero of those that are not named.
+            Of the controller's outputs, whole sampling periods and parts of them; zero for outputs that are not named.
         order : int
-            Of fractions for delays in continuous time, up to 10.
+            Order of fractions for delays in continuous time, up to 10.
 
         Returns
         -------
         LFTModel
-            The same inputs, outputs and blocks, these with other repetitions after sampling; after the model's states those
-            inputs of the period before, named ``input.before``, the states of the controller, and those of delays.
+            With the same inputs, outputs and blocks; sampling changes the blocks' repetitions. The model's states are followed
+            by inputs of the period before, named ``input.before``, the states of the controller, and those of delays.
 
         Raises
         ------
         ModelError
-            For unknown names, other sample times than the model's, unusable delays, loops without a solution at once, and
-            controllers of sampled models that take what depends on inputs at once: close these first.
+            For unknown names, sample times other than the model's, unusable delays, ill-posed algebraic loops, and
+            controllers of sampled models that read outputs with a feedthrough from inputs: close these first.
 
         Examples
         --------
@@ -325,31 +326,31 @@ class LFTModel:
     def append(
         self, name: str, signals: str | Sequence[str], weight: Any = 1.0, kind: str = "multiplicative", outputs: Any = ()
     ) -> LFTModel:
-        """Return the model with neglected dynamics: a stable Δ(s) of gain one or less, with a weight.
+        """Return the model with neglected dynamics: a stable Δ(s) with a gain of at most one, and a weight.
 
-        Multiplicative, signals become ``(1 + Δ W) signals``: of inputs what actuators neglect, of outputs what sensors do.
-        Additive, outputs become ``outputs + Δ W inputs``: neglected modes. Several signals have one full block.
+        Multiplicative: signals become ``(1 + Δ W) signals``; at inputs these are neglected dynamics of actuators, at outputs of
+        sensors. Additive: outputs become ``outputs + Δ W inputs``, for neglected modes. Several signals have one full block.
 
-        Append before closing: inputs and outputs of a closed loop are those outside of it, so that blocks there lie in no loop,
-        and say nothing of its stability; a `ModelWarning` tells that.
+        Append before closing: inputs and outputs of a closed loop lie outside of it, so that blocks there are in no loop,
+        and do not affect its stability; a `ModelWarning` says so.
 
         Parameters
         ----------
         name : str
             Of the new block: complex for one signal, full for several.
         signals : str or sequence of str
-            Inputs alone or outputs alone; of additive blocks inputs. The name of a vector stands for its entries.
+            Only inputs or only outputs; for additive blocks inputs. The name of a vector stands for its entries.
         weight : float, control.StateSpace, control.TransferFunction, or sequence of one for each signal
             Size over frequency, stable, relative or in units of the outputs over those of the inputs. One with one input and
-            output is taken for each signal; another takes all signals, and may have any number of outputs.
+            output is applied to each signal; another takes all signals, and may have any number of outputs.
         kind : {"multiplicative", "additive"}
         outputs : str or sequence of str
-            Of additive blocks: what they add to.
+            The outputs to which an additive block adds.
 
         Raises
         ------
         ModelError
-            For unknown signals, names that are taken, and unusable weights.
+            For unknown signals, names already in use, and unusable weights.
         """
         M, block = with_neglected(self, name, signals, weight, kind, outputs)
         result = replace(self, M=M, blocks=(*self.blocks, block))
@@ -360,8 +361,8 @@ class LFTModel:
     def save(self, path: str | Path) -> None:
         """Write the model to a ``.npz`` or ``.mat`` file; `load` reads both.
 
-        A ``.mat`` file has ``A, B, C, D``, delta channels first, and ``blk`` as mussv takes it: ``[-r 0]`` of a real block
-        repeated r times, ``[r 0]`` of a complex one, ``[rows columns]`` of a full one.
+        A ``.mat`` file has ``A, B, C, D``, delta channels first, and ``blk`` in the form of mussv: ``[-r 0]`` for a real block
+        repeated r times, ``[r 0]`` for a complex one, ``[rows columns]`` for a full one.
 
         Raises
         ------
@@ -372,12 +373,12 @@ class LFTModel:
 
     @classmethod
     def load(cls, path: str | Path) -> LFTModel:
-        """Read a file that `save` wrote.
+        """Read a file written by `save`.
 
         Raises
         ------
         ModelError
-            If the file is none of these.
+            If the file is not such a file.
         """
         return cls(*load_lft(path))
 

@@ -1,4 +1,4 @@
-"""States of systems with rigid closures and gears: independent coordinates and their rates, which the others follow."""
+"""States of systems with rigid closures and gears: independent coordinates and their rates, which determine the others."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.model.model import Model
 from titop.solvers.model.reduction import independent_columns, reduction
 
-#: How far independent coordinates go at a time (rad, and m for a system of size one): further away loops may close otherwise.
+#: Largest change of independent coordinates in a step (rad, and m for a system of size one): beyond, loops may close otherwise.
 _STRIDE = 0.2
-#: By how much columns are lengthened that a pivoted QR is to take first: its rank is judged beside the longest.
+#: Factor on columns that pivoted QR shall choose first: its rank is relative to the longest.
 _FIRST = 1e3
 
 
@@ -27,7 +27,7 @@ class IndependentStates:
     point : OperatingPoint
         Closed.
     origin : (nq,) array
-        From which displacements are measured.
+        Origin of the displacements.
     independent : sequence of str, optional
         As in `linearize`.
 
@@ -36,16 +36,16 @@ class IndependentStates:
     chosen : (n,) int array
         Entries of v.
     in_q : int array
-        What they stand for in q.
+        Their entries of q.
     in_plain : int array or None
-        The entry of q that each of them is, None where one is not plain.
+        The entry of q equal to each of them, None if one is not a plain coordinate.
     mask : (nv,) bool array
-        Which are chosen.
+        True for the chosen ones.
 
     Raises
     ------
     ModelError
-        For coordinates that are not independent, or only some of those of a free or spherical joint, and for open loops.
+        For dependent coordinates, an incomplete choice of those of a free or spherical joint, and open loops.
     """
 
     def __init__(self, point: OperatingPoint, origin: Array, independent: Any) -> None:
@@ -69,7 +69,7 @@ class IndependentStates:
         self.in_plain = self._plain_entries(model)
 
     def _split(self) -> str | None:
-        """Return a joint without plain coordinates of which some are chosen, some not."""
+        """Return a joint without plain coordinates of which only some are chosen."""
         for block, where in self._turning:
             count = np.isin(np.arange(where.start, where.stop), self.chosen).sum()
             if 0 < count < where.stop - where.start:
@@ -77,7 +77,7 @@ class IndependentStates:
         return None
 
     def _plain_choice(self) -> Array:
-        """Return a choice in which coordinates that are not plain follow, as far as the closures move them."""
+        """Return a choice in which coordinates that are not plain depend on the others, as far as the closures move them."""
         model, point = self.point.model, self.point
         jacobian = model.mechanism.scale.comparable(model.closure_jacobian(point.q))
         first = np.ones(model.nv)
@@ -86,13 +86,13 @@ class IndependentStates:
         return independent_columns(jacobian * first, np.arange(model.nv))
 
     def _entries(self, model: Model, block: str) -> Array:
-        """Return the entries of q that the chosen coordinates of a block stand for."""
+        """Return the entries of q for the chosen coordinates of a block."""
         in_q, in_v = model.mechanism.assembly.q_slices[block], model.mechanism.assembly.v_slices[block]
         entries, chosen = np.arange(in_q.start, in_q.stop), self.mask[in_v]
         return entries[chosen] if len(entries) == len(chosen) else entries[[bool(chosen.all())] * len(entries)]
 
     def _plain_entries(self, model: Model) -> Array | None:
-        """Return the entry of q that each chosen coordinate is, None where one is not plain."""
+        """Return the entry of q equal to each chosen coordinate, None if one is not plain."""
         if any(self.mask[where].any() for _, where in self._turning):
             return None
         in_q = np.zeros(model.nv, dtype=int)
@@ -103,13 +103,13 @@ class IndependentStates:
 
 
 class Follower:
-    """Finds the states of a model in which independent coordinates have given values, each time from the last one on.
+    """Finds the state of a model for given independent coordinates, each time starting from the last one.
 
     Parameters
     ----------
     states : IndependentStates
     model : Model
-        The point's, or the same with other parameters.
+        That of the point, or the same with other parameters.
     """
 
     def __init__(self, states: IndependentStates, model: Model) -> None:
@@ -148,14 +148,14 @@ class Follower:
         return q, closed.v
 
     def _strides_along(self, way: Array) -> int:
-        """Return in how many steps to go so far."""
+        """Return the number of steps for such a change."""
         lengths = way * self._strides
-        if lengths.dot(lengths) <= 1.0:  # none of them is longer
+        if lengths.dot(lengths) <= 1.0:  # then each is at most one
             return 1
         return int(np.ceil(np.abs(lengths).max()))
 
     def _place(self, q: Array, x: Array) -> Array:
-        """Return q with the independent coordinates displaced by x from the origin, the others as they are."""
+        """Return q with the independent coordinates displaced by x from the origin, the others unchanged."""
         states, whole, placed = self._states, self._whole, q.copy()
         if self._in_plain is not None:
             placed[self._in_plain] = self._start + x

@@ -1,11 +1,11 @@
-"""The linear equations of stacked operating points: what `linearize` and `lpv` share.
+"""The linear equations of stacked operating points, shared by `linearize` and `lpv`.
 
-With ``x = [dq; dv]`` the displacements from a reference that moves with the point's velocities::
+With ``x = [dq; dv]`` relative to a reference that moves with the point's velocities::
 
     d(dq)/dt = dv - ad(v0) dq          d(dv)/dt = da        da = a_q dq + a_v dv + a_w w
 
 where w are the inputs and ``ad`` acts on free and spherical coordinates. The states are x, reduced to independent coordinates.
-States of the first order are inputs of all this; in the end their rates are states' too.
+First-order states are treated as inputs first; finally they are appended to the states.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from titop.solvers.signals.system_inputs import SystemInputs
 
 
 class ActedState(Protocol):
-    """A state with all that acts on it, as an `OperatingPoint` is one."""
+    """A state with its loads, such as an `OperatingPoint`."""
 
     @property
     def model(self) -> Model: ...
@@ -47,7 +47,7 @@ class ActedState(Protocol):
 
 
 def nearby(points: Sequence[OperatingPoint], rng: np.random.Generator) -> list[OperatingPoint]:
-    """Return points next to given ones, as far away as an equilibrium is known; with closures and gears, closed ones."""
+    """Return points near given ones, within the error of an equilibrium; with closures and gears, closed ones."""
     reach, near = SAME * _sizes(points[0]), []
     for point in points:
         model, (turn, part) = point.model, rng.uniform(-1.0, 1.0, (2, point.model.nv))
@@ -60,15 +60,15 @@ def nearby(points: Sequence[OperatingPoint], rng: np.random.Generator) -> list[O
 
 
 def _sizes(point: ActedState) -> Array:
-    """Return what counts as one for each coordinate (nv)."""
+    """Return the scale of each coordinate (nv)."""
     model = point.model
     return model.mechanism.scale.coordinates_of(np.diag(model.mass_matrix(point.q)))
 
 
 class LinearMotion(NamedTuple):
-    """Accelerations and efforts (n, nv) at stacked points, and all coordinates' linear equations.
+    """Accelerations and efforts (n, nv) at stacked points, and the linear equations of all coordinates.
 
-    `by_effort` (n, 2 nv, nv) is by the efforts on all coordinates, None where motions are prescribed.
+    `by_effort` (n, 2 nv, nv) has the derivatives by efforts on all coordinates, None with prescribed motions.
     """
 
     a: Array
@@ -89,12 +89,11 @@ class LinearEquations(NamedTuple):
     a, tau : (n, nv) arrays
         Accelerations and efforts at the points.
     drift : (n, nv) array
-        How the accelerations change while the reference moves: zero where it does so steadily.
+        Change of the accelerations while the reference moves: zero for a steady motion.
     states : (x,) int array
-        Entries of ``[dq; dv; dx]``, states of the first order last.
+        Entries of ``[dq; dv; dx]``, first-order states last.
     of_first : (nv, 2 nv) and (nv, nv) arrays or None
-        Derivatives of the first point's accelerations by coordinates and rates, and by efforts; None where motions are
-        prescribed.
+        Derivatives of the first point's accelerations by coordinates and rates, and by efforts; None with prescribed motions.
     """
 
     A: Array
@@ -114,14 +113,14 @@ def linear_equations(
     system_outputs: Sequence[SystemOutputs],
     independent: Sequence[str] | None = None,
 ) -> LinearEquations:
-    """Return the linear equations of points, stacked, all in the same states.
+    """Return the stacked linear equations of points, all in the same states.
 
     Without `independent` the first point chooses its coordinates.
 
     Raises
     ------
     ModelError
-        If held coordinates move, and where the chosen coordinates are not independent.
+        If locked coordinates move, and if the chosen coordinates are not independent.
     """
     model, q, v = points[0].model, points[0].q, points[0].v
     if len(points) > 1 and closure_derivatives(model, q, v) is not None:
@@ -155,9 +154,9 @@ def with_first_order_states(
     system_inputs: SystemInputs,
     columns: Callable[[Array], Array],
 ) -> tuple[Array, Array, Array, Array]:
-    """Return A, B, C and D (n, ., .) with states of the first order, the last of the inputs, as states.
+    """Return A, B, C and D (n, ., .) with first-order states, the last of the inputs, as states.
 
-    `columns` takes matrices that act on ``[dq; dv]`` to those that act on the other states.
+    `columns` maps columns that act on ``[dq; dv]`` to columns for the other states.
     """
     model, count = points[0].model, len(system_inputs.named)
     driven = [channel.entry if channel.kind == Kind.INPUT else model.nu for channel in system_inputs.named]
@@ -177,9 +176,9 @@ def with_first_order_states(
 
 
 def motions(points: Sequence[ActedState], system_inputs: SystemInputs, imposed: Array | None = None) -> LinearMotion:
-    """Return accelerations, efforts and all coordinates' linear equations at points, stacked.
+    """Return accelerations, efforts and the linear equations of all coordinates at points, stacked.
 
-    Accelerations (nv) of prescribed coordinates are those of each point (`SystemInputs.accelerations`), if none are `imposed`.
+    Accelerations (nv) of prescribed coordinates are those of each point (`SystemInputs.accelerations`), unless `imposed`.
     """
     if system_inputs.prescribed.any():
         rows = [_hybrid_motion(point, system_inputs, imposed)[:-1] for point in points]
@@ -198,7 +197,7 @@ def motions(points: Sequence[ActedState], system_inputs: SystemInputs, imposed: 
 
 
 def _hybrid_motion(point: ActedState, system_inputs: SystemInputs, imposed: Array | None) -> LinearMotion:
-    """Return the equations at one point, of which some coordinates' motion is prescribed."""
+    """Return the equations at one point with some prescribed motions."""
     model, q, v, u, wrenches = point.model, point.q, point.v, point.driving, point.wrenches or None
     nv, names = model.nv, system_inputs.imposed_names
     if model.is_constrained:
@@ -218,7 +217,7 @@ def _hybrid_motion(point: ActedState, system_inputs: SystemInputs, imposed: Arra
 def _outputs(
     points: Sequence[ActedState], motion: LinearMotion, groups: Sequence[SystemOutputs], change: SnapshotDerivatives
 ) -> list[Array]:
-    """Return ``[C D]`` (n, outputs, states + inputs) of each group of outputs, each point's derivatives found once."""
+    """Return ``[C D]`` (n, outputs, states + inputs) of each group of outputs; each point's derivatives are computed once."""
     n, read = len(points), [group for group in groups if not group.selects]
     at_points = []
     for k, (point, a, tau) in enumerate(zip(points, motion.a, motion.tau, strict=True) if read else ()):
@@ -231,7 +230,7 @@ def _outputs(
 
 
 def _refuse_moving(points: Sequence[ActedState], by_state: Array, system_inputs: SystemInputs, reduced: Reduction) -> None:
-    """Refuse held coordinates that move at the points, or that turn with others that do."""
+    """Reject locked coordinates that move at the points, or that rotate with others."""
     model, v, held = points[0].model, np.array([point.v for point in points]), np.flatnonzero(system_inputs.held)
     moving = np.abs(v[:, held]).max(axis=0, initial=0.0) > 0
     sizes = _sizes(points[0])

@@ -1,4 +1,4 @@
-"""Linear models of systems about operating points; states on which nothing depends are left out."""
+"""Linear models of systems about operating points, without states on which nothing depends."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ from titop.solvers.signals.system_inputs import SystemInputs
 if TYPE_CHECKING:
     from control import StateSpace
 
-#: A small entry is zero where it is no larger than so many times its change nearby.
+#: A small entry counts as zero if it is no larger than so many times its change nearby.
 _CHANGES = 8.0
 
-#: What the names that a model was asked for last stand for, and of how many askings that is kept.
+#: Meaning of the names in the latest calls for a model, and the number of calls for which it is stored.
 _KNOWN: WeakKeyDictionary[Model, dict[Any, Ends]] = WeakKeyDictionary()
 _MOST_KNOWN = 16
 
 
 def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
-    """Return A and B of the linearisation by all efforts, fast: one call of a compiled kernel, python-control left out.
+    """Return A and B of the linearisation by all efforts, fast: one call of a compiled kernel, without python-control.
 
     Parameters
     ----------
     model : Model
     point : OperatingPoint, (q, v, tau), (q, v) or q
-        What `trim` returns, or any state. Whether it is an equilibrium is not asked, as predictive controllers linearise at
-        every state they come by: `linearize` warns.
+        The result of `trim`, or any state. Equilibrium is not checked, since predictive controllers linearise at arbitrary
+        states; `linearize` warns.
 
     Returns
     -------
     A : (2nv, 2nv) array
-        For ``x = [dq; dv]``, tangent displacements and rates; about a moving point, from the reference that moves with it.
+        For ``x = [dq; dv]``, tangent displacements and rates; about a moving point, relative to the reference moving with it.
     B : (2nv, nv) array
-        By the efforts ``tau``. Units of both: those of dx/dt a unit of the states (rad or m, and by s) or of the efforts.
+        By the efforts ``tau``. Units of both: those of dx/dt per unit of the states (rad or m, and per s) or of the efforts.
 
     Raises
     ------
@@ -65,8 +65,9 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
 
     Notes
     -----
-    Costs a product of six numbers for each pair of coordinates on one path to the world, and the solution with the mass matrix.
-    In a system with rigid closures or gears the states are all coordinates, which only together obey them: use `linearize`.
+    The cost is a product of six numbers for each pair of coordinates on one path to the world, and the solution with the mass
+    matrix. With rigid closures or gears the states are all coordinates, which satisfy the constraints only together: use
+    `linearize`.
     """
     if not isinstance(point, OperatingPoint) or point.model is not model:
         point = read_point(model, point)
@@ -87,45 +88,47 @@ def linearize(
 ) -> StateSpace:
     """Return the linear model of a system about an operating point, with named states, inputs and outputs.
 
-    States are the displacements ``joint.q`` of the coordinates along their tangent directions, then their rates ``joint.v``,
-    then states of the first order ``block.state``; from a reference that moves with the point's velocities:
-    ``d(dq)/dt = dv - ad(v0) dq`` for free and spherical joints, so that the model is right about spinning bodies too. All
-    derivatives are exact to rounding. States that integrate rates alone, as bristles that stick, bring a zero eigenvalue each,
-    which nothing excites: `OperatingPoint.eigenvalues` leaves them out; static gains are those at a low frequency.
+    The states are the displacements ``joint.q`` of the coordinates along their tangent directions, then their rates
+    ``joint.v``, then first-order states ``block.state``. They are relative to a reference that moves with the point's
+    velocities: ``d(dq)/dt = dv - ad(v0) dq`` for free and spherical joints, so that the model is correct for spinning bodies.
+    All derivatives are exact to rounding. States that only integrate rates, such as sticking bristles, have a zero eigenvalue
+    each that nothing excites: `OperatingPoint.eigenvalues` omits them. Static gains are then those at a low frequency.
 
     Parameters
     ----------
     model : Model
     point : OperatingPoint, (q, v, tau), (q, v) or q
-        What `trim` returns, or any state; a warning gives the acceleration away from an equilibrium, names flexible bodies
-        without geometric stiffness that spin, and tells of steady motions along which the linear model changes.
+        The result of `trim`, or any state. Warnings give the acceleration away from an equilibrium, name spinning flexible
+        bodies without geometric stiffness, and report steady motions along which the linear model changes.
     inputs : sequence of str
-        ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's,
-        ``"flexor"`` a tendon's inputs; ``"boom.tendon"`` a block's own; ``"hub.C"`` the wrench at a port in its frame
-        (``"hub.C.F"``, ``"hub.C.T"`` its parts); ``"hinge.a"`` the acceleration of a joint, whose effort then follows: a
-        channel inverted, about the acceleration that the point's efforts cause.
-    outputs : sequence of str, callable with a name of its own or (name, callable), as lambdas need it
+        ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's
+        and ``"flexor"`` a tendon's inputs; ``"boom.tendon"`` an input of a block; ``"hub.C"`` the wrench at a port in its frame
+        (``"hub.C.F"``, ``"hub.C.T"`` its parts); ``"hinge.a"`` the acceleration of a joint, whose effort is then an output: an
+        inverted channel, about the acceleration caused by the point's efforts.
+    outputs : sequence of str, callable with a name of its own, or (name, callable), which lambdas need
         ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
         outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
         ``"hinge.reaction"``; ``"tendon.length"``, ``"tendon.rate"``; ``"rod.tip.strain"`` and ``"rod.tip.section"``, strain
-        of a rod's section at a port and the wrench that it transmits; ``"block.state"``, or a block for all of its states;
-        functions ``f(q, v, a, u)`` of numbers or vectors, u the model's inputs. ``"hub.C.w[0]"`` is one component.
+        of a rod's section at a port and the wrench it transmits; ``"block.state"``, or a block for all of its states;
+        functions ``f(q, v, a, u)`` that return numbers or vectors, u the model's inputs. ``"hub.C.w[0]"`` is one component.
     omit : sequence of str
-        States on which nothing depends, left out: ``"base.x"`` with its rate, ``"wheel.q"`` only the angle, ``"block.state"``.
+        States to leave out, on which nothing depends: ``"base.x"`` and its rate, ``"wheel.q"`` only the angle,
+        ``"block.state"``.
     hold : sequence of str
-        Joints or coordinates frozen where they are.
+        Joints or coordinates that are locked.
     independent : sequence of str, optional
-        In systems with closures or gears, the coordinates to take as states.
+        With closures or gears, the coordinates to take as states.
 
     Returns
     -------
     control.StateSpace
-        Dots in names replaced by underscores, vector components indexed: ``hub_C_w[0]``; `signal_table` gives paths and units.
+        In names, underscores replace dots, and vector components have an index: ``hub_C_w[0]``; `signal_table` gives paths and
+        units.
 
     Raises
     ------
     ModelError
-        For unknown names and unusable points; when something depends on what was to be omitted; when a held joint moves.
+        For unknown names and unusable points; if something depends on a state to omit; if a locked joint moves.
 
     Examples
     --------
@@ -168,16 +171,16 @@ def linearize(
 
 
 class Ends(NamedTuple):
-    """What the names of a linear model's inputs, outputs and states stand for.
+    """The signals of a linear model: its inputs, outputs and states.
 
     Attributes
     ----------
     inputs : SystemInputs
     outputs : tuple of SystemOutputs
     states : tuple of Signal
-        All of the model, by entry of ``[dq; dv; dx]``.
+        All states of the model, in the order of ``[dq; dv; dx]``.
     omitted : int array
-        Entries of the states to be left out.
+        Entries of the states to leave out.
     """
 
     inputs: SystemInputs
@@ -192,7 +195,7 @@ class Ends(NamedTuple):
 
 
 def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, hold: Any) -> Ends:
-    """Return what names stand for; see `linearize`, and `read_outputs` for `at`. What a model's names stand for is found once.
+    """Return the signals of some names; see `linearize`, and `read_outputs` for `at`. They are stored by the names.
 
     Raises
     ------
@@ -200,7 +203,7 @@ def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, h
         For unknown names.
     """
     key, known = tuple(map(_as_key, (inputs, outputs, omit, hold))), _KNOWN.setdefault(model, {})
-    if (ends := known.get(key)) is not None:  # another thread may clear what is known
+    if (ends := known.get(key)) is not None:  # another thread may clear what is stored
         return ends
     system_inputs = SystemInputs(model, inputs, hold, states=True)
     system_outputs = read_outputs(model, outputs, system_inputs, at)
@@ -213,19 +216,19 @@ def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, h
 
 
 def _as_key(names: Any) -> tuple[str, ...] | None:
-    """Return names as they are told from others, None where functions are among them."""
+    """Return names as a key, None if functions are among them."""
     names = [names] if isinstance(names, str) else names
     return tuple(names) if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names) else None
 
 
 def rates_among(states: Array, nv: int) -> Array:
-    """Return the entries of v whose rates are among states, entries of ``[dq; dv; dx]``."""
+    """Return the entries of v whose rates are among the states, given as entries of ``[dq; dv; dx]``."""
     rates: Array = states[(states >= nv) & (states < 2 * nv)] - nv
     return rates
 
 
 def read_omitted(model: Model, omit: Any) -> Array:
-    """Return the entries of ``[dq; dv; dx]`` that names stand for: coordinates, or with ``.q`` and ``.v`` their parts.
+    """Return the entries of ``[dq; dv; dx]`` of some names: coordinates, or with ``.q`` and ``.v`` only a part of their states.
 
     Raises
     ------
@@ -245,11 +248,11 @@ def kept_states(
     ends: Ends,
     nearby: Callable[[Array], Sequence[tuple[Array, Array]]],
 ) -> Array:
-    """Return the positions of the states that remain, at all of stacked points.
+    """Return the positions of the states that remain, at all stacked points.
 
-    Soft coordinates stand beside stiff ones, so that the size of an entry does not tell whether it is zero. A small one is
-    computed again at points nearby, as far away as equilibria are known: what is rounding, or due to the point's own error,
-    changes by as much as it is; a dependence stays.
+    Stiff and soft coordinates occur together, so that the size of an entry does not tell whether it is zero. A small one is
+    computed again at points nearby, within the error of an equilibrium. If it is rounding, or an effect of the point's error,
+    it changes by its own size; a real dependence does not.
 
     Parameters
     ----------
@@ -259,12 +262,12 @@ def kept_states(
         A and C.
     ends : Ends
     nearby : callable
-        From the numbers (m) of points to the same matrices (m, ...) at points next to them, several times.
+        From the indices (m) of points to the same matrices (m, ...) at points next to them, several times.
 
     Raises
     ------
     ModelError
-        Naming the state or output that depends on one that was to be omitted, and omitted entries that are no states.
+        Naming the state or output that depends on an omitted state, and entries to omit that are not states.
     """
     signals, strange = ends.states, np.setdiff1d(ends.omitted, states)
     if strange.size:
@@ -295,7 +298,7 @@ def kept_states(
 
 
 def _judge(rows: Array, out: Array) -> tuple[Array, Array]:
-    """Return which entries of omitted columns are dependences, and which have to be looked at again."""
+    """Return which entries of omitted columns are dependences, and which have to be checked again."""
     sizes = np.abs(rows)
     beside = sizes.max(axis=2, keepdims=True, initial=0.0)
     small = sizes <= SAME * beside + EXACT * sizes.max(initial=0.0)
@@ -303,7 +306,7 @@ def _judge(rows: Array, out: Array) -> tuple[Array, Array]:
 
 
 def _acceleration_findings(point: OperatingPoint, rates: Array, linear: LinearEquations) -> Iterator[Finding]:
-    """Yield a finding where coordinates (`rates` are entries of v) are accelerated, now or while the reference moves."""
+    """Yield a finding if coordinates (`rates` are entries of v) accelerate, now or while the reference moves."""
     both = linear.a[0], linear.drift[0]
     away = excess(point, *both, linear.of_first)
     for what, values, parts in zip(("accelerated", "accelerated ever more"), both, away, strict=True):

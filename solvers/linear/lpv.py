@@ -25,10 +25,10 @@ from titop.solvers.mechanism.parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
 
-#: A family that would take more memory (bytes) is refused; each point needs some beside its numbers.
+#: Largest memory (bytes) of a family; each point needs some besides its numbers.
 _MOST_MEMORY, _POINT = 8 * 2**30, 2000
 
-#: So many points without an equilibrium are named in a warning.
+#: Most points without an equilibrium that a warning names.
 _NAMED = 10
 
 
@@ -56,16 +56,16 @@ def lpv(
 ) -> LPVModel:
     """Return the family of a system's linear models over parameters and operating points.
 
-    At each point of the grid an equilibrium is found by continuation from its neighbours, in the order in which the values are
-    given, and the system linearised there in the same state coordinates. Points without one are kept out, and marked: a warning
-    and `failed` of the family tell which, and why.
+    The equilibria of the grid's points are found by continuation from neighbours, in the order of the values, and the system is
+    linearised there in the same state coordinates. Points without an equilibrium are excluded, and marked: a warning
+    and `failed` of the family name them with the reason.
 
-    In systems with closures or gears the independent coordinates are chosen once: those that determine the others best where
-    they do worst. A choice, also one of yours, that fails at a point or on the way from one to the next is refused.
+    With closures or gears the independent coordinates are chosen once: those with the best worst case over all points. A
+    choice, also one of yours, that fails at a point or on the way between two is rejected.
 
-    The parameters are frozen: each member is right while they rest. Along a changing parameter ``rho(t)`` the states are
-    deviations from trims that change too; the terms in the parameter's rate, ``-d(trim)/d(rho) d(rho)/dt``, are left out. The
-    trims of states, inputs and outputs are stored, so that they can be added.
+    The parameters are frozen: each member is valid while they are constant. Along a changing parameter ``rho(t)`` the states
+    are deviations from trims that change too; the terms in the parameter's rate, ``-d(trim)/d(rho) d(rho)/dt``, are omitted.
+    The trims of states, inputs and outputs are stored, so that these terms can be added.
 
     Parameters
     ----------
@@ -74,17 +74,17 @@ def lpv(
         The values of each: parameters ``"payload.mass"``, coordinates ``"hinge.q"``, rates ``"shaft.v"``, efforts
         ``"hinge.tau"`` and inputs of actuators. They span a grid, the last one varying fastest.
     points : sequence of OperatingPoint, optional
-        Given operating points, one for each point of the grid: nothing is trimmed.
+        Given operating points, one for each point of the grid, instead of trimming.
     inputs, outputs, omit, hold, independent
         As in `linearize`.
     unknowns, q, v, tau, u, wrenches, bounds, tolerance, x
-        As in `trim`; the guess is one for the first point. By default all coordinates are unknown but those that are
-        parameters; those that closures and gears make follow the others are in any case.
+        As in `trim`; the guess is for the first point. By default all coordinates are unknown except those that are
+        parameters; those that depend on others through closures and gears always are.
     grid : bool
-        False takes the values as a list of points: as many of each parameter.
+        If false, the values are a list of points: equally many of each parameter.
     workers : int
-        Processes. A script that uses several has to guard its start with ``if __name__ == "__main__":``; blocks and functions
-        of one's own have to stand in a module that the processes can import.
+        Number of processes. A script that uses several needs the guard ``if __name__ == "__main__":``; blocks and functions
+        of one's own have to be in a module that the processes can import.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
 
@@ -95,15 +95,15 @@ def lpv(
     Raises
     ------
     ModelError
-        For unknown names and unusable values; when something depends, anywhere, on what was to be omitted; where independent
-        coordinates fail; for a family that does not fit into memory (8 GiB).
+        For unknown names and unusable values; if, at any point, something depends on a state to omit; if independent
+        coordinates fail; for a family too large for memory (8 GiB).
     ConvergenceError
-        When no point has an equilibrium.
+        If no point has an equilibrium.
 
     Warns
     -----
     ModelWarning
-        Of points without an equilibrium; and as `linearize`.
+        For points without an equilibrium; and as `linearize`.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def _assemble(
     results: Results,
     points: Sequence[OperatingPoint] | None,
 ) -> LPVModel:
-    """Return the family's model: states left out, arrays in the grid's shape."""
+    """Return the family's model: without omitted states, arrays in the grid's shape."""
     model, ends, valid = family.guess.model, family.ends, results.valid
     kept = np.arange(len(results.states))
     A, B, C = results.A, results.B, results.C
@@ -191,7 +191,7 @@ def _assemble(
 
 
 def _warn_of_failures(family: FamilyMembers, targets: Array) -> None:
-    """Name the points without an equilibrium, and say why there is none at the first."""
+    """Warn of the points without an equilibrium, with the reason at the first."""
     rows, reasons = [*family.failures], [*family.failures.values()]
     where = "; ".join(f"at {family.values(targets[row])}" for row in rows[:_NAMED]) + ("; ..." if len(rows) > _NAMED else "")
     got, expected = f"no equilibrium at {len(rows)} of {len(targets)} points: {reasons[0]}", "one at each"
@@ -235,7 +235,7 @@ def _read_parameters(guess: OperatingPoint, parameters: Any, grid: bool) -> dict
 
 
 def _refuse_too_many(family: FamilyMembers, axes: dict[str, Array], grid: bool) -> None:
-    """Refuse families that do not fit into memory."""
+    """Reject families that do not fit into memory."""
     model, lengths = family.guess.model, [len(values) for values in axes.values()]
     points = math.prod(lengths) if grid else lengths[0]
     x, w, y = len(family.ends.states), len(family.ends.inputs.named), len(family.ends.output_signals)
@@ -253,10 +253,10 @@ def _targets(axes: dict[str, Array], grid: bool) -> Array:
 
 
 def _lines(targets: Array, shape: tuple[int, ...]) -> list[tuple[int, Array]]:
-    """Return the lines along the last parameter: the line that precedes each one (-1 for the first), and its points.
+    """Return the lines along the last parameter: the preceding line of each (-1 for the first), and its points.
 
-    Each line follows from its first point, and that one from the first point of a neighbouring line, whatever the number of
-    processes: the results are the same bits.
+    Each line is computed from its first point, and that one from the first point of a neighbouring line. So the results do not
+    depend on the number of processes.
     """
     lines = np.arange(len(targets)).reshape(-1, shape[-1])
     before = np.full(len(lines), -1)
@@ -285,7 +285,7 @@ def _read_points(model: Model, points: Any, expected: int) -> Sequence[Operating
 
 
 def _refuse_other_values(points: Sequence[OperatingPoint], axes: dict[str, Array], targets: Array) -> None:
-    """Refuse given points that have not the parameters' values."""
+    """Reject given points that do not have the parameters' values."""
     for column, name in enumerate(axes):
         values = values_of(points, name)
         error = np.abs(values - targets[:, column])

@@ -1,8 +1,8 @@
 """One choice of independent coordinates for all members of a family, so that they can be interpolated.
 
-At each point, orthonormal columns N (free coordinates, n) span the motions that closures and gears leave. Coordinates are
-independent there if their rows of N have a determinant other than zero; from point to point, N turned along with the motions,
-the determinant of a good choice stays away from zero on the same side: in between it may not pass it either.
+At each point, orthonormal columns N (free coordinates, n) span the motions that closures and gears permit. Coordinates are
+independent there if the determinant of their rows of N is not zero. From point to point, N is continued along with the motions,
+and the determinant of a good choice keeps its sign and stays away from zero: it must not pass zero in between either.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.model.model import Model
 from titop.solvers.model.reduction import free_motions, read_independent
 
-#: Motions of two neighbours are compared directly when they have at least this cosine; else halfway ones are looked at.
+#: Bases of two neighbours are compared directly if their cosine is at least this; otherwise halfway points are inserted.
 _NEAR = 0.7
 _HALVINGS = 6
 
-#: Points on which a choice is searched; others join where it fails.
+#: Number of points for which a choice is searched first; others are added where it fails.
 _SAMPLES = 32
 
 
 class FamilyBasis:
-    """The motions of a constrained system at the points of a family.
+    """The permitted motions of a constrained system at the points of a family.
 
     Parameters
     ----------
     points : sequence of OperatingPoint
     before : sequence of int
-        A neighbour of each point among those before it; the first has none.
+        An earlier neighbour of each point; ignored for the first.
     held : (nv,) bool array
         Coordinates that are frozen.
     names : callable
-        From the number of a point to the text that names it.
+        From the index of a point to its name in messages.
 
     Raises
     ------
@@ -80,12 +80,12 @@ class FamilyBasis:
         return self._names_of(places)
 
     def choose(self) -> tuple[str, ...]:
-        """Return the names of the coordinates that are farthest from dependent where they are nearest.
+        """Return the names of the coordinates with the largest smallest determinant over the points.
 
         Raises
         ------
         ModelError
-            If no choice serves all points.
+            If no choice is valid at all points.
         """
         looked_at = np.unique(np.linspace(0, len(self._motions) - 1, _SAMPLES).astype(int))
         while True:
@@ -97,7 +97,7 @@ class FamilyBasis:
             looked_at = np.append(looked_at, failing[:_SAMPLES])
 
     def _best(self, looked_at: Array) -> Array:
-        """Return the best choice found from those that suit single points, exchanging one coordinate at a time."""
+        """Return the best choice found from those best at single points, by exchanging one coordinate at a time."""
         everything = np.arange(len(self._free))
         starts = {tuple(np.sort(_pivots(self._motions[k]))) for k in looked_at}
         best, most = np.zeros(0, dtype=int), -np.inf
@@ -119,12 +119,12 @@ class FamilyBasis:
         return np.sort(best)
 
     def _sizes(self, places: Array) -> Array:
-        """Return the determinants (points) of a choice, counted positive on the side of the first point."""
+        """Return the determinants (points) of a choice, with the sign of the first point's counted as positive."""
         found = np.linalg.det(self._motions[:, places])
         return found * (1.0 if found[0] > 0 else -1.0)
 
     def _check(self, places: Array) -> None:
-        """Refuse a choice that fails at a point or on the way to it."""
+        """Reject a choice that fails at a point or on the way to it."""
         sizes = self._sizes(places)
         if (sizes >= LOOSE_RANK).all():
             return
@@ -145,11 +145,11 @@ class FamilyBasis:
         return tuple(self._model.coordinate_names[k] for k in self._free[places])
 
     def _motions_at(self, model: Model, q: Array) -> Array:
-        """Return the motions that closures and gears leave, lengths in units of the system's size."""
+        """Return the motions that closures and gears permit, lengths in units of the system's size."""
         return free_motions(model.mechanism.scale.comparable(model.closure_jacobian(q))[:, self._free])
 
     def _orientation(self, one: Array, two: Array, model: Model, start: Array, end: Array, halvings: int = _HALVINGS) -> float:
-        """Return whether motions at two configurations have the same orientation (1) or not (-1), followed in between."""
+        """Return whether motions at two configurations have the same orientation (1) or not (-1), continued in between."""
         common = one.T @ two
         if halvings and np.linalg.svd(common, compute_uv=False).min(initial=1.0) < _NEAR:
             try:
@@ -164,7 +164,7 @@ class FamilyBasis:
 
 
 def _pivots(motions: Array) -> Array:
-    """Return as many rows as there are columns, chosen by pivoting: always the one of which most is left."""
+    """Return as many rows as there are columns, by pivoting: always the row with the largest remainder."""
     from scipy.linalg import qr
 
     order: Array = qr(motions.T, mode="r", pivoting=True)[1][: motions.shape[1]]

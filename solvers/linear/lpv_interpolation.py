@@ -1,4 +1,4 @@
-"""Linear interpolation between points, of a grid or of a list: which of them lie around a place, and with what weights."""
+"""Linear interpolation between points of a grid or a list: the points around a place, and their weights."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from titop.blocks.basics.tolerances import SAME
 
 
 class Around(NamedTuple):
-    """The points (n,) between which a place lies, and their weights (n,), whose sum is one; none outside."""
+    """The points (n,) around a place, and their weights (n,), whose sum is one."""
 
     points: Array
     weights: Array
 
     def value(self, table: Array) -> Array:
-        """Return the mean of the points' rows (points, ...) with their weights; an array of its own."""
+        """Return the weighted mean of the points' rows (points, ...), as a new array."""
         return np.tensordot(self.weights, table[self.points], 1)
 
     def configuration(self, table: Array, quaternions: list[int]) -> Array:
-        """Return the mean of configurations (points, nq), with unit quaternions.
+        """Return the weighted mean of configurations (points, nq), with unit quaternions.
 
-        Of the two quaternions of each attitude, those nearer to that of the nearest point are taken.
+        Each attitude has two quaternions; the one closer to that of the nearest point is used.
 
         Parameters
         ----------
         table : (points, nq) array
         quaternions : list of int
-            Where they begin.
+            Their first entries.
         """
         near, nearest = table[self.points], int(np.argmax(self.weights))
         for start in quaternions:
@@ -43,7 +43,7 @@ class Around(NamedTuple):
 
 
 class GridInterpolation:
-    """Between the points of a grid (axes' values, rising or falling); of an axis with one value only that is known.
+    """Interpolation in a grid (axes' values, rising or falling); an axis with one value covers that value only.
 
     Called with a place (parameters,) it returns the points around it, None outside.
     """
@@ -64,7 +64,7 @@ class GridInterpolation:
 
 
 class ListInterpolation:
-    """Between some of a list's points, in any order, in the line, plane or space that they span: nothing is known beside it.
+    """Interpolation between points of a list, in any order, within the line, plane or space that they span.
 
     Called with a place (parameters,) it returns the points around it, None outside.
 
@@ -72,7 +72,7 @@ class ListInterpolation:
     ----------
     points : (n, parameters) array
     known : (k,) array
-        Which of them count.
+        The points that have values.
     """
 
     def __init__(self, points: Array, known: Array) -> None:
@@ -96,7 +96,7 @@ class ListInterpolation:
 
 
 class _Simplices:
-    """Between points (n, d > 1): in the triangle, tetrahedron, ... of neighbours."""
+    """Interpolation between points (n, d > 1): in the triangle, tetrahedron, ... of neighbours."""
 
     def __init__(self, points: Array) -> None:
         from scipy.spatial import Delaunay
@@ -115,14 +115,14 @@ class _Simplices:
 
 
 class _Axis:
-    """Between values on a line, in any order; one value alone is known too."""
+    """Interpolation between values on a line, in any order; a single value covers itself only."""
 
     def __init__(self, values: Array, tolerance: float) -> None:
         self._values, self._order = np.unique(values, return_index=True)
         self._tolerance = tolerance
 
     def around(self, place: Array | float) -> Around | None:
-        value, known = float(np.sum(place)), self._values  # the only coordinate, or none
+        value, known = float(np.sum(place)), self._values  # the sum of one coordinate, or of none
         if not known[0] - self._tolerance <= value <= known[-1] + self._tolerance:
             return None
         if len(known) == 1:

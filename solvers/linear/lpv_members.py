@@ -1,4 +1,4 @@
-"""Trimming and linearising many points, in one process or several."""
+"""The members of a family: many points trimmed and linearised, in one process or several."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from titop.solvers.support.workers import spread
 #: Points that are linearised together.
 _CHUNK = 500
 
-#: LineRows of points: the line that precedes each one (-1 for the first), and the rows of its points.
+#: Lines of points: the preceding line of each (-1 for the first), and the rows of its points.
 LineRows = list[tuple[int, Array]]
 
 
@@ -46,24 +46,24 @@ class BarePoint:
     x: Array
 
     def on(self, model: Model) -> OperatingPoint:
-        """Return the operating point of a model."""
+        """Return the operating point, for a model."""
         changed = changed_model(model, self.parameters) if self.parameters else model
         return OperatingPoint(changed, self.q, self.v, self.tau, self.u, self.wrenches, self.parameters, x=self.x)
 
 
 class Failure(NamedTuple):
-    """Why there is no operating point: in the words of the search."""
+    """The reason why there is no operating point: the search's message."""
 
     reason: str
 
 
-#: Points that are kept whole stay in this process.
+#: Complete points stay in this process.
 AnyPoint = BarePoint | OperatingPoint
 
 
 @dataclass
 class Results:
-    """What was found at stacked points; not a number where there is no equilibrium."""
+    """The results at stacked points; NaN without an equilibrium."""
 
     A: Array
     B: Array
@@ -88,7 +88,7 @@ class Results:
         return cls(**blank, valid=np.zeros(count, dtype=bool), states=like.states)
 
     def put(self, rows: Array, part: Results) -> None:
-        """Put other results into some rows."""
+        """Write other results into some rows."""
         for field in fields(self):
             if field.name != "states":
                 getattr(self, field.name)[rows] = getattr(part, field.name)
@@ -96,7 +96,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is done at every point; arguments of `lpv`."""
+    """The arguments of `lpv` that apply at every point."""
 
     names: tuple[str, ...]
     inputs: Any
@@ -115,13 +115,13 @@ class FamilyMembers:
     Parameters
     ----------
     guess : OperatingPoint
-        For the first point.
+        Guess for the first point.
     recipe : Recipe
 
     Attributes
     ----------
     failures : dict of int to str
-        Why there is no member at some rows of the targets that were worked on last.
+        Reasons why there is no member, by row of the latest targets.
     """
 
     def __init__(self, guess: OperatingPoint, recipe: Recipe) -> None:
@@ -146,14 +146,14 @@ class FamilyMembers:
         return self._members(sent, targets, lines, workers, progress)
 
     def trim(self, targets: Array, lines: LineRows, workers: int, progress: bool) -> Results:
-        """Return the results at points found by continuation: the lines' first points one after the other, then all lines.
+        """Return the results at points found by continuation: first the lines' first points in order, then all lines.
 
         Raises
         ------
         ConvergenceError
-            When no point has an equilibrium.
+            If no point has an equilibrium.
         ModelError
-            Where the family's independent coordinates fail.
+            If the family's independent coordinates fail.
         """
         points: list[BarePoint | Failure] = [Failure("")] * len(targets)
         tasks = [
@@ -168,7 +168,7 @@ class FamilyMembers:
     def _members(
         self, points: Sequence[AnyPoint | Failure], targets: Array, lines: LineRows, workers: int, progress: bool
     ) -> Results:
-        """Return the results at the points that there are, all in the same states."""
+        """Return the results at the points found, all in the same states."""
         self.failures = {k: point.reason for k, point in enumerate(points) if isinstance(point, Failure)}
         rows = np.setdiff1d(np.arange(len(points)), [*self.failures])
         if not rows.size:
@@ -191,23 +191,23 @@ class FamilyMembers:
         return whole
 
     def nearby(self, rows: Array) -> list[tuple[Array, Array]]:
-        """Return A and C, twice, next to some of the points that were linearised last."""
+        """Return A and C, twice, next to some of the points linearised last."""
         points, independent = self._linearised_at
         chosen, rng = [self.whole(points[k]) for k in rows], np.random.default_rng(0)
         others = (linear_equations(nearby(chosen, rng), self.ends.inputs, self.ends.outputs, independent) for _ in range(2))
         return [(other.A, other.C) for other in others]
 
     def whole(self, point: AnyPoint) -> OperatingPoint:
-        """Return an operating point of which the numbers may be known alone."""
+        """Return a complete operating point from one that may be numbers only."""
         return point.on(self.guess.model) if isinstance(point, BarePoint) else point
 
     def steadiness(self, v: Array) -> list[Finding]:
-        """Return what is suspicious about the first motion of points that were linearised last, with velocities v (n, nv)."""
+        """Return the warnings about the first motion of points linearised last, with velocities v (n, nv)."""
         moving = np.flatnonzero(v.any(axis=1))[:1]
         return [finding for k in moving for finding in steadiness_findings(self.whole(self._linearised_at[0][k]), "points")]
 
     def _independent(self, points: Sequence[AnyPoint], rows: Array, targets: Array, lines: LineRows) -> Any:
-        """Return the independent coordinates of all members: those that were asked for, or the best for the family."""
+        """Return the independent coordinates of all members: those requested, or the best for the family."""
         model, asked = self.guess.model, self.recipe.independent
         if not model.is_constrained:
             return asked
@@ -248,7 +248,7 @@ class FamilyMembers:
     # -- equilibria ----------------------------------------------------------------------------------------------------
 
     def follow_line(self, start: BarePoint | None, targets: Array) -> list[BarePoint | Failure]:
-        """Return the equilibria along a line, from one near its first point."""
+        """Return the equilibria along a line, starting near its first point."""
         known, points = None if start is None else self.whole(start), []
         for values in targets:
             point = self._point(known, values)
@@ -257,7 +257,7 @@ class FamilyMembers:
         return points
 
     def _line_starts(self, targets: Array, lines: LineRows) -> list[BarePoint | None]:
-        """Return an equilibrium from which each line starts: that of its first point, or of a line before."""
+        """Return the equilibrium from which each line starts: that of its first point, or of an earlier line."""
         starts: list[OperatingPoint | None] = []
         for before, rows in lines:
             known = starts[before] if before >= 0 else None
@@ -266,7 +266,7 @@ class FamilyMembers:
         return [None if start is None else bare(start) for start in starts]
 
     def _point(self, start: OperatingPoint | None, values: Array) -> OperatingPoint | Failure:
-        """Return the equilibrium at some values, from one at others or from the guess."""
+        """Return the equilibrium at some values, from one at other values or from the guess."""
         target, recipe = dict(zip(self.recipe.names, values.tolist(), strict=True)), self.recipe
         try:
             begin, axes = start or self.guess, self.guess.q
@@ -279,12 +279,12 @@ class FamilyMembers:
 
     @cached_property
     def _unknowns(self) -> tuple[TrimUnknown, ...]:
-        """What is searched for."""
+        """The unknowns."""
         varied = TrimUnknowns(self.guess, self.recipe.names)
         return with_dependents(self.guess, TrimUnknowns(self.guess, self.recipe.unknowns).entries, varied.entries)
 
     def values(self, values: Array) -> str:
-        """Return values of the parameters in words."""
+        """Return values of the parameters as text."""
         return ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.recipe.names, values, strict=True))
 
     def _span(self, targets: Array) -> str:
@@ -293,7 +293,7 @@ class FamilyMembers:
     # -- several processes ---------------------------------------------------------------------------------------------
 
     def _run(self, tasks: list[Task], unit: str, workers: int, progress: bool) -> Iterator[tuple[Task, Any]]:
-        """Yield tasks and what comes of them, done here or in several processes, with a bar that counts their points."""
+        """Yield tasks and their results, computed here or in several processes, with a bar that counts their points."""
         results: Iterator[Any] = (task.run(self) for task in tasks)
         if workers > 1:
             made = type(self.guess.model.mechanism.engine), self.guess.model.mechanism.assembly, bare(self.guess), self.recipe
@@ -305,7 +305,7 @@ class FamilyMembers:
 
 
 class Task(NamedTuple):
-    """Points to be worked on together: their rows, where they are in words, a method of the family and its arguments."""
+    """Points to be computed together: their rows, their description, a method of the family and its arguments."""
 
     rows: Array
     where: str
@@ -313,7 +313,7 @@ class Task(NamedTuple):
     arguments: tuple[Any, ...]
 
     def run(self, family: FamilyMembers) -> Any:
-        """Return what the method returns; its errors say where."""
+        """Return the method's result; its errors say at which points."""
         try:
             return getattr(family, self.method)(*self.arguments)
         except Exception as error:
@@ -323,7 +323,7 @@ class Task(NamedTuple):
 
 
 def _worker(engine: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Callable[[Task], Any]:
-    """Return what a process does with its tasks."""
+    """Return the function that runs a process's tasks."""
     family = FamilyMembers(guess.on(Model(Mechanism(assembly, engine))), recipe)
     return lambda task: task.run(family)
 
@@ -334,7 +334,7 @@ def _refuse_death(task: Task, how: str) -> Any:
 
 
 def _neighbours(rows: Array, lines: LineRows) -> list[int]:
-    """Return for each of the points in some rows the place of a neighbour among those before it, 0 for the first."""
+    """Return for each of the points in some rows the position of an earlier neighbour, 0 for the first."""
     places = {int(row): place for place, row in enumerate(rows)}
     before, firsts = [0] * len(rows), [0] * len(lines)
     for k, (line_before, line) in enumerate(lines):

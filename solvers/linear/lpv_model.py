@@ -1,4 +1,4 @@
-"""Families of linear models, as what they are used for: members, pictures, files."""
+"""Families of linear models: members, pictures, files."""
 
 from __future__ import annotations
 
@@ -65,18 +65,18 @@ class LPVModel:
         The trims: configuration (rad or m), rates, efforts (N m or N), inputs of actuators, outputs (displacements from the
         neutral configuration).
     valid : (\\*shape) bool array
-        Where there is an equilibrium; elsewhere the numbers are NaN.
+        Where there is an equilibrium; elsewhere the arrays are NaN.
     configuration_names, coordinate_names, input_names : tuple of str
-        Of the entries of q, of v and tau, and of u.
+        Names of the entries of q, of v and tau, and of u.
     failed : dict of tuple of int to str
-        Index of each point without an equilibrium, and why there is none.
+        By the index of each point without an equilibrium, the reason.
     x : (\\*shape, nx) array
-        Of the trims too: states of the first order; `own_states` are their names.
+        First-order states of the trims; `own_states` are their names.
 
     Notes
     -----
-    Arguments of the methods: `rho` values by parameter name, also as keywords `values` with underscores for dots; `input` and
-    `output` names of signals; `path` a file's.
+    Arguments of the methods: `rho` maps parameter names to values, `values` are the same as keywords with underscores for dots;
+    `input` and `output` are names of signals; `path` is that of a file.
     """
 
     name: str
@@ -119,13 +119,13 @@ class LPVModel:
 
         Write ``family.at({"shaft.v": 3.0})`` or ``family.at(shaft_v=3.0)``.
 
-        Entries are interpolated each for itself. Where large ones cancel, as those of stiff rods in closed loops do, members
-        between points that are far apart are wrong: compare one with `linearize` there, and take more points.
+        Entries are interpolated one by one. If large entries cancel, such as those of stiff rods in closed loops, members
+        between distant points are inaccurate: compare one with `linearize` there, and use more points.
 
         Raises
         ------
         ModelError
-            For unknown or missing parameters, outside the points, and where a neighbouring point has no equilibrium.
+            For unknown or missing parameters, values outside the points, and if a neighbouring point has no equilibrium.
         """
         numbers = self._interpolate(rho, values)
         return named_system([numbers[name] for name in _MATRICES], self.states, self.inputs, self.outputs, self.name)
@@ -133,10 +133,9 @@ class LPVModel:
     def trim_at(self, rho: Mapping[str, float] | None = None, **values: float) -> dict[str, Array]:
         """Return the trims ``q, v, tau, u, y`` at some values of the parameters, interpolated as the matrices are in `at`.
 
-        Configuration (nq, rad or m), rates (nv), efforts (nv, N m or N), inputs (nu) and outputs in their own units; ``x`` too
-        where there are states of the first order (nx). Between points a trim is one but to the interpolation's error.
-        Quaternions are unit ones: of the two of each attitude, those nearer to each other are interpolated, then divided by
-        their norm.
+        Configuration (nq, rad or m), rates (nv), efforts (nv, N m or N), inputs (nu) and outputs in their own units; also ``x``
+        if there are first-order states (nx). Between points a trim is an equilibrium up to the interpolation error.
+        Quaternions have unit norm: of the two of each attitude, those closer to each other are interpolated, then normalised.
 
         Raises
         ------
@@ -148,7 +147,7 @@ class LPVModel:
 
     @property
     def _quaternions(self) -> list[int]:
-        """Where quaternions begin in q."""
+        """First entries of quaternions in q."""
         names, entries = self.configuration_names, QUATERNION_NAMES
         found = [k for k, name in enumerate(names) if name.endswith(f".{entries[0]}")]
         return [k for k in found if names[k : k + 4] == tuple(f"{owner_of(names[k])}.{entry}" for entry in entries)]
@@ -194,7 +193,7 @@ class LPVModel:
 
     @cached_property
     def eigenvalues(self) -> Array:
-        """Poles (\\*shape, states) of all members (rad/s), those of neighbours along the last parameter in the same order."""
+        """Poles (\\*shape, states) of all members (rad/s); along the last parameter, matching poles have the same position."""
         flat = np.full((int(np.prod(self.shape)), len(self.states)), np.nan, dtype=complex)
         flat[self.valid.ravel()] = np.linalg.eigvals(self.A.reshape(len(flat), *self.A.shape[-2:])[self.valid.ravel()])
         lines = flat.reshape(-1, self.shape[-1], len(self.states))
@@ -203,7 +202,7 @@ class LPVModel:
         return lines.reshape(*self.shape, -1)
 
     def poles(self) -> Figure:
-        """Draw the poles in the complex plane, coloured by the last parameter; small damping looks to the left of the axis.
+        """Draw the poles in the complex plane, coloured by the last parameter.
 
         Returns
         -------
@@ -275,7 +274,7 @@ class LPVModel:
         return xarray.Dataset({**variables, "valid": (over, self.valid)}, coordinates, attributes)
 
     def save(self, path: str | Path) -> None:
-        """Write the family to a ``.npz`` file, whole or not at all; `load` reads it.
+        """Write the family to a ``.npz`` file, completely or not at all; `load` reads it.
 
         Raises
         ------
@@ -294,13 +293,13 @@ class LPVModel:
 
     @classmethod
     def load(cls, path: str | Path, max_bytes: int = MAX_BYTES) -> LPVModel:
-        """Read a family that `save` wrote; nothing in the file is executed.
+        """Read a family written by `save`; no code in the file is executed.
 
         Parameters
         ----------
         path : str or Path
         max_bytes : int
-            Most bytes of the arrays in memory: a small file may hold large ones.
+            Largest size of the arrays in memory: a small file may hold large ones.
 
         Raises
         ------
@@ -339,7 +338,7 @@ class LPVModel:
 
 
 def _order_along(line: Array) -> None:
-    """Order the poles of each row of a line as those of the row before, the nearest ones together."""
+    """Sort the poles of each row of a line so that they match those of the row before, nearest ones first."""
     from scipy.optimize import linear_sum_assignment
 
     before = None

@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 
 class Colours(NamedTuple):
-    """What members are coloured by: a parameter's values at all of them, and its name with its unit."""
+    """The parameter that sets the members' colours: its values at all of them, and its name with its unit."""
 
     values: Array
     label: str
 
     def scale(self) -> ScalarMappable:
-        """Return what makes colours of values."""
+        """Return the map from values to colours."""
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import Normalize
 
         return ScalarMappable(Normalize(float(self.values.min()), float(self.values.max())), "viridis")
 
     def bar(self, figure: Figure, axes: list[Axes]) -> None:
-        """Draw the scale beside axes."""
+        """Draw the colour bar beside axes."""
         figure.colorbar(self.scale(), ax=axes, label=self.label)
 
 
 def draw_poles(poles: Array, name: str, colours: Colours) -> Figure:
-    """Return the poles (..., n; rad/s) of a family in the complex plane."""
+    """Draw the poles (..., n; rad/s) of a family in the complex plane; return the figure."""
     from matplotlib.figure import Figure
 
     figure, scale = Figure(figsize=(7, 5.5), layout="constrained"), colours.scale()
@@ -55,7 +55,7 @@ def draw_poles(poles: Array, name: str, colours: Colours) -> Figure:
 
 
 def draw_bode(responses: Array, frequencies: Array, source: Signal, target: Signal, colours: Colours) -> Figure:
-    """Return gain and phase of responses (members, frequencies; rad/s) from one input to one output."""
+    """Draw gain and phase of responses (members, frequencies; rad/s) from one input to one output; return the figure."""
     from matplotlib.figure import Figure
 
     figure, scale = Figure(figsize=(7, 6), layout="constrained"), colours.scale()
@@ -90,7 +90,7 @@ def frequencies_around(poles: Array) -> Array:
 
 
 def read_frequencies(omega: Any) -> Array:
-    """Return frequencies (rad/s) that users give.
+    """Return the frequencies (rad/s) given by a user.
 
     Raises
     ------

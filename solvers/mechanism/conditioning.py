@@ -1,13 +1,13 @@
-"""How much inertia elimination leaves to each coordinate, and what rounding does to it.
+"""Pivots of the elimination of coordinates, and the effect of rounding on them.
 
-A pivot is what is left of a coordinate's inertia when all that it carries moves freely. It is a difference of larger numbers,
-each rounded. What rounding may do to the inertia ``M A`` of a subtree is a sum of squares ``A^T N A``, in units of rounding:
-at every joint on the way the diagonal of the inertia before its elimination, seen through the motion that is left free there.
+A pivot is the remaining inertia of a coordinate when all that it carries moves freely. It is a difference of larger, rounded
+numbers. The possible error of the inertia ``M A`` of a subtree is a sum of squares ``A^T N A``, in units of rounding. At every
+joint, N collects the diagonal of the inertia before the joint's elimination, projected on the motion that remains free there.
 The ratio of a pivot to the same coordinate's entry of N has no unit, and is at most one.
 
-Accelerations are rounded on their way outwards too, and what they are rounded by moves all that is carried there: a coordinate
-that a unit of effort accelerates by ``1/m`` while it carries ``M`` costs as much as ``sqrt(M / m)`` of the kinetic energy's
-root, though its pivot may be sound. Both are bounds, of every order of summation; neither bounds the other.
+Accelerations are also rounded on the way to the leaves, and their errors move all that is carried there. A coordinate that a
+unit of effort accelerates by ``1/m`` while it carries the inertia ``M`` loses a factor of ``sqrt(M / m)``, measured by the root
+of the kinetic energy, even if its pivot is accurate. Both are bounds for every order of summation; neither bounds the other.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, FEW_ROUNDINGS
 
-#: Estimated errors of a coordinate's inertia above this are worth a warning: other engines are met to 1e-10.
+#: A warning is given above this estimated error of a coordinate's inertia; other engines agree with titop to 1e-10.
 _MUCH = 100 * EXACT
 
 
 class Conditioning(NamedTuple):
-    """What rounding does to forward dynamics at a configuration.
+    """The effect of rounding on forward dynamics at a configuration.
 
     Attributes
     ----------
     ratios : (nv,) array
-        Of each coordinate's inertia, all that it carries moving freely, to the numbers without signs that it is computed from:
-        0.1 to 1 in ordinary robots, 1e-16 where nothing is left but rounding. No unit, whatever the coordinates.
+        Pivot of each coordinate (its inertia when all that it carries moves freely), over the absolute sum of the numbers that
+        it is computed from: 0.1 to 1 in ordinary robots, 1e-16 where only rounding remains. No unit, for all coordinates.
     error : float
-        Bound of the relative error of accelerations, whatever order sums are taken in; mostly ten to a thousand times what it
-        is. Infinite where a coordinate moves no inertia.
+        Bound of the relative error of accelerations, for any order of summation; mostly ten to a thousand times the actual
+        error. Infinite where a coordinate moves no inertia.
     coordinate : str
         The coordinate of the smallest ratio.
     """
@@ -52,12 +52,12 @@ class Pivots(NamedTuple):
     Attributes
     ----------
     ratios : array
-        To what they are computed from; zero where there is none.
+        Over the numbers that they are computed from; zero where there is no inertia.
     shares : array
-        To what the coordinates carry with all other joints held, as the kernels bound it.
+        Over the inertia that the coordinates carry with all other joints held, as the kernels bound it.
     spreads : array
-        Root of what the coordinates carry with all other joints held, times how much a unit of effort accelerates them with
-        all other joints free: at least one; infinite where a coordinate moves no inertia.
+        Root of the inertia carried with all other joints held, times the acceleration by a unit of effort with all other joints
+        free: at least one; infinite where a coordinate moves no inertia.
     """
 
     ratios: Array
@@ -66,16 +66,16 @@ class Pivots(NamedTuple):
 
 
 class Elimination(NamedTuple):
-    """What elimination leaves to each coordinate.
+    """The results of elimination.
 
     Attributes
     ----------
     pivots, ratios : (nv,) arrays
-        Inertia (in the coordinate's own unit), and its ratio to what it is computed from; 1 of imposed coordinates.
+        Inertia (in the coordinate's own unit), and its ratio to the numbers that it is computed from; 1 for imposed ones.
     held : (nv,) array
-        What the coordinates carry with all other joints held, as the kernels bound it.
+        Inertia that the coordinates carry with all other joints held, as the kernels bound it.
     responses : list of arrays
-        By part, accelerations of its own coordinates by its motion (n, 6 + n) when no effort acts: of each by those before it.
+        For each part, accelerations of its own coordinates by its motion (n, 6 + n) without efforts: each by those before it.
     """
 
     pivots: Array
@@ -85,18 +85,18 @@ class Elimination(NamedTuple):
 
 
 class EliminatedPart(NamedTuple):
-    """A block, joint or element, as elimination meets it.
+    """A block, joint or element in the sequence of elimination.
 
     Attributes
     ----------
     parent : int
-        Its parent's place in the sequence.
+        Index of its parent in the sequence.
     v : slice
-        Where its n coordinates stand.
+        Slice of its n coordinates.
     inertia : (6 + n, 6 + n) array
-        Its own, at its parent port.
+        Its own inertia, at its parent port.
     rounded : (6 + n, 6 + n) array
-        The squares that rounding has added to the inertia itself, beside its diagonal.
+        Rounding errors (squares) of this inertia, in addition to its diagonal.
     transport : (6, 6 + m) array
         From the motion of its parent, which has m coordinates, to its own.
     """
@@ -109,7 +109,7 @@ class EliminatedPart(NamedTuple):
 
 
 def conditioning(pivots: Pivots, names: Sequence[str]) -> Conditioning:
-    """Return what the pivots say of the coordinates of these names."""
+    """Return the conditioning that follows from the pivots of the coordinates called `names`."""
     if not names:
         return Conditioning(pivots.ratios, 0.0, "")
     worst = int(np.argmin(pivots.ratios))
@@ -119,13 +119,14 @@ def conditioning(pivots: Pivots, names: Sequence[str]) -> Conditioning:
 
 
 def conditioning_findings(found: Sequence[Conditioning], own: Collection[str] = ()) -> list[Finding]:
-    """Return a warning if elimination loses much at one of some configurations where every coordinate moves inertia.
+    """Return a warning if elimination loses much accuracy at a configuration where every coordinate moves inertia.
 
     Parameters
     ----------
     found : sequence of Conditioning
+        At some configurations.
     own : collection of str
-        Coordinates that are bodies' own.
+        Names of bodies' own coordinates.
     """
     usable = [each for each in found if np.isfinite(each.error)]
     worst = min(usable, key=lambda each: each.ratios.min(initial=1.0), default=None)
@@ -144,7 +145,7 @@ def conditioning_findings(found: Sequence[Conditioning], own: Collection[str] = 
     return [Finding("ill-conditioned", worst.coordinate, value, expected, advice)]
 
 
-@np.errstate(all="ignore")  # numbers out of range have no pivots
+@np.errstate(all="ignore")  # for numbers out of range there are no pivots
 def find_pivots(parts: Sequence[EliminatedPart], imposed: Array) -> Pivots:
     """Return the pivots of the free coordinates; imposed ones have the ratio 1.
 
@@ -161,7 +162,7 @@ def find_pivots(parts: Sequence[EliminatedPart], imposed: Array) -> Pivots:
 
 @np.errstate(all="ignore")
 def eliminate(parts: Sequence[EliminatedPart], imposed: Array) -> Elimination:
-    """Return what elimination leaves to each coordinate, from the tips to the world; arguments as of `find_pivots`."""
+    """Eliminate all coordinates, from the leaves to the world; arguments as those of `find_pivots`."""
     pivots, ratios, holding = np.ones(len(imposed)), np.ones(len(imposed)), np.ones(len(imposed))
     inertias = [part.inertia.copy() for part in parts]
     noises = [np.zeros(matrix.shape) for matrix in inertias]
@@ -195,8 +196,8 @@ def eliminate(parts: Sequence[EliminatedPart], imposed: Array) -> Elimination:
 def _mobilities(parts: Sequence[EliminatedPart], found: Elimination, imposed: Array) -> Array:
     """Return the accelerations (nv) of coordinates by units of their own efforts, all others free: the diagonal of ``M^-1``.
 
-    From the world to the tips, as variances: where efforts vary as the mass matrix has it, each coordinate is accelerated by
-    the motion of its part, and independently of all before it by the inverse of its pivot.
+    Computed from the world to the leaves as variances of accelerations. If the efforts have the mass matrix as covariance, each
+    coordinate's acceleration follows from its part's motion, plus an independent term whose variance is one over its pivot.
     """
     own = np.divide(1.0, found.pivots, out=np.zeros(len(imposed)), where=(found.ratios > 0.0) & ~imposed)
     covariances, mobilities = [np.zeros(part.inertia.shape) for part in parts], np.zeros(len(imposed))
@@ -210,13 +211,13 @@ def _mobilities(parts: Sequence[EliminatedPart], found: Elimination, imposed: Ar
 
 
 def _held(part: EliminatedPart) -> Array:
-    """Return mass and inertia of a part along and about all axes, and what it has along each coordinate."""
-    own = np.abs(part.inertia.diagonal()) + part.rounded.diagonal()
-    return np.concatenate([own[:6].reshape(2, 3).sum(axis=1), own[6:]])
+    """Return the mass of a part summed over the axes, its inertia likewise, and its inertia along each coordinate."""
+    diagonal = np.abs(part.inertia.diagonal()) + part.rounded.diagonal()
+    return np.concatenate([diagonal[:6].reshape(2, 3).sum(axis=1), diagonal[6:]])
 
 
 def _carry(held: Array, B: Array) -> Array:
-    """Return what a subtree's mass and inertia about all axes are to the part that carries it, and to its coordinates."""
-    mass, turning = held[:2]
-    moving, turned = (B * B).reshape(2, 3, -1).sum(axis=1)
-    return np.concatenate([[mass, turning + mass * moving[3:6].sum() / 2], moving[6:] * mass + turned[6:] * turning])
+    """Return a bound of a subtree's mass and inertia as seen by the part that carries it, and by this part's coordinates."""
+    mass, inertia = held[:2]
+    linear, angular = (B * B).reshape(2, 3, -1).sum(axis=1)
+    return np.concatenate([[mass, inertia + mass * linear[3:6].sum() / 2], linear[6:] * mass + angular[6:] * inertia])

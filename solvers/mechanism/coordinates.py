@@ -1,4 +1,4 @@
-"""Names and configurations of a model: what can be said without computing dynamics."""
+"""Names and configurations of a model, without dynamics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from titop.solvers.mechanism.shared import structural
 
 
 class PlainCoordinates(NamedTuple):
-    """Where coordinates are plain numbers, in q and in v; and the other blocks, with where their coordinates stand."""
+    """Indices in q and in v of coordinates that are plain numbers; and the other blocks, with the slices of theirs."""
 
     in_q: Array
     in_v: Array
@@ -30,7 +30,7 @@ class PlainCoordinates(NamedTuple):
 
 
 def plain_coordinates(assembly: Assembly) -> PlainCoordinates:
-    """Return where the coordinates of a system are plain numbers."""
+    """Return which coordinates of a system are plain numbers."""
     nq, nv = len(assembly.configuration_names), len(assembly.coordinate_names)
     in_q, in_v, others = np.ones(nq, dtype=bool), np.ones(nv, dtype=bool), []
     for block in assembly.blocks_with_coordinates:
@@ -42,7 +42,7 @@ def plain_coordinates(assembly: Assembly) -> PlainCoordinates:
 
 
 def _is_plain(block: Block) -> bool:
-    """Whether a block's coordinates are numbers that change as their rates say."""
+    """Whether a block's coordinates are numbers whose time derivatives are the velocities."""
     geometry = [overrides_method(block, name) for name in ("integrate", "difference", "along")]
     if isinstance(block, Joint):
         geometry.append(overrides_method(block, "difference_jacobian", Joint))
@@ -50,7 +50,7 @@ def _is_plain(block: Block) -> bool:
 
 
 class Configurations:
-    """The coordinates of a system by name, and moving between configurations.
+    """The coordinates of a system by name, and steps between configurations.
 
     Arguments of the methods: `q` a configuration (nq); `v` and `dq` tangent vectors (nv); `rng` a NumPy random generator.
     """
@@ -73,7 +73,7 @@ class Configurations:
 
     @property
     def assembly(self) -> Assembly:
-        """The connected blocks, with their numbers."""
+        """The connected blocks, with their parameters."""
         return self._assembly
 
     # -- names ---------------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class Configurations:
 
     @cached_property
     def _draws(self) -> list[Callable[[np.random.Generator], Array]]:
-        """What draws the parts of random configurations: those of blocks that say nothing of their own together."""
+        """Functions that draw parts of random configurations: one for consecutive blocks without a method of their own."""
         draws: list[Callable[[np.random.Generator], Array]] = []
         for otherwise, blocks in groupby(self._assembly.blocks_with_coordinates, _draws_otherwise):
             if otherwise:
@@ -144,7 +144,7 @@ class Configurations:
         return draws
 
     def integrate_unchecked(self, q: Array, dq: Array) -> Array:
-        """Return what `integrate` does (nq, rad and m) of arguments `q` and `dq` that need no check, stacked if these are."""
+        """Return the result of `integrate` (nq, rad and m) without checks of `q` and `dq`; stacked if these are."""
         plain = self.plain_coordinates
         if not plain.others:
             return q + dq
@@ -160,7 +160,7 @@ class Configurations:
         return result
 
     def difference_unchecked(self, q0: Array, q1: Array) -> Array:
-        """Return what `difference` does (nv, rad and m) of arguments `q0` and `q1` that need no check, stacked if these are."""
+        """Return the result of `difference` (nv, rad and m) without checks of `q0` and `q1`; stacked if these are."""
         plain = self.plain_coordinates
         if not plain.others:
             return q1 - q0
@@ -172,7 +172,7 @@ class Configurations:
         return result
 
     def unit_configuration(self, q: Array) -> Array:
-        """Return q (nq, or stacked) with every quaternion divided by its norm; not a number where that is zero."""
+        """Return q (nq, or stacked) with every quaternion divided by its norm; NaN where that is zero."""
         if not self.quaternions:
             return q
         q = q.copy()
@@ -186,7 +186,7 @@ class Configurations:
         return q
 
     def rates(self, q: Array, v: Array) -> Array:
-        """Return dq/dt (nq) at a state that was read, stacked if that is."""
+        """Return dq/dt (nq) at a checked state; stacked if the state is."""
         rates, plain = np.empty(q.shape, np.result_type(q, v)), self.plain_coordinates
         if plain.others and self._calls.write_rates is not None:
             for row in np.ndindex(q.shape[:-1]):
@@ -200,7 +200,7 @@ class Configurations:
 
     @structural
     def unit_velocities(self) -> list[tuple[Array, list[tuple[slice, int]]]]:
-        """Velocities (nv) of one coordinate of each block whose numbers are no coordinates, and where these and it stand."""
+        """Unit velocities (nv), each of one coordinate of every block that is not plain, with the indices of these."""
         others, units = self.plain_coordinates.others, []
         for k in range(max((in_v.stop - in_v.start for _, _, in_v in others), default=0)):
             moving = [(in_q, in_v.start + k) for _, in_q, in_v in others if in_v.start + k < in_v.stop]
@@ -210,7 +210,7 @@ class Configurations:
         return units
 
     def difference_jacobian(self, dq: Any) -> Array:
-        """Return the derivative (nv, nv) of ``difference(q0, q)`` by small tangent displacements of q, `dq` away from q0."""
+        """Return the derivative (nv, nv) of ``difference(q0, q)`` by displacements of q, at ``q = integrate(q0, dq)``."""
         dq = self._read_v("dq", dq)
         derivatives = np.eye(self.nv, dtype=dq.dtype)
         for block, _, in_v in self.plain_coordinates.others:
@@ -219,7 +219,7 @@ class Configurations:
         return derivatives
 
     def displacement_rate(self, dq: Array, v: Array) -> Array:
-        """Return the rate (nv) at which displacements from a configuration change, `dq` away from it."""
+        """Return the time derivative (nv) of the displacement `dq` from a configuration at the velocity `v`."""
         rate = v.copy()
         for block, _, in_v in self.plain_coordinates.others:
             if isinstance(block, Joint):
@@ -245,12 +245,12 @@ class Configurations:
 
     @structural
     def plain_coordinates(self) -> PlainCoordinates:
-        """Where coordinates are plain numbers in q (nq) and in v (nv), their places without unit; and the others."""
+        """Indices in q (nq) and in v (nv) of coordinates that are plain numbers (no unit), and the other blocks."""
         return plain_coordinates(self._assembly)
 
     @structural
     def own_coordinates(self) -> frozenset[str]:
-        """The names of the coordinates that are bodies' own: deformations."""
+        """Names of the bodies' own coordinates, their deformations."""
         bodies = [block for block in self._assembly.blocks_with_coordinates if not isinstance(block, Joint)]
         return frozenset(name for block in bodies for name in self.coordinate_names[self._v(block)])
 
@@ -278,7 +278,7 @@ class Configurations:
 
     @structural
     def _turning(self) -> list[tuple[Block, slice]]:
-        """The blocks whose velocities have brackets, and where these stand in v."""
+        """The blocks whose velocities have brackets, with their slices in v."""
         blocks = [block for block in self._assembly.blocks_with_coordinates if overrides_method(block, "bracket")]
         return [(block, self._v(block)) for block in blocks]
 
@@ -291,7 +291,7 @@ class Configurations:
         return read_state(name, value, self.coordinate_names, stacked)
 
     def read_port(self, port: str) -> str:
-        """Return the name `port`.
+        """Return the name `port`, checked.
 
         Raises
         ------
@@ -307,5 +307,5 @@ class Configurations:
 
 
 def _draws_otherwise(block: Block) -> bool:
-    """Tell whether a block says itself something of its random configurations."""
+    """Tell whether a block overrides the methods from which its random configurations follow."""
     return any(overrides_method(block, name) for name in ("random_configuration", "neutral", "integrate"))

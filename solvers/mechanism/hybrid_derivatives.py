@@ -1,7 +1,7 @@
 """Derivatives of the dynamics in any causality, from those of inverse dynamics.
 
-``tau = ID(q, v, a) - J^T lambda`` holds in every causality, with ``J a + bias = 0`` for closed loops; where efforts are imposed
-(coordinates f), its change is solved for ``a_f`` and the multipliers::
+``tau = ID(q, v, a) - J^T lambda`` holds in every causality, with ``J a + bias = 0`` for closed loops. On coordinates f with
+imposed efforts and m with imposed motion, it is linearised and solved for ``da_f`` and the multipliers::
 
     [M_ff  -J_f^T] [da_f   ]   [dtau_f - (ID_q dq + ID_v dv)_f - M_fm da_m]
     [J_f    0    ] [dlambda] = [-E_q dq - E_v dv - J_m da_m               ]
@@ -48,7 +48,7 @@ def hybrid_derivatives(inverse: Array, mask: Array, closures: tuple[Array, Array
     J, E_q, E_v = closures
     matrix = np.block([[mass[np.ix_(free, free)], -J[:, free].T], [J[:, free], np.zeros((len(J), len(J)))]])
     nothing, efforts, motions = np.zeros((n, n)), np.diag(free.astype(float)), np.diag(mask.astype(float))
-    # by q, v, the imposed efforts and the imposed motions: what changes of inverse dynamics and closures, of tau and of a
+    # by q, v, the imposed efforts and the imposed motions: changes of inverse dynamics, of closures, of tau and of a
     cases = (
         (by_q, E_q, nothing, nothing),
         (by_v, E_v, nothing, nothing),

@@ -1,7 +1,6 @@
-"""The named inputs of a model, and its states of the first order: what they do to joints, ports and own coordinates.
+"""The named inputs of a model and its first-order states: their loads on joints, ports and blocks' own coordinates.
 
-The mechanics take such states x as they take inputs u: both stand in one array, ``[u; x]``, as which they go through all
-functions of the dynamics (`Whole`).
+For the dynamics, first-order states x act like inputs u: both are passed in one array ``[u; x]`` (`Whole`).
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from titop.solvers.arguments.reading import Whole, check_stacks, read_state
 
 
 class MovingPorts(Protocol):
-    """How a model's ports stand and move."""
+    """Poses and Jacobians of a model's ports."""
 
     def pose(self, port: str, q: Any) -> tuple[Array, Array]: ...
     def jacobian(self, port: str, q: Any) -> Array: ...
 
 
 class WrenchPlace(NamedTuple):
-    """Where wrenches act: on a port, in the port's or the inertial frame (`inertial`)."""
+    """The place of a wrench: a port, and whether its components are in the inertial frame (`inertial`) or the port's."""
 
     port: str
     inertial: bool
@@ -45,7 +44,7 @@ class PortPush(NamedTuple):
 
 
 class OwnPush(NamedTuple):
-    """Inputs of a block's own with values `u` (m), or (n, m) of stacked states; its coordinates stand at `q` and `v`."""
+    """A block's own inputs with values `u` (m), or (n, m) at stacked states; `q` and `v` are the slices of its coordinates."""
 
     block: Block
     q: slice
@@ -53,7 +52,7 @@ class OwnPush(NamedTuple):
     u: Array
 
     def at(self, row: int) -> OwnPush:
-        """Return what acts on one of stacked states."""
+        """Return the push at one of stacked states."""
         return self._replace(u=self.u[row]) if self.u.ndim == 2 else self
 
     def efforts(self, q: Array) -> Array:
@@ -62,94 +61,96 @@ class OwnPush(NamedTuple):
 
     def derivatives(self, q: Array) -> Array:
         """Return the derivatives (n x n) of the efforts by the tangent of the block's coordinates."""
-        block, own = self.block, q[self.q]
+        block, start = self.block, q[self.q]
         step = complex_step if block.complex_safe else trusted_step
-        return step(lambda dq: block.input_matrix(block.integrate(own, dq)) @ self.u, np.zeros(block.nv))
+        return step(lambda dq: block.input_matrix(block.integrate(start, dq)) @ self.u, np.zeros(block.nv))
 
 
 class ActingPush(NamedTuple):
-    """Inputs and states of an interaction, known by its `name`, with values `u` (m + k), states last."""
+    """Inputs and states of the interaction called `name`, with values `u` (m + k), states last."""
 
     name: str
     u: Array
 
 
-#: What acts on a model from outside and depends on its configuration.
+#: An external load on a model.
 Push = PortPush | OwnPush | ActingPush
 
 
 def port_pushes(pushes: Iterable[Push]) -> list[PortPush]:
-    """Return what acts on ports."""
+    """Return the pushes on ports."""
     return [push for push in pushes if isinstance(push, PortPush)]
 
 
 def own_pushes(pushes: Iterable[Push]) -> list[OwnPush]:
-    """Return what acts on own coordinates."""
+    """Return the pushes on blocks' own coordinates."""
     return [push for push in pushes if isinstance(push, OwnPush)]
 
 
 def acting_inputs(pushes: Iterable[Push]) -> dict[str, Array]:
-    """Return the inputs of interactions, their states behind them, by the names of these."""
+    """Return inputs of interactions, with their states behind them, by the interactions' names."""
     return {push.name: push.u for push in pushes if isinstance(push, ActingPush)}
 
 
 def own_efforts(pushes: Iterable[Push], q: Array, nv: int) -> Any:
     """Return the efforts (nv) of blocks' own inputs at a configuration, stacked if it is; 0.0 without any."""
-    own = own_pushes(pushes)
-    if not own:
+    on_blocks = own_pushes(pushes)
+    if not on_blocks:
         return 0.0
     if q.ndim == 2:
-        return np.array([own_efforts([push.at(k) for push in own], row, nv) for k, row in enumerate(q)]).reshape(len(q), nv)
-    parts = [push.efforts(q) for push in own]
+        rows = [own_efforts([push.at(k) for push in on_blocks], row, nv) for k, row in enumerate(q)]
+        return np.array(rows).reshape(len(q), nv)
+    parts = [push.efforts(q) for push in on_blocks]
     efforts = np.zeros(nv, np.result_type(*parts))
-    for push, part in zip(own, parts, strict=True):
+    for push, part in zip(on_blocks, parts, strict=True):
         efforts[push.v] = part
     return efforts
 
 
 def own_effort_derivatives(pushes: Iterable[Push], q: Array, nv: int) -> Any:
     """Return the derivatives (nv x nv) of `own_efforts` by the tangent of q; 0.0 without any."""
-    own = own_pushes(pushes)
-    if not own:
+    on_blocks = own_pushes(pushes)
+    if not on_blocks:
         return 0.0
     derivatives = np.zeros((nv, nv))
-    for push in own:
+    for push in on_blocks:
         derivatives[push.v, push.v] = push.derivatives(q)
     return derivatives
 
 
 class Inputs:
-    """The inputs of a model: of the actuators in the order in which they were added, of blocks, in that of coordinates, and
-    of interactions, in that in which they were added; and the states of interactions, in that order.
+    """The inputs of a model, followed by its first-order states.
 
-    Methods take inputs with the states behind them, but for `read`.
+    Inputs of actuators come first, then those of blocks in the order of coordinates, then those of interactions; the states are
+    those of interactions. Actuators and interactions are in the order in which they were added. Methods take inputs with the
+    states behind them, except for `read`.
 
     Attributes
     ----------
     names, units : tuple of str
-        Of inputs.
+        Names and units of the inputs.
     state_names, state_units : tuple of str
-        Of states.
+        Names and units of the states.
     count : int
-        How many inputs and states there are.
+        Number of inputs and states.
     place_of : dict of str to int
-        Where each stands among them, by name.
+        Index of each input, by name.
     lower, upper : (nu,) arrays
         Ranges of inputs.
     motors : (nv, nu) array
-        Efforts on the coordinates a unit of the motors' inputs.
+        Efforts on the coordinates per unit of the motors' inputs.
     places : tuple of WrenchPlace
-        Where the others act.
+        Places at which wrenches of the other actuators act.
     thrust : (6 n, nu) array
-        Their wrenches at these n places, a unit of each input.
+        Wrenches at these n places, per unit of each input.
     own : list of (Block, slice, slice, slice)
-        Blocks with inputs of their own; where their coordinates stand in q and v, and their inputs among all.
+        Blocks with inputs of their own, with the slices of their coordinates in q and v, and of their inputs.
     acting : list of (str, slice)
-        Names of the interactions with inputs, and where these stand among all.
+        Names of the interactions with inputs, with the slices of these.
     states : list of (str, slice)
-        Names of the interactions with states, and where these stand among all states.
+        Names of the interactions with states, with the slices of these among all states.
     driving : list of (str, slice or array of int)
-        Names of the interactions with either, and where these stand among all, states behind inputs.
+        Names of the interactions with inputs or states, with the indices of both, states behind inputs.
     """
 
     def __init__(self, assembly: Assembly) -> None:
@@ -187,9 +188,9 @@ class Inputs:
             self.thrust[6 * k : 6 * k + 6, self.columns[k]] = wrench
         self.own: list[tuple[Block, slice, slice, slice]] = []
         for block in driven:
-            own = slice(column, column + len(block.inputs))
-            self.own.append((block, assembly.q_slices[block.name], assembly.v_slices[block.name], own))
-            column = own.stop
+            columns_of_block = slice(column, column + len(block.inputs))
+            self.own.append((block, assembly.q_slices[block.name], assembly.v_slices[block.name], columns_of_block))
+            column = columns_of_block.stop
         self.acting: list[tuple[str, slice]] = []
         for interaction in interactions:
             self.acting.append((interaction.name, slice(column, column + len(interaction.inputs))))
@@ -201,12 +202,12 @@ class Inputs:
         self.driving = _joined(dict(self.acting), dict(self.states), nu)
 
     def read(self, u: Any, stacked: bool = False) -> Array:
-        """Return inputs given as numbers (nu), perhaps `stacked` ones, or by name (the others zero).
+        """Return inputs given as numbers (nu), or stacked ones if `stacked`, or by name (the others are zero).
 
         Raises
         ------
         ModelError
-            For unknown names, a wrong length, and entries that are no finite numbers.
+            For unknown names, a wrong length, and entries that are not finite numbers.
         """
         if not isinstance(u, Mapping):
             return read_state("u", u, self.names, stacked)
@@ -225,14 +226,14 @@ class Inputs:
         return read_state("u", values, self.names)
 
     def whole(self, u: Any, x: Any = None) -> Array:
-        """Return inputs with the states of a model behind them (nu + nx): `Whole`, where it has some.
+        """Return inputs with the states of the model behind them (nu + nx), as `Whole` if the model has states.
 
         Parameters
         ----------
         u : array_like (nu,), mapping of name to number, or None
-            None for none. A `Whole` is returned as it is. All may be stacked.
+            None stands for zero. A `Whole` is returned as it is. All may be stacked.
         x : array_like (nx,), mapping of name to number, or None
-            None for zero.
+            None stands for zero.
 
         Raises
         ------
@@ -250,7 +251,7 @@ class Inputs:
         return self.with_states(read, state)
 
     def with_states(self, u: Array | None, x: Array) -> Array:
-        """Return inputs (nu), None for none, with states (nx) behind them, both known to be sound, or stacked ones."""
+        """Return checked inputs (nu), zero for None, with checked states (nx) behind them; or stacked ones."""
         u = np.zeros(len(self.names)) if u is None else u
         rows = max(u.shape[:-1], x.shape[:-1], key=len)
         parts = [np.broadcast_to(part, (*rows, part.shape[-1])) for part in (u, x)] if rows else [u, x]
@@ -258,11 +259,11 @@ class Inputs:
         return joined.view(Whole) if self.state_names else joined
 
     def without_states(self, u: Array) -> Array:
-        """Return the inputs (nu) alone, of inputs with the states behind them."""
+        """Return the inputs (nu) without the states behind them."""
         return np.asarray(u[..., : len(self.names)]) if self.state_names else u
 
     def read_states(self, x: Any, stacked: bool = False) -> Array:
-        """Return states given as numbers (nx), by name (the others zero), or None for zero.
+        """Return states given as numbers (nx), by name (the others are zero), or as None for zero.
 
         Raises
         ------
@@ -282,55 +283,56 @@ class Inputs:
         return read_state("x", values, self.state_names)
 
     def pushes(self, u: Array) -> list[Push]:
-        """Return what the inputs do to ports, own coordinates and interactions."""
+        """Return the loads of the inputs on ports, own coordinates and interactions."""
         on_ports = (PortPush(*place, wrench) for place, wrench in zip(self.places, self.wrenches(u), strict=True))
-        return [*on_ports, *self.own_pushes(u), *(ActingPush(name, u[own]) for name, own in self.driving if u[own].any())]
+        acting = (ActingPush(name, u[columns]) for name, columns in self.driving if u[columns].any())
+        return [*on_ports, *self.own_pushes(u), *acting]
 
     def own_pushes(self, u: Array) -> list[OwnPush]:
-        """Return what the inputs (nu), or stacked ones, do to own coordinates."""
+        """Return the loads of the inputs (nu), or of stacked ones, on blocks' own coordinates."""
         return [OwnPush(block, q, v, u[..., columns]) for block, q, v, columns in self.own if u[..., columns].any()]
 
     def wrenches(self, u: Array) -> Array:
-        """Return the wrenches (n, 6) of the inputs (nu) at their places; of stacked ones, stacked."""
+        """Return the wrenches (n, 6) of the inputs (nu) at their places; stacked for stacked inputs."""
         return u[..., self.columns, None] * self.units_at_places
 
     @cached_property
     def drives_coordinates(self) -> bool:
-        """Whether there are inputs along the coordinates themselves."""
+        """Whether there are inputs that act directly on coordinates."""
         return bool(self.own or self.motors.any())
 
     @cached_property
     def drives_ports(self) -> bool:
-        """Whether there are inputs, or states, that act at places, or by interactions."""
+        """Whether there are inputs or states that act as wrenches at places, or by interactions."""
         return bool(self.places or self.driving)
 
     def efforts(self, u: Array, q: Array) -> Array:
-        """Return what the inputs do along the coordinates themselves (nv): motors, and blocks' own inputs.
+        """Return the efforts (nv) of inputs that act directly on coordinates: of motors, and of blocks' own inputs.
 
-        Of stacked inputs and configurations, stacked.
+        Stacked for stacked inputs and configurations.
         """
-        given = self.without_states(u) if self.state_names else u
-        efforts = self.motors.dot(given) if given.ndim == 1 else given.dot(self.motors.T)
+        inputs = self.without_states(u) if self.state_names else u
+        efforts = self.motors.dot(inputs) if inputs.ndim == 1 else inputs.dot(self.motors.T)
         return efforts + own_efforts(self.own_pushes(u), q, len(self.motors)) if self.own else efforts
 
     def matrix(self, model: MovingPorts, q: Any) -> Array:
-        """Return the efforts on the coordinates a unit of each input (nv, nu) at a configuration, nothing for interactions'."""
-        own = [(at_v, columns, block.input_matrix(q[at_q])) for block, at_q, at_v, columns in self.own]
+        """Return the efforts on the coordinates per unit of each input (nv, nu); zero columns for inputs of interactions."""
+        parts = [(at_v, columns, block.input_matrix(q[at_q])) for block, at_q, at_v, columns in self.own]
         matrix = self.motors[:, : len(self.names)].astype(
-            np.result_type(self.motors, self.units_at_places, *(part for *_, part in own))
+            np.result_type(self.motors, self.units_at_places, *(part for *_, part in parts))
         )
         for (port, inertial), wrench, k in zip(self.places, self.units_at_places, self.columns, strict=True):
             if inertial:
                 back = model.pose(port, q)[0].T
                 wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
             matrix[:, k] += model.jacobian(port, q).T @ wrench
-        for at_v, columns, part in own:
+        for at_v, columns, part in parts:
             matrix[at_v, columns] = part
         return matrix
 
 
 def _joined(acting: dict[str, slice], states: dict[str, slice], nu: int) -> list[tuple[str, Any]]:
-    """Return where inputs and states of each interaction stand among all, by its name."""
+    """Return the name of each interaction with the indices of its inputs and states among all."""
     driving: list[tuple[str, Any]] = []
     for name in dict.fromkeys((*acting, *states)):
         u, x = acting.get(name, slice(0, 0)), states.get(name, slice(0, 0))

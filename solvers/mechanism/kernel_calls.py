@@ -1,7 +1,7 @@
-"""What all calls of compiled kernels share.
+"""Helpers of all calls of compiled kernels.
 
-A kernel writes its results into arrays that it is given, and returns a status: `DONE`, or that something is wrong. Arguments
-that are not its own (lists, integers, complex numbers, stacked states) it refuses with a `TypeError`, and computes nothing.
+A kernel writes its results into arrays that are passed to it, and returns a status: `DONE`, or an error. Arguments of other
+types (lists, integers, complex numbers, stacked states) it refuses with a `TypeError`, without computing anything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DONE = 0
 
 
 class NoCalls:
-    """The kernels of an engine that has none: every one is None."""
+    """The kernels of an engine without kernels: every one is None."""
 
     def __getattr__(self, name: str) -> None:
         if name.startswith("__"):
@@ -26,7 +26,7 @@ class NoCalls:
 
     @property
     def at_ports(self) -> NoCalls:
-        """Of the ports there is none either."""
+        """Kernels of ports; every one is None."""
         return self
 
     def __getitem__(self, port: str) -> NoCalls:
@@ -37,7 +37,7 @@ NO_CALLS: Any = NoCalls()
 
 
 def real_only(array: Array, name: str) -> Array:
-    """Return an argument that kernels take.
+    """Return an array of real numbers, for kernels.
 
     Raises
     ------
@@ -51,12 +51,12 @@ def real_only(array: Array, name: str) -> Array:
 
 
 def names_key(names: Any) -> tuple[str, ...] | None:
-    """Return names of coordinates as a key.
+    """Return names of coordinates as a key of kernels.
 
     Raises
     ------
     TypeError
-        Where they have to be read with more care.
+        If they are no list or tuple, and have to be checked in detail.
     """
     if not isinstance(names, list | tuple | None):
         raise TypeError
@@ -69,7 +69,7 @@ def driven_by(tau: Any, driven: Array | None) -> Any:
     Raises
     ------
     TypeError
-        Where `tau` is no array of nv numbers: adding would turn a list into an array, or stretch a single number.
+        If `tau` is no array of nv numbers: the sum would convert a list to an array, or broadcast a single number.
     """
     if driven is None:
         return tau
@@ -79,7 +79,7 @@ def driven_by(tau: Any, driven: Array | None) -> Any:
 
 
 class Shapes(dict[tuple[str | int, ...], tuple[int, ...]]):
-    """Shapes by the names of their sizes, which are given by name."""
+    """Shapes of arrays, from tuples of numbers and of names of sizes."""
 
     def __init__(self, **sizes: int) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""Ports that can be moved: six coordinates more, which are held, between a port and all that is attached to it.
+"""Ports that can be moved: a free joint with six held coordinates between a port and all that is attached to it.
 
-The efforts that hold them are the wrench that is transmitted there. The derivatives of the dynamics by these coordinates and
-their rates are what moving the port, in the course of the motion too, does to the system.
+The efforts that hold these coordinates are the wrench transmitted there. The derivatives of the dynamics by these coordinates
+and their rates are the effect of moving the port, also along a motion.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from titop.graph.network.connections import Connection, Loop
 
 
 class MovablePlace(NamedTuple):
-    """What can be moved: a port of a block, or, without a port, a joint where it stands and a body where it hangs."""
+    """A place that can be moved: a port of a block; without a port, the placement of a joint or the attachment of a body."""
 
     block: str
     port: str | None
 
     @property
     def body(self) -> str:
-        """Name of a body at the place, which no block of a user's has."""
+        """Name of the massless body at the place; no user's block has such a name."""
         return f"{self.block}:{self.port or 'whole'}:moved"
 
     @property
@@ -38,9 +38,9 @@ class MovablePlace(NamedTuple):
 
 
 def with_movable(assembly: Assembly, places: Collection[MovablePlace]) -> Assembly:
-    """Return an assembly in which some places can be moved: at each a free joint and a massless body. No sensors are left.
+    """Return an assembly, without sensors, in which some places can be moved: each gets a free joint and a massless body.
 
-    The coordinates that were there keep their order.
+    The coordinates of the given assembly keep their order.
     """
     connections: list[Connection] = []
     moved: dict[MovablePlace, PortRef] = {}

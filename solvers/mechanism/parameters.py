@@ -1,4 +1,4 @@
-"""The numbers of a system by dotted name, and systems with some of them changed."""
+"""The parameters of a system by dotted name, and systems with some of them changed."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from titop.graph.network.assembly import Assembly, loop_among, reflect_rotors, r
 from titop.graph.network.connections import Connection
 from titop.solvers.arguments.reading import read_mapping
 
-#: First parts of the names of parameters at which bodies and joints do not look for what is suspicious.
+#: First parts of the names of parameters for which the checks of bodies and joints give no warnings.
 _HARMLESS = {"com", "axis", "axis1", "axis2", "pitch", "rest", "armature"}
 
 
 def assembly_parameters(assembly: Assembly) -> dict[str, tuple[float, str]]:
-    """Return every number of every block of an assembly by dotted name, with its unit."""
+    """Return every parameter of every block of an assembly by dotted name: its value and unit."""
     result = {f"gravity.{axis}": (float(x), "m/s^2") for axis, x in zip("xyz", assembly.gravity, strict=True)}
     for name, block in assembly.blocks.items():
         units = _units_along(assembly, block)
-        own = block.parameters() if units is None else block.parameters_along(units)
+        values = block.parameters() if units is None else block.parameters_along(units)
         if isinstance(block, Motor) and not isinstance(assembly.blocks[owner_of(block.joint)], Joint):
-            del own["rotor_inertia"]  # nothing bears a rotor there
-        result |= {f"{name}.{entry}": value for entry, value in own.items()}
+            del values["rotor_inertia"]  # only joints have an armature
+        result |= {f"{name}.{entry}": value for entry, value in values.items()}
     for connection in assembly.connections:
         pose = pose_parameters(connection.placement)
         result |= {f"{connection.joint.name}.placement.{entry}": value for entry, value in pose.items()}
@@ -52,12 +52,12 @@ def _units_along(assembly: Assembly, block: Block) -> list[str] | None:
 
 
 def is_float(value: Any) -> bool:
-    """Whether a number is finite, and not absurd."""
+    """Whether a number is finite, and not too large."""
     return bool(abs(value) <= LARGEST)
 
 
 def changed_assembly(assembly: Assembly, values: Mapping[str, float], known: Collection[str]) -> Assembly:
-    """Return the assembly with some of its `known` parameters changed, checked.
+    """Return the assembly with some of its `known` parameters changed, after checking names and values.
 
     Raises
     ------
@@ -82,14 +82,14 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float], known: Col
 
 
 def known_changed(assembly: Assembly, values: Mapping[str, float]) -> Assembly:
-    """Return the assembly with some of its parameters changed to finite numbers, checked.
+    """Return the assembly with some of its parameters changed to finite numbers, checked by the blocks only.
 
     Raises
     ------
     ModelError
         For values that a block refuses.
     """
-    changed, findings = _replaced(assembly, values)
+    changed, findings = _replace_values(assembly, values)
     if findings:
         raise ModelError(findings)
     return changed
@@ -101,7 +101,7 @@ def suspicions(
     names: Iterable[str] | None = None,
     changed: Assembly | None = None,
 ) -> list[Finding]:
-    """Return what values that blocks accept make suspicious that was not before; arguments as in `look_at`."""
+    """Return the warnings that changed values add, if blocks accept them; arguments as in `look_at`."""
     return look_at(assembly, values, names, changed)[1]
 
 
@@ -111,33 +111,33 @@ def look_at(
     names: Iterable[str] | None = None,
     changed: Assembly | None = None,
 ) -> tuple[list[Finding], list[Finding]]:
-    """Return what blocks refuse of changed values, and what is suspicious that was not before.
+    """Return the errors of changed values, as blocks report them, and the warnings that were not there before.
 
     Parameters
     ----------
     assembly : Assembly
     values : mapping of parameter name to float
     names : iterable of str, optional
-        Look at the blocks of these parameters only.
+        Check the blocks of these parameters only.
     changed : Assembly, optional
-        The assembly with these values, where it is there already.
+        The assembly with these values, if it exists already.
     """
     errors, warnings = [], []
-    judged = {entry.partition(".inertia.")[:2]: entry for entry in names or values}  # of an inertia one entry, for all
-    looked_at = [entry for entry in judged.values() if not _is_harmless(assembly, entry, values)]
-    for name in dict.fromkeys(owner_of(entry) for entry in looked_at):
+    single = {entry.partition(".inertia.")[:2]: entry for entry in names or values}  # one entry of each inertia
+    doubtful = [entry for entry in single.values() if not _is_harmless(assembly, entry, values)]
+    for name in dict.fromkeys(owner_of(entry) for entry in doubtful):
         block = assembly.blocks.get(name)
         if block is not None:
-            own = {entry.removeprefix(f"{name}."): value for entry, value in values.items() if entry.startswith(f"{name}.")}
-            refused, found = (changed_block(block, own) if changed is None else changed.blocks[name]).check()
-            known = {str(finding) for finding in block.check()[1]} if found else set()
-            errors += refused
-            warnings += [finding for finding in found if str(finding) not in known]
+            entries = {entry.removeprefix(f"{name}."): value for entry, value in values.items() if entry.startswith(f"{name}.")}
+            wrong, suspicious = (changed_block(block, entries) if changed is None else changed.blocks[name]).check()
+            known = {str(finding) for finding in block.check()[1]} if suspicious else set()
+            errors += wrong
+            warnings += [finding for finding in suspicious if str(finding) not in known]
     return errors, warnings
 
 
 def _is_harmless(assembly: Assembly, name: str, values: Mapping[str, float]) -> bool:
-    """Return whether bodies and joints find nothing in a parameter; to let them look would cost most of a change."""
+    """Return whether the check of a body or joint cannot object to a parameter; it would take most of the time of a change."""
     block_name, *entry = parts_of(name)
     block: Any = assembly.blocks.get(block_name)
     if getattr(type(block), "check", None) not in (RigidBody.check, Joint.check):
@@ -145,14 +145,14 @@ def _is_harmless(assembly: Assembly, name: str, values: Mapping[str, float]) -> 
     if entry == ["mass"]:
         return values[name] > 0
     if entry[0] == "inertia":
-        given = ((f"{block_name}.inertia.{each}", ij) for each, ij in INERTIA_ENTRIES.items())
-        sound = is_plainly_sound(*(values[key] if key in values else float(block.inertia[ij]) for key, ij in given))
+        keys = ((f"{block_name}.inertia.{each}", ij) for each, ij in INERTIA_ENTRIES.items())
+        sound = is_plainly_sound(*(values[key] if key in values else float(block.inertia[ij]) for key, ij in keys))
         return sound and values.get(f"{block_name}.mass", block.mass) > 0
     return "position" in entry or entry[0] in _HARMLESS
 
 
 def warn_of_samples(assembly: Assembly, samples: Sequence[Mapping[str, float]], stacklevel: int = 4) -> None:
-    """Warn of what some of many sets of values make suspicious: of each kind once, the first, and how many there are."""
+    """Warn of suspicious values in many sets: of each kind only the first, with the number of all."""
     first: dict[tuple[str, str], Finding] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for values in samples:
@@ -168,16 +168,16 @@ def warn_of_samples(assembly: Assembly, samples: Sequence[Mapping[str, float]], 
 
 
 def perturbed_assembly(assembly: Assembly, values: Mapping[str, complex]) -> Assembly:
-    """Return the assembly with some parameters replaced by complex numbers, unchecked, for complex steps."""
-    return _replaced(assembly, values, check=False)[0]
+    """Return the assembly with some parameters replaced by complex numbers, without checks, for complex steps."""
+    return _replace_values(assembly, values, check=False)[0]
 
 
-def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True) -> tuple[Assembly, list[Finding]]:
+def _replace_values(assembly: Assembly, values: Mapping[str, Any], check: bool = True) -> tuple[Assembly, list[Finding]]:
     gravity = np.array([values.get(f"gravity.{axis}", x) for axis, x in zip("xyz", assembly.gravity, strict=True)])
     by_block: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
         by_block.setdefault(owner_of(name), {})[entry_of(name)] = value
-    others = {name: changed_block(assembly.blocks[name], own) for name, own in by_block.items() if name in assembly.blocks}
+    others = {name: changed_block(assembly.blocks[name], new) for name, new in by_block.items() if name in assembly.blocks}
     changed: dict[str, Any] = {**assembly.blocks, **others}
     actuators = tuple(changed[actuator.name] for actuator in assembly.actuators)
     driving = [actuator for actuator in actuators if isinstance(actuator, Motor)]
@@ -202,7 +202,7 @@ def _replaced(assembly: Assembly, values: Mapping[str, Any], check: bool = True)
 
 
 def _reflect_anew(changed: dict[str, Any], driving: Sequence[Motor], assembly: Assembly) -> None:
-    """Put joints that bear the rotors of motors as these are now in place of the driven ones."""
+    """Replace the driven joints by joints with the current rotor inertias of their motors."""
     driven = {owner_of(motor.joint) for motor in driving}
     for name in (name for name in driven if isinstance(changed[name], Joint)):
         changed[name] = copy.copy(changed[name])
@@ -215,14 +215,14 @@ def _reflect_anew(changed: dict[str, Any], driving: Sequence[Motor], assembly: A
 
 
 def changed_block(block: Block, entries: dict[str, Any]) -> Block:
-    """Return a block with other values of some parameters, real or complex, unchecked; a joint's placement is not its own."""
-    own = {entry: value for entry, value in entries.items() if not entry.startswith("placement.")}
-    if not own:
+    """Return a block with other values of some parameters, real or complex, without checks; placements are not the block's."""
+    values = {entry: value for entry, value in entries.items() if not entry.startswith("placement.")}
+    if not values:
         return block
-    changed = block.with_parameters(own)
+    changed = block.with_parameters(values)
     changed.complex_safe = block.complex_safe
     changed.forget_steps()
-    if any(isinstance(value, complex) for value in own.values()):
+    if any(isinstance(value, complex) for value in values.values()):
         changed.take_real_steps(block.steps)
     return changed
 

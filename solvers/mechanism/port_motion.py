@@ -1,4 +1,4 @@
-"""The motion of a port, and Euler angles of rotations, with where these say little."""
+"""The motion of a port, and Euler angles of rotations, with warnings near gimbal lock."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.basics.user_input import sequence_findings
 
-#: How near to a gimbal lock Euler angles are said to be undetermined (as a sine), and in it (rad).
+#: Distance from gimbal lock within which a warning is given (as a sine), and within which it counts as locked (rad).
 _NEAR_LOCK, _LOCKED = math.sin(math.radians(0.1)), CANCELLED**0.5
 
 
 def warn_of_gimbal_lock(port: str, angles: Array, sequence: str) -> None:
-    """Warn of Euler angles (..., 3, rad) within 0.1 degree of a gimbal lock."""
+    """Warn of Euler angles (..., 3, rad) within 0.1 degree of gimbal lock."""
     away = math.sin if sequence[0] == sequence[2] else math.cos
     middle = angles[..., 1].tolist()
     if min((abs(away(x)) for x in middle), default=1.0) < _NEAR_LOCK if angles.ndim > 1 else abs(away(middle)) < _NEAR_LOCK:
@@ -32,7 +32,7 @@ def euler_angles(rotation: Array, sequence: str) -> Array:
     Raises
     ------
     ModelError
-        If the sequence is not three capital axes, neighbours different.
+        If the sequence is not three capital letters of axes, neighbours different.
     """
     if findings := sequence_findings("sequence", sequence):
         raise ModelError(findings)
@@ -52,7 +52,7 @@ def euler_angles(rotation: Array, sequence: str) -> Array:
 
 
 def continuous_angles(angles: Array, sequence: str) -> Array:
-    """Return angles (n, 3, rad) of rotations in a row: of all triples that stand for one, that next to the one before.
+    """Return Euler angles (n, 3, rad) of a sequence of rotations without jumps: of equivalent triples the nearest to the last.
 
     ``(a, b, c)`` and ``(a + pi, pi - b, c + pi)`` are the same rotation; where the first axis is the last too, it is
     ``(a + pi, -b, c + pi)``.
@@ -60,7 +60,7 @@ def continuous_angles(angles: Array, sequence: str) -> Array:
     middle = 0.0 if sequence[0] == sequence[2] else np.pi
     other = np.array([0.0, middle, 0.0]) + [np.pi, 0.0, np.pi] + angles * [1.0, -1.0, 1.0]
     far, near = (
-        np.abs(np.remainder(turned[1:] - angles[:-1] + np.pi, 2 * np.pi) - np.pi).sum(axis=1) for turned in (angles, other)
+        np.abs(np.remainder(triple[1:] - angles[:-1] + np.pi, 2 * np.pi) - np.pi).sum(axis=1) for triple in (angles, other)
     )
     is_other = np.concatenate([[0], np.cumsum(near < far)]) % 2 == 1
     return np.unwrap(np.where(is_other[: len(angles), None], other, angles), axis=0)
@@ -80,7 +80,7 @@ class PortMotion(NamedTuple):
 
 
 def motion_of_port(mechanism: Any, port: str, q: Any, v: Any, a: Any) -> PortMotion:
-    """Return how a port of a mechanism moves at a state, which is read with care."""
+    """Return the motion of a port of a mechanism at a state, after checking the state."""
     read = mechanism._read_q(q), mechanism._read_v("v", v), mechanism._read_v("a", a)
     motion: PortMotion = mechanism.engine.observations.port_motion(mechanism.read_port(port), *read)
     return motion

@@ -1,12 +1,12 @@
-"""What counts as one in a system: the one place that says how large lengths, coordinates and what goes with them are.
+"""Characteristic sizes of a system: what counts as one for lengths, coordinates, constraints and derived quantities.
 
-`Scale` holds of all models of a structure and is found once: the system's length, from its bodies, and what counts as one of
-each coordinate and constraint. `StateScale` is that of one state: it adds the time in which things look different there, and
-the energy of that. These tell what counts as one in any unit, such as ``"N m/rad"``. Which time that is, and the inertia that
-is moved, whoever asks knows best: `titop.solvers.equilibrium.sizes` has them for equilibria.
+`Scale` is common to all models of a structure and computed once: the system's length, from its bodies, and the characteristic
+sizes of coordinates and constraints. `StateScale` belongs to one state and adds a characteristic time and energy; it gives the
+characteristic size in any unit, such as ``"N m/rad"``. The characteristic time, and the inertia that moves, depend on the
+problem and come from the caller: `titop.solvers.equilibrium.sizes` computes them for equilibria.
 
-Thresholds of `titop.blocks.basics.tolerances` are parts of these sizes. No unit then changes an answer: the tests take every
-function through units of length, time and mass from 2^-20 to 2^20.
+The thresholds of `titop.blocks.basics.tolerances` are fractions of these sizes. Results therefore do not depend on units: the
+tests run every function in units of length, time and mass from 2^-20 to 2^20.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from titop.blocks.basics.spatial import Array
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.lengths import extent_of
 
-#: What units stand for, as powers of energy, length and time.
+#: Units as powers of energy, length and time.
 _POWERS = {"kg": (1, -2, 2), "m": (0, 1, 0), "s": (0, 0, 1), "N": (1, -1, 0), "J": (1, 0, 0), "Pa": (1, -3, 0), "W": (1, 0, -1)}
 _PURE = ("1", "rad")
 
 
 class Scale:
-    """What counts as one of lengths, coordinates and constraints of a system, so that they can be compared.
+    """Characteristic sizes of lengths, coordinates and constraints of a system, by which they can be compared.
 
-    It is that of the parameters with which the structure was first resolved, and stays so in models with others.
+    They follow from the parameters with which the structure was first resolved, and do not change with parameters.
 
     Parameters
     ----------
     assembly : Assembly
     constraint_units : sequence of str
-        Of the constraints' errors, those of gears last.
+        Units of the constraints' errors, those of gears last.
     gears : iterable
-        Constraints by gears: their ``gear.ratio``, and places in q and v of ``driver`` and ``driven``.
+        Constraints by gears: their ``gear.ratio``, and the indices in q and v of ``driver`` and ``driven``.
 
     Attributes
     ----------
     extent : float
-        The length (m) of the bodies, see `titop.graph.network.lengths`; zero without any.
+        The length (m) of the bodies, see `titop.graph.network.lengths`; zero if they have none.
     length : float
-        The same, one without any.
+        The same, but one if they have none.
     reach : float
-        How long (m) the tree would be with all its bodies in a row: what the rounding of places in it is a part of.
+        Length (m) of the tree with all its bodies in a row; the rounding of positions is relative to it.
     """
 
     def __init__(self, assembly: Assembly, constraint_units: Sequence[str] = (), gears: Iterable[Any] = ()) -> None:
@@ -58,7 +58,7 @@ class Scale:
 
     @cached_property
     def coordinates(self) -> Array:
-        """What counts as one of each coordinate (nv): see `coordinates_of`, of the blocks' own inertia without deformation."""
+        """Characteristic sizes of the coordinates (nv), by `coordinates_of` with the blocks' own inertia, undeformed."""
         assembly = self._assembly
         inertia = np.zeros(len(assembly.coordinate_units))
         if self.others.any():
@@ -78,16 +78,16 @@ class Scale:
 
     @cached_property
     def mass(self) -> float:
-        """The mass (kg) of all joints and bodies, one without any."""
+        """The mass (kg) of all joints and bodies, one if they have none."""
         blocks = [block for c in self._assembly.connections for block in (c.joint, c.child.block)]
         masses = [np.real(block.mass_matrix(block.neutral())[0, 0]) for block in blocks]
         return float(sum(masses)) or 1.0
 
     def coordinates_of(self, inertia: Array, length: float | None = None) -> Array:
-        """Return what counts as one of each coordinate (nv): a radian, the length (m), or what moves the system's mass so far.
+        """Return the characteristic size of each coordinate (nv): a radian for angles, the length (m) for lengths.
 
-        The last for coordinates with other units, from their `inertia` (nv, the diagonal of the mass matrix); one where there
-        is none.
+        For other units it is the value s at which ``inertia s^2`` is the system's mass times the length squared, with
+        `inertia` the diagonal (nv) of the mass matrix; one where that is zero.
         """
         length = self.length if length is None else length
         sizes = np.where(self._units == "m", length, 1.0)
@@ -98,9 +98,9 @@ class Scale:
 
     @cached_property
     def weights(self) -> Array:
-        """What constraints (k, no unit or 1/m) are multiplied by to compare: 1, for lengths one over the system's.
+        """Weights (k, no unit or 1/m) by which constraints are compared: 1, or for lengths one over the system's length.
 
-        Gears that speed up are compared by what they ask of their drivers.
+        For gears that speed up, errors are taken at the driver.
         """
         lengths = [unit == "m" for unit in self._constraint_units]
         weights = np.where(lengths, 1.0 / self.length, 1.0)
@@ -110,33 +110,33 @@ class Scale:
         return weights
 
     def comparable(self, jacobian: Array) -> Array:
-        """Return the constraints' `jacobian` (k x nv) by what counts as one of constraints and coordinates."""
+        """Return the constraint `jacobian` (k x nv) scaled by the characteristic sizes of constraints and coordinates."""
         comparable: Array = self.weights[:, None] * jacobian * self.coordinates
         return comparable
 
     def at_rate(self, rate: float) -> StateScale:
-        """Return what counts as one where things look different at a rate (1/s) of the whole system's mass."""
+        """Return the scale of a state with a characteristic rate (1/s), for the inertia of the whole system."""
         energy = self.mass * (self.length * rate) ** 2
         return StateScale(self.coordinates, rate, energy, np.ones(len(self.coordinates)), self.length, rate)
 
 
 class StateScale(NamedTuple):
-    """What counts as one at a state.
+    """Characteristic sizes at a state.
 
     Attributes
     ----------
     coordinates : (nv,) array
-        A radian, the system's length, or where the inertia is that of the system a length away.
+        Characteristic sizes of the coordinates: see `Scale.coordinates_of`.
     rate : float
-        In 1/s: one over the time in which things look different.
+        In 1/s: one over the characteristic time.
     energy : float
-        In J: the largest inertia that a coordinate moves, at this rate.
+        In J: that of the largest inertia that a coordinate moves, at this rate.
     inertias : (nv,) array
-        Of the coordinates, in parts of the largest.
+        Inertias of the coordinates, relative to the largest.
     length : float
         In m.
     fastest : float
-        In 1/s: the largest of the state's rates over the coordinates' sizes.
+        In 1/s: the largest of the state's velocities over the coordinates' sizes.
     """
 
     coordinates: Array
@@ -148,25 +148,25 @@ class StateScale(NamedTuple):
 
     @property
     def efforts(self) -> Array:
-        """Efforts (nv) that do the work of one over a coordinate's size."""
+        """Characteristic efforts (nv), which do the work `energy` over a coordinate's size."""
         return self.energy / self.coordinates
 
     @property
     def accelerations(self) -> Array:
-        """Accelerations (nv) by a coordinate's size within the time of one."""
+        """Characteristic accelerations (nv): a coordinate's size over the characteristic time squared."""
         return self.coordinates * self.rate**2
 
     @property
     def drifts(self) -> Array:
-        """Changes of accelerations (nv) by one within the time in which things look different, or motion has gone that far."""
+        """Characteristic rates of change of accelerations (nv): times `rate` or `fastest`, the larger of the two."""
         return self.accelerations * max(self.rate, self.fastest)
 
     def speed(self, v: Array) -> float:
-        """Return the largest of rates (nv) over the coordinates' sizes (1/s)."""
+        """Return the largest of the velocities (nv) over the coordinates' sizes (1/s)."""
         return fastest_of(v, self.coordinates)
 
     def of_unit(self, unit: str) -> float:
-        """Return what counts as one in a unit such as ``"N m/rad"``; 1 in those unknown."""
+        """Return the characteristic size in a unit such as ``"N m/rad"``; 1 for unknown units."""
         powers = np.zeros(3)
         above, *below = unit.split("/")
         for sign, part in ((1, above), *((-1, part) for part in below)):
@@ -179,5 +179,5 @@ class StateScale(NamedTuple):
 
 
 def fastest_of(v: Array, coordinates: Array) -> float:
-    """Return the largest of rates (nv) over the coordinates' sizes (1/s)."""
+    """Return the largest of the velocities (nv) over the coordinates' sizes (1/s)."""
     return float(np.abs(v / coordinates).max(initial=0.0))

@@ -1,6 +1,6 @@
-"""What is found once for all models that it holds of, whose parameters differ.
+"""Cached properties that models with different parameters share.
 
-Other properties that a model keeps (`functools.cached_property`) hold of this model alone: models made of it begin without.
+Properties cached with `functools.cached_property` belong to one model; models made from it compute them again.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ T = TypeVar("T")
 
 
 class _Shared(cached_property[T]):
-    """A property that a model finds once and keeps, also in a room that it has in common with others."""
+    """A property that is computed once and cached, in the model and in a dictionary that it shares with others (`room`)."""
 
     room: ClassVar[str]
 
     def __get__(self, model: Any, owner: type | None = None) -> Any:
         if model is None:
             return self
-        own, name = model.__dict__, self.attrname
-        room = own[self.room]
+        attributes, name = model.__dict__, self.attrname
+        room = attributes[self.room]
         if name not in room:
             room[name] = self.func(model)
-        own[name] = value = room[name]
+        attributes[name] = value = room[name]
         return value
 
 
 class structural(_Shared[T]):  # noqa: N801  # a decorator
-    """A property that models of one structure share, whatever their parameters."""
+    """A property that all models of one structure share, for any parameters."""
 
     room = "_structural"
 
 
 class geometric(_Shared[T]):  # noqa: N801  # a decorator
-    """A property that models of one structure share whose ports stand alike."""
+    """A property that models of one structure share if their ports have the same places."""
 
     room = "_geometric"

@@ -1,10 +1,10 @@
-"""What users compute with.
+"""`Model`, with which users compute, and its functions.
 
-- `mechanism`: what solvers and engines know of a resolved system; `resolved`: that as a model's functions see it;
-- `calls`: the one way from these into an engine;
+- `mechanism`: a resolved system as solvers and engines see it; `resolved`: as a model's functions see it;
+- `calls`: how these functions call an engine;
 - `configurations`, `closures`, `kinematics`, `dynamics`, `derivatives`, `series`, `terms`, `readings`, `sections`,
   `parameters`: the functions, by subject;
-- `model`: `Model`, the table of all of them: to add one, write it where its subject is, and a line there;
+- `model`: `Model`, the table of these functions: to add one, write it in the module of its subject and add a line there;
 - `prepared`: dynamics for integrators; `reduction`: from all coordinates to independent ones.
 
 One call, ``m.forward_dynamics(q, v, tau)``, from top to bottom:

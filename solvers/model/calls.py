@@ -1,9 +1,9 @@
-"""The one way from a function of a model into an engine: what reads its arguments, asks the kernel, and says what is wrong.
+"""How a function of a model calls an engine: reading arguments, calling the kernel, and reporting errors.
 
-Functions ask their kernel at once, without a look at their arguments: it refuses those that are not its own with a `TypeError`,
-and returns a status other than `DONE` where something is wrong. What comes then asks once more with lists, integers and strided
-arrays made ready, with loads, or at all of several stacked states; at last it reads the arguments with care, and either finds
-what is wrong with them or computes by the engine's own functions.
+A function first calls its kernel without checking the arguments. The kernel refuses types that it does not accept with a
+`TypeError`, and returns a status other than `DONE` where something is wrong. The code here then calls it again: with lists,
+integers and strided arrays converted, with loads, or for all of several stacked states. If that fails too, the arguments are
+checked one by one: either an error is raised, or the engine's Python functions compute the result.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _NAMES = ("q", "v", "a")
 
 
 class Loads(NamedTuple):
-    """What acts at a state that was read.
+    """The loads at a state that was checked.
 
     Attributes
     ----------
     pushes : list of Push
-        On ports, own coordinates and interactions.
+        On ports, blocks' own coordinates and interactions.
     motors : (nv,) array or 0.0
-        What inputs do along the coordinates.
+        Efforts of motors' inputs on the coordinates.
     mask : (nv,) bool array or None
-        The coordinates that were chosen: actuated, or prescribed.
+        The chosen coordinates: actuated, or prescribed.
     """
 
     pushes: list[Push]
@@ -48,28 +48,28 @@ class Loads(NamedTuple):
 
 
 class LoadedCall:
-    """A function of a state under loads, `wrenches` on ports and inputs `u`, as engines know it.
+    """The call of a function of a state under loads: `wrenches` on ports and inputs `u`.
 
     Parameters
     ----------
     name : str
-        Of the kernel.
+        The kernel's name.
     state : tuple of str
         Names of the arguments: q and vectors (nv).
     *results : tuple of str
-        The shape of each result, sizes of the model by name.
+        The shape of each result; sizes of the model are given by name.
     computed : callable
-        ``computed(engine, *state, loads)`` gives the results at one state that was read, as an engine without kernels does.
+        ``computed(engine, *state, loads)`` returns the results at one checked state, without kernels.
     chosen : str
-        What names of coordinates are called that choose a kernel: ``"actuated"`` or ``"prescribed"``; none by default.
+        The argument that selects coordinates, and with them a kernel: ``"actuated"`` or ``"prescribed"``; none by default.
     inputs : {"join", "leave", "both", "stay"}
-        What becomes of the efforts of inputs along coordinates. ``"join"``: they are added to the efforts that the function
-        takes. ``"leave"``: they are subtracted from those that it returns. ``"both"``: the one where motion is free, the other
-        where it is prescribed. ``"stay"``: neither, since they do not depend on what derivatives are taken by.
+        How the efforts of inputs on the coordinates enter. ``"join"``: they are added to the efforts that the function takes.
+        ``"leave"``: they are subtracted from the efforts that it returns. ``"both"``: added where motion is free, subtracted
+        where it is prescribed. ``"stay"``: neither, since they do not depend on the variables of differentiation.
     closing : bool
-        Whether the kernel's tables have room for what closures do to their ports, as those of derivatives have.
+        Whether the kernel's tables also have room for closure forces on ports, as those of derivatives have.
     stacked : bool
-        Whether the kernel serves stacked states, each with loads of its own.
+        Whether the kernel takes stacked states, each with its own loads.
     """
 
     def __init__(
@@ -97,20 +97,20 @@ class LoadedCall:
         out: Any = None,
         names: Iterable[str] | None = None,
     ) -> tuple[Any, ...]:
-        """Return the results, one or stacked as the state is; in `out` (one array for each) if that is given.
+        """Return the results, stacked if the state is; written into `out` (one array for each) if that is given.
 
         Raises
         ------
         ModelError
-            For unusable arguments, and whatever the engine refuses.
+            For unusable arguments, and for all that the engine refuses.
         """
         if x is not None:
             u = model.mechanism.inputs.whole(u, x)
         if type(names) is list:
             names = tuple(names)
-        calls, is_asked = model._calls, wrenches is None and u is None  # without loads the function has asked
+        calls, was_called = model._calls, wrenches is None and u is None  # without loads the function has called the kernel
         while calls.kernels is not None:
-            if not is_asked:
+            if not was_called:
                 try:
                     kernel, joined, driven, acting = calls.kernels[self.name, names], state, None, None
                     if out is not None:
@@ -122,7 +122,7 @@ class LoadedCall:
                     if u is not None:
                         acting, driven = calls.read_inputs(u, state[0], self.closing)
                         if driven is not None:
-                            if kernel.shares:  # what is shared is what is left to do beside the inputs
+                            if kernel.shares:  # it distributes the efforts that are needed in addition to the inputs
                                 kernel, driven = kernel.beside(driven), None
                             elif self._joining:
                                 joined = (*state[:2], driven_by(state[2], driven), *state[3:])
@@ -137,12 +137,12 @@ class LoadedCall:
                     pass
             if not (ready := as_arrays(*state, u)):
                 break
-            state, u, is_asked = ready[:-1], ready[-1], False
+            state, u, was_called = ready[:-1], ready[-1], False
         compute = self._at_all if axes_of(state[0]) == 2 else self._with_care
         return self._stored(compute(model, tuple(state), wrenches, u, names), out)
 
     def _less_inputs(self, results: tuple[Any, ...], driven: Any, imposed: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return results whose efforts are those beside the inputs' (`driven`)."""
+        """Return the results with the inputs' efforts (`driven`) subtracted, as `inputs` says."""
         if self.inputs == "leave":
             np.subtract(results[0], driven, out=results[0])
         elif self.inputs == "both":
@@ -161,7 +161,7 @@ class LoadedCall:
         return tuple(np.array(part).reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True))
 
     def _together(self, model: Resolved, stack: Stack, names: Any) -> tuple[Array, ...] | None:
-        """Return the results of a kernel at all states of a stack; None where single ones have to be looked at."""
+        """Return the results of one kernel call at all states of a stack; None where states have to be treated one by one."""
         calls, count = model._calls, len(stack.states[0])
         if not self.stacked or calls.kernels is None or not isinstance(names, tuple | None):
             return None
@@ -177,7 +177,7 @@ class LoadedCall:
         return self._less_inputs(results, driven, kernel.imposed, stack.states)
 
     def _with_care(self, model: Resolved, state: tuple[Any, ...], wrenches: Any, u: Any, names: Any) -> tuple[Array, ...]:
-        """Return what an engine says of a state that is read with care."""
+        """Check the arguments, and return the results of the engine's Python functions."""
         mechanism = model.mechanism
         mechanism.engine.raise_pending()
         mask = getattr(mechanism, self.chosen)(names) if self.chosen else None
@@ -191,18 +191,18 @@ class LoadedCall:
 
 
 def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function]:
-    """Let a function of a state (q; q and v; q, v and a) ask the kernel of its name first, and take stacked states.
+    """Let a function of a state (q; q and v; q, v and a) call the kernel of its name first, and take stacked states.
 
     Parameters
     ----------
     *sizes : str or int
-        Shape of the result, sizes of the model by name.
+        Shape of the result; sizes of the model are given by name.
     still : int
-        How many vectors of zeros the kernel takes behind the state.
+        Number of zero vectors that the kernel takes after the state.
 
     Notes
     -----
-    The function itself says what is computed at one state that was read, by an engine without such a kernel.
+    The decorated function computes the result at one checked state, for engines without such a kernel.
     """
 
     def decorate(function: Function) -> Function:
@@ -231,16 +231,16 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function
 
 
 def between_configurations(*sizes: str) -> Callable[[Function], Function]:
-    """Let a function of two configurations, or one and a step, ask the kernel of its name first; both may be stacked.
+    """Let a function of two configurations, or of one and a step, call the kernel of its name first; both may be stacked.
 
     Parameters
     ----------
     *sizes : str
-        The size of its result by name; of two results, which are matrices, two.
+        The size of its one result, by name; or two sizes, for two results that are matrices.
 
     Notes
     -----
-    The function itself reads its arguments, and computes without a kernel.
+    The decorated function checks its arguments and computes without a kernel.
     """
 
     def decorate(function: Function) -> Function:
@@ -248,12 +248,12 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
         one = (1, *sizes)
 
         @functools.wraps(function)
-        def call(model: Any, *given: Any, **named: Any) -> Any:
+        def call(model: Any, *arguments: Any, **named: Any) -> Any:
             kernel = getattr(model._calls, name)
-            if named and named.keys() == set(names[len(given) :]):
-                given, named = (*given, *in_order(names[len(given) :], named)), {}
-            if kernel is not None and len(given) == 2 and not named:
-                first, second = given
+            if named and named.keys() == set(names[len(arguments) :]):
+                arguments, named = (*arguments, *in_order(names[len(arguments) :], named)), {}
+            if kernel is not None and len(arguments) == 2 and not named:
+                first, second = arguments
                 try:
                     if is_single := type(first) is np.ndarray and first.ndim == 1:
                         first, second, shape = first[None], second[None], model._shapes[one]
@@ -269,9 +269,9 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
                             return (result[0], other[0]) if is_single else (result, other)
                 except TypeError:
                     pass
-            if ready := as_arrays(*given):
+            if ready := as_arrays(*arguments):
                 return call(model, *ready, **named)
-            return function(model, *given, **named)
+            return function(model, *arguments, **named)
 
         return cast(Function, call)
 
@@ -279,12 +279,12 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
 
 
 def in_order(names: tuple[str, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """Return arguments given by name in the order of `names`.
+    """Return keyword arguments in the order of `names`.
 
     Raises
     ------
     TypeError
-        Where these are not their names.
+        If their names are not exactly `names`.
     """
     if named.keys() != set(names):
         raise TypeError
@@ -295,11 +295,11 @@ def with_care(
     mechanism: Any,
     kernel: Any,
     one: Callable[..., Array],
-    given: tuple[Any, ...],
+    state: tuple[Any, ...],
     shape: tuple[int, ...],
     still: tuple[Array, ...] = (),
 ) -> Array:
-    """Return a function of a state (q; q and v; q, v and a) at what is `given`, which is read with care; stacked if that is.
+    """Check a state (q; q and v; q, v and a) and return a function's result there; stacked if the state is.
 
     Parameters
     ----------
@@ -307,8 +307,8 @@ def with_care(
     kernel : callable or None
         Takes a state, `still` and an array for the result, and returns a status.
     one : callable
-        The function of one state, where there is no kernel.
-    given : tuple of array_like
+        The function of one state, used where there is no kernel.
+    state : tuple of array_like
     shape : tuple of int
         Of the function's result.
     still : tuple of arrays
@@ -316,16 +316,16 @@ def with_care(
     Raises
     ------
     ModelError
-        For unusable states, for complex ones if there is a kernel, and whatever the function refuses.
+        For unusable states, for complex ones if there is a kernel, and for all that the function refuses.
     """
-    if kernel is not None and (ready := as_arrays(*given)):
+    if kernel is not None and (ready := as_arrays(*state)):
         result = np.empty(shape)
         try:
             if kernel(*ready, *still, result) == DONE:
                 return result
         except TypeError:
             pass
-    states = read_states(mechanism, dict(zip(_NAMES, given, strict=False)), stacked=True)
+    states = read_states(mechanism, dict(zip(_NAMES, state, strict=False)), stacked=True)
     check_stacks(dict(zip(_NAMES, states, strict=False)))
     if kernel is None:
         if states[0].ndim == 1:

@@ -1,7 +1,7 @@
 """The rigid closures and gears of a model, and states that satisfy them.
 
-Arguments: `q` a configuration (nq); `v` and `a` vectors (nv); `fixed` and `names` names of coordinates, or of joints and blocks
-for all of theirs.
+Arguments: `q` a configuration (nq); `v` and `a` vectors (nv); `fixed` and `names` names of coordinates; the name of a joint or
+block stands for all of its coordinates.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from titop.solvers.model.resolved import Resolved
 
 
 def closure_error(model: Resolved, q: Any) -> Array:
-    """Return how far closures are open and gears out of mesh (k, m and rad), in the order of `constraint_names`."""
+    """Return the errors of closures and gears (k, m and rad), in the order of `constraint_names`; zero where all are closed."""
     mechanism = model.mechanism
     return mechanism.engine.dynamics.constraints(mechanism._read_q(q), np.zeros(model.nv)).error
 
 
 def closure_jacobian(model: Resolved, q: Any) -> Array:
-    """Return the matrix (k, nv) that maps v to the rate of `closure_error` (m/s and rad/s a unit of v)."""
+    """Return the matrix (k, nv) that maps v to the rate of `closure_error` (m/s and rad/s per unit of v)."""
     mechanism = model.mechanism
     return mechanism.engine.dynamics.constraints(mechanism._read_q(q), np.zeros(model.nv)).jacobian
 
 
 def closure_bias(model: Resolved, q: Any, v: Any) -> Array:
-    """Return the part (k, m/s^2 and rad/s^2) of d2/dt2 `closure_error` that does not depend on the accelerations."""
+    """Return the part (k, m/s^2 and rad/s^2) of the second time derivative of `closure_error` without accelerations."""
     mechanism = model.mechanism
     return mechanism.engine.dynamics.constraints(mechanism._read_q(q), mechanism._read_v("v", v)).bias
 
 
 def closure_rank(model: Resolved, q: Any) -> int:
-    """Return how many constraints are independent at a closed configuration `q` (nq), and along the motion through it.
+    """Return the number of independent constraints at a closed configuration `q` (nq), and along the motion through it.
 
-    The others follow from these; other branches of the mechanism's motion may have another rank. A configuration that is
-    open stands for the closed one next to it.
+    The other constraints follow from these. Other branches of the mechanism's motion may have another rank. If `q` is not
+    closed, the rank is that of the nearest closed configuration.
 
     Raises
     ------
     ModelError
-        At a singular configuration, around which more constraints are independent than there, and for an unusable one.
+        For an unusable configuration, and for a singular one: near it more constraints are independent than at it.
     ConvergenceError
         If the loops cannot be closed from `q`.
     """
@@ -61,13 +61,14 @@ def closure_rank(model: Resolved, q: Any) -> int:
 def assemble(model: Resolved, q_guess: Any, fixed: Iterable[str] = ()) -> Array:
     """Return a configuration (nq) that closes the loops and meshes the gears.
 
-    Driven coordinates of gears follow their drivers; then Gauss-Newton steps of least norm in the tangent space, lengths
-    over the system's size, halved until the errors fall. Bodies deform only where joints alone do not close the loops.
+    First the driven coordinates of gears are set from their drivers. Then Gauss-Newton steps of least norm are made in the
+    tangent space, with lengths divided by the system's size; a step is halved until the errors decrease. Bodies deform only
+    where joints alone do not close the loops.
 
     Parameters
     ----------
     q_guess : array_like (nq,)
-        Where to start; the nearer to a closed configuration, the better.
+        Initial guess; the nearer to a closed configuration, the better.
     fixed : iterable of str
         Coordinates, joints or blocks that keep their values.
 
@@ -78,18 +79,19 @@ def assemble(model: Resolved, q_guess: Any, fixed: Iterable[str] = ()) -> Array:
     Raises
     ------
     ConvergenceError
-        Naming the loop that stays open and by how much (m, rad), or that closes with its axes antiparallel.
+        Naming the loop that stays open, with its error (m, rad), or the loop that closes with its axes antiparallel.
     """
     mechanism = model.mechanism
     chosen = mechanism.chosen("fixed", fixed)
     guess = follow_drivers(mechanism, mechanism._read_q(q_guess, "q_guess"), chosen, GearConstraint.follow)
-    return assemble_loops(mechanism, guess, chosen).copy()  # of the guess itself where that is closed
+    return assemble_loops(mechanism, guess, chosen).copy()  # it returns the guess itself where that is closed
 
 
 def assemble_velocity(model: Resolved, q: Any, v: Any, fixed: Iterable[str] = ()) -> Array:
-    """Return the velocity (nv) nearest to `v`, driven coordinates at their drivers', with which the loops stay closed.
+    """Return the velocity (nv) nearest to `v` that keeps the loops closed; driven coordinates follow their drivers.
 
-    Lengths are compared with angles over the system's size. `fixed` names joints or coordinates that keep their velocity.
+    Lengths are divided by the system's size to compare with angles. `fixed` names joints or coordinates that keep their
+    velocity.
 
     Raises
     ------
@@ -100,9 +102,9 @@ def assemble_velocity(model: Resolved, q: Any, v: Any, fixed: Iterable[str] = ()
 
 
 def assemble_acceleration(model: Resolved, q: Any, v: Any, a: Any, fixed: Iterable[str] = ()) -> Array:
-    """Return the acceleration (nv) nearest to `a`, as `assemble_velocity` does, with which the loops stay closed at `v`.
+    """Return the acceleration (nv) nearest to `a` that keeps the loops closed at the velocity `v`.
 
-    `fixed` names joints or coordinates that keep their acceleration.
+    Nearest has the meaning of `assemble_velocity`. `fixed` names joints or coordinates that keep their acceleration.
 
     Raises
     ------
@@ -113,9 +115,9 @@ def assemble_acceleration(model: Resolved, q: Any, v: Any, a: Any, fixed: Iterab
 
 
 def _nearest_rates(model: Resolved, order: int, state: dict[str, Any], fixed: Iterable[str]) -> Array:
-    """Return the velocity (`order` 0) or acceleration (1) nearest to the last part of a state that keeps loops closed."""
+    """Return the velocity (`order` 0) or acceleration (1) that keeps loops closed, nearest to the last entry of `state`."""
     mechanism, parts, rates = model.mechanism, (*state.values(),), (*state.values(),)[-1]
-    kernels = None if mechanism.gear_count else model._calls.nearest_rates  # followers go first
+    kernels = None if mechanism.gear_count else model._calls.nearest_rates  # gears: driven coordinates are set first
     if kernels is not None and type(rates) is np.ndarray:
         nearest = rates.copy()
         try:
@@ -139,8 +141,8 @@ def _nearest_rates(model: Resolved, order: int, state: dict[str, Any], fixed: It
 def independent_coordinates(model: Resolved, q: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:
     """Return names of coordinates that determine the others at `q`, as many as the system has degrees of freedom.
 
-    Without `names` driven coordinates of gears are left out, and of the others the choice is made by pivoted QR, so that
-    what remains follows as well as possible.
+    Without `names`, driven coordinates of gears count as dependent; the other dependent ones are chosen by pivoted QR, so that
+    they are determined as well as possible.
 
     Raises
     ------

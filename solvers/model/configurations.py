@@ -1,4 +1,4 @@
-"""Configurations of a model by name, and moving between them.
+"""Configurations and velocities of a model from values by name, and steps between configurations.
 
 Arguments: `q` a configuration (nq); `v` and `dq` tangent vectors (nv); `values` numbers by name of joint or coordinate; `rng` a
 NumPy random generator.
@@ -33,9 +33,9 @@ def random_configuration(model: Resolved, rng: np.random.Generator) -> Array:
 
 
 def configuration(model: Resolved, values: Mapping[str, Any] | None = None) -> Array:
-    """Return a configuration (nq) from values by joint or coordinate name; the rest is neutral, all of it without values.
+    """Return a configuration (nq) from values by joint or coordinate name; all other coordinates are neutral.
 
-    Free joints also take a `Pose`, spherical ones a matrix or a scipy Rotation.
+    Free joints also accept a `Pose`, spherical joints a rotation matrix or a scipy Rotation.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def configuration(model: Resolved, values: Mapping[str, Any] | None = None) -> A
 
 
 def velocity(model: Resolved, values: Mapping[str, Any] | None = None) -> Array:
-    """Return a velocity (nv) from values by joint or coordinate name; the rest is zero, all of it without values.
+    """Return a velocity (nv) from values by joint or coordinate name; all other entries are zero.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def velocity(model: Resolved, values: Mapping[str, Any] | None = None) -> Array:
 
 @between_configurations("nq")
 def integrate(model: Resolved, q: Any, dq: Any) -> Array:
-    """Return the configuration (nq) reached from `q` along the tangent vector `dq` (nv); of stacked ones, stacked."""
+    """Return the configuration (nq) reached from `q` along the tangent vector `dq` (nv); stacked for stacked arguments."""
     mechanism = model.mechanism
     q, dq = mechanism._read_q(q, stacked=True), mechanism._read_v("dq", dq, stacked=True)
     check_stacks({"q": q, "dq": dq})
@@ -88,19 +88,19 @@ def integrate(model: Resolved, q: Any, dq: Any) -> Array:
 
 @between_configurations("nv", "nv")
 def integrate_derivatives(model: Resolved, q: Any, dq: Any) -> tuple[Array, Array]:
-    """Return how the configuration that `integrate` reaches moves with `q`, and with the step `dq`.
+    """Return the derivatives of `integrate` with respect to `q` and to the step `dq`.
 
     Parameters
     ----------
     q : array_like (nq,)
     dq : array_like (nv,)
-        Both, or both stacked along a leading axis; the results are then stacked too.
+        Both may be stacked along a leading axis; the results are then stacked too.
 
     Returns
     -------
     by_q, by_step : (nv, nv) arrays
-        Columns are displacements in the tangent space of the configuration that is reached, by displacements in that of
-        `q` and by changes of `dq`. Identities for plain coordinates; closed forms for spherical and free joints.
+        Columns are displacements in the tangent space at the result, per unit displacement in the tangent space at `q` and
+        per unit change of `dq`. Identities for plain coordinates; closed forms for spherical and free joints.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def integrate_derivatives(model: Resolved, q: Any, dq: Any) -> tuple[Array, Arra
 
 @between_configurations("nv")
 def difference(model: Resolved, q0: Any, q1: Any) -> Array:
-    """Return the tangent vector (nv) that leads from `q0` to `q1`; of stacked ones, stacked."""
+    """Return the tangent vector (nv) that leads from `q0` to `q1`; stacked for stacked arguments."""
     mechanism = model.mechanism
     q0, q1 = mechanism._read_q(q0, "q0", stacked=True), mechanism._read_q(q1, "q1", stacked=True)
     check_stacks({"q0": q0, "q1": q1})
@@ -137,17 +137,17 @@ def difference(model: Resolved, q0: Any, q1: Any) -> Array:
 
 @between_configurations("nv", "nv")
 def difference_derivatives(model: Resolved, q0: Any, q1: Any) -> tuple[Array, Array]:
-    """Return the derivatives of `difference` by `q0` and by `q1`.
+    """Return the derivatives of `difference` with respect to `q0` and to `q1`.
 
     Parameters
     ----------
     q0, q1 : array_like (nq,)
-        Both, or both stacked along a leading axis; the results are then stacked too.
+        Both may be stacked along a leading axis; the results are then stacked too.
 
     Returns
     -------
     by_q0, by_q1 : (nv, nv) arrays
-        Columns are changes of the tangent vector by displacements in the tangent spaces of `q0` and of `q1`.
+        Columns are changes of the tangent vector per unit displacement in the tangent spaces at `q0` and at `q1`.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def difference_derivatives(model: Resolved, q0: Any, q1: Any) -> tuple[Array, Ar
 
 
 def configuration_rate(model: Resolved, q: Any, v: Any) -> Array:
-    """Return dq/dt (nq): v for plain coordinates, the quaternion's and position's rates for the others."""
+    """Return dq/dt (nq): v for plain coordinates, for the others the rates of quaternion and position."""
     mechanism = model.mechanism
     q, v = mechanism._read_q(q, stacked=True), mechanism._read_v("v", v, stacked=True)
     check_stacks({"q": q, "v": v})
@@ -174,7 +174,7 @@ def configuration_rate(model: Resolved, q: Any, v: Any) -> Array:
 
 
 def configuration_derivatives(model: Resolved, q: Any) -> Array:
-    """Return the derivatives (nq, nv) of the configuration's numbers along its tangent directions."""
+    """Return the derivatives (nq, nv) of the entries of `q` along the tangent directions."""
     mechanism = model.mechanism
     q = mechanism._read_q(q, stacked=True)
     derivatives, plain = np.zeros((*q.shape, model.nv)), mechanism.plain_coordinates
@@ -189,20 +189,20 @@ def configuration_derivatives(model: Resolved, q: Any) -> Array:
 
 
 def _identities(model: Resolved, like: Array, scale: float) -> Array:
-    """Return a multiple of the identity (nv, nv), for each row of `like`."""
+    """Return `scale` times the identity (nv, nv), for each row of `like`."""
     matrices = np.zeros((*like.shape[:-1], model.nv, model.nv), like.dtype)
     matrices[..., range(model.nv), range(model.nv)] = scale
     return matrices
 
 
 def _write_slopes(model: Resolved, q: Array, derivatives: Array) -> None:
-    """Write the derivatives (nq, nv, or stacked) of what is no coordinate: rates at unit velocities, by a kernel."""
+    """Write the derivatives (nq, nv, or stacked) of entries that are not plain, as a kernel's rates at unit velocities."""
     write, rate = model._calls.write_rates, np.empty(model.nq)
-    for row, own in zip(q.reshape(-1, model.nq), derivatives.reshape(-1, model.nq, model.nv), strict=True):
+    for row, matrix in zip(q.reshape(-1, model.nq), derivatives.reshape(-1, model.nq, model.nv), strict=True):
         for unit, moving in model.mechanism.unit_velocities:
             write(row, unit, rate)
             for in_q, k in moving:
-                own[in_q, k] = rate[in_q]
+                matrix[in_q, k] = rate[in_q]
 
 
 def _read_block_value(model: Resolved, name: str, value: Any) -> Array:

@@ -1,8 +1,8 @@
-"""Derivatives of a model's dynamics by its state.
+"""Derivatives of a model's dynamics with respect to its state.
 
 Arguments: `q` a configuration (nq); `v`, `a`, `tau`, `dq` and so on vectors (nv); `wrenches` external wrenches (6) on bodies by
-port name, in the port's frame; `out` where to put the result; `u` the inputs of actuators and blocks (nu, or by name); `x`
-states of the first order likewise.
+port name, in the port's frame; `out` an array for the result; `u` the inputs of actuators and blocks (nu, or by name); `x`
+the first-order states (nx, or by name).
 """
 
 from __future__ import annotations
@@ -60,30 +60,30 @@ def inverse_dynamics_derivatives(
     actuated: Sequence[str] | None = None,
     x: Any = None,
 ) -> tuple[Array, Array, Array]:
-    """Return the derivatives of inverse dynamics by q, v and a, exact to rounding.
+    """Return the derivatives of inverse dynamics with respect to q, v and a, exact to rounding.
 
     Parameters
     ----------
     q, v, a : array_like (nq,), (nv,), (nv,)
-        Or stacked along a leading axis, all three; the results are then stacked too.
+        All three may be stacked along a leading axis; the results are then stacked too.
     wrenches, u, x
-        As `forward_dynamics`.
+        As in `forward_dynamics`.
     out : (3, nv, nv) float array, optional
-        Where to put the results, for callers in a loop.
+        Array for the results, for callers in a loop.
     actuated : sequence of str, optional
-        With rigid closures or gears: the coordinates that have efforts, as in `inverse_dynamics`.
+        With rigid closures or gears: the coordinates on which efforts act, as in `inverse_dynamics`.
 
     Returns
     -------
     dtau_dq, dtau_dv, dtau_da : (nv, nv) arrays
         Column j of the first is the derivative along ``integrate(q, e_j)``; in a tree the last is the mass
-        matrix. With rigid closures or gears, changes of the state that keep them closed make sense only.
+        matrix. With rigid closures or gears, only changes of the state that keep them closed are meaningful.
 
     Notes
     -----
-    The graph is resolved over linearised blocks. Costs a product of six numbers for each pair of coordinates on one path
-    to the world (after Singh, Russell and Wensing, 2022). A block that is differentiated by differences, because its
-    functions do not accept complex numbers, brings their error (near 1e-10).
+    The elimination runs over linearised blocks. It costs a product of six numbers for each pair of coordinates on one path
+    to the world (after Singh, Russell and Wensing, 2022). A block whose functions do not accept complex numbers is
+    differentiated by finite differences, with their error (about 1e-10).
     """
     if wrenches is None and u is None and x is None:
         try:
@@ -107,15 +107,15 @@ def forward_dynamics_derivatives(
     u: Any = None,
     x: Any = None,
 ) -> tuple[Array, Array, Array]:
-    """Return the derivatives of forward dynamics by q, v and tau, exact to rounding.
+    """Return the derivatives of forward dynamics with respect to q, v and tau, exact to rounding.
 
-    Arguments as `inverse_dynamics_derivatives`; no `tau` stands for zero.
+    Arguments are those of `inverse_dynamics_derivatives`, with `tau` in place of `a`; `tau` is zero by default.
 
     Returns
     -------
     da_dq, da_dv, da_dtau : (nv, nv) arrays
-        In a tree the last is the inverse of the mass matrix, which takes those of inverse dynamics to minus the others
-        (Carpentier and Mansard, Robotics: Science and Systems, 2018).
+        In a tree the last is the inverse of the mass matrix, and the others are minus this inverse times `dtau_dq` and
+        `dtau_dv` (Carpentier and Mansard, Robotics: Science and Systems, 2018).
     """
     if wrenches is None and u is None and x is None:
         try:
@@ -144,18 +144,18 @@ def forward_dynamics_tangent(
 ) -> Array:
     """Return the derivative (nv) of forward dynamics along one direction, without the matrices.
 
-    In trees at linear cost in the number of blocks, some four times that of forward dynamics. With rigid closures or gears
-    from `forward_dynamics_derivatives`.
+    In trees the cost is linear in the number of blocks, about four times that of forward dynamics. With rigid closures or
+    gears the result is computed from `forward_dynamics_derivatives`.
 
     Parameters
     ----------
     q, v, tau : array_like (nq,), (nv,), (nv,)
         All arguments may be stacked along a leading axis; the result is then stacked too.
     dq, dv, dtau : array_like (nv,)
-        Changes of the state and of the efforts, `dq` along ``integrate(q, dq)``. Of a single state they may be stacked:
+        Changes of the state and of the efforts, `dq` along ``integrate(q, dq)``. At a single state they may be stacked:
         several directions cost little more than one.
     wrenches, u, x
-        As `forward_dynamics`.
+        As in `forward_dynamics`.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def forward_dynamics_tangent(
     Raises
     ------
     ModelError
-        Where `forward_dynamics` does.
+        As in `forward_dynamics`.
     """
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)
@@ -190,16 +190,16 @@ def forward_dynamics_adjoint(
 ) -> tuple[Array, Array, Array]:
     """Return the derivatives of a weighted sum of the accelerations, without the matrices.
 
-    At the cost of `forward_dynamics_tangent`.
+    The cost is that of `forward_dynamics_tangent`.
 
     Parameters
     ----------
     q, v, tau : array_like (nq,), (nv,), (nv,)
         All arguments may be stacked along a leading axis; the results are then stacked too.
     weights : array_like (nv,)
-        Of the accelerations, as the derivative of a cost by these. Of a single state they may be stacked.
+        Weights of the accelerations, such as the gradient of a cost function. At a single state they may be stacked.
     wrenches, u, x
-        As `forward_dynamics`.
+        As in `forward_dynamics`.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def forward_dynamics_adjoint(
     Raises
     ------
     ModelError
-        Where `forward_dynamics` does.
+        As in `forward_dynamics`.
     """
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)
@@ -234,14 +234,14 @@ def hybrid_dynamics_derivatives(
     u: Any = None,
     x: Any = None,
 ) -> HybridDerivatives:
-    """Return the derivatives of hybrid dynamics by q, v, the imposed efforts and the prescribed accelerations.
+    """Return the derivatives of hybrid dynamics with respect to q, v, imposed efforts and prescribed accelerations.
 
     Parameters
     ----------
     q, v, tau, a, wrenches, u, x
         As in `hybrid_dynamics`.
     prescribed : sequence of str
-        Names of joints, of blocks with own coordinates, or of single coordinates.
+        Names of joints, of blocks with coordinates of their own, or of single coordinates.
 
     Returns
     -------
@@ -250,12 +250,13 @@ def hybrid_dynamics_derivatives(
     Raises
     ------
     ModelError
-        As `hybrid_dynamics`; and at a dead centre of the prescribed coordinates, where there are none.
+        As in `hybrid_dynamics`; and at a dead centre of the prescribed coordinates, where there are no derivatives.
 
     Notes
     -----
-    Where closed loops do not let the prescribed coordinates move independently, changes of their accelerations that keep
-    the loops closed make sense only; the derivatives of the efforts are those of the least ones. Compare key M, section 5.
+    Where closed loops do not let the prescribed coordinates move independently, only changes of their accelerations that
+    keep the loops closed are meaningful. The derivatives of efforts are those of the efforts of least norm. Compare key M,
+    section 5.
     """
     if wrenches is None and u is None and x is None:
         try:
@@ -271,7 +272,7 @@ def hybrid_dynamics_derivatives(
 def raw_linear_matrices(
     model: Resolved, q: Any, v: Any, tau: Any, wrenches: Any = None, u: Any = None
 ) -> tuple[Array, Array, Array]:
-    """Return accelerations, A (2nv, 2nv) and B (2nv, nv) of the linearisation by q, v and tau; see `linear_matrices`."""
+    """Return accelerations, A (2nv, 2nv) and B (2nv, nv) of the linear model in q, v and tau; see `linear_matrices`."""
     n, kernel = model.nv, model._calls.linear_matrices
     if not wrenches and u is None and kernel is not None:
         numbers = np.empty(6 * n * n + n)
@@ -310,10 +311,12 @@ def _adjoint(
     return adjoint(*state, pushes)  # type: ignore[no-any-return]
 
 
-def _read(model: Resolved, given: dict[str, Any], wrenches: Mapping[str, Any] | None, u: Any) -> tuple[list[Any], list[Push]]:
-    """Return a state with directions, zeros where there are none, and what acts; motors among the efforts."""
+def _read(
+    model: Resolved, arguments: dict[str, Any], wrenches: Mapping[str, Any] | None, u: Any
+) -> tuple[list[Any], list[Push]]:
+    """Return the state and directions as arrays, zeros for None, with motor efforts added to the efforts; and the loads."""
     mechanism = model.mechanism
-    read = read_states(mechanism, {name: np.zeros(model.nv) if x is None else x for name, x in given.items()})
+    read = read_states(mechanism, {name: np.zeros(model.nv) if x is None else x for name, x in arguments.items()})
     read[2] = read[2] + mechanism.motor_efforts(u)
     return read, mechanism.external_pushes(wrenches, u)
 
@@ -328,9 +331,10 @@ def _by_kernel(
     wrenches: Mapping[str, Any] | None,
     u: Any,
 ) -> tuple[Array, ...] | None:
-    """Return the `count` results (m, nv) of a kernel along m directions; None where it does not serve.
+    """Return the `count` results (m, nv) of a kernel along m directions; None where the kernel cannot be used.
 
-    What it writes the first one over is the `direction` by efforts or accelerations; `changes` are those by q and v.
+    `direction` is the change of efforts or the weights of accelerations; the kernel writes its first result over it.
+    `changes` are the changes of q and v.
     """
     calls, rows = model._calls, new_floats(direction)
     kernel = None if calls.kernels is None else calls.kernels[name, None]
@@ -363,7 +367,7 @@ def _by_kernel(
 
 
 def _stacked_state(q: Any, v: Any, tau: Any, direction: Any) -> tuple[Any, Any, Any]:
-    """Return a single state as often as there are directions, if these are stacked."""
+    """Return a single state repeated once for each direction, if the directions are stacked."""
     if axes_of(q) != 1 or axes_of(direction) != 2:
         return q, v, tau
     q, v, tau = (x if x is None else np.repeat(np.asarray(x)[None], len(direction), 0) for x in (q, v, tau))
@@ -371,12 +375,12 @@ def _stacked_state(q: Any, v: Any, tau: Any, direction: Any) -> tuple[Any, Any, 
 
 
 def _by_state(q: Any, out: Any) -> tuple[Any, ...]:
-    """Return where to put the three matrices of each state, from where these stand in `out`."""
+    """Return `out` with the axis of the states first, as the call writes it."""
     return (np.moveaxis(out, 0, 1) if axes_of(q) == 2 and isinstance(out, np.ndarray) and out.ndim == 4 else out,)
 
 
 def _three(result: Array) -> tuple[Array, Array, Array]:
-    """Return the three matrices of a state, or of stacked ones."""
+    """Split a result into its three matrices, of one state or of stacked ones."""
     if result.ndim == 4:
         result = np.moveaxis(result, 1, 0)
     return result[0], result[1], result[2]

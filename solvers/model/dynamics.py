@@ -1,8 +1,8 @@
 """Forward, inverse and hybrid dynamics of a model, and inverse dynamics with the mass matrix.
 
 Arguments: `q` a configuration (nq); `v`, `a` and `tau` vectors (nv); `wrenches` external wrenches (6) on bodies by port name,
-in the port's frame; `out` where to put the result; `u` the inputs of actuators and blocks (nu, or by name); `x` states of the
-first order likewise.
+in the port's frame; `out` an array for the result; `u` the inputs of actuators and blocks (nu, or by name); `x` the
+first-order states (nx, or by name).
 """
 
 from __future__ import annotations
@@ -74,23 +74,23 @@ def forward_dynamics(
     u: Any = None,
     x: Any = None,
 ) -> Array:
-    """Return the accelerations ``a`` (nv) that the efforts cause. Linear cost in the number of blocks.
+    """Return the accelerations ``a`` (nv) that the efforts cause. The cost is linear in the number of blocks.
 
-    With rigid closures or gears, together with the least multipliers that keep them closed; the cost then grows with the
-    coordinates on the paths between them and with the square of the number of constraints.
+    With rigid closures or gears, the constraint forces are computed too, as the multipliers of least norm. The cost then
+    grows with the number of coordinates on the paths between them and with the square of the number of constraints.
 
     Parameters
     ----------
     q, v, tau : array_like (nq,), (nv,), (nv,)
-        Or stacked along a leading axis, all three; the result is then stacked too. No `tau` stands for zero.
+        All three may be stacked along a leading axis; the result is then stacked too. `tau` is zero by default.
     wrenches : mapping of port name to (6,), optional
-        External wrenches on bodies, in the port's frame; of stacked states also (batch, 6), each state its own.
+        External wrenches on bodies, in the port's frame; for stacked states also (batch, 6), one for each state.
     out : (nv,) float array, optional
-        Where to put the result, for callers in a loop.
+        Array for the result, for callers in a loop.
     u : array_like (nu,) or mapping of input name to number, optional
-        Inputs of actuators and blocks, beside `tau`; zero by default. Of stacked states also (batch, nu).
+        Inputs of actuators and blocks, in addition to `tau`; zero by default. For stacked states also (batch, nu).
     x : array_like (nx,) or mapping of state name to number, optional
-        States of the first order, of blocks and interactions; zero by default. Of stacked states also (batch, nx).
+        First-order states of blocks and interactions; zero by default. For stacked states also (batch, nx).
 
     Raises
     ------
@@ -99,11 +99,11 @@ def forward_dynamics(
 
     Notes
     -----
-    Elimination from the leaves inwards, of rigid bodies the articulated-body algorithm (Featherstone, Rigid Body Dynamics
-    Algorithms, chapter 7); rigid closures add multipliers (key M, section 5.2).
+    Block elimination from the leaves to the root; for rigid bodies this is the articulated-body algorithm (Featherstone,
+    Rigid Body Dynamics Algorithms, chapter 7). Rigid closures add multipliers (key M, section 5.2).
 
-    With rigid closures or gears, states have to keep them closed (`assemble`, `assemble_velocity`); `simulate` checks that
-    they do, this function does not.
+    With rigid closures or gears, `q` and `v` have to satisfy them (`assemble`, `assemble_velocity`). `simulate` checks this;
+    this function does not.
     """
     if u is None and x is None:
         try:
@@ -134,17 +134,17 @@ def inverse_dynamics(
     actuated: Sequence[str] | None = None,
     x: Any = None,
 ) -> Array:
-    """Return the applied efforts ``tau`` (nv) that cause the accelerations `a`, beside the inputs `u`.
+    """Return the applied efforts ``tau`` (nv) that, together with the inputs `u`, cause the accelerations `a`.
 
     Parameters
     ----------
     q, v, a : array_like (nq,), (nv,), (nv,)
-        Or stacked along a leading axis, all three.
+        All three may be stacked along a leading axis.
     wrenches, out, u, x
-        As `forward_dynamics`.
+        As in `forward_dynamics`.
     actuated : sequence of str, optional
-        Names of coordinates, or of joints and blocks for all of theirs: efforts act on these alone. All of them by default.
-        Where rigid closures or gears leave a choice, the efforts are those of least norm.
+        The only coordinates on which efforts act, by name; the name of a joint or block stands for all of its coordinates.
+        All coordinates by default. Where closures or gears do not determine the efforts, those of least norm are returned.
 
     Raises
     ------
@@ -154,8 +154,8 @@ def inverse_dynamics(
 
     Notes
     -----
-    Motions outwards, wrenches inwards: the recursion of Newton and Euler (Featherstone, Rigid Body Dynamics Algorithms,
-    chapter 5; with soft bodies key P).
+    The recursive Newton-Euler algorithm: motions from the root to the leaves, wrenches back (Featherstone, Rigid Body
+    Dynamics Algorithms, chapter 5; with soft bodies key P).
     """
     if u is None and x is None:
         try:
@@ -186,22 +186,23 @@ def hybrid_dynamics(
     u: Any = None,
     x: Any = None,
 ) -> tuple[Array, Array]:
-    """Return all accelerations and all efforts, from the motion of some joints and the efforts of the others.
+    """Return all accelerations and all efforts, given the motion of some joints and the efforts of the others.
 
-    Rigid closures and gears carry what keeps them closed; where they leave a choice, the efforts are those of least norm.
+    Rigid closures and gears add their constraint forces. Where these leave the efforts undetermined, those of least norm are
+    returned.
 
     Parameters
     ----------
     q, v : array_like (nq,), (nv,)
-        Or stacked along a leading axis, all four; the results are then stacked too.
+        All four may be stacked along a leading axis; the results are then stacked too.
     tau : array_like (nv,)
         Read where the motion is free.
     a : array_like (nv,)
         Read where the motion is prescribed.
     prescribed : sequence of str
-        Names of joints, of blocks with own coordinates, or of single coordinates.
+        Names of joints, of blocks with coordinates of their own, or of single coordinates.
     wrenches, u, x
-        As `forward_dynamics`.
+        As in `forward_dynamics`.
 
     Returns
     -------
@@ -215,7 +216,7 @@ def hybrid_dynamics(
 
     Notes
     -----
-    One elimination of mixed causality (Featherstone, Rigid Body Dynamics Algorithms, chapter 9).
+    One block elimination with mixed causality (Featherstone, Rigid Body Dynamics Algorithms, chapter 9).
     """
     if wrenches is None and u is None and x is None:
         try:
@@ -240,37 +241,38 @@ def mass_inverse_dynamics(
     actuated: Sequence[str] | None = None,
     x: Any = None,
 ) -> tuple[Array, Array]:
-    """Return the applied efforts that cause the accelerations `a`, as `inverse_dynamics`, and the mass matrix.
+    """Return the applied efforts that cause the accelerations `a`, as `inverse_dynamics` does, and the mass matrix.
 
-    From one pass, in which every block is asked for its law once: for less than `inverse_dynamics` and `mass_matrix`.
+    Both come from one pass, which evaluates the law of each block once: it costs less than `inverse_dynamics` and
+    `mass_matrix`.
 
     Parameters
     ----------
     q, v, a : array_like (nq,), (nv,), (nv,)
-        Or stacked along a leading axis, all three.
+        All three may be stacked along a leading axis.
     wrenches, u, x
-        As `forward_dynamics`.
+        As in `forward_dynamics`.
     out : (nv,) and (nv, nv) float arrays, optional
-        Where to put the results, for callers in a loop.
+        Arrays for the results, for callers in a loop.
     actuated : sequence of str, optional
-        As `inverse_dynamics`.
+        As in `inverse_dynamics`.
 
     Returns
     -------
     tau : (nv,) array
-        With rigid closures or gears, what `inverse_dynamics` gives: the least efforts on the `actuated` coordinates.
+        With rigid closures or gears, as from `inverse_dynamics`: the efforts of least norm on the `actuated` coordinates.
     M : (nv, nv) array
-        The `mass_matrix`, of the tree: as if no loop were closed.
+        The `mass_matrix` of the tree, without closures and gears.
 
     Raises
     ------
     ModelError
-        As `inverse_dynamics`.
+        As in `inverse_dynamics`.
 
     Notes
     -----
-    Mass inverse dynamics, MID (key P, section 5.2: its algorithm 2 with the mass matrix of algorithm 3). Wrenches and
-    composite inertias go inwards together; the matrix's columns are projections along paths, one for each coordinate.
+    Mass inverse dynamics, MID (key P, section 5.2: its algorithm 2 with the mass matrix of algorithm 3). One pass to the root
+    sums wrenches and composite inertias; each column of the mass matrix is a projection along one coordinate's path to it.
 
     Examples
     --------
@@ -296,16 +298,17 @@ def mass_inverse_dynamics(
 def mass_inertial_inverse_dynamics(
     model: Resolved, q: Any, v: Any, a: Any, out: tuple[Array, Array] | None = None
 ) -> tuple[Array, Array]:
-    """Return the efforts (nv) of inertia alone, ``M a + C v``, as `inertial_inverse_dynamics`, and the mass matrix.
+    """Return the inertial efforts (nv) ``M a + C v``, as `inertial_inverse_dynamics` does, and the mass matrix.
 
-    Both of the tree, as if no loop were closed, from one pass: mass inertial inverse dynamics, MIID (key P, algorithm 3).
+    Both are those of the tree, without closures and gears, from one pass: mass inertial inverse dynamics, MIID (key P,
+    algorithm 3).
 
     Parameters
     ----------
     q, v, a : array_like (nq,), (nv,), (nv,)
-        Or stacked along a leading axis, all three.
+        All three may be stacked along a leading axis.
     out : (nv,) and (nv, nv) float arrays, optional
-        Where to put the results, for callers in a loop.
+        Arrays for the results, for callers in a loop.
 
     Returns
     -------
@@ -328,12 +331,12 @@ def mass_inertial_inverse_dynamics(
 
 
 def _pair(out: Any) -> tuple[Any, Any]:
-    """Return two arrays to write into.
+    """Return the two arrays of an `out` argument.
 
     Raises
     ------
     ModelError
-        If there are not two, or one lies in the other.
+        If `out` is not two objects, or if both are arrays that share memory.
     """
     advice = "make both with np.empty"
     if not isinstance(out, tuple | list) or len(out) != 2:

@@ -1,7 +1,7 @@
-"""How the ports of a model stand and move: poses, twists, accelerations and Jacobians, and derivatives of these.
+"""Kinematics of a model's ports: poses, twists, accelerations and Jacobians, and their derivatives.
 
 Arguments: `port` ``"body.port"``, or ``"body"`` for the reference frame; `q` a configuration (nq); `v` and `a` vectors (nv), or
-stacked ones for stacked results; `frame` ``"port"`` or ``"world"``, the axes of dual vectors.
+stacked ones for stacked results; `frame` ``"port"`` or ``"world"``, the axes in which results are given.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from titop.solvers.mechanism.port_motion import PortMotion, euler_angles, motion
 from titop.solvers.model.calls import with_care
 from titop.solvers.model.resolved import Resolved
 
-#: The kernels of accelerations, by whether in inertial axes, and whether classical.
+#: Names of the kernels of accelerations, by (in inertial axes, classical).
 _ACCELERATIONS = {
     (False, False): "acceleration",
     (False, True): "classical_acceleration",
@@ -29,9 +29,9 @@ _ACCELERATIONS = {
 
 
 class MotionDerivatives(NamedTuple):
-    """Derivatives (6, nv) of a port's twist and spatial acceleration: m and rad, by s or s^2, a unit of q, v or a.
+    """Derivatives (6, nv) of a port's twist V and spatial acceleration A, in their units per unit of q, v or a.
 
-    `jacobian` maps a change of q to the small twist by which the port moves; it is also dV/dv and dA/da.
+    `jacobian` maps a change of q to the small displacement (m and rad) of the port; it is also dV/dv and dA/da.
     """
 
     jacobian: Array
@@ -43,7 +43,7 @@ class MotionDerivatives(NamedTuple):
 def pose(model: Resolved, port: str, q: Any, frame: str = "world") -> tuple[Array, Array]:
     """Return rotation (3x3, port to inertial) and position (3, m, from the inertial origin) of a port.
 
-    `frame` says in whose axes the position comes: in those of the port it is that of the motion vector.
+    `frame` selects the axes of the position; with ``"port"`` it is the position of the motion vector.
     """
     if not ((type(frame) is str and frame == "world") or is_world(frame)):
         rotation, position = pose(model, port, q)
@@ -63,7 +63,7 @@ def pose(model: Resolved, port: str, q: Any, frame: str = "world") -> tuple[Arra
 
 
 def twist(model: Resolved, port: str, q: Any, v: Any, frame: str = "port") -> Array:
-    """Return the twist (6, m/s and rad/s) of a port, velocity of its origin first, in the axes that `jacobian` knows."""
+    """Return the twist (6, m/s and rad/s) of a port, velocity of its origin first, in the axes `frame` as for `jacobian`."""
     in_port = type(frame) is str and frame == "port"
     name = "twist_in_world" if not in_port and is_world(frame) else "twist"
     try:
@@ -80,7 +80,7 @@ def twist(model: Resolved, port: str, q: Any, v: Any, frame: str = "port") -> Ar
 
 
 def acceleration(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str = "port", classical: bool = False) -> Array:
-    """Return the acceleration (6, m/s^2 and rad/s^2) of a port, without gravity's.
+    """Return the acceleration (6, m/s^2 and rad/s^2) of a port, gravity not included.
 
     Parameters
     ----------
@@ -89,8 +89,8 @@ def acceleration(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str 
     frame : {"port", "world"}
         The axes, as for `jacobian`.
     classical : bool
-        Whether the linear part is the acceleration of the port's origin; or else that of the spatial acceleration, the
-        derivative of the twist in the port's frame.
+        If true, the linear part is the acceleration of the port's origin. Otherwise the result is the spatial acceleration,
+        the derivative of the twist in the port's frame.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def acceleration(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str 
 
 
 def jacobian_bias(model: Resolved, port: str, q: Any, v: Any, frame: str = "port") -> Array:
-    """Return ``dJ/dt v`` (6, m/s^2 and rad/s^2) of `jacobian`, derived in axes that move with the port or do not."""
+    """Return ``dJ/dt v`` (6, m/s^2 and rad/s^2) of `jacobian`, differentiated in the axes of `frame`."""
     still = model._stills[1][0] if axes_of(v) == 1 else np.zeros(shape_of(v))
     return acceleration(model, port, q, v, still, frame, classical=is_world(frame))
 
@@ -130,7 +130,7 @@ def jacobian(model: Resolved, port: str, q: Any, frame: str = "port") -> Array:
     port : str
     q : array_like (nq,)
     frame : {"port", "world"}
-        Whether velocity and angular velocity of the port's origin come in the axes of the port or of the inertial frame.
+        Axes of the velocity of the port's origin and of the angular velocity: the port's or the inertial ones.
 
     Raises
     ------
@@ -157,15 +157,15 @@ def jacobian(model: Resolved, port: str, q: Any, frame: str = "port") -> Array:
 
 
 def motion_derivatives(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str = "port") -> MotionDerivatives:
-    """Return how a port's twist and spatial acceleration change with q, v and a.
+    """Return the derivatives of a port's twist and spatial acceleration with respect to q, v and a.
 
     Parameters
     ----------
     port : str
     q, v, a : array_like (nq,), (nv,), (nv,)
-        Or stacked along a leading axis, all three; the results are then stacked too.
+        All three may be stacked along a leading axis; the results are then stacked too.
     frame : {"port", "world"}
-        Whether both come in the axes of the port or of the inertial frame, as from `twist` and `acceleration`.
+        Axes of both: the port's or the inertial ones, as in `twist` and `acceleration`.
 
     Returns
     -------
@@ -201,18 +201,18 @@ def motion(model: Resolved, port: str, q: Any, v: Any, a: Any, sequence: str = "
     sequence : str
         Axes of the intrinsic Euler angles, such as ``"XYZ"`` or ``"ZXZ"``.
     frame : {"port", "world"}
-        Whether all but the angles come in the axes of the port or of the inertial frame.
+        Axes of all but the angles: the port's or the inertial ones.
 
     Returns
     -------
     (18,) array
         Spatial acceleration (6, m/s^2 and rad/s^2), twist (6, m/s and rad/s) and position from the inertial origin (3, m),
-        in these axes; Euler angles (3, rad). Within 0.1 degree of a gimbal lock a `ModelWarning` says so: first and
-        third angle are all but undetermined; in the lock the third is zero.
+        in these axes; Euler angles (3, rad). Within 0.1 degree of gimbal lock a `ModelWarning` is given: the first and
+        third angle are nearly undetermined. In gimbal lock the third is set to zero.
     """
     if not (type(frame) is str and frame == "port") and is_world(frame):
-        found = motion(model, port, q, v, a, sequence)
-        return np.concatenate([rotate_vectors(pose(model, port, q)[0], found[..., :15]), found[..., 15:]], axis=-1)
+        in_port = motion(model, port, q, v, a, sequence)
+        return np.concatenate([rotate_vectors(pose(model, port, q)[0], in_port[..., :15]), in_port[..., 15:]], axis=-1)
     readings = model._calls.readings
     if readings is not None:
         result: Array = readings.motions[str(port), str(sequence)].read(q, v, a)
@@ -229,9 +229,9 @@ def _motion(model: Resolved, port: str, q: Any, v: Any, a: Any, sequence: str) -
 
 
 def accelerometer(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str = "port") -> Array:
-    """Return the specific force (3, m/s^2) that an accelerometer at a `port` reads.
+    """Return the specific force (3, m/s^2) that an accelerometer at a `port` measures.
 
-    In the port's axes, or with `frame` ``"world"`` in inertial ones.
+    It is given in the port's axes, or with `frame` ``"world"`` in inertial ones.
     """
     if not (type(frame) is str and frame == "port") and is_world(frame):
         return rotate_vectors(pose(model, port, q)[0], accelerometer(model, port, q, v, a))
@@ -248,8 +248,8 @@ def _specific_force(model: Resolved, port: str, q: Any, v: Any, a: Any) -> Array
     return motion.acceleration[:3] + cross(motion.twist[3:], motion.twist[:3])
 
 
-def _at_port(model: Resolved, port: str, name: str, one: Any, given: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
-    """Return what a kernel of a port, or without it `one` of the port's motion, says of arguments to be read with care."""
+def _at_port(model: Resolved, port: str, name: str, one: Any, state: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
+    """Return the result of a port's kernel, or without kernels `one` of the port's motion, at a state that is checked."""
     mechanism = model.mechanism
     port = mechanism.read_port(port)
     kernel, still = getattr(model._calls.at_ports[port], name), model._stills[1][0]
@@ -258,36 +258,37 @@ def _at_port(model: Resolved, port: str, name: str, one: Any, given: tuple[Any, 
         result: Array = one(mechanism.engine.observations.port_motion(port, q, v, a))
         return result[None]
 
-    return with_care(mechanism, kernel, at, given, (1, *shape))[..., 0, :]
+    return with_care(mechanism, kernel, at, state, (1, *shape))[..., 0, :]
 
 
 def rotate_vectors(rotation: Array, x: Array) -> Array:
-    """Return vectors (..., 3k) turned by rotations (..., 3, 3), every three components of them."""
+    """Return vectors (..., 3k) whose consecutive triples are rotated by matrices (..., 3, 3)."""
     parts = x.reshape(*x.shape[:-1], -1, 3)
     return (parts @ rotation.swapaxes(-1, -2)).reshape(x.shape)
 
 
-def _in_inertial_axes(found: MotionDerivatives, rotation: Array, twist: Array, acceleration: Array) -> MotionDerivatives:
+def _in_inertial_axes(in_port: MotionDerivatives, rotation: Array, twist: Array, acceleration: Array) -> MotionDerivatives:
     """Return derivatives (..., 6, nv) of the same motion in inertial axes.
 
-    The port's axes turn with it: ``d(R x) = R (dx + dtheta x x)``, where a change of q turns the port by the angular half of
-    the Jacobian.
+    The port's axes rotate with the port: ``d(R x) = R (dx + dtheta x x)``, where ``dtheta`` is the angular half of the
+    Jacobian times the change of q.
     """
-    turning = found.jacobian[..., 3:, :]
+    angular = in_port.jacobian[..., 3:, :]
 
-    def changed(derivative: Array, x: Array) -> Array:
-        halves = [-_skew(half) @ turning for half in (x[..., :3], x[..., 3:])]
+    def with_rotation(derivative: Array, x: Array) -> Array:
+        halves = [-_skew(half) @ angular for half in (x[..., :3], x[..., 3:])]
         return derivative + np.concatenate(halves, axis=-2)
 
-    parts = (found.jacobian, changed(found.dV_dq, twist), changed(found.dA_dq, acceleration), found.dA_dv)
+    dV_dq, dA_dq = with_rotation(in_port.dV_dq, twist), with_rotation(in_port.dA_dq, acceleration)
+    parts = (in_port.jacobian, dV_dq, dA_dq, in_port.dA_dv)
     return MotionDerivatives(*(_rotate_columns(rotation, part) for part in parts))
 
 
 def _rotate_columns(rotation: Array, matrix: Array) -> Array:
-    """Return the columns of matrices (..., 6, n) turned."""
+    """Return matrices (..., 6, n) with both halves of their columns rotated."""
     return np.concatenate([rotation @ matrix[..., :3, :], rotation @ matrix[..., 3:, :]], axis=-2)
 
 
 def _skew(x: Array) -> Array:
-    """Return the matrices (..., 3, 3) of cross products with vectors (..., 3)."""
+    """Return the skew matrices (..., 3, 3) of vectors (..., 3)."""
     return np.cross(x[..., None, :], np.eye(3)).swapaxes(-1, -2)

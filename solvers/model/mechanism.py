@@ -1,6 +1,6 @@
-"""What is known of a resolved system: coordinates, constraints, inputs, parameters, and the engine that computes.
+"""`Mechanism`: a resolved system with its coordinates, constraints, inputs, parameters and engine.
 
-Solvers and engines work with it; what users call of a `Model` rests on it, and it knows nothing of that.
+Solvers and engines use it. `Model` is built on it; it does not know `Model`.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from titop.solvers.signals.sensors import sensor_entries, sensor_quantities
 if TYPE_CHECKING:
     from titop.blocks.bodies.rods.rod_sections import Fibres
 
-#: So many cut systems, some 40 kB each and 30 kB more for each rod in it, are kept, for the sections asked for last.
+#: Number of cut systems that are cached, for the latest sections: about 40 kB each, and 30 kB more for each rod in it.
 _KEPT = 512
 
 
 class Mechanism(ClosedLoops):
-    """The coordinates and constraints of a system with an engine: what all functions of a model rest on.
+    """The coordinates and constraints of a system, with an engine: the base of all functions of a model.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ class Mechanism(ClosedLoops):
         return self.engine.gravity.copy()
 
     def with_assembly(self, assembly: Assembly) -> Self:
-        """Return the mechanism of another assembly on an engine of this kind."""
+        """Return the mechanism of another assembly, with an engine of the same class."""
         kind: Any = type(self.engine)
         return type(self)(assembly, kind)
 
     def twin(self, engine: Callable[[Any], Engine], moved: bool) -> Self:
-        """Return a mechanism of the same structure on an engine of its own; `moved` says if ports may stand elsewhere."""
+        """Return a mechanism of the same structure with its own engine; `moved` tells whether ports may have other places."""
         twin, shared, geometric = object.__new__(type(self)), self._structural, {} if moved else self._geometric
         twin.__dict__ = shared | geometric
         twin._structural, twin._geometric, twin._make_engine = shared, geometric, engine
@@ -81,14 +81,14 @@ class Mechanism(ClosedLoops):
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the kernels, which cannot be sent to another process, and what is found again: it loads its own."""
+        """Leave out the kernels, which cannot be sent to another process, and caches, which are filled again there."""
         left = ("_calls", "_make_engine", "sensitivities", "_cuts", "_openings")
         parts, shared = (
             {name: part for name, part in room.items() if name not in left} for room in (self.__dict__, self._structural)
         )
         return parts | {"engine": self.engine, "_structural": shared}
 
-    # -- what acts from outside ----------------------------------------------------------------------------------------
+    # -- loads ---------------------------------------------------------------------------------------------------------
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -102,17 +102,17 @@ class Mechanism(ClosedLoops):
 
     @structural
     def nx(self) -> int:
-        """Number of states of the first order."""
+        """Number of first-order states."""
         return len(self.inputs.state_names)
 
     def motor_efforts(self, u: Any) -> Any:
-        """Return what the motors' inputs among `u` do to the coordinates (nv)."""
+        """Return the efforts (nv) of the motors among the inputs `u`."""
         return 0.0 if u is None else self.inputs.motors @ self.inputs.without_states(of_one_state(self.inputs.whole(u)))
 
     def external_pushes(self, wrenches: Mapping[str, Any] | None, u: Any = None) -> list[Push]:
-        """Return the external `wrenches` and what the inputs `u` do to ports and own coordinates."""
-        given = {} if wrenches is None else read_wrenches(wrenches, self.ports)
-        pushes: list[Push] = [PortPush(port, False, wrench) for port, wrench in given.items()]
+        """Return the external `wrenches`, and the loads of the inputs `u` on ports, own coordinates and interactions."""
+        on_ports = {} if wrenches is None else read_wrenches(wrenches, self.ports)
+        pushes: list[Push] = [PortPush(port, False, wrench) for port, wrench in on_ports.items()]
         return pushes if u is None else pushes + self.inputs.pushes(of_one_state(self.inputs.whole(u)))
 
     def prescribed(self, names: Sequence[str]) -> Array:
@@ -120,7 +120,7 @@ class Mechanism(ClosedLoops):
         return coordinate_mask(names, self._assembly)
 
     def actuated(self, names: Sequence[str] | None) -> Array | None:
-        """Return a mask (nv) of the actuated coordinates; None where every motion is possible without looking."""
+        """Return a mask (nv) of the actuated coordinates; None for a tree in which all are actuated."""
         if names is None:
             return np.ones(self.nv, dtype=bool) if self.is_constrained else None
         return self.chosen("actuated", names)
@@ -128,17 +128,17 @@ class Mechanism(ClosedLoops):
     # -- parameters ------------------------------------------------------------------------------------------------------
 
     def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return every number of every block by dotted name, with its unit."""
+        """Return every parameter of every block by dotted name: its value and unit."""
         return self.engine.parameters()
 
     @structural
     def parameter_names(self) -> frozenset[str]:
-        """Names of the parameters, which no change of them changes."""
+        """Names of the parameters; they do not depend on the values."""
         return frozenset(self.parameters())
 
     @structural
     def inertial_bodies(self) -> tuple[str, ...]:
-        """Names of the rigid bodies that are in no fluid, which have inertial parameters; parents first."""
+        """Names of the bodies with inertial parameters, rigid ones that are in no fluid; parents first."""
         blocks = self._assembly.blocks
         return tuple(name for name in self.body_names if blocks[name].is_rigid)
 
@@ -149,21 +149,21 @@ class Mechanism(ClosedLoops):
 
     @cached_property
     def inertial_derivatives(self) -> dict[str, Array]:
-        """Derivatives (10 x 10) of bodies' inertial parameters by their own, as far as these were asked for."""
+        """Cached derivatives (10 x 10) of bodies' inertial parameters by the bodies' own parameters."""
         return {}
 
     @cached_property
     def sensitivities(self) -> dict[Any, Any]:
-        """The `Sensitivities` that were asked for, by names and ports on which wrenches act."""
+        """Cached `Sensitivities`, by names and by the ports on which wrenches act."""
         return {}
 
     def check_inertia(self) -> list[Finding]:
-        """Refuse a system in which a joint moves no inertia at the neutral and at another configuration.
+        """Refuse a system in which a joint moves no inertia, neither at the neutral nor at another configuration.
 
         Returns
         -------
         list of Finding
-            What is suspicious: no inertia at the neutral configuration only, or much lost to rounding.
+            Warnings: no inertia at the neutral configuration only, or much accuracy lost to rounding.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class Mechanism(ClosedLoops):
             Naming the joint.
         """
         findings, doubtful = [], self.engine.doubtful_pivots(self.probes)
-        if not doubtful or self._assembly.moves_no_inertia:  # which checking the system has told
+        if not doubtful or self._assembly.moves_no_inertia:  # the check of the system has reported it
             return []
         try:
             self._accelerations_at_rest(self.probes[0])
@@ -180,11 +180,11 @@ class Mechanism(ClosedLoops):
             advice = "start elsewhere; forward dynamics fails there"
             value = "no inertia at the neutral configuration"
             findings.append(Finding("singular-neutral", error.where, value, "inertia to move", advice))
-        found = [conditioning(pivots, self.coordinate_names) for pivots in doubtful]
-        return findings + conditioning_findings(found, self.own_coordinates)
+        conditions = [conditioning(pivots, self.coordinate_names) for pivots in doubtful]
+        return findings + conditioning_findings(conditions, self.own_coordinates)
 
     def moves_at_rest(self) -> bool:
-        """Tell whether the tree, gears in mesh, has accelerations at rest at the neutral and at another configuration."""
+        """Tell whether the tree, gears in mesh, has accelerations at rest, at the neutral and at a generic configuration."""
         try:
             for q in self.probes:
                 self._accelerations_at_rest(q)
@@ -198,7 +198,7 @@ class Mechanism(ClosedLoops):
 
     @structural
     def probes(self) -> tuple[Array, Array]:
-        """The neutral configuration (nq, rad and m), and one in no special position, displaced by the system's size."""
+        """The neutral configuration (nq, rad and m) and a generic one, displaced by the system's size."""
         neutral = self.neutral()
         step = self.difference_unchecked(neutral, self.random_configuration(np.random.default_rng(0)))
         of_joints = np.zeros(self.nv, dtype=bool)
@@ -207,28 +207,28 @@ class Mechanism(ClosedLoops):
         step[of_joints & self.length_coordinates] *= self.scale.length  # no body is asked for its mass matrix
         return neutral, self.integrate_unchecked(neutral, step)
 
-    # -- what is read of it ----------------------------------------------------------------------------------------------
+    # -- sensors, ports and reactions ------------------------------------------------------------------------------------
 
     @structural
     def line_places(self) -> dict[str, tuple[Array, Array]]:
-        """Where the coordinates of what each line runs through stand in q and in v (n, no unit), by the line's name."""
+        """Indices in q and in v (n, no unit) of the coordinates of the bodies that each line runs through, by its name."""
         return line_places(self._assembly)
 
     @cached_property
     def sensor_signals(self) -> list[Quantity]:
-        """What the sensors read."""
+        """The quantities that the sensors measure."""
         weighed = any(sensor.reads_parameters for sensor in self._assembly.sensors)
         assembly = self.assembly if weighed else self._assembly
         return [sensor_quantities(assembly, sensor) for sensor in assembly.sensors]
 
     @cached_property
     def line_sensor_signals(self) -> list[Quantity]:
-        """What the sensors read of lines, which kernels do not read."""
+        """The quantities of lines that sensors measure; kernels do not compute these."""
         return [of for of in self.sensor_signals if of.kind in OF_LINES]
 
     @cached_property
     def order_of_sensed(self) -> Array:
-        """Where each output stands in all that is read of lines, followed by all else."""
+        """Index of each output in the sequence of all outputs of lines, followed by all others."""
         of_lines = np.array([of.kind in OF_LINES for of in self.sensor_signals for _ in of.entries], dtype=bool)
         return np.argsort(np.argsort(~of_lines, kind="stable"))
 
@@ -239,16 +239,16 @@ class Mechanism(ClosedLoops):
 
     @structural
     def sensor_entries(self) -> dict[str, tuple[int, tuple[int, ...] | None]]:
-        """MovablePlace of a sensor, and which of its outputs (None: all), by names of sensors, outputs and their vectors."""
+        """Index of a sensor and of its outputs (None: all), by names of sensors, of outputs and of their vectors."""
         return sensor_entries(self._assembly.sensors)
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
-        """Return rotation (3x3) and position (3, m) of a port at a configuration that was read."""
+        """Return rotation (3x3) and position (3, m) of a port at a checked configuration."""
         motion = self.engine.observations.port_motion(port, q, *self._stills[2])
         return motion.rotation, motion.position
 
     def jacobian(self, port: str, q: Array) -> Array:
-        """Return the Jacobian (6, nv) of a port, in its frame, at a configuration that was read."""
+        """Return the Jacobian (6, nv) of a port, in its frame, at a checked configuration."""
         return self.engine.observations.jacobian(port, q)
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], u: Any, tau: Any) -> Array:
@@ -257,12 +257,12 @@ class Mechanism(ClosedLoops):
         return self.engine.observations.multipliers(q, v, a, pushes, applied)
 
     def loop_of(self, name: str) -> Loop | None:
-        """Return the loop of a closure's or interaction's `name`, None for a joint's.
+        """Return the loop of the closure or interaction called `name`; None if it is the name of a joint.
 
         Raises
         ------
         ModelError
-            If the name is none of these.
+            If the name belongs to none of these.
         """
         loops = {loop.closure.name: loop for loop in (*self.rigid_loops, *self.interactions) if len(loop.ports) > 1}
         if not isinstance(name, str) or name not in (*self.joint_names, *loops):
@@ -271,48 +271,48 @@ class Mechanism(ClosedLoops):
         return loops.get(name)
 
     def transmitting_port(self, name: str) -> PortRef:
-        """Return the port at which the wrench of a joint, closure or interaction is given: a child's, or the second one."""
+        """Return the port of the reported wrench: the child's port of a joint, the second port of a closure or interaction."""
         loop = self.loop_of(name)
         return self._assembly.connections[self.joint_names.index(name)].child if loop is None else loop.second
 
-    # -- where it is opened --------------------------------------------------------------------------------------------
+    # -- cut mechanisms ------------------------------------------------------------------------------------------------
 
     def cut_at(self, rod: str, fraction: float) -> Self:
-        """Return the mechanism cut at a section of a rod; kept, for sections asked for again."""
-        kept, key = self._cuts, (rod, fraction)
-        mechanism = kept.get(key)
+        """Return the mechanism cut at a section of a rod, from a cache."""
+        cache, key = self._cuts, (rod, fraction)
+        mechanism = cache.get(key)
         if mechanism is None:
-            if len(kept) >= _KEPT:
-                kept.pop(next(iter(kept)), None)
+            if len(cache) >= _KEPT:
+                cache.pop(next(iter(cache)), None)
             block = self.assembly.blocks[rod]
             assert is_rod(block)
-            mechanism = kept[key] = self.with_assembly(cut_rod_at(self.assembly, block, fraction))
+            mechanism = cache[key] = self.with_assembly(cut_rod_at(self.assembly, block, fraction))
         return mechanism
 
     def open_at(self, name: str) -> Self:
-        """Return the mechanism with six coordinates more where a joint, or a rod at a port, is opened.
+        """Return the mechanism opened at a joint, or at a port of a rod: it has six more coordinates there.
 
-        Of mechanisms of one structure, the last one's is kept for each joint.
+        For each joint the last opened mechanism is cached, in common with all mechanisms of the same structure.
         """
         if name not in self.joint_names:
             rod, fraction = section_of(self.assembly, name)
             return self.cut_at(rod.name, fraction)
-        kept = self._openings.get(name)
-        if kept is None or kept[0] is not self.assembly:
-            kept = self._openings[name] = (
+        opening = self._openings.get(name)
+        if opening is None or opening[0] is not self.assembly:
+            opening = self._openings[name] = (
                 self.assembly,
                 self.with_assembly(with_movable(self.assembly, [MovablePlace(name, CHILD_PORT)])),
             )
-        return kept[1]
+        return opening[1]
 
     @structural
     def _openings(self) -> dict[str, tuple[Assembly, Self]]:
-        """The mechanisms with a joint opened by its name, and the assemblies of which they are."""
+        """Opened mechanisms by the joint's name, each with the assembly that it was made from."""
         return {}
 
     @cached_property
     def _cuts(self) -> dict[tuple[str, float], Self]:
-        """The cut mechanisms by rod and place."""
+        """The cut mechanisms, by the rod's name and the fraction of its length."""
         return {}
 
     @cached_property

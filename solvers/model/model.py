@@ -1,6 +1,6 @@
-"""What users compute with: a resolved system, and all that can be asked of it.
+"""`Model`: a resolved system and its functions.
 
-This is the table of a model's functions; each stands, with what it takes and gives, in the module of its subject.
+This is the table of a model's functions. Each is defined and documented in the module of its subject.
 """
 
 from __future__ import annotations
@@ -22,34 +22,36 @@ if TYPE_CHECKING:
 
 
 def _known(name: str, meaning: str) -> Any:
-    """Return a property that says what the mechanism says under a name."""
+    """Return a property that reads an attribute of the mechanism."""
     return property(attrgetter(f"mechanism.{name}"), doc=meaning)
 
 
 class Model(Resolved):
     """A resolved system: frozen, usable from several threads.
 
-    States are ``q`` (nq), ``v``, ``a`` and ``tau`` (nv), in the order of the ``connect`` calls, and ``x`` (nx). Functions of a
-    state raise `ModelError` for wrong lengths, non-finite entries and quaternions that are not unit.
+    Configurations ``q`` (nq) and the vectors ``v``, ``a`` and ``tau`` (nv) have their entries in the order of the ``connect``
+    calls; ``x`` (nx) are the first-order states. Functions of a state raise `ModelError` for wrong lengths, non-finite
+    entries and quaternions that are not of unit norm.
 
     Made by `System.resolve`. Arguments of the methods: `q` a configuration (nq); `v`, `a`, `tau` and `dq` vectors (nv);
-    `port` ``"body.port"``, or ``"body"`` for the reference frame; `joint` a joint's name; `wrenches` external wrenches (6)
-    on bodies by port name, in the port's frame; `values` numbers by name; `rng` a NumPy random generator; `out` where to
-    put the result; `u` the inputs of actuators and blocks (nu, or by name); `x` the states of the first order that blocks
-    and interactions have (nx, or by name), zero where none are given.
+    `port` ``"body.port"``, or ``"body"`` for its reference frame; `joint` a joint's name; `wrenches` external wrenches (6)
+    on bodies by port name, in the port's frame; `values` numbers by name; `rng` a NumPy random generator; `out` an array for
+    the result; `u` the inputs of actuators and blocks (nu, or by name); `x` the first-order states of blocks and
+    interactions (nx, or by name), zero by default.
 
-    Units: coordinates rad or m, or what their blocks say (`signal_table` tells), rates and accelerations those by s and s^2,
-    efforts N m or N, inputs their own; derivatives and matrices those of what they give, a unit of what they are taken by.
+    Units: coordinates in rad or m, or as their blocks define them (see `signal_table`); velocities and accelerations in these
+    units per s and s^2; efforts in N m or N; inputs in their own. A derivative or matrix has the unit of its result per unit
+    of the variable on which it acts.
 
     Attributes
     ----------
     name : str
     nq, nv : int
-        How many numbers a configuration has, and how many coordinates there are.
+        Number of entries of a configuration, and number of coordinates.
     coordinate_names, configuration_names : tuple of str
-        Of the entries of v and of q.
+        Names of the entries of v and of q.
     mechanism : Mechanism
-        What solvers know beside this: constraints, inputs, blocks, the engine. No fixed interface.
+        Constraints, inputs, blocks and the engine, for solvers. Its interface may change.
     """
 
     # configurations
@@ -71,7 +73,7 @@ class Model(Resolved):
     mass_inverse_dynamics = dynamics.mass_inverse_dynamics
     mass_inertial_inverse_dynamics = dynamics.mass_inertial_inverse_dynamics
 
-    # terms of the equations of motion, balances, states of the first order
+    # terms of the equations of motion, balances, first-order states
     mass_matrix = terms.mass_matrix
     inverse_mass_matrix = terms.inverse_mass_matrix
     inertial_inverse_dynamics = terms.inertial_inverse_dynamics
@@ -91,7 +93,7 @@ class Model(Resolved):
     state_rates_derivatives = terms.state_rates_derivatives
     state_efforts = terms.state_efforts
 
-    # derivatives by the state, and by time
+    # derivatives with respect to the state, and time derivatives
     inverse_dynamics_derivatives = derivatives.inverse_dynamics_derivatives
     forward_dynamics_derivatives = derivatives.forward_dynamics_derivatives
     hybrid_dynamics_derivatives = derivatives.hybrid_dynamics_derivatives
@@ -131,7 +133,7 @@ class Model(Resolved):
     assemble_acceleration = closures.assemble_acceleration
     independent_coordinates = closures.independent_coordinates
 
-    # parameters, derivatives by these
+    # parameters, sensitivities
     parameters = of_parameters.parameters
     with_parameters = of_parameters.with_parameters
     inertial_parameters = of_parameters.inertial_parameters
@@ -147,17 +149,17 @@ class Model(Resolved):
     port_names: tuple[str, ...] = _known("port_names", "Names of all ports, the bodies' reference frames among them.")
     nu: int = _known("nu", "Number of inputs.")
     input_names: tuple[str, ...] = _known("input_names", "Names of the inputs ``u``.")
-    nx: int = _known("nx", "Number of states of the first order.")
+    nx: int = _known("nx", "Number of first-order states.")
     state_names: tuple[str, ...] = _known(
-        "inputs.state_names", "Names of the states ``x`` of the first order, of blocks and interactions."
+        "inputs.state_names", "Names of the first-order states ``x`` of blocks and interactions."
     )
     output_names: tuple[str, ...] = _known("output_names", "Names of the sensors' outputs.")
     constraint_names: tuple[str, ...] = _known(
         "constraint_names",
-        'Names of the constraints: of the rigid closures, such as ``"pin.x"``, then of the gears, such as ``"pair.mesh"``.',
+        'Names of the constraints: rigid closures first, such as ``"pin.x"``, then gears, such as ``"pair.mesh"``.',
     )
     constraint_units: tuple[str, ...] = _known(
-        "constraint_units", "Units of the constraints' errors: of a gear, its driven coordinate's."
+        "constraint_units", "Units of the constraints' errors; for a gear that of its driven coordinate."
     )
     is_constrained: bool = _known("is_constrained", "Whether there are rigid closures or gears.")
     inertial_parameter_names: tuple[str, ...] = _known("inertial.names", "Names of the `inertial_parameters`.")
@@ -179,21 +181,21 @@ class Model(Resolved):
     ) -> NonlinearIOSystem:
         """Return the nonlinear system for python-control: simulation, interconnection, operating points, exact linearisation.
 
-        States are the coordinates, then their rates, then states of the first order. Plain coordinates are states as they are;
-        free and spherical joints by their displacement from the point's configuration (its logarithm), for motions of less than
-        a whole turn from there.
+        Its states are the coordinates, then their rates, then the first-order states. Plain coordinates are states as they
+        are. Free and spherical joints have as states their displacement from the point's configuration (the logarithm), which
+        is valid for rotations of less than a whole turn from there.
 
         Parameters
         ----------
         inputs : sequence of str
-            As in `linearize`. Values are whole, not deviations; what is no input acts as at the point.
+            As in `linearize`. Values are absolute, not deviations; loads that are no inputs keep their values at the point.
         outputs : sequence of str, callable or (name, callable), optional
             As in `linearize`; all states by default.
         point : OperatingPoint, optional
-            Reference configuration of free and spherical joints, and the efforts, inputs and wrenches that act; by default
-            neutral, with closures next to that, and nothing. It has to close the loops.
+            Reference configuration of free and spherical joints, and the efforts, inputs and wrenches that act. By default
+            the neutral configuration, with closures the closed one next to it, without loads. It has to close the loops.
         independent : sequence of str, optional
-            As in `linearize`: in systems with closures or gears, the coordinates to take as states.
+            As in `linearize`: the coordinates to use as states in systems with closures or gears.
 
         Returns
         -------
@@ -204,7 +206,8 @@ class Model(Resolved):
         Raises
         ------
         ModelError
-            For unknown names, coordinates that are not independent, some alone of a free or spherical joint's, and open loops.
+            For unknown names, coordinates that are not independent, only some of the coordinates of a free or spherical
+            joint, and open loops.
         """
         system: NonlinearIOSystem = above("nonlinear_system")(self, inputs, outputs, point, independent)
         return system
@@ -219,7 +222,7 @@ def read_model(model: Any) -> Model:
     Raises
     ------
     ModelError
-        If it is something else, such as a system that was not resolved.
+        If it is no model, such as a system that was not resolved.
     """
     if not isinstance(model, Model):
         raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))

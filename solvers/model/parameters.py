@@ -1,6 +1,6 @@
-"""The parameters of a model, models with others, and derivatives of its dynamics by all that is not its state.
+"""The parameters of a model, models with other parameters, and sensitivities to parameters, inputs and wrenches.
 
-Inertial parameters are ten of each rigid body, in which dynamics are linear.
+Each rigid body has ten inertial parameters, in which inverse dynamics are linear.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from titop.solvers.sensitivities.sensitivities import Sensitivities
 
 Model = TypeVar("Model", bound=Resolved)
 
-#: Sets of names whose sensitivities are kept.
+#: Number of sets of names whose sensitivities are cached.
 _MOST_KEPT = 16
 
 
 def parameters(model: Resolved) -> dict[str, tuple[float, str]]:
-    """Return every number of every block by dotted name, with its unit."""
+    """Return every parameter of every block by dotted name: its value and unit."""
     return model.mechanism.parameters()
 
 
 def with_parameters(model: Model, values: Mapping[str, float]) -> Model:
     """Return a model of the same structure with some parameters changed.
 
-    Takes microseconds for parameters of rigid bodies and joints, tens of them for springs and dampers, and milliseconds for
-    those of flexible bodies, rods and blocks of one's own: the system is then put together anew, though not compiled.
+    Takes microseconds for parameters of rigid bodies and joints, tens of microseconds for springs and dampers, and
+    milliseconds for flexible bodies, rods and user-defined blocks: the system is then assembled again, but not compiled.
 
-    What the changed values make suspicious gives a `ModelWarning`, as when a system is resolved.
+    Suspicious values give a `ModelWarning`, as when a system is resolved.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def with_parameters(model: Model, values: Mapping[str, float]) -> Model:
 
 
 def changed_model(model: Model, values: Mapping[str, float]) -> Model:
-    """Return the model `with_parameters`, without a warning: for solvers, which go through many."""
+    """Return the model of `with_parameters` without warnings, for solvers that try many values."""
     return model._alike(model.mechanism.engine.with_values(values)[0])
 
 
@@ -68,15 +68,15 @@ def with_inertial_parameters(model: Model, numbers: Any) -> Model:
     """
     inertial = model.mechanism.inertial
     numbers = read_state("numbers", numbers, inertial.names)
-    own = own_numbers(inertial.bodies, numbers.reshape(-1, len(NAMES)))
-    return with_parameters(model, dict(zip(inertial.own_names, own.ravel().tolist(), strict=True)))
+    values = own_numbers(inertial.bodies, numbers.reshape(-1, len(NAMES)))
+    return with_parameters(model, dict(zip(inertial.own_names, values.ravel().tolist(), strict=True)))
 
 
 def inertial_parameters(model: Resolved) -> Array:
     """Return the inertial parameters (10 of each rigid body).
 
-    In the order of `inertial_parameter_names`: mass (kg), first moments (kg m), and the inertia about the origin of the
-    body's reference frame (kg m^2: xx, yy, zz, xy, xz, yz), all in the reference frame.
+    They are in the order of `inertial_parameter_names`: mass (kg), first moments (kg m), and the inertia about the origin of
+    the body's reference frame (kg m^2: xx, yy, zz, xy, xz, yz), all in the reference frame.
     """
     mechanism = model.mechanism
     blocks: Any = mechanism.assembly.blocks
@@ -84,17 +84,17 @@ def inertial_parameters(model: Resolved) -> Array:
 
 
 def regressor(model: Resolved, q: Any, v: Any, a: Any) -> Array:
-    """Return the efforts of inverse dynamics a unit of each of the `inertial_parameters`.
+    """Return the regressor: the efforts of inverse dynamics per unit of each of the `inertial_parameters`.
 
-    ``regressor(q, v, a) @ inertial_parameters()`` is what `inverse_dynamics` says of the rigid bodies' inertia and weight;
-    springs, dampers, armatures, loads and other blocks, bodies in a fluid among them, add what does not depend on these
-    parameters. Of the tree: as if no loop were closed. After Atkeson, An and Hollerbach, International Journal of Robotics
-    Research 5(3), 1986.
+    ``regressor(q, v, a) @ inertial_parameters()`` are the efforts of `inverse_dynamics` due to the inertia and weight of rigid
+    bodies. Springs, dampers, armatures, loads and all other blocks, including bodies in a fluid, add efforts that do not depend
+    on these parameters. Computed for the tree, without closures and gears, after Atkeson, An and Hollerbach, International
+    Journal of Robotics Research 5(3), 1986.
 
     Parameters
     ----------
     q, v, a : array_like (nq,), (nv,), (nv,)
-        Or stacked along a leading axis, all three; the result is then stacked too.
+        All three may be stacked along a leading axis; the result is then stacked too.
 
     Returns
     -------
@@ -129,23 +129,23 @@ def inverse_dynamics_sensitivities(
     u: Any = None,
     x: Any = None,
 ) -> Mapping[str, Array]:
-    """Return the derivatives of inverse dynamics by parameters, inputs and wrenches on ports, exact to rounding.
+    """Return the derivatives of inverse dynamics with respect to parameters, inputs and wrenches, exact to rounding.
 
     Parameters
     ----------
     q, v, a : array_like (nq,), (nv,), (nv,)
-        Or stacked along a leading axis, all three; the results are then stacked too.
+        All three may be stacked along a leading axis; the results are then stacked too.
     names : iterable of str
-        Of parameters such as ``"slider.mass"``, of inputs, and of ports such as ``"hub.C"``.
+        Names of parameters such as ``"slider.mass"``, of inputs, and of ports such as ``"hub.C"``.
     wrenches, u, x
-        As `forward_dynamics`.
+        As in `forward_dynamics`.
 
     Returns
     -------
     mapping of str to array
-        By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame; units
-        of the efforts a unit of each. Where a tree is asked for masses, centres of mass and inertias alone, its attribute
-        `matrix` holds all of them, row by row, and stacked states cost one call of the kernel.
+        By name: (nv,) arrays for parameters and inputs, (nv, 6) arrays for wrenches on ports, in the port's frame; in units
+        of the efforts per unit of each. For a tree, if all names are masses, centres of mass and inertias, the attribute
+        `matrix` of the mapping holds all derivatives, row by row, and stacked states take a single kernel call.
 
     Raises
     ------
@@ -173,19 +173,19 @@ def forward_dynamics_sensitivities(
     u: Any = None,
     x: Any = None,
 ) -> Mapping[str, Array]:
-    """Return the derivatives of forward dynamics by parameters, inputs and wrenches on ports, exact to rounding.
+    """Return the derivatives of forward dynamics with respect to parameters, inputs and wrenches, exact to rounding.
 
     Parameters
     ----------
     q, v, tau : array_like (nq,), (nv,), (nv,)
-        Or stacked along a leading axis, all three; the results are then stacked too.
+        All three may be stacked along a leading axis; the results are then stacked too.
     names, wrenches, u, x
         As in `inverse_dynamics_sensitivities`.
 
     Returns
     -------
     mapping of str to array
-        (nv,) and (nv, 6) arrays, as in `inverse_dynamics_sensitivities`; units of the accelerations a unit of each.
+        (nv,) and (nv, 6) arrays, as in `inverse_dynamics_sensitivities`; in units of the accelerations per unit of each.
     """
     mechanism = model.mechanism
     if x is not None:
@@ -197,8 +197,8 @@ def forward_dynamics_sensitivities(
             a = forward_dynamics(model, q, v, tau, wrenches, u=u)
             needed = derivatives_by_inertia(mechanism, inertial, q, v, a)
             q, responses = mechanism._read_q(q, stacked=True), mechanism.engine.dynamics.responses
-            caused = responses(q[None], -needed[None])[0] if q.ndim == 1 else responses(q, -needed)
-            return NamedRows(inertial.places, caused)
+            by_parameter = responses(q[None], -needed[None])[0] if q.ndim == 1 else responses(q, -needed)
+            return NamedRows(inertial.places, by_parameter)
     return _by_state(model, q, v, wrenches, u, _sensitivities(model, names, wrenches).of_accelerations, tau=tau)
 
 
@@ -213,19 +213,19 @@ def _by_state(
     a: Any = None,
     tau: Any = None,
 ) -> dict[str, Array]:
-    """Return chosen sensitivities at a state, of efforts at accelerations `a`, or of the accelerations under efforts `tau`."""
+    """Return sensitivities at a state, by the function `ask`: of efforts for accelerations `a`, of accelerations for `tau`."""
     mechanism = model.mechanism
-    given = {} if wrenches is None else read_wrenches(wrenches, mechanism.ports)
+    on_ports = {} if wrenches is None else read_wrenches(wrenches, mechanism.ports)
     state = {"q": q, "v": v} | ({"a": a} if tau is None else {"tau": tau})
-    return ask(*read_states(mechanism, state), given, mechanism.inputs.whole(u))
+    return ask(*read_states(mechanism, state), on_ports, mechanism.inputs.whole(u))
 
 
 def _read_names(model: Resolved, names: Any) -> tuple[str, ...]:
-    """Return names given as any number of them, or one alone; those that were asked for before are not looked at again."""
+    """Return one name, or an iterable of names, as a tuple; names that were read before are not checked again."""
     read = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
     try:
         met = read in model.mechanism.inertial.met
-    except TypeError:  # not even to be looked up
+    except TypeError:  # not hashable
         met = False
     if not met and not all(isinstance(name, str) for name in read):
         expected = "names of parameters, inputs or ports"
@@ -234,11 +234,11 @@ def _read_names(model: Resolved, names: Any) -> tuple[str, ...]:
 
 
 def _sensitivities(model: Any, names: tuple[str, ...], wrenches: Mapping[str, Any] | None) -> Sensitivities:
-    """Return the sensitivities of some names; kept, for states that follow."""
-    kept, key = model.mechanism.sensitivities, (names, frozenset(wrenches if isinstance(wrenches, Mapping) else ()))
-    found = kept.get(key)
-    if found is None:
-        if len(kept) >= _MOST_KEPT:
-            kept.clear()
-        kept[key] = found = Sensitivities(model, *key)
-    return found
+    """Return the sensitivities of some names, cached for further states."""
+    cache, key = model.mechanism.sensitivities, (names, frozenset(wrenches if isinstance(wrenches, Mapping) else ()))
+    sensitivities = cache.get(key)
+    if sensitivities is None:
+        if len(cache) >= _MOST_KEPT:
+            cache.clear()
+        cache[key] = sensitivities = Sensitivities(model, *key)
+    return sensitivities

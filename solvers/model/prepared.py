@@ -1,6 +1,6 @@
-"""Dynamics for integrators, which ask thousands of times for the same: all is checked once, when a run begins.
+"""Dynamics for integrators, which call them thousands of times: arguments are checked once, when a run begins.
 
-What comes out is looked at every time, so that numbers that are not finite cannot pass.
+Results are checked at every call, so that non-finite numbers are noticed.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ class Closed(NamedTuple):
     ----------
     q, v : (nq,) and (nv,) arrays
     distance : float
-        From a singular configuration: what is left of the last constraint that acts beside the others, over the largest.
+        From a singular configuration: the smallest pivot of the independent rows of the scaled constraint Jacobian, over the
+        largest (`independence`).
     rank : int
-        How many constraints are independent there, imposed coordinates held.
+        Number of independent constraints there, imposed coordinates held.
     """
 
     q: Array
@@ -39,10 +40,10 @@ class Closed(NamedTuple):
 
 
 class PreparedDynamics:
-    """The dynamics of a mechanism in one causality, wrenches acting at the same places all the time.
+    """The dynamics of a mechanism in one causality, with wrenches that act at fixed places.
 
-    Arguments of the methods are float arrays that are not checked: `q` (nq) with unit quaternions; `v`, all efforts `tau` and
-    imposed accelerations `a` (nv), read where the motion is free and where it is imposed. States may be a little open.
+    Arguments of the methods are float arrays that are not checked: `q` (nq) with unit quaternions; `v`; the efforts `tau`
+    (nv), read where the motion is free; the accelerations `a` (nv), read where it is imposed. Loops may be slightly open.
 
     Parameters
     ----------
@@ -54,11 +55,11 @@ class PreparedDynamics:
     Attributes
     ----------
     wrenches : (n, 6) array
-        What acts at the places: callers write into it.
+        Wrenches at the places; callers write into it.
     rank : int
-        How many constraints act on the coordinates whose motion is free: callers set it.
+        Number of independent constraints on the coordinates whose motion is free; callers set it.
     farthest : float
-        The largest distance from a singular configuration of a motion so far: callers set it.
+        The largest distance from a singular configuration that the motion has reached so far; callers set it.
     """
 
     def __init__(self, mechanism: Mechanism, places: Sequence[WrenchPlace], imposed: Array) -> None:
@@ -69,15 +70,15 @@ class PreparedDynamics:
         self._driven: list[Push] = []
 
     def drive_interactions(self, u: Array) -> None:
-        """Let the interactions' inputs among all, `u` (nu), and their states behind these, act from now on."""
-        self._driven = [ActingPush(name, u[own]) for name, own in self.mechanism.inputs.driving]
+        """From now on apply the interactions' entries of the inputs `u`, with the states behind them."""
+        self._driven = [ActingPush(name, u[columns]) for name, columns in self.mechanism.inputs.driving]
 
     def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
-        """Return ``[dq/dt; dv/dt; dx/dt]`` (nq + nv + nx), with states x that `drive_interactions` was told."""
-        moving, given = (self.mechanism.rates(q, v), self.accelerations(q, v, tau, a)), acting_inputs(self._driven)
-        stated = [loop for loop in self.mechanism.interactions if loop.closure.state_names]
-        motions = [target_motion(self.mechanism, loop, q, v, given.get(loop.closure.name)) for loop in stated]
-        return np.concatenate([*moving, *(read_rates(loop.closure, at) for loop, at in zip(stated, motions, strict=True))])
+        """Return ``[dq/dt; dv/dt; dx/dt]`` (nq + nv + nx), with the states x last passed to `drive_interactions`."""
+        rates, inputs = (self.mechanism.rates(q, v), self.accelerations(q, v, tau, a)), acting_inputs(self._driven)
+        with_states = [loop for loop in self.mechanism.interactions if loop.closure.state_names]
+        motions = [target_motion(self.mechanism, loop, q, v, inputs.get(loop.closure.name)) for loop in with_states]
+        return np.concatenate([*rates, *(read_rates(loop.closure, at) for loop, at in zip(with_states, motions, strict=True))])
 
     def accelerations(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
         """Return all accelerations (nv)."""
@@ -95,29 +96,29 @@ class PreparedDynamics:
     def dynamics_rows(self, q: Array, v: Array, tau: Array, a: Array, wrenches: Array, u: Array) -> tuple[Array, Array]:
         """Return accelerations and efforts (n, nv) of stacked states, each with `wrenches` (n, places, 6) and inputs (n, nu).
 
-        Of inputs only those of interactions are looked at; what acted last goes on acting.
+        Only the inputs of interactions are read. The loads of the last state go on acting after the call.
         """
-        found = np.empty((2, *v.shape))
+        results = np.empty((2, *v.shape))
         for k in range(len(q)):
             self.wrenches[:] = wrenches[k]
             if self.mechanism.inputs.driving:
                 self.drive_interactions(u[k])
-            found[:, k] = self.dynamics(q[k], v[k], tau[k], a[k])
-        return found[0], found[1]
+            results[:, k] = self.dynamics(q[k], v[k], tau[k], a[k])
+        return results[0], results[1]
 
     def target_motions(self, q: Array, v: Array) -> list[TargetMotion]:
-        """Return the motion of the targets of all interactions, in their order; inputs are zero."""
+        """Return the motion of the targets of each interaction, in order; inputs are zero."""
         return [target_motion(self.mechanism, loop, q, v) for loop in self.mechanism.interactions]
 
     def project(self, q: Array, v: Array, precision: float) -> Closed:
-        """Return the state on the closures next to a nearly closed one, imposed coordinates held.
+        """Return the closed state next to a nearly closed one, imposed coordinates held.
 
-        Errors (rad, and m for a system of size one) that are below `precision` are left, and those that grow no less.
+        Errors (rad, and m for a system of size one) below `precision` remain, and those that no step makes smaller.
 
         Raises
         ------
         ConvergenceError
-            If there is none.
+            If no closed state is found.
         """
         mechanism, rank = self.mechanism, self.rank
         q = project_configuration(mechanism, q, self.imposed, rank, precision)

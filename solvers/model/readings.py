@@ -1,4 +1,4 @@
-"""What is read of a model's states: reactions, efforts of gears, contacts, and what its sensors read."""
+"""Reactions of joints and closures, efforts of gears, contacts, and sensor outputs at a model's states."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ def reaction(
 ) -> Array:
     """Return the wrench (6, N and N m) that a joint transmits to its child, at the child's port, in its frame.
 
-    Of a closure or interaction, named instead of a joint, the wrench on its second port. What gears do to a joint is part
-    of its wrench.
+    For the name of a closure or interaction, it is the wrench on its second port. The effort of a gear on a joint is part of
+    the joint's wrench.
 
     Parameters
     ----------
     joint : str
     q, v, a : array_like (nq,), (nv,), (nv,)
     wrenches, u, x
-        What acts when the accelerations are `a`.
+        The loads under which the accelerations are `a`.
     tau : array_like (nv,), optional
-        The applied efforts, which matter with rigid closures only: these carry the rest. By default the efforts of least
-        norm, which are zero where none act.
+        The applied efforts. They matter only with rigid closures, which carry the rest. By default the efforts of least norm
+        that cause `a`: zero, if `a` follows from the loads without efforts.
     frame : {"port", "world"}
-        Whether force and moment about the port's origin come in the axes of the port or of the inertial frame.
+        Axes of force and moment about the port's origin: the port's or the inertial ones.
     """
     mechanism = model.mechanism
     if x is not None:
         u = mechanism.inputs.whole(u, x)
     if not (type(frame) is str and frame == "port") and is_world(frame):
-        found = reaction(model, joint, q, v, a, wrenches, u, tau)
-        return rotate_vectors(pose(model, str(mechanism.transmitting_port(joint)), q)[0], found)
+        in_port = reaction(model, joint, q, v, a, wrenches, u, tau)
+        return rotate_vectors(pose(model, str(mechanism.transmitting_port(joint)), q)[0], in_port)
     readings = model._calls.readings
     if readings is not None:
         result: Array = readings.reactions[str(joint)].read(q, v, a, wrenches, u, tau)
@@ -73,15 +73,15 @@ def _reaction(
     closure = mechanism.loop_of(joint)
     pushes, at_closures = mechanism.external_pushes(wrenches, u), {}
     if mechanism.is_constrained:
-        own = closed_dynamics.closure_pushes(mechanism, q, mechanism.multipliers(q, v, a, pushes, u, tau))
-        pushes += own
-        at_closures = {loop.closure.name: own[2 * k + 1].wrench for k, loop in enumerate(mechanism.rigid_loops)}
+        closing = closed_dynamics.closure_pushes(mechanism, q, mechanism.multipliers(q, v, a, pushes, u, tau))
+        pushes += closing
+        at_closures = {loop.closure.name: closing[2 * k + 1].wrench for k, loop in enumerate(mechanism.rigid_loops)}
     if closure is None:
         return mechanism.engine.observations.joint_wrench(joint, q, v, a, pushes)
     if joint in at_closures:
         return at_closures[joint]
-    given = acting_inputs(pushes).get(joint)
-    at_second: Array = closure.closure.act(target_motion(mechanism, closure, q, v, given))[0][1]
+    inputs = acting_inputs(pushes).get(joint)
+    at_second: Array = closure.closure.act(target_motion(mechanism, closure, q, v, inputs))[0][1]
     return at_second
 
 
@@ -96,7 +96,7 @@ def gear_effort(
     tau: Any = None,
     x: Any = None,
 ) -> float:
-    """Return the effort (N m or N) of a gear on its driven coordinate; minus the ratio times it acts on the driver.
+    """Return the effort (N m or N) of a gear on its driven coordinate; on the driver, minus the ratio times this effort acts.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ def gear_effort(
         u = model.mechanism.inputs.whole(u, x)
     readings = model._calls.readings
     if readings is not None:
-        found = readings.gear_efforts[_read_gear(model, gear)].read(q, v, a, wrenches, u, tau)[..., 0]
-        return float(found) if found.ndim == 0 else found
+        effort = readings.gear_efforts[_read_gear(model, gear)].read(q, v, a, wrenches, u, tau)[..., 0]
+        return float(effort) if effort.ndim == 0 else effort
     return _gear_effort(model, gear, q, v, a, wrenches, u, tau)
 
 
@@ -124,7 +124,7 @@ def _gear_effort(
 
 
 def _read_gear(model: Resolved, gear: str) -> int:
-    """Return the place of a gear among the gears."""
+    """Return the index of a gear among the gears."""
     names = [constraint.gear.name for constraint in model.mechanism.gear_constraints]
     if gear not in names:
         raise ModelError(Finding("unknown-gear", "gear", gear, "a gear of the model", did_you_mean(str(gear), names)))
@@ -132,22 +132,22 @@ def _read_gear(model: Resolved, gear: str) -> int:
 
 
 class Contacts(NamedTuple):
-    """What contacts do at k spheres or points, at a state or, with a leading axis, at several.
+    """Gaps, penetrations, forces and slip of contacts at k spheres or points, at one state or, with a leading axis, at several.
 
-    Vectors come in the frame of the port whose shape is touched.
+    Vectors are in the frame of the port whose shape is touched.
 
     Attributes
     ----------
     names : tuple of str
-        Of each: its contact, with a number where that has several, such as ``grip[3]``.
+        Name of the contact of each, with an index where it has several, such as ``grip[3]``.
     gap : (..., k) array, m
-        Between the surfaces, negative in contact.
+        Distance of the surfaces, negative in contact.
     depth : (..., k) array, m
-        How far what touches is pressed in; zero without contact.
+        Penetration; zero without contact.
     force : (..., k, 3) array, N
-        On what touches.
+        Force on the sphere or point.
     slip : (..., k, 3) array, m/s
-        Velocity with which its surface moves along the other, in contact or not.
+        Tangential velocity of its surface relative to the other, in contact or not.
     """
 
     names: tuple[str, ...]
@@ -158,15 +158,15 @@ class Contacts(NamedTuple):
 
 
 def contacts(model: Resolved, q: Any, v: Any, name: str | None = None, x: Any = None) -> Contacts:
-    """Return what all contacts do at k spheres or points, or one of them, at a state or at stacked ones.
+    """Return gaps, penetrations, forces and slip of all contacts, or of one of them, at a state or at stacked ones.
 
     Parameters
     ----------
     q, v : array_like (nq,), (nv,)
     name : str, optional
-        Of the one contact.
+        Name of a single contact; all by default.
     x : array_like (nx,), optional
-        States of the first order, m, such as those of bristles; zero by default.
+        First-order states, such as the deflections (m) of bristles; zero by default.
 
     Returns
     -------
@@ -191,26 +191,26 @@ def contacts(model: Resolved, q: Any, v: Any, name: str | None = None, x: Any = 
 
 
 def _contacts_of(model: Resolved, name: str | None) -> list[Loop]:
-    """Return the contacts, or the one of a name.
+    """Return all contacts, or the one called `name`.
 
     Raises
     ------
     ModelError
         If there is none of this name.
     """
-    found = contacts_of(model.mechanism)
-    if name is not None and name not in found:
-        raise ModelError(Finding("unknown-contact", "name", name, "a contact", did_you_mean(name, found)))
-    return [*found.values()] if name is None else [found[name]]
+    by_name = contacts_of(model.mechanism)
+    if name is not None and name not in by_name:
+        raise ModelError(Finding("unknown-contact", "name", name, "a contact", did_you_mean(name, by_name)))
+    return [*by_name.values()] if name is None else [by_name[name]]
 
 
 @rowwise
 def _touches(model: Resolved, q: Any, v: Any, u: Any, loops: list[Loop]) -> tuple[Array, Array, Array]:
     mechanism = model.mechanism
     q, v, driving = mechanism._read_q(q), mechanism._read_v("v", v), dict(mechanism.inputs.driving)
-    given = of_one_state(mechanism.inputs.whole(u))
+    inputs = of_one_state(mechanism.inputs.whole(u))
     observations = mechanism.engine.observations
-    rows = [observations.touches(loop, q, v, given[driving.get(loop.closure.name, [])]) for loop in loops]
+    rows = [observations.touches(loop, q, v, inputs[driving.get(loop.closure.name, [])]) for loop in loops]
     gap, force, slip = np.split(np.vstack([np.zeros((0, 7)), *rows]), [1, 4], axis=1)
     return gap[:, 0], force, slip
 
@@ -225,10 +225,10 @@ def outputs(
     tau: Any = None,
     x: Any = None,
 ) -> Array:
-    """Return what the sensors read (outputs, each in its own unit), in the order of `output_names`.
+    """Return the sensors' readings (outputs, each in its own unit), in the order of `output_names`.
 
-    Give the `wrenches`, inputs `u` and states `x` that act when the accelerations are `a`: reactions depend on them, and
-    with rigid closures on the efforts `tau` (see `reaction`).
+    The `wrenches`, inputs `u` and states `x` have to be those under which the accelerations are `a`: reactions depend on
+    them, and with rigid closures also on the efforts `tau` (see `reaction`).
     """
     mechanism = model.mechanism
     if x is not None:
@@ -241,7 +241,7 @@ def outputs(
 
 
 def _with_lines(model: Any, read: Array, q: Array, v: Array) -> Array:
-    """Return all outputs at states that were read, from what kernels have `read` of all but the lines."""
+    """Return all outputs at checked states: those of lines, and the others as kernels have `read` them."""
     still = np.zeros_like(v)
     at = Snapshot(model, q, v, still, still, None, None)
     mechanism = model.mechanism
@@ -254,7 +254,7 @@ def _outputs(model: Any, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | N
     mechanism = model.mechanism
     q, v, a = mechanism._read_q(q), mechanism._read_v("v", v), mechanism._read_v("a", a)
     tau = None if tau is None else mechanism._read_v("tau", tau)
-    mechanism.external_pushes(wrenches, u)  # refuses what is unusable, whether a sensor reads what it does or not
+    mechanism.external_pushes(wrenches, u)  # checks the loads, even if no sensor depends on them
     at = Snapshot(model, q, v, a, tau, u, wrenches)
     parts = [quantity_value(at, of) for of in mechanism.sensor_signals]
     return np.concatenate(parts) if parts else np.zeros(0)

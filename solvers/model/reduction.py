@@ -1,8 +1,8 @@
-"""From all coordinates to independent ones.
+"""Reduction from all coordinates to independent ones.
 
-The motions near a state obey ``dq = T dq_i`` and ``dv = T dv_i + R dq_i``, with ``dq_i`` the independent coordinates. In a tree
-all coordinates are independent but those that are held. With rigid closures or gears, whose Jacobian is ``J(q)``, T spans the
-null space of J, and R follows from the change of ``J(q) v = 0``.
+Small motions about a state satisfy ``dq = T dq_i`` and ``dv = T dv_i + R dq_i``, with ``dq_i`` the independent coordinates. In
+a tree all coordinates that are not held are independent. With rigid closures or gears and their constraint Jacobian ``J(q)``, T
+spans the null space of J, and R follows from differentiating ``J(q) v = 0``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Reduction(NamedTuple):
-    """Which entries of ``x = [dq; dv]`` (2 nv) are states of a linear model, and what the others follow from.
+    """Which entries of ``x = [dq; dv]`` (2 nv) are states of a linear model, and how the others follow from these.
 
     Attributes
     ----------
@@ -36,16 +36,16 @@ class Reduction(NamedTuple):
     basis: Array | None = None
 
     def columns(self, matrix: Array) -> Array:
-        """Return a matrix that acts on x as one that acts on the states."""
+        """Return the matrix that acts on the states as `matrix` acts on x."""
         return matrix[..., self.states] if self.basis is None else matrix @ self.basis
 
     def rows(self, matrix: Array) -> Array:
-        """Return the states' rows of a matrix whose rows are those of x."""
+        """Return the rows of the states, from a matrix with one row for each entry of x."""
         return matrix[..., self.states, :]
 
 
 def reduction(model: Model, q: Array, v: Array, held: Array, independent: Any = None) -> Reduction:
-    """Return the states of a linear model about a state of the system.
+    """Return the reduction to the states of a linear model about a linearization point.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ def reduction(model: Model, q: Array, v: Array, held: Array, independent: Any = 
     held : (nv,) bool array
         Coordinates that are frozen.
     independent : sequence of str, optional
-        Names of the coordinates to take; by default the closures' choice, in a tree all.
+        Names of the independent coordinates; by default those chosen by pivoting, in a tree all.
 
     Raises
     ------
     ModelError
-        If the coordinates are unknown, or not independent, or too few.
+        If the coordinates are unknown, not independent, or too few.
     """
     free = np.flatnonzero(~held)
     chosen = None if independent is None else read_independent(model, independent)
@@ -81,7 +81,7 @@ def reduction(model: Model, q: Array, v: Array, held: Array, independent: Any = 
 
 
 def closure_derivatives(model: Model, q: Array, v: Array) -> tuple[Array, Array] | None:
-    """Return the constraints' Jacobian (k, nv), and the derivative of ``J(q) v`` by q (k, nv), comparable; None for a tree."""
+    """Return the constraint Jacobian (k, nv) and the derivative of ``J(q) v`` by q (k, nv), both scaled; None for a tree."""
     if not model.is_constrained:
         return None
     return model.mechanism.scale.comparable(model.closure_jacobian(q)), model.mechanism.scale.comparable(
@@ -90,15 +90,15 @@ def closure_derivatives(model: Model, q: Array, v: Array) -> tuple[Array, Array]
 
 
 def independent_columns(jacobian: Array, free: Array) -> Array:
-    """Return those of the coordinates `free` that the closures leave independent: all that pivoting does not take.
+    """Return the independent ones of the coordinates `free`: all that pivoting does not choose as dependent.
 
-    Of coordinates that may be taken alike the first one is, whatever rounding makes of them.
+    Among pivots of equal size the first coordinate is chosen, so that rounding does not change the choice.
     """
     return np.delete(free, independent_rows(jacobian[:, free].T))
 
 
 def free_motions(jacobian: Array) -> Array:
-    """Return orthonormal columns (coordinates, n) that span what a Jacobian leaves free."""
+    """Return orthonormal columns (coordinates, n) that span the null space of a Jacobian."""
     _, sizes, right = np.linalg.svd(jacobian)
     rank = int((sizes > LOOSE_RANK * sizes.max(initial=0.0)).sum())
     motions: Array = right[rank:].T
@@ -106,7 +106,7 @@ def free_motions(jacobian: Array) -> Array:
 
 
 def null_space(jacobian: Array, derivatives: Array, free: Array, chosen: Array) -> tuple[Array, Array] | tuple[None, None]:
-    """Return T and R (nv, n) for the chosen independent coordinates; None where these leave others undetermined."""
+    """Return T and R (nv, n) for the chosen independent coordinates; None where these do not determine the others."""
     others = np.setdiff1d(free, chosen)
     rank, rank_of_others = (
         np.linalg.matrix_rank(J, rtol=LOOSE_RANK) if J.size else 0 for J in (jacobian[:, free], jacobian[:, others])
@@ -132,9 +132,9 @@ def read_independent(model: Model, names: Any) -> Array:
     return np.unique(np.array(read_entries(model, "independent", names), dtype=int))
 
 
-def _not_independent(model: Model, asked: Any, possible: Array) -> ModelError:
+def _not_independent(model: Model, independent: Any, possible: Array) -> ModelError:
     names = ", ".join(model.coordinate_names[k] for k in possible)
     advice = "leave coordinates out with hold= or omit="
     return ModelError(
-        Finding("not-independent", "independent", asked, f"a complete independent choice, such as {names}", advice)
+        Finding("not-independent", "independent", independent, f"a complete independent choice, such as {names}", advice)
     )

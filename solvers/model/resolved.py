@@ -9,7 +9,7 @@ from titop.solvers.model.mechanism import Mechanism
 
 
 class Resolved:
-    """A mechanism, and beside it what every call of a model's functions needs at once.
+    """A mechanism, and copies of the attributes that every call of a model's functions reads.
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ class Resolved:
         return self.mechanism.engine.calls
 
     def _on(self, mechanism: Mechanism) -> Self:
-        """Return a model of this kind on another mechanism."""
+        """Return a model of this class on another mechanism."""
         model = object.__new__(type(self))
         Resolved.__init__(model, mechanism)
         return model
 
     def _alike(self, mechanism: Mechanism) -> Self:
-        """Return a model of this kind on a mechanism of the same structure."""
+        """Return a model of this class on a mechanism of the same structure."""
         model = object.__new__(type(self))
         model.__dict__ = self._shared | {"mechanism": mechanism, "_shared": self._shared}
         return model

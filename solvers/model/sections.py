@@ -1,6 +1,6 @@
-"""What is read of the sections of rods: how they stand, how they are strained, what they transmit, and where they overlap.
+"""Cross sections of rods: their poses, strains, stresses and transmitted wrenches, and where they overlap.
 
-Arguments: `rod` a rod's name; `abscissas` (k, m) count along the rod at rest, from its base; the others as those of `reaction`.
+Arguments: `rod` a rod's name; `abscissas` (k, m) along the rod at rest, from its base; the others as those of `reaction`.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from titop.solvers.signals.section_opening import is_rod
 if TYPE_CHECKING:
     from titop.blocks.bodies.rods.rod import Rod
 
-#: Configurations whose volumes are computed together.
+#: Number of configurations whose volumes are computed together.
 _TOGETHER = 64
 
 
 def section_poses(model: Resolved, rod: str, abscissas: Any, q: Any) -> tuple[Array, Array]:
     """Return rotations (k, 3, 3; section to inertial) and positions (k, 3; m) of sections in the inertial frame.
 
-    Those of a `rod` (its name) at `abscissas` (k, m), which count along the rod at rest, from its base.
+    `rod` is the rod's name; `abscissas` (k, m) are measured along the rod at rest, from its base.
     """
     section, (base, origin) = _rod(model, rod), pose(model, rod, q)
-    rotations, positions = section.section_poses(_own(model, rod, q), abscissas)
+    rotations, positions = section.section_poses(_coordinates(model, rod, q), abscissas)
     return base[..., None, :, :] @ rotations, origin[..., None, :] + positions @ np.swapaxes(base, -1, -2)
 
 
 def section_strains(model: Resolved, rod: str, abscissas: Any, q: Any) -> Array:
-    """Return the strains (k, 6; rad/m and no unit) of sections beyond the reference strain: zero where nothing is stressed.
+    """Return the strains (k, 6; rad/m and no unit) of sections minus the reference strain: zero where there is no stress.
 
-    Twist and the two bendings, then elongation and the two shears, as in `Rod.strain`; `rod` and `abscissas` as in
+    Torsion and the two bendings, then elongation and the two shears, as in `Rod.strain`; `rod` and `abscissas` as in
     `section_poses`.
     """
-    return _rod(model, rod).stressing_strain(_own(model, rod, q), abscissas)
+    return _rod(model, rod).stressing_strain(_coordinates(model, rod, q), abscissas)
 
 
 def section_stresses(model: Resolved, rod: str, abscissas: Any, q: Any) -> Array:
@@ -51,7 +51,7 @@ def section_stresses(model: Resolved, rod: str, abscissas: Any, q: Any) -> Array
 
     `rod` and `abscissas` are those of `section_poses`.
     """
-    return _rod(model, rod).stress(_own(model, rod, q), abscissas)
+    return _rod(model, rod).stress(_coordinates(model, rod, q), abscissas)
 
 
 def section_wrenches(
@@ -66,13 +66,13 @@ def section_wrenches(
     tau: Any = None,
     x: Any = None,
 ) -> Array:
-    """Return the wrenches (k, 6; N, N m) that sections transmit to all beyond them, at their centres, in their frames.
+    """Return the wrenches (k, 6; N, N m) that sections transmit towards the tip, at their centres, in their frames.
 
-    From the tip inwards: what all that lies at or beyond the section needs, its inertia and weight, loads, and what hangs
-    there. So it knows also forces against which the rod is stiff, as the axial force in an inextensible rod; at the base it
-    is the wrench of the joint there, less what acts on the base itself. What the section and the tendons and chambers
-    through it transmit is counted together. Without these, `Rod.elastic_wrench`, from the strain, approaches it as the
-    orders of the bases rise.
+    Each is the balance of everything at or beyond the section: inertia, weight, loads and attached bodies. It therefore
+    includes forces in directions in which the rod is rigid, such as the axial force in an inextensible rod. At the base it is
+    the wrench of the joint there, minus the loads on the base itself. The section, tendons and chambers are not separated: the
+    wrench is the sum of what they transmit. Without tendons and chambers, `Rod.elastic_wrench`, computed from the strain,
+    converges to it as the orders of the bases increase.
 
     Parameters
     ----------
@@ -96,16 +96,16 @@ def section_wrenches(
     stack = read_stack(mechanism, states, wrenches, u) if is_stacked else None
     rows = [((*read_states(mechanism, states),), wrenches, u)] if stack is None else stack.rows()
     closing = [_closing_pushes(model, *row) for row in rows]
-    found = [
+    transmitted = [
         [_wrench_at(model, opened, rod, *row, pushes) for row, pushes in zip(rows, closing, strict=True)]
         for opened in (mechanism.cut_at(rod, fraction) for fraction in fractions.tolist())
     ]
-    stacked: Array = np.array(found).reshape(len(fractions), len(rows), 6).swapaxes(0, 1)
+    stacked: Array = np.array(transmitted).reshape(len(fractions), len(rows), 6).swapaxes(0, 1)
     return stacked if is_stacked else stacked[0]
 
 
 def _closing_pushes(model: Resolved, state: tuple[Array, ...], wrenches: Any, u: Any) -> list[Any]:
-    """Return what keeps loops closed at a state q, v, a, and tau where it is given."""
+    """Return the constraint forces of closures, as pushes on ports, at a state (q, v, a) or (q, v, a, tau)."""
     mechanism = model.mechanism
     if not mechanism.is_constrained:
         return []
@@ -117,7 +117,7 @@ def _closing_pushes(model: Resolved, state: tuple[Array, ...], wrenches: Any, u:
 def _wrench_at(
     model: Resolved, opened: Mechanism, rod: str, state: tuple[Array, ...], wrenches: Any, u: Any, pushes: Sequence[Any]
 ) -> Array:
-    """Return the wrench (6) of the section at which the model is `opened`."""
+    """Return the wrench (6) of the section at which the mechanism `opened` is cut."""
     mechanism = model.mechanism
     stop = mechanism.assembly.v_slices[rod].stop
     stops, held = (mechanism.assembly.q_slices[rod].stop, stop, stop), np.zeros(opened.nv - model.nv)
@@ -127,7 +127,7 @@ def _wrench_at(
     return result
 
 
-def _own(model: Resolved, rod: str, q: Any) -> Array:
+def _coordinates(model: Resolved, rod: str, q: Any) -> Array:
     """Return the coordinates (n) of a rod, or stacked ones."""
     mechanism = model.mechanism
     return mechanism._read_q(q, stacked=True)[..., mechanism.assembly.q_slices[rod]]
@@ -143,14 +143,14 @@ def _rod(model: Resolved, name: str) -> Rod:
 
 
 def overlaps(model: Resolved, q: Array, t: Array | None = None) -> Iterator[Finding]:
-    """Yield a finding for each rod whose neighbouring sections overlap, and each folded body: the worst place, of all states.
+    """Yield a finding for each rod whose neighbouring sections overlap, and each folded body: at the worst place and state.
 
     Parameters
     ----------
     model : Model
     q : (n, nq) array
     t : (n,) array, s, optional
-        When they are; nothing is said of times by default.
+        Times of the configurations, for the messages.
     """
     if len(q):
         yield from _overlapping_rods(model, q, t)
@@ -163,9 +163,9 @@ def _overlapping_rods(model: Resolved, q: Array, t: Array | None) -> Iterator[Fi
         stretch = fibres.stretch(q[:, mechanism.assembly.q_slices[rod]])
         row, place = np.unravel_index(stretch.argmin(), stretch.shape)
         if stretch[row, place] < 0:
-            found = f"a stretch of {stretch[row, place]:.3g} on its inner side, at X = {abscissas[place]:.4g} m{_when(t, row)}"
+            value = f"a stretch of {stretch[row, place]:.3g} on its inner side, at X = {abscissas[place]:.4g} m{_when(t, row)}"
             advice = "the rod is bent more sharply than its thickness allows: load it less, or make it thinner or stiffer"
-            yield Finding("overlapping-sections", rod, found, "sections that do not run through each other", advice)
+            yield Finding("overlapping-sections", rod, value, "sections that do not run through each other", advice)
 
 
 def _folded_bodies(model: Resolved, q: Array, t: Array | None) -> Iterator[Finding]:
@@ -180,9 +180,9 @@ def _folded_bodies(model: Resolved, q: Array, t: Array | None) -> Iterator[Findi
         row, place = np.unravel_index(ratios.argmin(), ratios.shape)
         if not ratios[row, place] > 0:
             x = np.array2string(block.domain.points[place], precision=4)
-            found = f"det F = {ratios[row, place]:.3g} at x = {x} m{_when(t, row)}"
-            advice = "it is deformed further than its kinematics can tell: load it less, or make it thinner or stiffer"
-            yield Finding("folded", name, found, "det F > 0: no part turned inside out", advice)
+            value = f"det F = {ratios[row, place]:.3g} at x = {x} m{_when(t, row)}"
+            advice = "it is deformed further than its kinematics can describe: load it less, or make it thinner or stiffer"
+            yield Finding("folded", name, value, "det F > 0: no part turned inside out", advice)
 
 
 def _when(t: Array | None, row: Any) -> str:

@@ -1,10 +1,10 @@
 """Time derivatives of a model's dynamics, of any order and for any causality.
 
 A motion is given by a configuration `q` (nq) and a stack ``v, a, ..., v^(r+1)`` (r + 2, nv), efforts by
-``tau, ..., tau^(r)`` (r + 1, nv): rows are derivatives by time, not divided by factorials.
+``tau, ..., tau^(r)`` (r + 1, nv): rows are time derivatives, not divided by factorials.
 
-Rigid bodies and joints are compiled, and cost O(N) and O(r^2) (key L); all other blocks take part with the functions that
-they define in Python, evaluated on truncated power series.
+For rigid bodies and joints the recursions are compiled; they cost O(N) and O(r^2) (key L). All other blocks are evaluated
+through their Python functions on truncated power series.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from titop.solvers.series.stacked_states import at_states
 
 
 class MotionSeries(NamedTuple):
-    """Motion of a port with its time derivatives, stacked along the first axis; of stacked states behind these.
+    """Motion of a port with its time derivatives along the first axis; stacked states stand along the second.
 
     Attributes
     ----------
     rotation : (r + 2, 3, 3) array
         Port to inertial frame, and its derivatives.
     position : (r + 2, 3) array, m, m/s, ...
-        In the inertial frame: place, velocity, acceleration, jerk, snap, ... of the port's origin.
+        In the inertial frame: position, velocity, acceleration, jerk, snap, ... of the port's origin.
     twist : (r + 2, 6) array, m/s and rad/s, ...
         In the port's frame, and its derivatives there: the second row is the spatial acceleration.
     """
@@ -59,7 +59,7 @@ def inverse_dynamics_series(
     actuated: Sequence[str] | None = None,
     twists: str = "body",
 ) -> Array:
-    """Return the applied efforts and their time derivatives (r + 1, nv) that cause a motion: tau and on.
+    """Return the applied efforts ``tau`` that cause a motion, followed by their time derivatives (r + 1, nv).
 
     Parameters
     ----------
@@ -67,29 +67,29 @@ def inverse_dynamics_series(
     v_series : (r + 2, nv) array_like
         Velocity, acceleration, jerk and so on. Stacked states: q (n, nq) and (n, r + 2, nv).
     order : int, optional
-        The last derivative r; by default as many as `v_series` allows.
+        The highest derivative r of the efforts; by default the highest that `v_series` allows.
     wrenches : mapping of port name to (6,) or (r + 1, 6), optional
         External wrenches on bodies, in the port's frame: constant, or with their derivatives.
     out : (r + 1, nv) float array, optional
-        Where to put the result.
+        Array for the result.
     u : (nu,) or (r + 1, nu) array_like, or mapping of input name to number or (r + 1,), optional
         Inputs: constant, or with their derivatives.
     actuated : sequence of str, optional
-        As `inverse_dynamics`: in systems with closures and gears, coordinates on which efforts act.
+        As in `inverse_dynamics`: in systems with closures and gears, the coordinates on which efforts act.
     twists : {"body", "spatial"}
-        Twists of free joints on the world, and the wrenches that are their efforts: in the joint's own frame, as everywhere
-        in titop, or in the inertial frame about its origin, as in key L.
+        Frame of the twists of free joints on the world, and of the wrenches that are their efforts: the joint's own frame, as
+        everywhere in titop, or the inertial frame about its origin, as in key L.
 
     Raises
     ------
     ModelError
-        For unusable arguments, motions that open loops (at which order), and blocks that give no derivatives.
+        For unusable arguments, motions that open loops (naming the order), and blocks that give no derivatives.
 
     Notes
     -----
-    Key L, Algorithm 2. With redundant closures the multipliers of each order are those of least norm. So are the efforts of
-    each order where more coordinates are actuated than closures and gears leave free: they cause the motion, but are the
-    derivatives of the first ones only where these are determined, as with as many `actuated`.
+    Key L, Algorithm 2. With redundant closures the multipliers of each order are those of least norm. Where more coordinates
+    are actuated than the closures and gears leave free, so are the efforts of each order. They cause the motion, but they are
+    the derivatives of ``tau`` only where ``tau`` is determined: with as many `actuated` coordinates as degrees of freedom.
     """
     if actuated is None and _is_plain(wrenches, u, twists, v_series) and v_series.ndim == 2:
         try:
@@ -122,16 +122,16 @@ def forward_dynamics_series(
     u: Any = None,
     twists: str = "body",
 ) -> Array:
-    """Return the accelerations and their time derivatives (r + 1, nv) that efforts cause: a and on.
+    """Return the accelerations ``a`` that efforts cause, followed by their time derivatives (r + 1, nv).
 
     Parameters
     ----------
     q, v : (nq,), (nv,) array_like
-        Or stacked along a leading axis, all three; the result is then stacked too.
+        All three may be stacked along a leading axis; the result is then stacked too.
     tau_series : (r + 1, nv) array_like
         Efforts and their time derivatives ``tau, ..., tau^(r)``.
     wrenches, out, u, twists
-        As `inverse_dynamics_series`.
+        As in `inverse_dynamics_series`.
 
     Raises
     ------
@@ -140,8 +140,8 @@ def forward_dynamics_series(
 
     Notes
     -----
-    Key L, Algorithm 3: the articulated inertias of the accelerations serve all orders (Lemma 2). With redundant closures
-    the motion is exact; reactions are not the derivatives of the least ones.
+    Key L, Algorithm 3: the articulated inertias computed for the accelerations serve all orders (Lemma 2). With redundant
+    closures the motion is exact, but the reactions of higher orders are not the derivatives of those of least norm.
     """
     if _is_plain(wrenches, u, twists, tau_series):
         try:
@@ -170,20 +170,20 @@ def hybrid_dynamics_series(
     u: Any = None,
     twists: str = "body",
 ) -> tuple[Array, Array]:
-    """Return all accelerations and all efforts with their derivatives, the motion of some joints being prescribed.
+    """Return all accelerations and all efforts with their time derivatives, given the motion of some joints.
 
     Parameters
     ----------
     q, v : (nq,), (nv,) array_like
-        Or stacked along a leading axis, all four; the results are then stacked too.
+        All four may be stacked along a leading axis; the results are then stacked too.
     tau_series : (r + 1, nv) array_like
         Efforts and their derivatives, read where the motion is free.
     a_series : (r + 1, nv) array_like
         ``a, ..., v^(r+1)``, read where the motion is prescribed.
     prescribed : sequence of str
-        As `hybrid_dynamics`.
+        As in `hybrid_dynamics`.
     wrenches, u, twists
-        As `inverse_dynamics_series`; the motion of a base in inertial axes is prescribed as a whole.
+        As in `inverse_dynamics_series`; with ``"spatial"`` twists the motion of a base is prescribed as a whole, or free.
 
     Returns
     -------
@@ -217,13 +217,13 @@ def hybrid_dynamics_series(
 
 
 def _is_plain(wrenches: Any, u: Any, twists: Any, *stacks: Any) -> bool:
-    """Tell whether kernels serve: nothing acts from outside, twists are bodies' own, and all stacks are arrays."""
-    own = wrenches is None and u is None and isinstance(twists, str) and twists == "body"
-    return own and all(type(stack) is np.ndarray for stack in stacks)
+    """Tell whether kernels can be used: there are no external loads, twists are body twists, and all stacks are arrays."""
+    is_unloaded = wrenches is None and u is None and isinstance(twists, str) and twists == "body"
+    return is_unloaded and all(type(stack) is np.ndarray for stack in stacks)
 
 
 def _elsewhere(model: Resolved, function: Callable[..., Any], states: Mapping[str, Any], loads: Mapping[str, Any]) -> Any:
-    """Return a function of arrays made ready, or at stacked states; None where one state has to be read with care."""
+    """Return the function's result for converted arrays or stacked states; None for a single state that is to be checked."""
     model.mechanism.engine.raise_pending()
     if ready := as_arrays(*states.values()):
         return function(**dict(zip(states, ready, strict=True)), **loads)
@@ -246,9 +246,9 @@ def _hybrid_series(
     bases.check_whole(mask)
     pushes, driven = acting_series(mechanism.inputs, mechanism.ports, wrenches, u, len(efforts))
     if not (bases or mechanism.is_constrained):
-        found = mechanism.engine.series.tree_hybrid(q, v, efforts + driven, motion, mask, pushes)
-        if found is not None:
-            return found[0], found[1] - driven
+        result = mechanism.engine.series.tree_hybrid(q, v, efforts + driven, motion, mask, pushes)
+        if result is not None:
+            return result[0], result[1] - driven
     stack = bases.to_body(q, np.vstack([v, np.where(mask, motion, 0.0)]))
     a, tau = causality.hybrid(
         mechanism,
@@ -266,19 +266,19 @@ def _hybrid_series(
 def equation_series(
     model: Resolved, q: Any, v_series: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None
 ) -> EquationSeries:
-    """Return the terms of the equations of motion of the tree, ``M a + h + g + e = tau``, with their time derivatives.
+    """Return the terms of the tree's equations of motion ``M a + h + g + e = tau`` with their time derivatives.
 
     Parameters
     ----------
     q, v_series, wrenches, u
-        As `inverse_dynamics_series`. Stacked states: q (n, nq) and (n, r + 2, nv).
+        As in `inverse_dynamics_series`. Stacked states: q (n, nq) and (n, r + 2, nv).
 
     Returns
     -------
     EquationSeries
-        Mass matrix (r + 1, nv, nv; in units of efforts by accelerations), Coriolis and centrifugal, gravity's and external
-        efforts (r + 1, nv each). Derivatives of inverse dynamics follow by Leibniz' rule; ``M' - 2 C`` is skew with C of
-        `coriolis_matrix`.
+        The mass matrix (r + 1, nv, nv; in units of efforts per unit of accelerations) and the efforts h of Coriolis and
+        centrifugal terms, g of gravity and e of external loads (r + 1, nv each). Derivatives of inverse dynamics follow by
+        Leibniz' rule; ``M' - 2 C`` is skew with the `coriolis_matrix` C.
 
     Raises
     ------
@@ -287,7 +287,8 @@ def equation_series(
 
     Notes
     -----
-    Key L, Proposition 1 and Lemma 1, from Jacobians of all blocks: independent of the recursions, and O(N nv^2).
+    Key L, Proposition 1 and Lemma 1. The terms are computed from the Jacobians of all blocks, independently of the
+    recursions, at a cost of O(N nv^2).
     """
     mechanism = model.mechanism
     if axes_of(q) == 2:
@@ -301,7 +302,7 @@ def equation_series(
 
 
 def motion_series(model: Resolved, port: str, q: Any, v_series: Any, twists: str = "body") -> MotionSeries:
-    """Return how a port moves, with all time derivatives that a motion has: velocity, acceleration, jerk, snap, ...
+    """Return the motion of a port with as many time derivatives as are given: velocity, acceleration, jerk, snap, ...
 
     Parameters
     ----------
@@ -311,7 +312,7 @@ def motion_series(model: Resolved, port: str, q: Any, v_series: Any, twists: str
     v_series : (r + 2, nv) array_like
         Velocity and its derivatives. Stacked states: q (n, nq) and (n, r + 2, nv).
     twists : {"body", "spatial"}
-        As `inverse_dynamics_series`.
+        As in `inverse_dynamics_series`.
 
     Raises
     ------
@@ -333,7 +334,7 @@ def motion_series(model: Resolved, port: str, q: Any, v_series: Any, twists: str
 
 
 def _read_rows(model: Resolved, name: str, value: Any, rows: int | None, least: int) -> Array:
-    """Return a stack of vectors (nv) with their derivatives: so many rows, at least some.
+    """Return a stack of vectors (nv) with their derivatives: exactly `rows` rows, or at least `least` if that is None.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The terms of a model's equations of motion, energies and momentum, and how its states of the first order change.
+"""The terms of a model's equations of motion, its energy and momentum, and the rates of its first-order states.
 
-Arguments: `q` a configuration (nq); `v` and `a` vectors (nv); `x` states of the first order (nx, or by name) and `u` inputs
-(nu, or by name), zero where they are not given. Or stacked ones along a leading axis, for stacked results.
+Arguments: `q` a configuration (nq); `v` and `a` vectors (nv); `x` first-order states (nx, or by name) and `u` inputs
+(nu, or by name), zero by default. All may be stacked along a leading axis; results are then stacked too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from titop.solvers.model.resolved import Resolved
 
 
 class Energy(NamedTuple):
-    """Energy of a system (J); `elastic` is that of springs, interactions and deformable bodies."""
+    """Energy of a system (J); `elastic` is the energy of springs, interactions and deformable bodies."""
 
     kinetic: float
     gravity: float
@@ -34,27 +34,27 @@ class Energy(NamedTuple):
 
     @property
     def potential(self) -> float:
-        """Gravity and elastic energy (J)."""
+        """Sum of gravity and elastic energy (J)."""
         return self.gravity + self.elastic
 
     @property
     def total(self) -> float:
-        """Kinetic and potential energy (J)."""
+        """Sum of kinetic and potential energy (J)."""
         return self.kinetic + self.potential
 
 
 @of_state("nv", "nv")
 def mass_matrix(model: Resolved, q: Any) -> Array:
-    """Return the mass matrix (nv, nv), of the tree: as if no loop were closed.
+    """Return the mass matrix (nv, nv) of the tree, without closures and gears.
 
-    By composite inertias (Featherstone, Rigid Body Dynamics Algorithms, chapter 6).
+    Computed by composite inertias (Featherstone, Rigid Body Dynamics Algorithms, chapter 6).
     """
     return model.mechanism.engine.dynamics.mass_matrix(q)
 
 
 @of_state("nv", "nv")
 def inverse_mass_matrix(model: Resolved, q: Any) -> Array:
-    """Return the inverse (nv, nv) of the mass matrix of the tree: accelerations a unit of each effort.
+    """Return the inverse (nv, nv) of the tree's mass matrix: its columns are the accelerations per unit of each effort.
 
     Raises
     ------
@@ -66,22 +66,22 @@ def inverse_mass_matrix(model: Resolved, q: Any) -> Array:
 
 @of_state("nv")
 def inertial_inverse_dynamics(model: Resolved, q: Any, v: Any, a: Any) -> Array:
-    """Return the efforts (nv) of inertia alone, ``M a + C v``: without gravity, passive efforts and loads.
+    """Return the inertial efforts (nv) ``M a + C v``: without gravity, passive efforts and loads.
 
-    In one pass out and one back, whatever the blocks are (key P, algorithm 1, inertial inverse dynamics).
+    Inertial inverse dynamics (key P, algorithm 1): one pass to the leaves and one back, for blocks of every kind.
     """
     return model.mechanism.engine.dynamics.inertial_inverse(q, v, a)
 
 
 @of_state("nv", still=1)
 def nonlinear_effects(model: Resolved, q: Any, v: Any) -> Array:
-    """Return Coriolis, centrifugal and gravity terms (nv): ``C v`` plus gravity, without passive efforts and loads."""
+    """Return the Coriolis, centrifugal and gravity terms (nv): ``C v`` plus gravity, without passive efforts and loads."""
     return model.mechanism.engine.dynamics.bare_inverse(q, v)
 
 
 @of_state("nv", still=2)
 def gravity_effects(model: Resolved, q: Any) -> Array:
-    """Return gravity's part (nv) of the nonlinear effects."""
+    """Return the part (nv) of the nonlinear effects that is due to gravity."""
     return model.mechanism.engine.dynamics.bare_inverse(q, np.zeros(model.nv))
 
 
@@ -89,27 +89,28 @@ def gravity_effects(model: Resolved, q: Any) -> Array:
 def coriolis_matrix(model: Resolved, q: Any, v: Any) -> Array:
     """Return the Coriolis matrix (nv, nv) for which ``dM/dt - 2 C`` is skew.
 
-    ``C = (dh/dv + M blkdiag(ad v, w x, 0)) / 2`` with the inertial terms h. Of trees of rigid bodies in one pass (after
-    Echeandia and Wensing, 2021).
+    ``C = (dh/dv + M blkdiag(ad v, w x, 0)) / 2`` with the inertial terms h. For trees of rigid bodies it is computed in one
+    pass (after Echeandia and Wensing, 2021).
     """
     return model.mechanism.engine.dynamics.coriolis_matrix(q, v)
 
 
 @of_state("nv")
 def passive_efforts(model: Resolved, q: Any, v: Any) -> Array:
-    """Return the efforts (nv) of springs, dampers, stops, elasticity, interactions and what blocks say acts on them."""
+    """Return the efforts (nv) of springs, dampers, stops, elasticity, interactions and `Block.applied_efforts`."""
     return model.mechanism.engine.observations.passive_efforts(q, v)
 
 
 def dissipated_power(model: Resolved, q: Any, v: Any, x: Any = None) -> Any:
-    """Return the power (W) that damping, friction, stops and interactions take: what rates change of the passive efforts.
+    """Return the power (W) that damping, friction, stops and interactions dissipate.
 
-    With the energy of `energy` the balance closes: its rate is the power of efforts, inputs, wrenches and loads less this
-    power; that of a `Load` is its wrench times the twist of its port. Negative where something feeds energy, as a current
-    of a `Fluid` may, and bristles that spring back: no energy is stored in these, see `Contact`.
+    It is the power of the velocity-dependent part of the passive efforts. Together with `energy` it closes the balance: the
+    rate of the energy is the power of efforts, inputs, wrenches and loads minus this power. The power of a `Load` is its
+    wrench times the twist of its port. The result is negative where energy is supplied: by the current of a `Fluid`, or by
+    bristles that spring back, since these store no energy (see `Contact`).
 
-    With states of the first order `x` (zero by default), inputs zero, interactions that have some lose what they take and do
-    not store.
+    Interactions with first-order states `x` (zero by default; inputs are zero) dissipate the power that they take and do not
+    store.
 
     Examples
     --------
@@ -121,17 +122,20 @@ def dissipated_power(model: Resolved, q: Any, v: Any, x: Any = None) -> Any:
     """
     mechanism = model.mechanism
     v = mechanism._read_v("v", v, stacked=True)
-    lost = passive_efforts(model, q, np.zeros(v.shape)) - passive_efforts(model, q, v)
+    efforts = passive_efforts(model, q, np.zeros(v.shape)) - passive_efforts(model, q, v)
     for block in mechanism.assembly.blocks.values():
         if block.fluid is not None and block.fluid.current.any():
-            lost = lost - _current_efforts(model, block, q)
-    power = (lost * v).sum(axis=-1)
+            efforts = efforts - _current_efforts(model, block, q)
+    power = (efforts * v).sum(axis=-1)
     return power + _lost_by_states(model, q, v, mechanism.inputs.whole(None, x)) if mechanism.nx else power
 
 
 @rowwise
 def _lost_by_states(model: Resolved, q: Any, v: Any, u: Any) -> Any:
-    """Return the power that interactions with states take beside what rates change of their loads while these are zero."""
+    """Return the power that interactions dissipate because of their states.
+
+    The power that the passive efforts already count, with these states zero, is subtracted.
+    """
     mechanism, more = model.mechanism, 0.0
     for loop, motion in stated_motions(mechanism, mechanism._read_q(q), mechanism._read_v("v", v), u):
         unbent = motion._replace(x=0.0 * motion.x)
@@ -143,41 +147,41 @@ def _lost_by_states(model: Resolved, q: Any, v: Any, u: Any) -> Any:
 
 @rowwise
 def _current_efforts(model: Resolved, block: Block, q: Any) -> Array:
-    """Return the efforts (nv) of a current on a block at rest, in which nothing is stored."""
+    """Return the efforts (nv) of a current on a block at rest; they belong to no stored energy."""
     mechanism = model.mechanism
     q, still = mechanism._read_q(q), np.zeros(block.nv)
-    own, place = (
+    in_v, deformation = (
         mechanism.assembly.v_slices.get(block.name, slice(0)),
         q[mechanism.assembly.q_slices.get(block.name, slice(0))],
     )
     observations, rest = mechanism.engine.observations, np.zeros(model.nv)
     motion = observations.port_motion(block.name, q, rest, rest)
-    pushed = block.stream_efforts(place, still, motion.twist, motion.rotation)
-    efforts: Array = observations.jacobian(block.name, q).T @ pushed[:6]
-    efforts[own] += pushed[6:]
+    on_block = block.stream_efforts(deformation, still, motion.twist, motion.rotation)
+    efforts: Array = observations.jacobian(block.name, q).T @ on_block[:6]
+    efforts[in_v] += on_block[6:]
     return efforts
 
 
 def actuation_matrix(model: Resolved, q: Any) -> Array:
-    """Return the efforts on the coordinates a unit of each input (nv, nu)."""
+    """Return the efforts on the coordinates per unit of each input (nv, nu)."""
     return actuation_rows(model, q).swapaxes(-1, -2)
 
 
 @of_state("nu", "nv")
 def actuation_rows(model: Resolved, q: Any) -> Array:
-    """Return the transposed `actuation_matrix` (nu, nv): a row of efforts for each input, in their units."""
+    """Return the transposed `actuation_matrix` (nu, nv): a row of efforts per unit of each input."""
     return model.mechanism.engine.observations.actuation_matrix(q).T
 
 
 @rowwise
 def conditioning(model: Resolved, q: Any) -> Conditioning:
-    """Return what rounding does to forward dynamics at a configuration, of the tree: as if no loop were closed.
+    """Return how rounding affects forward dynamics of the tree, without closures and gears, at a configuration.
 
-    Masses that grow outwards along a chain of joints lose digits: each joint moves a small difference of large inertias.
-    The error is a bound, on every processor and in either engine: of accelerations as a whole, their sizes measured by
-    kinetic energy, beside those that efforts and gravity give alone; and, against ``|mass_matrix| |a|``, of
-    ``inverse_dynamics(forward_dynamics(tau)) - tau``. A system whose inertia loses much gives a `ModelWarning` when it is
-    resolved. Costs some 0.2 ms a block.
+    Masses that grow outwards along a chain of joints lose digits: the inertia that a joint moves is then a small difference of
+    large numbers. The error is a bound that holds on every processor and in both engines. It bounds the error of the
+    accelerations as a whole, measured by kinetic energy, relative to those that efforts and gravity alone would cause; and
+    that of ``inverse_dynamics(forward_dynamics(tau)) - tau`` relative to ``|mass_matrix| |a|``. A system whose inertia loses
+    much gives a `ModelWarning` when it is resolved. Costs about 0.2 ms per block.
 
     Examples
     --------
@@ -192,9 +196,9 @@ def conditioning(model: Resolved, q: Any) -> Conditioning:
 
 
 def energy(model: Resolved, q: Any, v: Any, x: Any = None) -> Energy:
-    """Return kinetic, gravity and elastic energy (J), the last with what blocks say is stored around them.
+    """Return kinetic, gravity and elastic energy (J); the last includes `Block.applied_energy`.
 
-    With `x` the states of the first order, what interactions say is stored depends on these too.
+    The energy stored in interactions may depend on the first-order states `x`.
     """
     mechanism = model.mechanism
     if x is not None:
@@ -207,13 +211,13 @@ def energy(model: Resolved, q: Any, v: Any, x: Any = None) -> Energy:
             return Energy(*energies.tolist())
     except TypeError:
         pass
-    found = with_care(mechanism, kernel, lambda *state: np.array(mechanism.engine.observations.energy(*state)), (q, v), (3,))
-    return Energy(*(found if found.ndim == 1 else found.T.copy()))
+    parts = with_care(mechanism, kernel, lambda *state: np.array(mechanism.engine.observations.energy(*state)), (q, v), (3,))
+    return Energy(*(parts if parts.ndim == 1 else parts.T.copy()))
 
 
 @rowwise
 def _stored_by_states(model: Resolved, q: Any, v: Any, u: Any) -> Any:
-    """Return what is stored in interactions beside what is with their states zero."""
+    """Return the energy stored in interactions, minus the energy stored with their states zero."""
     more: Any = 0.0
     mechanism = model.mechanism
     for loop, motion in stated_motions(mechanism, mechanism._read_q(q), mechanism._read_v("v", v), u):
@@ -225,14 +229,14 @@ def _stored_by_states(model: Resolved, q: Any, v: Any, u: Any) -> Any:
 def momentum(model: Resolved, q: Any, v: Any) -> Array:
     """Return linear and angular momentum (6) about the inertial origin, in inertial axes (N s, N m s).
 
-    With that of fluids which bodies move along, as if these were at rest but for them: Kirchhoff's impulse, in still fluid.
+    It includes Kirchhoff's impulse: the momentum of the fluid that the bodies set in motion, in fluid otherwise at rest.
     """
     return model.mechanism.engine.observations.momentum(q, v)
 
 
 @of_state(6, "nv")
 def momentum_matrix(model: Resolved, q: Any) -> Array:
-    """Return the matrix (6, nv) from v to `momentum` (N s, N m s a unit of v).
+    """Return the matrix (6, nv) from v to `momentum` (N s, N m s per unit of v).
 
     Moved to the centre of mass, it is the centroidal momentum matrix (Orin and Goswami, IROS 2008).
     """
@@ -241,35 +245,35 @@ def momentum_matrix(model: Resolved, q: Any) -> Array:
 
 
 def center_of_mass(model: Resolved, q: Any) -> Array:
-    """Return the centre of mass (3, m) in the inertial frame: of inertia, whatever weighs how much (`Block.weight`).
+    """Return the centre of mass (3, m) in the inertial frame: that of the inertial masses, not of weights (`Block.weight`).
 
-    Without that of fluids which bodies move along (`Block.added_inertia`).
+    The added mass of surrounding fluids is not included (`Block.added_inertia`).
 
     Raises
     ------
     ModelError
         For a system without mass.
     """
-    found = mass_center(model, q)
-    mass = found[3] if found.ndim == 1 else found[:, 3].min(initial=np.inf)
+    center = mass_center(model, q)
+    mass = center[3] if center.ndim == 1 else center[:, 3].min(initial=np.inf)
     if not mass.real > 0:
         raise ModelError(Finding("massless", "center_of_mass", mass, "a system with mass", "give a body a mass"))
-    return found[..., :3]
+    return center[..., :3]
 
 
 @of_state(4)
 def mass_center(model: Resolved, q: Any) -> Array:
-    """Return the centre of mass (3, m) in the inertial frame, and the mass (kg)."""
+    """Return the centre of mass (3, m) in the inertial frame, followed by the mass (kg)."""
     return model.mechanism.engine.observations.mass_center(q)
 
 
 def state_rates(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None) -> Array:
-    """Return the rates dx/dt (nx, a unit of each state by s) of the states of the first order.
+    """Return the rates dx/dt (nx, in the unit of each state per s) of the first-order states.
 
     Raises
     ------
     ModelError
-        For unusable arguments, and for functions of blocks that return something else than a number for each state.
+        For unusable arguments, and for functions of blocks that do not return one number for each state.
 
     Examples
     --------
@@ -299,18 +303,16 @@ def state_rates_derivatives(model: Resolved, q: Any, v: Any, x: Any = None, u: A
     Returns
     -------
     StateDerivatives
-        In the states' units by s, a unit of each.
+        In the states' units per s, per unit of each variable.
     """
     slopes: Any = _of_states(model, q, v, model.mechanism.inputs.whole(u, x), lambda states, *at: states.slopes(*at)[0])
     return StateDerivatives(*slopes)
 
 
 def state_efforts(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None) -> Array:
-    """Return the derivatives (nv, nx; N m or N a unit of each) of the efforts along the coordinates by the states.
+    """Return the derivatives (nv, nx; N m or N per unit of each) of the efforts by the first-order states.
 
-    Compare `actuation_matrix`.
-
-    Exact to rounding where the functions of blocks accept complex numbers.
+    It is to `x` what `actuation_matrix` is to `u`. Exact to rounding where the functions of blocks accept complex numbers.
     """
     efforts: Array = _of_states(model, q, v, model.mechanism.inputs.whole(u, x), lambda states, *at: states.slopes(*at)[1])
     return efforts
@@ -318,6 +320,6 @@ def state_efforts(model: Resolved, q: Any, v: Any, x: Any = None, u: Any = None)
 
 @rowwise
 def _of_states(model: Resolved, q: Any, v: Any, u: Any, ask: Callable[..., Any]) -> Any:
-    """Return what the engine says of states of the first order."""
+    """Return the result of `ask`, a function of the engine's part for first-order states, at a state."""
     mechanism = model.mechanism
     return ask(mechanism.engine.states, mechanism._read_q(q), mechanism._read_v("v", v), u)

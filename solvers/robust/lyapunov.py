@@ -15,45 +15,45 @@ from titop.solvers.robust.lyapunov_tests import Request, read_test
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.workers import one_thread
 
-#: How far beyond the ranges, and into them, a margin is looked for.
+#: Range of factors, beyond and within the ranges, in which a margin is sought.
 _WIDEST = 64.0
 
-#: What looks for a Lyapunov function with all ranges so many times as large, at a rate of decay (1/s).
+#: A search for a Lyapunov function with all ranges scaled by a factor, at a rate of decay (1/s).
 Search = Callable[..., Certificate | str]
 
 
 @dataclass(frozen=True)
 class LyapunovStability:
-    """What is known of the stability of a family whose parameters change with time.
+    """The result of a test of stability with time-varying parameters.
 
     Attributes
     ----------
     stable : bool or None
-        True where a Lyapunov function was found and verified; False where a member with constant parameters is unstable;
-        None where neither was found: a family may be stable without a function of this form.
+        True if a Lyapunov function was found and verified; False if a member with constant parameters is unstable;
+        None if neither was found: a family may be stable without a function of this form.
     proof : bool
-        Whether the function was proved to fall for all values of the parameters. Otherwise it was tested at `points` alone.
+        Whether the function provably decreases for all values of the parameters. Otherwise it was tested at `points` only.
     decay : float
-        States decay as ``exp(-decay t)`` or faster, 1/s; zero where nothing was found, not a number for a sampled loop.
+        States decay as ``exp(-decay t)`` or faster, 1/s; zero if nothing was found, NaN for a sampled loop.
     margin : float or None
-        By how much all ranges may grow together with the same result (no unit, 64 at most), where it was asked for.
+        Factor (no unit, at most 64) by which all ranges may grow with the same result, if requested.
     parameters : tuple of str
     rates : dict
-        The bounds, in units per second; parameters that are not named change arbitrarily fast.
+        Bounds of the rates, in units per second; other parameters may change arbitrarily fast.
     exponents : array (terms, p), no unit
         Of the p parameters, normalised to [-1, 1], in the terms of P: ``P(s) = sum_k P[k] prod_i s_i ** exponents[k, i]``.
     P : array (terms, n, n), no unit
-        Of ``V = x^T P(s) x`` in the model's states, up to a factor. Normalised parameters are the deltas of an LFT, which of
-        an angle are tangents; of a family of samples the distance from the middle of the points in half their range.
+        Of ``V = x^T P(s) x`` in the model's states, up to a factor. Normalised parameters are the deltas of an LFT, tangents
+        for angles; for a family of samples, the distance from the middle of the points over half their range.
     points : dict of name to array (k,)
         Where the inequality was tested, in the parameters' units; empty for a proof by multipliers.
     residual : float
-        Largest eigenvalue of the inequalities, recomputed from P, in parts of the decrease of the nominal member's own function
-        (no unit): negative.
+        Largest eigenvalue of the inequalities, recomputed from P, relative to the decrease of the nominal member's own
+        function (no unit): negative.
     member : dict
         Values of the parameters of an unstable member.
     status : str
-        How far the search came.
+        How far the search got.
     """
 
     stable: bool | None
@@ -97,46 +97,46 @@ def lyapunov_stability(
 ) -> LyapunovStability:
     """Show that a family is stable while its parameters change with time, by a Lyapunov function.
 
-    Without `rates` parameters may change arbitrarily fast: one function ``x^T P x`` has to fall for all members (quadratic
-    stability). Of a linear fractional model this is proved, by one matrix inequality with multipliers that are constant
-    (Boyd, El Ghaoui, Feron, Balakrishnan 1994, chapter 5; Scherer 2001); for one parameter nothing is lost, for several the
-    proof may fail though such a function exists. Complex and full blocks may be any causal operators of gain one.
+    Without `rates` parameters may change arbitrarily fast: a common function ``x^T P x`` has to decrease for all members
+    (quadratic stability). For a linear fractional model this is proved by one matrix inequality with constant multipliers
+    (Boyd, El Ghaoui, Feron, Balakrishnan 1994, chapter 5; Scherer 2001). For one parameter the condition is also necessary; for
+    several the proof may fail although such a function exists. Complex and full blocks may be any causal operators of gain one.
 
     With rates, ``x^T P(s) x`` is a polynomial in the parameters (parameter-dependent Lyapunov function; Wu, Yang, Packard,
-    Becker 1996), and falls at points of a grid for all rates within the bounds. Of a linear fractional model of one
-    parameter the values between the points are proved, by eigenvalues; of several it is tested at random members between the
-    points too, which is no proof. A family of samples is tested at its points, and half-way between them at interpolated
-    members; that says nothing of the system between its samples.
+    Becker 1996), and decreases at points of a grid for all rates within the bounds. For a linear fractional model of one
+    parameter the values between the points are covered by a proof, with eigenvalues; for several parameters the function is
+    also tested at random members between the points, which is no proof. A family of samples is tested at its points, and at
+    interpolated members half-way between them; this says nothing about the system between its samples.
 
     Parameters of a sampled loop change at its sampling instants, arbitrarily fast.
 
-    A quadratic P in angles is worth its time: one that is linear shows much less of what is symmetric about the middle.
+    For angles a quadratic P is worth its time: a linear one shows much less if the system is symmetric about the middle.
 
-    What the search finds is verified by eigenvalues that are computed anew. A proof by multipliers takes some 3 s at 50 states
+    The result of the search is verified with recomputed eigenvalues. A proof by multipliers takes some 3 s with 50 states
     and 14 repetitions, a quadratic P of one parameter 80 s; ten times as long with `decay` or `margin`.
 
     Parameters
     ----------
     family : LFTModel, LPVModel or control.StateSpace
-        Stable. Of a state space the first channels are those of the blocks.
+        Stable. The first channels of a state space are those of the blocks.
     rates : mapping of name to float
-        Largest rate of a parameter, in its unit per second; 0 of one that is constant. Parameters that are left out change
-        arbitrarily fast.
+        Largest rate of a parameter, in its unit per second; 0 for a constant one. Omitted parameters may change arbitrarily
+        fast.
     blocks : sequence of DeltaBlock, optional
         For a state space.
     controller : control.StateSpace, optional
         Closes the loop of every member first, connected by names as in `LFTModel.close`.
     degree : int
-        Of P in the parameters that have rates.
+        Degree of P in the parameters that have rates.
     points : int, optional
-        Values of each parameter on the grid of a linear fractional model; by default 5 of one or two parameters, 3 of more.
-        Without rates it asks for a test at points instead of a proof.
+        Values of each parameter on the grid of a linear fractional model; by default 5 for one or two parameters, 3 for more.
+        Without rates it requests a test at points instead of a proof.
     decay : bool
-        Find the highest decay that can be shown.
+        Find the highest decay that can be proved.
     margin : bool
-        Find by how much all ranges of a linear fractional model may grow together.
+        Find the factor by which all ranges of a linear fractional model may grow together.
     tolerance : float
-        Relative, of decay and margin.
+        Relative tolerance of decay and margin.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
 
@@ -147,7 +147,7 @@ def lyapunov_stability(
     Raises
     ------
     ModelError
-        For unusable arguments, a nominal loop that is not stable, and where the solver is missing
+        For unusable arguments, an unstable nominal loop, and if the solver is missing
         (``pip install "titop[robust]"``).
 
     See Also
@@ -156,8 +156,8 @@ def lyapunov_stability(
 
     Notes
     -----
-    Members are linear models about points at which the parameters rest: ``dx/dt = A(p(t)) x`` is what is shown to be stable.
-    What else a changing parameter does is left out: forces that grow with the rate of a drive that turns, and trims that move
+    Members are linear models about points with constant parameters: the stability shown is that of ``dx/dt = A(p(t)) x``.
+    Other effects of a changing parameter are neglected: forces that grow with the rate of a rotating drive, and trims that move
     with it (see `lpv`). At low rates they are small.
 
     Examples

@@ -33,7 +33,7 @@ from titop.solvers.support.workers import one_thread
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Bounds that are farther apart, relative, are lowered in other coordinates, as long as that lowers them by as much.
+#: Bounds with a larger relative gap are improved in other coordinates, as long as the improvement is as large.
 _LOOSE = 0.01
 
 
@@ -44,21 +44,21 @@ class MuBounds:
     Attributes
     ----------
     omega : array (n,), rad/s
-        A single zero for a matrix.
+        Frequencies; a single zero for a matrix.
     upper, lower : array (n,), no unit
-        One over them is how far all ranges may grow together about their middles: up to ``1 / upper`` nothing becomes singular
-        at that frequency, at ``1 / lower`` something does.
+        Their inverses are factors by which all ranges may grow about their middles: up to ``1 / upper`` the loop is not
+        singular at that frequency, at ``1 / lower`` an uncertainty makes it singular.
     shares : array (n, blocks), no unit
-        How the upper bound grows with each block's own range alone, of sum one: which block drives it.
+        Relative growth of the upper bound with the range of each block alone; the sum is one.
     blocks : tuple of str
     deltas : array (n, rows of w, columns of z), no unit
-        The uncertainty of size ``1 / lower`` found at each frequency: ``1 - M Δ`` is singular, to rounding. Zero without one.
-        Normalised as the model's blocks are; numbers whose nominal value is off the middle have another size then.
+        The uncertainty of size ``1 / lower`` found at each frequency: ``1 - M Δ`` is singular, to rounding. Zero if none.
+        Normalised as the model's blocks are; parameters with a nominal value off the middle then have another size.
     members : tuple of dict
-        The same by name: values of parameters in their units, maybe beyond their ranges, and of complex and full blocks.
+        The same by name: parameters in their units, maybe beyond their ranges, and numbers of complex and full blocks.
     left : array (n,), no unit
-        Part of the volume that is not proved, of the smallest box that branching tried at each frequency; zero where it closed
-        the gap, or none was asked for.
+        Unproved part of the volume of the smallest box that branching tried at each frequency; zero if the gap was closed, or
+        not requested.
     """
 
     omega: Array
@@ -81,7 +81,7 @@ class MuBounds:
         return self.blocks[int(np.argmax(self.shares[int(np.argmax(self.upper))]))]
 
     def plot(self) -> Figure:
-        """Return both bounds, and the shares of the blocks, over frequency."""
+        """Plot both bounds, and the shares of the blocks, over frequency."""
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(7, 6), layout="constrained")
@@ -114,29 +114,29 @@ def mu(
 ) -> MuBounds:
     """Bound the structured singular value at frequencies, with any mix of real, complex and full blocks.
 
-    Upper bounds by D and G scalings (Fan, Tits, Doyle 1991), by a method of centres; lower ones along the edges of the box of
-    real parameters, or at samples of these with a power iteration for the other blocks (Packard, Doyle 1993), and from there by
-    linear programmes. A frequency takes some 0.2 s at 5 repetitions, 1 s at 22.
+    Upper bounds are by D and G scalings (Fan, Tits, Doyle 1991), with a method of centres; lower bounds by a search along the
+    edges of the box of real parameters, or at samples of these with a power iteration for the other blocks (Packard, Doyle
+    1993), followed by linear programmes. A frequency takes some 0.2 s with 5 repetitions, 1 s with 22.
 
-    Real parameters are constant in time: a drive that turns is not covered.
+    Real parameters are constant in time: a rotating drive is not covered.
 
     Parameters
     ----------
     lft : LFTModel, control.StateSpace or array
-        The nominal loop, stable. Of a state space or a matrix the first channels are those of the blocks.
+        The nominal loop, stable. The first channels of a state space or a matrix are those of the blocks.
     omega : array_like
         Frequencies (rad/s), zero and infinity allowed; not needed for a matrix.
     blocks : sequence of DeltaBlock, optional
-        For what brings none along.
+        For a state space or a matrix.
     tolerance : float
-        Relative: of the upper bound's last steps.
+        Relative tolerance of the upper bound's last steps.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
     gap : float, optional
-        Branch over the box of the real parameters, five at most, until the bounds are this close, relative: at each frequency,
-        which may take minutes.
+        Branch over the box of the real parameters, at most five, until the bounds are this close (relative), at each frequency;
+        this may take minutes.
     cells : int
-        Parts of a box that branching looks at, at most; what is left then is said in `left`.
+        Largest number of parts of a box that branching examines; the result's `left` is the part that remains.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def mu(
 
 
 class _Bounds(NamedTuple):
-    """What is known at a frequency."""
+    """The bounds at a frequency."""
 
     upper: float
     found: Singular
@@ -207,7 +207,7 @@ def _bound(structure: Structure, response: Array, tolerance: float, gap: float |
 
 
 def _read(lft: Any, omega: Any, blocks: Any) -> tuple[Structure, Structure, Array, list[Array]]:
-    """Return the structure given and one with centred ranges, the frequencies and the response at each."""
+    """Return the given structure and one with centred ranges, the frequencies and the response at each."""
     if not hasattr(lft, "blocks") and not hasattr(lft, "A"):
         matrix = np.asarray(lft)
         if matrix.dtype.kind not in "fiuc" or matrix.ndim != 2 or not np.isfinite(matrix).all():

@@ -23,13 +23,13 @@ from titop.solvers.support.workers import one_thread
 #: How far beyond the ranges unstable members are looked for, in boxes each so many times as large as the last.
 _REACH, _LARGER = 100.0, 4.0
 
-#: The level at which the search for the lowest begins when no unstable member is known: nothing farther is looked for.
+#: The level at which the search for the lowest begins if no unstable member is known; members farther away are not sought.
 _LOWEST = 1 / _REACH
 
 
 @dataclass(frozen=True)
 class RobustStability:
-    """What is known of the stability of a family.
+    """The result of a test of a family's stability.
 
     Attributes
     ----------
@@ -38,24 +38,23 @@ class RobustStability:
         nor a counterexample found.
     level : float
     upper : float
-        Proved bound of the structured singular value over all frequencies, infinite without a proof.
+        Proved upper bound of the structured singular value over all frequencies, infinite without a proof.
     lower : float
-        One over the size of the smallest uncertainty found that destabilises, zero without one.
+        One over the size of the smallest destabilising uncertainty found, zero without one.
     kind : {"unstable", "ill-posed", ""}
-        What goes wrong there.
+        The failure with that uncertainty.
     member : dict
         Values of the parameters there, in their units and maybe beyond their ranges, and of complex and full blocks, by name.
     deltas : tuple
-        The same normalised as the model's blocks are, for each block.
+        The same for each block, normalised as the model's blocks are.
     omega : float
-        Frequency (rad/s) at which the member is on the boundary of stability; without one, of the highest bound.
+        Frequency (rad/s) at which the member is on the stability boundary; without a member, that of the highest bound.
     intervals : array (n, 2), rad/s
-        Covered by one scaling each: the proof.
+        Frequency intervals covered by one scaling each: the proof.
     shares : dict
-        How the highest bound met grows with each block's own range alone, of sum one.
+        Relative growth of the highest bound with the range of each block alone; the sum is one.
     left : float
-        Part of the volume that is not proved, of the smallest box that branching tried; zero where it closed the gap, or none
-        was asked for.
+        Unproved part of the volume of the smallest box that branching tried; zero if the gap was closed, or not requested.
     """
 
     robust: bool | None
@@ -72,7 +71,7 @@ class RobustStability:
 
     @property
     def margin(self) -> tuple[float, float]:
-        """How far all ranges may grow together about their middles (factors without unit): proved, and at most."""
+        """Factors (no unit) by which all ranges may grow about their middles: the proved one, and an upper bound."""
         return 1 / self.upper, np.inf if not self.lower else 1 / self.lower
 
     @property
@@ -101,27 +100,27 @@ def robust_stability(
 ) -> RobustStability:
     """Prove that all members of a family are stable and well-posed, or find one that is not.
 
-    First unstable members are looked for: corners, gradients of eigenvalues, a power iteration. Then the structured singular
-    value is bounded at all frequencies at once, zero, infinity and those between others included: each scaling holds between
+    First unstable members are sought: at corners, along gradients of eigenvalues, by a power iteration. Then the structured
+    singular value is bounded at all frequencies at once, including zero and infinity: each scaling is valid between
     two frequencies that follow from the eigenvalues of a Hamiltonian matrix. The proof is for constant parameters, up to
     rounding.
 
     Parameters
     ----------
     lft : LFTModel or control.StateSpace
-        The nominal loop, stable; of a state space the first channels are those of the blocks. Sampled ones too.
+        The nominal loop, stable, also sampled; the first channels of a state space are those of the blocks.
     level : float
-        Ranges are ``1 / level`` times as large, about their middles.
+        Ranges are scaled by ``1 / level`` about their middles.
     blocks : sequence of DeltaBlock, optional
         For a state space.
     margin : bool
         Find the lowest level that can be proved, whatever `level` is.
     gap : float, optional
-        Branch over the box of the real parameters, five at most, until the bounds are this close, relative. May take minutes.
+        Branch over the box of the real parameters, at most five, until the bounds are this close (relative). May take minutes.
     cells : int
-        Parts of a box that branching looks at, at most; what is left then is said in `left`.
+        Largest number of parts of a box that branching examines; the result's `left` is the part that remains.
     tolerance : float
-        Relative, of the lowest level.
+        Relative tolerance of the lowest level.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
 

@@ -20,10 +20,10 @@ from titop.solvers.robust.uncertain_loop import channels, read_stable_loop
 from titop.solvers.robust.upper_bound import UpperBound, upper_bound
 from titop.solvers.support.workers import one_thread
 
-#: A gain so many times the highest found is not bounded.
+#: Gains above so many times the highest one found are not bounded.
 _HIGHEST = 100.0
 
-#: Numbers that are tried by branching.
+#: Gains that branching tries.
 _BOXES = 5
 
 #: Where scalings for this level are found, those for one are looked for.
@@ -37,17 +37,17 @@ class WorstCaseGain:
     Attributes
     ----------
     upper : float
-        No member's gain is higher, at any frequency; infinite where no bound was proved. In output units over input units.
+        Upper bound of every member's gain, at any frequency; infinite if none was proved. In output units over input units.
     lower : float
-        The gain of the worst member found, infinite if that is unstable or ill-posed.
+        The gain of the worst member found, infinite if it is unstable or ill-posed.
     member : dict
         Its parameters by name, in their units.
     omega : float
-        Frequency (rad/s) of its peak, not a number if that is infinite.
+        Frequency (rad/s) of its peak, NaN if the gain is infinite.
     intervals : array (n, 2), rad/s
-        Covered by one scaling each: the proof of the upper bound for the whole box.
+        Frequency intervals covered by one scaling each: the proof of the upper bound for the whole box.
     left : float
-        Part of the box' volume in which branching did not prove the gap; zero where it did, or was not asked for.
+        Part of the box's volume in which branching did not prove the gap; zero if it did, or was not requested.
     """
 
     upper: float
@@ -78,26 +78,26 @@ def worst_case_gain(
 ) -> WorstCaseGain:
     """Bound the highest gain, over all members of a family and all frequencies, from some inputs to some outputs.
 
-    The upper bound is skew mu: the ranges stay as they are, and the gain of a full block around the performance channels is as
-    small as scalings can prove, at all frequencies at once as in `robust_stability`. The lower bound is a member: the worst of
-    corners and of climbs along the derivatives of the H-infinity norm (Zhou, Doyle, Glover 1996, chapters 10 and 11).
+    The upper bound is skew mu: the ranges are fixed, and the gain of a full block around the performance channels is
+    minimised by scalings, at all frequencies at once as in `robust_stability`. The lower bound is a member: the worst of
+    corners and of ascents along the gradient of the H-infinity norm (Zhou, Doyle, Glover 1996, chapters 10 and 11).
 
-    Real parameters are constant in time: a drive that turns is not covered.
+    Real parameters are constant in time: a rotating drive is not covered.
 
     Parameters
     ----------
     lft : LFTModel or control.StateSpace
-        The nominal loop, stable; of a state space the first channels are those of the blocks.
+        The nominal loop, stable; the first channels of a state space are those of the blocks.
     input, output : str or sequence of str
-        Signals of the model, ``"hinge.q"`` or ``"hinge_q"``, several as one vector; ``"gyro"`` stands for all of its entries.
+        Signals of the model, ``"hinge.q"`` or ``"hinge_q"``, several as one vector; ``"gyro"`` stands for all its entries.
     blocks : sequence of DeltaBlock, optional
         For a state space.
     gap : float, optional
-        Branch over the box of the real parameters, five at most, until the bounds are this close, relative. May take minutes.
+        Branch over the box of the real parameters, at most five, until the bounds are this close (relative). May take minutes.
     cells : int
-        Parts of the box that branching looks at, at most; what is left then is said in `left`.
+        Largest number of parts of the box that branching examines; the result's `left` is the part that remains.
     tolerance : float
-        Relative, of the upper bound.
+        Relative tolerance of the upper bound.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
 
@@ -148,10 +148,10 @@ def _branch(
     cells: int,
     progress: bool,
 ) -> tuple[float, float]:
-    """Return a bound of the gain, and the part of the box that is left; gains of members on the way are kept.
+    """Return a bound of the gain, and the part of the box that remains; gains of members on the way are recorded.
 
-    That the gain is below a number in all cells is that mu is below one with a performance block for this number. What cannot
-    be proved within the cells is followed by what lies halfway to the bound known.
+    The gain is below a number in all cells if mu is below one with a performance block for this number. If this cannot be
+    proved within the cells, the next number lies halfway to the known bound.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
 """Derivatives of the dynamics by parameters, inputs and wrenches on ports.
 
-A parameter belongs to one block, and what it changes is there: the block's law, where its ports stand, what acts beside it.
-Only that is looked at once more; what follows for the system is known already, from its derivatives by its state.
+A parameter belongs to one block and changes it only locally: the block's law, the places of its ports, or the loads that it
+applies. Only these are differentiated by the parameter; the effect on the system follows from its derivatives by the state.
 
-- `state`: what of a model is known here, a state of it, and a system in which a parameter has taken a step;
-- `effects`: what a parameter does before the system answers, and what moving ports does to the system;
-- `changed_parts`: what a parameter may change, and what that does;
+- `state`: the interface of a model used here, a state of it, and a system with one parameter changed by a step;
+- `effects`: the direct effect of a parameter, and the effect on the system when ports move;
+- `changed_parts`: the parts of a system that a parameter may change, and their effects;
 - `inertial_parameters`: masses, centres of mass and inertias of rigid bodies, all in one pass;
-- `parameter_changes`: which of these parts a parameter has, and their derivatives;
-- `sensitivities`: all of that, by name.
+- `parameter_changes`: the parts that one parameter changes, and their derivatives;
+- `sensitivities`: derivatives of the dynamics, by name.
 """

@@ -1,8 +1,8 @@
-"""Parts of a system that a parameter may change: a block's law and ports, what acts beside it, what closes its loops.
+"""Parts of a system that a parameter may change: a block's law and ports, loads, and closures.
 
-A port at g moves to ``g exp(eta)``. Along the own coordinates the displacement eta changes by ``dS + ad(eta) S``, where dS is
-the change of the port's motion subspace S; in the course of the motion by that times v. Of what acts on the system inverse
-dynamics need as much less as it applies.
+A port at g moves to ``g exp(eta)``. The derivative of the displacement eta by the block's own coordinates is
+``dS + ad(eta) S``, where dS is the change of the port's motion subspace S; its time derivative is that times v. An effort that
+acts on the system reduces the efforts of inverse dynamics by the same amount.
 """
 
 from __future__ import annotations
@@ -43,26 +43,26 @@ class ChangedPart:
     Parameters
     ----------
     name : str
-        Of the block that it belongs to.
+        Name of the block that it belongs to.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def of(self, stepped: Stepped) -> Any:
-        """Return all of a system that the part depends on: the parameter's block, if nothing else is said."""
+        """Return the object of a system on which the part depends; by default the parameter's block."""
         return stepped.block
 
     def parts(self, part: Any, state: SensitivityState) -> list[Array]:
-        """Return its numbers at a state."""
+        """Return the part's numbers at a state, from the object that `of` returns."""
         raise NotImplementedError
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
-        """Add what their derivatives do to an effect."""
+        """Add the effect of `changes`, the derivatives of these numbers."""
         raise NotImplementedError
 
     def _named(self, stepped: Stepped) -> Any:
-        """Return the block of the part's name, which may depend on a parameter of another one."""
+        """Return the block of the part's name, which may depend on a parameter of another block."""
         return stepped.block if stepped.block.name == self.name else stepped.assembly.blocks[self.name]
 
 
@@ -82,7 +82,7 @@ class ChangedLaw(ChangedPart):
         return [_force(block, state, state.model.mechanism.assembly.gravity)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
-        """Add what `changes` of the parts do to an effect."""
+        """Add the effect of `changes`, the derivatives of the numbers."""
         force, (_, rows) = changes[0], state.coordinates_of(self.name)
         if force[:6].any():
             effect.efforts += state.parent_jacobian(self.name).T @ force[:6]
@@ -97,18 +97,18 @@ class ChangedPorts(ChangedPart):
         self.ports = ports
 
     def parts(self, block: Block, state: SensitivityState) -> list[Array]:
-        """Return of each port pose, S, and ``dS/dt v``."""
+        """Return pose, S and ``dS/dt v`` of each port."""
         return [part for port in self.ports for part in _at_port(block, port, state)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
-        """Add what `changes` of the parts do to an effect."""
+        """Add the effect of `changes`, the derivatives of the numbers."""
         block = state.model.mechanism.assembly.blocks[self.name]
         for k, port in enumerate(self.ports):
             effect.moves += _moves(block, port, state, *changes[3 * k : 3 * k + 3])
 
 
 class ChangedPlacement(ChangedPart):
-    """Where a joint stands: its pose in its parent's port."""
+    """The placement of a joint: its pose in its parent's port."""
 
     def of(self, stepped: Stepped) -> Pose:
         """Return the pose of the joint in its parent's port."""
@@ -119,7 +119,7 @@ class ChangedPlacement(ChangedPart):
         return [_matrix(placement)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
-        """Add what `changes` of the parts do to an effect."""
+        """Add the effect of `changes`, the derivatives of the numbers."""
         eta = _displacement_of(_matrix(state.model.mechanism.assembly.connection_of_joint[self.name].placement), changes[0])
         effect.moves.append(Move.still(MovablePlace(self.name, None), eta))
 
@@ -131,7 +131,7 @@ def _matrix(pose: Pose) -> Array:
 def _force(block: Block, state: SensitivityState, gravity: Array) -> Array:
     in_q, in_v = state.coordinates_of(block.name)
     q, v = state.q[in_q], state.v[in_v]
-    if is_elementary(block):  # without mass: all it does is between its coordinates
+    if is_elementary(block):  # without mass: its law depends on its coordinates only
         rotation, position, twist, acceleration = _AT_REST
     else:
         rotation, position, twist, acceleration = state.parent_port(block.name)
@@ -150,51 +150,54 @@ def _at_port(block: Block, port: str, state: SensitivityState) -> tuple[Array, A
 
 
 def _moves(block: Block, port: str, state: SensitivityState, pose: Array, subspace: Array, rate: Array) -> list[Move]:
-    """Return how what is attached to a port moves where the port's pose, S and ``dS/dt v`` change: also what it hangs by."""
+    """Return the moves of what is attached to a port, for changes of its pose, S and ``dS/dt v``.
+
+    If the block itself is attached to its parent by this port, it moves back.
+    """
     _, rows = state.coordinates_of(block.name)
     v, a = state.v[rows], state.a[rows]
-    now, S, bent = _at_port(block, port, state)
-    eta = _displacement_of(now, pose)
+    port_pose, S, bias = _at_port(block, port, state)
+    eta = _displacement_of(port_pose, pose)
     by_rows = subspace + twist_cross(eta) @ S
-    faster = by_rows @ v
-    turning = rate + twist_cross(faster) @ S @ v + twist_cross(eta) @ bent
-    move = Move(MovablePlace(block.name, port), eta, faster, turning + by_rows @ a, rows, by_rows)
+    eta_rate = by_rows @ v
+    by_time = rate + twist_cross(eta_rate) @ S @ v + twist_cross(eta) @ bias
+    move = Move(MovablePlace(block.name, port), eta, eta_rate, by_time + by_rows @ a, rows, by_rows)
     if not any(part.any() for part in (eta, by_rows, move.acceleration)):
         return []
-    return [move, *_hanging_back(block, port, state, eta)]
+    return [move, *_move_back(block, port, state, eta)]
 
 
-def _hanging_back(block: Block, port: str, state: SensitivityState, eta: Array) -> list[Move]:
-    """Return how a body moves where it hangs, if it does so by this port: back."""
+def _move_back(block: Block, port: str, state: SensitivityState, eta: Array) -> list[Move]:
+    """Return the opposite move of a body, if it is attached to its parent by this port."""
     hanging = state.model.mechanism.assembly.hanging.get(block.name)
     return [] if hanging is None or hanging.child.name != port else [Move.still(MovablePlace(block.name, None), -eta)]
 
 
 def _displacement_of(pose: Array, change: Array) -> Array:
-    """Return the small twist (6) of a frame whose pose, rotation above position (4 x 3), changes."""
+    """Return the small twist (6) of a frame for a `change` of its `pose`, both as rotation above position (4 x 3)."""
     back = pose[:3].T
     spin = back @ change[:3]
     return np.array([*(back @ change[3]), spin[2, 1], spin[0, 2], spin[1, 0]])
 
 
 def attached_ports(assembly: Assembly, block: Block, pushed: Collection[str]) -> tuple[str, ...]:
-    """Return the ports of a block to which something is attached, or which are among those `pushed`, by their whole names."""
+    """Return the ports of a block that are attached to something, or that are among those `pushed` (dotted names)."""
     if block.name in assembly.connection_of_joint:
         return block.ports
     names = {port: f"{block.name}.{port}" for port in block.ports}
     return tuple(port for port, name in names.items() if name in assembly.used_ports or name in pushed)
 
 
-# -- what acts -------------------------------------------------------------------------------------------------------------
+# -- loads -----------------------------------------------------------------------------------------------------------------
 
 
 class ChangedEfforts(ChangedPart):
-    """What acts on the system: the efforts (nv) that it applies at a state.
+    """A load on the system: its efforts (nv) at a state.
 
     Parameters
     ----------
     name : str
-        Of the block that acts.
+        Name of the block that acts.
     efforts : callable
         From the block and a `SensitivityState` to efforts.
     """
@@ -208,7 +211,7 @@ class ChangedEfforts(ChangedPart):
         return [self._efforts(acting, state)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
-        """Add what `changes` of the efforts do to an effect."""
+        """Add the effect of `changes` of the efforts."""
         effect.efforts -= changes[0]
 
 
@@ -244,7 +247,7 @@ def _interaction_efforts(interaction: Interaction, state: SensitivityState) -> A
 
 
 class ChangedInteraction(ChangedEfforts):
-    """An interaction; the parameter may be that of a block that it was made with."""
+    """An interaction; the parameter may belong to a block with which the interaction was made."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, _interaction_efforts)
@@ -256,7 +259,7 @@ class ChangedInteraction(ChangedEfforts):
 
 
 class ChangedInputs(ChangedEfforts):
-    """What the inputs of actuators and blocks do."""
+    """The efforts of the inputs of actuators and blocks."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, lambda inputs, state: inputs.matrix(state.model, state.q) @ state.u)
@@ -267,7 +270,7 @@ class ChangedInputs(ChangedEfforts):
 
 
 class ChangedGravity(ChangedPart):
-    """Gravity along an axis of the inertial frame: of what it does, which is linear, a unit."""
+    """Gravity along an axis of the inertial frame; its efforts are linear in the parameter."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -282,7 +285,7 @@ class ChangedGravity(ChangedPart):
         return []
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
-        """Add what holds up against a unit of gravity to an effect."""
+        """Add the efforts that balance a unit of gravity."""
         weighing = self._weighing or state.model.mechanism.with_assembly(
             replace(state.model.mechanism.assembly, gravity=self._direction)
         )
@@ -290,14 +293,14 @@ class ChangedGravity(ChangedPart):
         self._weighing = weighing
 
 
-# -- what closes loops -----------------------------------------------------------------------------------------------------
+# -- constraints -----------------------------------------------------------------------------------------------------------
 
 
 class ChangedClosure(ChangedPart):
     """A rigid closure."""
 
     def parts(self, closure: RigidClosure, state: SensitivityState) -> list[Array]:
-        """Return how fast both ports' twists open the loop (k x 12), and how fast it opens more at the state (k)."""
+        """Return the derivatives of the loop's errors by both ports' twists (k x 12), and their second time derivatives (k)."""
         loop = next(each for each in state.model.mechanism.rigid_loops if each.closure.name == self.name)
         one, two = (state.motion(str(ref)) for ref in loop.ports)
         R, r = relative_pose((one.rotation, one.position), (two.rotation, two.position))
@@ -305,7 +308,7 @@ class ChangedClosure(ChangedPart):
         return [rates, rates @ np.concatenate([one.acceleration, two.acceleration]) + closure.bias(R, r, one.twist, two.twist)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
-        """Add what `changes` of the parts do to an effect."""
+        """Add the effect of `changes`, the derivatives of the numbers."""
         rates, opening = changes
         first = 0
         for loop in state.model.mechanism.rigid_loops:
@@ -324,7 +327,7 @@ class ChangedGear(ChangedPart):
         return [GearConstraint.of(gear, state.model.mechanism.assembly).jacobian(state.model.nv)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
-        """Add what `changes` of the parts do to an effect."""
+        """Add the effect of `changes`, the derivatives of the numbers."""
         names = [constraint.gear.name for constraint in state.model.mechanism.gear_constraints]
         row = len(state.model.constraint_names) - len(names) + names.index(self.name)
         effect.turns.append(ConstraintTurn(slice(row, row + 1), changes[0], changes[0] @ state.a))

@@ -1,6 +1,6 @@
-"""What a change of a parameter does at a state: first on its own, then what the system answers.
+"""The effect of a parameter at a state: first its direct effect, then the response of the system.
 
-On its own it takes efforts, moves ports and turns constraints (`Effect`). What moving ports does to the dynamics follows from
+Directly, a parameter changes efforts, moves ports and changes constraints (`Effect`). The response to moving ports follows from
 the derivatives of a system in which they can move (`Movable`).
 """
 
@@ -19,18 +19,18 @@ from titop.solvers.sensitivities.state import SensitiveModel, SensitivityState
 
 
 class Move(NamedTuple):
-    """How a place moves, a unit of the parameter: by small twists of its own frame.
+    """The motion of a place per unit of the parameter, by small twists of its own frame.
 
     Attributes
     ----------
     place : MovablePlace
     displacement : (6,) array, m and rad
     rate, acceleration : (6,) arrays
-        How fast the displacement changes in the course of the motion, and how that changes.
+        First and second time derivative of the displacement along the motion.
     rows : slice
-        The coordinates (n) with which it changes.
+        The coordinates (n) on which it depends.
     by_rows : (6, n) array
-        The derivative of the displacement by these.
+        Derivative of the displacement by these.
     """
 
     place: MovablePlace
@@ -42,20 +42,21 @@ class Move(NamedTuple):
 
     @classmethod
     def still(cls, place: MovablePlace, displacement: Array) -> Move:
-        """Return a displacement that does not change in the course of the motion."""
+        """Return a displacement that is constant along the motion."""
         return cls(place, displacement, np.zeros(6), np.zeros(6), slice(0, 0), np.zeros((6, 0)))
 
 
 class ConstraintTurn(NamedTuple):
-    """How constraints change, a unit of the parameter.
+    """The change of k constraints per unit of the parameter.
 
     Attributes
     ----------
     rows : slice
-        Which of all (k of them).
+        Their rows among all constraints.
     jacobian : (k, nv) array
+        Change of their Jacobian.
     opening : (k,) array
-        Of ``J a + bias``, m/s^2 and rad/s^2.
+        Change of ``J a + bias``, m/s^2 and rad/s^2.
     """
 
     rows: slice
@@ -65,12 +66,12 @@ class ConstraintTurn(NamedTuple):
 
 @dataclass
 class Effect:
-    """What a unit of a parameter does.
+    """The direct effect of a parameter, per unit.
 
     Attributes
     ----------
     efforts : (nv,) array
-        What inverse dynamics need more.
+        Change of the efforts of inverse dynamics.
     moves : list of Move
     turns : list of ConstraintTurn
     """
@@ -82,22 +83,22 @@ class Effect:
 
 @dataclass(frozen=True)
 class Response:
-    """What moving ports does at a state: derivatives by the coordinates of these (m), their rates and accelerations.
+    """Response to moving ports at a state: derivatives by the m coordinates of the ports, their rates and accelerations.
 
     Attributes
     ----------
     efforts : (3, nv, m) array
-        Of what inverse dynamics need, closures' multipliers held.
+        Derivatives of the efforts of inverse dynamics, with constant multipliers of closures.
     held : (m,) array
         Efforts that hold the ports.
     openings : (3, k, m) array
-        Of ``J a + bias`` of all constraints.
+        Derivatives of ``J a + bias`` of all constraints.
     turning : (k, m) array
-        Of J times the `shared` efforts, by the coordinates.
+        Derivative of J times the `shared` vector, by the coordinates.
     jacobian : (k, m) array
-        How fast the ports' motion opens the loops.
+        Derivative of the constraints' errors by the coordinates.
     where : dict of MovablePlace to slice
-        Which coordinates hold which place.
+        The coordinates of each place.
     """
 
     efforts: Array
@@ -108,18 +109,18 @@ class Response:
     where: dict[MovablePlace, slice]
 
     def needed(self, move: Move) -> Array:
-        """Return what inverse dynamics need more (nv) where a place moves."""
+        """Return the change (nv) of the efforts of inverse dynamics when a place moves."""
         z = self.where[move.place]
         needed = _along(self.efforts[..., z], move)
         needed[move.rows] += move.by_rows.T @ self.held[z]
         return needed
 
     def opening(self, move: Move) -> Array:
-        """Return the change (k) of ``J a + bias`` where a place moves."""
+        """Return the change (k) of ``J a + bias`` when a place moves."""
         return _along(self.openings[..., self.where[move.place]], move)
 
     def turned(self, move: Move, shared: Array) -> Array:
-        """Return the change (k) of J times the efforts that are shared where a place moves."""
+        """Return the change (k) of J times the `shared` vector when a place moves."""
         z = self.where[move.place]
         return self.turning[:, z] @ move.displacement + self.jacobian[:, z] @ (move.by_rows @ shared[move.rows])
 
@@ -153,7 +154,7 @@ class Movable:
             self._where[place] = slice(first, first + 6)
 
     def response(self, state: SensitivityState, multipliers: Array, shared: Array) -> Response:
-        """Return what moving the places does at a state with the closures' `multipliers` (k), and to `shared` efforts (nv)."""
+        """Return the response to moving the places at a state, with constraint `multipliers` (k) and a `shared` vector (nv)."""
         mechanism = self._wider
         q, (v, a, efforts) = mechanism.neutral(), np.zeros((3, mechanism.nv))
         q[self._own_q], v[self._own], a[self._own], efforts[self._own] = state.q, state.v, state.a, shared

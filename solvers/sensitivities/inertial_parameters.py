@@ -1,4 +1,4 @@
-"""Dynamics as a linear function of the bodies' inertial parameters: ten of each rigid body, and their regressor."""
+"""Inverse dynamics as a linear function of inertial parameters, ten of each rigid body: the regressor."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from titop.solvers.arguments.reading import as_arrays
 from titop.solvers.arguments.rowwise import read_states
 from titop.solvers.mechanism.kernel_calls import DONE
 
-#: How many lists of parameters are kept in mind.
+#: Number of lists of parameter names that are cached.
 _MOST_ROWS = 32
 
 
 class InertialRows(NamedTuple):
-    """Some parameters that are masses, centres of mass or inertias.
+    """Parameters that are masses, centres of mass or inertias.
 
     Attributes
     ----------
     places : dict of str to int
-        Their numbers by name.
+        Their indices by name.
     bodies : tuple of str
-        To which they belong.
+        The bodies to which they belong.
     rows : array of int
-        Of each among the own parameters (10 a body) of these.
+        Index of each among the own parameters (10 per body) of these bodies.
     """
 
     places: dict[str, int]
@@ -38,7 +38,7 @@ class InertialRows(NamedTuple):
 
 
 class InertialParameters:
-    """The names of the inertial parameters of a system, which no change of parameters changes.
+    """The names of the inertial parameters of a system; they do not depend on parameter values.
 
     Parameters
     ----------
@@ -49,26 +49,26 @@ class InertialParameters:
     Attributes
     ----------
     names : tuple of str
-        Of the inertial parameters, ten a body.
+        Names of the inertial parameters, ten per body.
     own_names : tuple of str
-        Of the masses, centres of mass and inertias from which they follow.
+        Names of the masses, centres of mass and inertias from which they follow.
     places : dict of str to (str, int)
-        Body, and place among its own, of every parameter that is no more than a mass, a centre of mass or an inertia.
+        Body and index of each mass, centre of mass and inertia on which no interaction depends.
     met : dict
-        What `rows` was asked for.
+        Cached results of `rows`.
     """
 
     def __init__(self, assembly: Assembly, bodies: tuple[str, ...]) -> None:
         self.bodies = bodies
         self.names = tuple(f"{body}.{name}" for body in bodies for name in NAMES)
         self.own_names = tuple(f"{body}.{name}" for body in bodies for name in OWN_NAMES)
-        beside = {own.name for loop in assembly.loops for own in loop.closure.own_blocks}  # which change with their blocks
-        alone = (body for body in bodies if body not in beside)
+        shared = {block.name for loop in assembly.loops for block in loop.closure.own_blocks}  # interactions depend on these
+        alone = (body for body in bodies if body not in shared)
         self.places = {f"{body}.{name}": (body, row) for body in alone for row, name in enumerate(OWN_NAMES)}
         self.met: dict[tuple[str, ...], InertialRows] = {}
 
     def rows(self, names: tuple[str, ...]) -> InertialRows | None:
-        """Return where to find the derivatives by some parameters; None if one of them is no mass or inertia."""
+        """Return the rows of the derivatives by some parameters; None if one of them is no mass, centre of mass or inertia."""
         known = self.met.get(names)
         if known is None and self.places.keys() >= set(names):
             if len(self.met) == _MOST_ROWS:
@@ -82,12 +82,12 @@ class InertialParameters:
 
 
 def regressor_of(mechanism: Any, bodies: tuple[str, ...], q: Any, v: Any, a: Any) -> Array:
-    """Return the columns (nv, 10 a body) of the regressor that belong to some bodies; of stacked states, stacked."""
+    """Return the columns (nv, 10 per body) of the regressor for some bodies; stacked for stacked states."""
     if type(q) is type(v) is type(a) is np.ndarray and q.ndim == 1:
         rows = np.empty((1, len(NAMES) * len(bodies), mechanism.nv))
         try:
             done = mechanism.engine.calls.regressors[bodies](q[None], v[None], a[None], rows) == DONE
-            if done and isfinite(q.dot(q) + v.dot(v) + a.dot(a)):  # kernels do not look at what no rigid body moves with
+            if done and isfinite(q.dot(q) + v.dot(v) + a.dot(a)):  # kernels ignore coordinates that move no rigid body
                 return rows[0].T
         except TypeError:
             pass
@@ -100,9 +100,9 @@ def regressor_of(mechanism: Any, bodies: tuple[str, ...], q: Any, v: Any, a: Any
 
 
 def derivatives_by_inertia(mechanism: Any, inertial: InertialRows, q: Any, v: Any, a: Any) -> Array:
-    """Return the derivatives (m, nv) of inverse dynamics by m parameters, from the regressor of their bodies alone.
+    """Return the derivatives (m, nv) of inverse dynamics by m parameters, from the regressor of their bodies.
 
-    At stacked states (batch, m, nv).
+    For stacked states (batch, m, nv).
     """
     bodies = inertial.bodies
     by_numbers = np.swapaxes(regressor_of(mechanism, bodies, q, v, a), -1, -2)
@@ -112,17 +112,17 @@ def derivatives_by_inertia(mechanism: Any, inertial: InertialRows, q: Any, v: An
 
 
 def inertial_effort_derivatives(mechanism: Any, names: Iterable[str], q: Array, v: Array, a: Array) -> dict[str, Array]:
-    """Return the derivatives (nv) of inverse dynamics by those of some parameters that are masses or inertias, by name."""
-    own = tuple(name for name in names if name in mechanism.inertial.places)
-    if not own or (rows := mechanism.inertial.rows(own)) is None:
+    """Return the derivatives (nv) of inverse dynamics by masses, centres of mass and inertias among `names`, by name."""
+    inertial = tuple(name for name in names if name in mechanism.inertial.places)
+    if not inertial or (rows := mechanism.inertial.rows(inertial)) is None:
         return {}
     return dict(zip(rows.places, derivatives_by_inertia(mechanism, rows, q, v, a), strict=True))
 
 
 def _numbers_by_own(mechanism: Any, body: str) -> Array:
-    """Return the derivatives (10 x 10) of a rigid body's numbers by its own parameters, transposed; kept."""
-    kept: dict[str, Array] = mechanism.inertial_derivatives
-    if body not in kept:
+    """Return the derivatives (10 x 10) of a rigid body's inertial parameters by its own parameters, transposed; cached."""
+    cache: dict[str, Array] = mechanism.inertial_derivatives
+    if body not in cache:
         block = mechanism.assembly.blocks[body]
-        kept[body] = inertial_derivatives(block).T
-    return kept[body]
+        cache[body] = inertial_derivatives(block).T
+    return cache[body]

@@ -1,4 +1,4 @@
-"""Which parts of a system a parameter changes, and how: by complex steps or differences of what depends on it, no more."""
+"""The parts of a system that a parameter changes, and their derivatives by complex steps or differences."""
 
 from __future__ import annotations
 
@@ -43,29 +43,29 @@ from titop.solvers.sensitivities.changed_parts import (
 from titop.solvers.sensitivities.effects import Effect
 from titop.solvers.sensitivities.state import SensitivityState, Stepped
 
-#: Steps of which is kept what depends on them: as many as differences ask for.
+#: Number of steps for which the changed parts are cached: enough for the differences.
 _MOST_STEPS = 32
 
 
 class ParameterChange:
-    """What a parameter of a block changes.
+    """The parts of a system that a parameter of a block changes.
 
     Parameters
     ----------
     assembly : Assembly
     name : str
     value : float
-        The parameter's own.
+        The parameter's value.
     pushed : collection of str
-        Ports on which wrenches may act from outside, by name.
+        Names of the ports on which external wrenches may act.
     """
 
     def __init__(self, assembly: Assembly, name: str, value: float, pushed: Collection[str]) -> None:
         self._assembly, self._name, self._value, self._pushed = assembly, name, value, pushed
-        self._kept: dict[complex, list[Any]] = {}
+        self._cache: dict[complex, list[Any]] = {}
 
     def effect(self, state: SensitivityState) -> Effect:
-        """Return what a unit of the parameter does at a state."""
+        """Return the direct effect of the parameter at a state, per unit."""
         effect = Effect(np.zeros(state.model.nv))
         for k, changed in enumerate(self._changed):
             changed.add(effect, state, self._derivatives(k, state))
@@ -73,7 +73,7 @@ class ParameterChange:
 
     @cached_property
     def _changed(self) -> list[ChangedPart]:
-        """What changes: nothing for a sensor's."""
+        """The changed parts; none for a parameter of a sensor."""
         name, entry, assembly = owner_of(self._name), entry_of(self._name), self._assembly
         if entry.startswith("placement."):
             return [ChangedPlacement(name)]
@@ -93,7 +93,7 @@ class ParameterChange:
         return [*self._of_block(block, entry), *map(ChangedInteraction, self._beside), *inputs]
 
     def _of_block(self, block: Block, entry: str) -> list[ChangedPart]:
-        """Return what changes of a body or a joint itself."""
+        """Return the changed parts of a body or a joint itself."""
         ports = ChangedPorts(block.name, attached_ports(self._assembly, block, self._pushed))
         if isinstance(block, Joint) and is_elementary(block):
             return [self._of_joint(block, entry, ports)]
@@ -103,13 +103,13 @@ class ParameterChange:
 
     @cached_property
     def _beside(self) -> list[str]:
-        """Names of the interactions that were made with the parameter's block."""
+        """Names of the interactions made with the parameter's block, which depend on it."""
         closures = (loop.closure for loop in self._assembly.loops)
         return [closure.name for closure in closures if owner_of(self._name) in (block.name for block in closure.own_blocks)]
 
     @staticmethod
     def _of_joint(joint: Joint, entry: str, ports: ChangedPorts) -> ChangedPart:
-        """Return what changes of an elementary joint: how it moves, what is accelerated with it, or what resists."""
+        """Return the changed part of an elementary joint: its ports, its inertia, or its passive efforts."""
         field, *_ = joint.parameter_fields()[entry]
         if field in joint.geometric_fields:
             return ports
@@ -126,23 +126,23 @@ class ParameterChange:
             return changed.parts(self._at(step)[k], state)
 
         step = start = DIFFERENCE_STEP * (abs(self._value) or 1.0)
-        if abs(self._value) < SAME:  # it may be rounding, of which no part is a step
+        if abs(self._value) < SAME:  # the value may be rounding and tells nothing about the step
             step = settled_step(at, start) or settled_step(at, DIFFERENCE_STEP) or start
         return [derivative(_entry(at, number), step) for number in range(len(at(step)))]
 
     def _at(self, step: complex) -> list[Any]:
-        """Return what the changing parts depend on, the parameter larger by a step; kept, for states that follow."""
-        parts = self._kept.get(step)
+        """Return the objects on which the changed parts depend, with the parameter increased by a step; cached."""
+        parts = self._cache.get(step)
         if parts is None:
             stepped = Stepped(self._assembly, self._name, self._value + step)
             parts = [changed.of(stepped) for changed in self._changed]
-            if len(self._kept) < _MOST_STEPS:
-                self._kept[step] = parts
+            if len(self._cache) < _MOST_STEPS:
+                self._cache[step] = parts
         return parts
 
     @cached_property
     def _is_complex(self) -> bool:
-        """Whether all functions that are called keep imaginary parts; those of the parameter's own block are tried."""
+        """Whether all functions involved keep imaginary parts; those of the parameter's own block are tested."""
         entry, block = entry_of(self._name), self._assembly.blocks.get(owner_of(self._name))
         if block is None or not block.complex_parameters:
             return block is None
@@ -156,7 +156,7 @@ class ParameterChange:
         )
 
 
-#: What changes of blocks that are neither bodies nor joints.
+#: The changed part of blocks that are neither bodies nor joints, by class.
 _BY_KIND: dict[type, Callable[[str], ChangedPart]] = {
     Load: lambda name: ChangedEfforts(name, load_efforts),
     CoordinateLimits: lambda name: ChangedEfforts(name, stop_efforts),

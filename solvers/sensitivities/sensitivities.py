@@ -1,9 +1,9 @@
 """Sensitivities of the dynamics: derivatives by parameters, actuators' inputs and wrenches on ports, by name.
 
-Those by masses, centres of mass and inertias of rigid bodies come from the regressor of these bodies, all in one pass. Those
-by other parameters ask the parameter's block alone what changes (`parameter_changes`), and the derivatives of the system by its
-state what follows (`effects`). Exact to rounding, all of them; of blocks that lose imaginary parts as exact as differences
-are.
+Those by masses, centres of mass and inertias of rigid bodies come from the regressor of these bodies, in one pass. For other
+parameters only the parameter's block is differentiated (`parameter_changes`); the response of the system follows from its
+derivatives by the state (`effects`). All are exact to rounding, except for blocks that do not keep imaginary parts: these are
+differentiated by finite differences.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from titop.solvers.signals.quantities import Kind
 
 
 class _Closed(NamedTuple):
-    """How constraints act at a state: who carries what, the multipliers (k) of all, the efforts (nv) that are shared."""
+    """The constraints at a state: the split of efforts, all multipliers (k), and the vector w (nv) of the split."""
 
     shares: Shares
     multipliers: Array
@@ -36,7 +36,7 @@ class _Closed(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """What inverse dynamics need more (nv), how J times the shared efforts changes, and ``J a + bias`` (k each)."""
+    """Changes of the efforts of inverse dynamics (nv), of J times the `shared` vector, and of ``J a + bias`` (k each)."""
 
     needed: Array
     turned: Array
@@ -50,7 +50,7 @@ class Sensitivities:
     ----------
     model : Model
     names : iterable of str
-        Of parameters, inputs and ports; a port's derivative has six columns, by a wrench on it in its frame.
+        Names of parameters, inputs and ports; for a port, derivatives are by a wrench on it in its frame (six columns).
     pushed : iterable of str
         Ports on which wrenches act.
 
@@ -108,7 +108,7 @@ class Sensitivities:
         return _together(self._changes(state, closed), accelerated)
 
     def _closed(self, q: Array, v: Array, rank: int, needed: Array, unknown: Array) -> _Closed:
-        """Return how constraints act where efforts are `needed`, least ones on the `unknown` coordinates."""
+        """Return the constraints for `needed` efforts, with efforts of least norm on the `unknown` coordinates."""
         model = self.model
         jacobian = model.mechanism.engine.dynamics.constraints(q, v).jacobian
         shares = closed_dynamics.shares_at(model.mechanism, jacobian, unknown, rank)
@@ -116,7 +116,7 @@ class Sensitivities:
         return _Closed(shares, multipliers, shared)
 
     def _changes(self, state: SensitivityState, closed: _Closed | None) -> dict[str, _Change]:
-        """Return what each cause changes at a state, by name, before the coordinates answer."""
+        """Return the changes by each cause at a state, by name, with coordinates and accelerations held."""
         constraints = 0 if closed is None else len(closed.multipliers)
         inertial = inertial_effort_derivatives(self.model.mechanism, self.names, state.q, state.v, state.a)
         effects = {name: change.effect(state) for name, change in self._parameters.items() if name not in inertial}
@@ -132,7 +132,7 @@ class Sensitivities:
         return {name: change(name) for name in self.names}
 
     def _followed(self, state: SensitivityState, closed: _Closed | None, effects: Mapping[str, Effect]) -> dict[str, _Change]:
-        """Return what effects change, with what follows where ports move and constraints turn."""
+        """Return the changes by effects, including those of moving ports and changing constraints."""
         nothing = np.zeros(0)
         multipliers, shared = (nothing, np.zeros(self.model.nv)) if closed is None else (closed.multipliers, closed.shared)
         places = {move.place for effect in effects.values() for move in effect.moves}
@@ -154,14 +154,14 @@ class Sensitivities:
         return changes
 
     def _movable_at(self, places: set[MovablePlace]) -> Movable:
-        """Return the model in which these places, and those met before, can be moved."""
+        """Return the model in which these places, and those of earlier calls, can be moved."""
         known = self._movable
         if known is None or not known.places >= places:
             known = self._movable = Movable(self.model, places if known is None else places | known.places)
         return known
 
     def _push(self, name: str, state: SensitivityState) -> Array:
-        """Return the efforts a unit of an input (nv), or of a wrench on a port (nv, 6)."""
+        """Return the efforts per unit of an input (nv), or of a wrench on a port (nv, 6)."""
         cause = self._causes[name]
         if cause.kind == Kind.INPUT:
             return self.model.actuation_matrix(state.q)[:, cause.entries[0]]
@@ -169,7 +169,7 @@ class Sensitivities:
 
 
 def _together(changes: Mapping[str, _Change], function: Callable[[Array, Array, Array], Array]) -> dict[str, Array]:
-    """Return a linear function (nv, m) of what needs more, turns and opens more, of all changes (m) at once, by name."""
+    """Apply a linear function to all changes at once, and return its results by name."""
     if not changes:
         return {}
     columns = [[_columns(part) for part in change] for change in changes.values()]
@@ -180,5 +180,5 @@ def _together(changes: Mapping[str, _Change], function: Callable[[Array, Array, 
 
 
 def _columns(change: Array) -> Array:
-    """Return a change, or several side by side, as a matrix."""
+    """Return a change as a matrix of one or more columns."""
     return change[:, None] if change.ndim == 1 else change

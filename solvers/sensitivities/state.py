@@ -1,4 +1,4 @@
-"""A state at which sensitivities are taken, what is read of it more than once, and a system with one parameter changed."""
+"""A state at which sensitivities are taken, with cached port motions, and a system with one parameter changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SensitiveModel(NamedModel, Protocol):
 
 
 class SensitivityState:
-    """A state of a model, and what acts on it from outside.
+    """A state of a model with its external loads.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class SensitivityState:
     q, v, a : (nq,), (nv,), (nv,) arrays
     wrenches : mapping of port name to (6,) array
     u : (nu + nx,) array
-        States of the first order behind the inputs.
+        First-order states behind the inputs.
     """
 
     def __init__(self, model: SensitiveModel, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array) -> None:
@@ -48,7 +48,7 @@ class SensitivityState:
         self._jacobians: dict[str, Array] = {}
 
     def motion(self, port: str) -> PortMotion:
-        """Return how a port moves."""
+        """Return the motion of a port."""
         if port not in self._motions:
             self._motions[port] = self.model.mechanism.engine.observations.port_motion(port, self.q, self.v, self.a)
         return self._motions[port]
@@ -60,7 +60,7 @@ class SensitivityState:
         return self._jacobians[port]
 
     def parent_port(self, block: str) -> PortMotion:
-        """Return how the parent port of a body or of a joint moves."""
+        """Return the motion of the parent port of a body or of a joint."""
         if (joining := self.model.mechanism.assembly.connection_of_joint.get(block)) is None:
             return self.motion(block)
         rotation, position, twist, acceleration = self.motion(str(joining.parent))
@@ -77,24 +77,24 @@ class SensitivityState:
         return onto @ self.jacobian(str(joining.parent))
 
     def coordinates_of(self, block: str) -> tuple[slice, slice]:
-        """Return where the own coordinates of a block stand in q and in v."""
+        """Return the slices of a block's own coordinates in q and in v."""
         nothing, assembly = slice(0, 0), self.model.mechanism.assembly
         return assembly.q_slices.get(block, nothing), assembly.v_slices.get(block, nothing)
 
     def efforts_of(self, port: str, wrench: Array) -> Array:
-        """Return the efforts (nv) on the coordinates of a wrench on a port, in its frame."""
+        """Return the efforts (nv) of a wrench on a port, given in its frame."""
         efforts: Array = np.dot(self.jacobian(port).T, wrench)
         return efforts
 
 
 class Stepped:
-    """A system with another value of a parameter, real or complex, unchecked.
+    """A system with another value of a parameter, real or complex, without checks.
 
     Parameters
     ----------
     assembly : Assembly
     name : str
-        Of the parameter.
+        Name of the parameter.
     value : float or complex
     """
 
@@ -109,5 +109,5 @@ class Stepped:
 
     @cached_property
     def assembly(self) -> Assembly:
-        """The whole system: all that depends on the block is changed too."""
+        """The whole system, with all that depends on the block changed too."""
         return perturbed_assembly(self._assembly, {self._name: self._value})

@@ -1,8 +1,8 @@
 """Time derivatives of dynamics of any order, for any causality, with closures and gears.
 
-- `causality`: forward, hybrid and actuated inverse dynamics, order by order from the tree's inverse dynamics, with how open
-  constraints are, and what multipliers do to ports;
+- `causality`: forward, hybrid and actuated inverse dynamics, order by order from the tree's inverse dynamics, with the
+  derivatives of constraints and of their wrenches on ports;
 - `base_twists`: twists of free bases and wrenches on them in inertial axes;
 - `acting_series`: wrenches and inputs with their derivatives;
-- `stacked_states`: functions of one state at many.
+- `stacked_states`: functions of one state, at stacked states.
 """

@@ -1,4 +1,4 @@
-"""Wrenches and inputs with their time derivatives, as what acts on a model from outside."""
+"""External loads of a model: wrenches and inputs with their time derivatives."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from titop.solvers.mechanism.inputs import ActingPush, Inputs, OwnPush, PortPush
 
 
 def read_numbers(field: str, value: Any) -> Array:
-    """Return real numbers as an array of their own.
+    """Return real numbers as a new array.
 
     Raises
     ------
     ModelError
-        For what is none, or of no shape.
+        If they are no real numbers, or have no regular shape.
     """
     try:
         array = np.array(value)
@@ -38,7 +38,7 @@ def read_stack(field: str, value: Any, rows: int, columns: int, names: Sequence[
     Raises
     ------
     ModelError
-        For what is no numbers, another shape, and entries that are not finite.
+        If they are no numbers, have another shape, or are not finite.
     """
     stack = read_numbers(field, value)
     if stack.shape != (rows, columns):
@@ -54,7 +54,7 @@ def read_stack(field: str, value: Any, rows: int, columns: int, names: Sequence[
 def acting_series(
     inputs: Inputs, ports: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any, rows: int
 ) -> tuple[list[Push], Array]:
-    """Return what wrenches and inputs do, their numbers stacked with their derivatives, and the motors' efforts (rows, nv).
+    """Return wrenches and inputs as pushes, each stacked with its derivatives, and the motors' efforts (rows, nv).
 
     Parameters
     ----------
@@ -62,15 +62,15 @@ def acting_series(
         Constant, or with derivatives.
     u : (nu,) or (rows, nu) array_like, or mapping of input name to number or (rows,), optional
     rows : int
-        How many derivatives there are, the values among them.
+        Number of rows of each stack: the values and their derivatives.
 
     Raises
     ------
     ModelError
-        For unusable arguments, and for a model with states of the first order.
+        For unusable arguments, and for a model with first-order states.
     """
     if inputs.state_names:
-        expected, advice = "a model without states of the first order", "take time derivatives of simulated trajectories"
+        expected, advice = "a model without first-order states", "take time derivatives of simulated trajectories"
         raise ModelError(Finding("no-series", "model", ", ".join(inputs.state_names[:4]), expected, advice))
     pushes: list[Push] = []
     for port, value in ({} if wrenches is None else read_mapping("wrenches", wrenches)).items():
@@ -103,7 +103,7 @@ def _read_inputs(inputs: Inputs, u: Any, rows: int) -> Array:
 
 
 def _held(array: Array, rows: int, axes: int) -> Array:
-    """Return a value without derivatives, that is of so many axes, with derivatives that are zero."""
+    """Return a value that has only `axes` axes, thus no derivatives, with zero derivatives added."""
     if array.ndim != axes:
         return array
     return np.concatenate([array[None], np.zeros((rows - 1, *array.shape))])
@@ -118,7 +118,7 @@ def up_to(pushes: Sequence[Push], order: int) -> list[Push]:
 
 
 def at_start(pushes: Sequence[Push]) -> list[Push]:
-    """Return pushes as they are, without derivatives."""
+    """Return pushes with their values only, without derivatives."""
     return [
         push._replace(wrench=push.wrench[0]) if isinstance(push, PortPush) else push._replace(u=push.u[0]) for push in pushes
     ]

@@ -1,9 +1,9 @@
 """Time derivatives of dynamics in any causality, order by order, from the tree's inverse dynamics.
 
-What is unknown at order k enters the k-th derivative of the equations of motion as it enters these themselves:
-``M a^(k) - J^T lambda^(k) = tau^(k) - (what lower orders give)`` and ``J a^(k) = -(what lower orders give)``, with M and J at
-the configuration (key L, Lemma 2: of trees the articulated inertia). So each order is one more evaluation of the tree's inverse
-dynamics, and one more right-hand side.
+The unknowns of order k enter the k-th derivative of the equations of motion with the same coefficients as the unknowns of order
+zero: ``M a^(k) - J^T lambda^(k) = tau^(k) - (terms of lower orders)`` and ``J a^(k) = -(terms of lower orders)``, with M and J
+at the configuration (key L, Lemma 2; for trees the articulated inertias). Each order costs one more evaluation of the tree's
+inverse dynamics, and one more right-hand side.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from titop.solvers.series.acting_series import at_start, up_to
 
 
 class _Closing(NamedTuple):
-    """A loop with twists V (6) of its ports and matrices E (k x 6) along a motion: it opens by ``E1 V1 + E2 V2``."""
+    """A loop with twists V (6) of its ports and matrices E (k x 6) along a motion: its errors change by ``E1 V1 + E2 V2``."""
 
     loop: Loop
     V: list[SeriesArray]
@@ -62,21 +62,21 @@ class ConstraintSeries:
         self._closings = [_closing(*each) for each in zip(mechanism.rigid_loops, ports[::2], ports[1::2], strict=True)]
 
     def rates(self) -> Array:
-        """Return the first to (r + 2)-th time derivatives (r + 2, k) of all constraints; where they stay closed, zeros."""
+        """Return the first to (r + 2)-th time derivatives (r + 2, k) of all constraints; zeros where these stay closed."""
         closures = [derivatives(E[0] @ V[0] + E[1] @ V[1], self._last) for _, V, E in self._closings]
         gears = [self._v_series @ gear.jacobian(self._mechanism.nv).T for gear in self._mechanism.gear_constraints]
         return np.hstack([np.zeros((self._last + 1, 0)), *closures, *gears])
 
     def pushes(self, multipliers: Array) -> list[PortPush]:
-        """Return what the rigid closures' multipliers, with their derivatives (at most r + 2, k), do to ports."""
+        """Return the wrenches of the closures' multipliers, with their derivatives (at most r + 2, k), as pushes on ports."""
         pushes: list[PortPush] = []
         last = len(multipliers) - 1
         padded = np.vstack([multipliers, np.zeros((self._last - last, multipliers.shape[1]))])
         for loop, _, E in self._closings:
-            own = self._mechanism.closure_rows[loop.closure.name]
+            rows = self._mechanism.closure_rows[loop.closure.name]
             for ref, rates in zip((loop.first, loop.second), E, strict=True):
                 pushes.append(
-                    PortPush(str(ref), False, derivatives(rates.T @ SeriesArray.of_derivatives(padded[:, own]), last))
+                    PortPush(str(ref), False, derivatives(rates.T @ SeriesArray.of_derivatives(padded[:, rows]), last))
                 )
         return pushes
 
@@ -97,8 +97,8 @@ def hybrid(
     mechanism : ClosedLoops
     q, v : (nq,), (nv,) arrays
     efforts_of : callable
-        Returns the efforts (k + 1, nv) with their derivatives, read where no motion is imposed, from the velocity (k + 1, nv)
-        with as many.
+        Returns the efforts with k derivatives (k + 1, nv), from the velocity with k derivatives (k + 1, nv). They are read
+        where no motion is imposed.
     a_series : (r + 1, nv) array
         Read where the motion is `imposed`.
     imposed : (nv,) bool array
@@ -107,7 +107,7 @@ def hybrid(
     Raises
     ------
     ModelError
-        Where the dynamics themselves are refused, and for imposed motions that would open the loops at a higher order.
+        Where the dynamics are refused, and for imposed motions that would open the loops at a higher order.
     """
     v_series, efforts = np.vstack([v, np.where(imposed, a_series, 0.0)]), np.zeros(a_series.shape)
     mechanism.engine.dynamics.hybrid(q, v, efforts_of(v_series[:1])[0], a_series[0], imposed, 0.0, at_start(pushes))
@@ -122,8 +122,8 @@ def hybrid(
         v_series[k + 1] += equations.accelerations(efforts[k] - _needed(mechanism, q, motion, [*now, *closing]), rates)
         if mechanism.is_constrained or imposed.any():
             needed = _needed(mechanism, q, motion, [*now, *closing]) - efforts[k]
-            own, multipliers[k] = equations.shared(needed)
-            efforts[k] += own
+            imposing, multipliers[k] = equations.shared(needed)
+            efforts[k] += imposing
     refuse_opening(mechanism, q, v_series, pushes, efforts)
     return v_series[1:], efforts
 
@@ -131,7 +131,9 @@ def hybrid(
 def inverse(
     mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array, actuated: Array | None
 ) -> Array:
-    """Return the efforts (r + 1, nv) beside those `driven` that cause a motion; least ones on the `actuated` coordinates alone.
+    """Return the efforts (r + 1, nv) that, together with those `driven`, cause a motion.
+
+    With a mask of `actuated` coordinates, efforts act on these alone, and are those of least norm.
 
     Raises
     ------
@@ -161,12 +163,12 @@ def inverse(
 
 
 def refuse_opening(mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], efforts: Array) -> None:
-    """Refuse a motion that opens the loops at some order from the accelerations on, beside what rounding leaves of `efforts`.
+    """Refuse a motion that opens the loops at some order from the accelerations on, by more than rounding of the `efforts`.
 
     Raises
     ------
     ModelError
-        Naming order and constraint.
+        Naming the order and the constraint.
     """
     if not mechanism.is_constrained:
         return
@@ -175,7 +177,7 @@ def refuse_opening(mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Se
     rate = _rate((jacobian @ np.abs(v_series).T).max(axis=0))
     openings = ConstraintSeries(mechanism, q, v_series).rates()[1:]
     allowed = CONSISTENT * rate ** np.arange(2.0, len(openings) + 2.0)
-    if (np.abs(openings * weights) > allowed[:, None]).any():  # what cancels at an equilibrium may explain it
+    if (np.abs(openings * weights) > allowed[:, None]).any():  # rounding of terms that cancel may explain it
         response = mobility(mechanism, q)
         alone = accelerations_by_term(mechanism, q, v_series[0], at_start(pushes)) + response @ np.abs(efforts[0])
         natural = np.sqrt((jacobian @ alone).max()) ** np.arange(2.0, len(allowed) + 2.0)
@@ -191,7 +193,7 @@ def refuse_opening(mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Se
 
 
 def _is_rounding(left: Array, mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array) -> bool:
-    """Tell whether what is left (nv) of the last order's efforts is rounding of terms that balance, and change as it moves."""
+    """Tell whether the efforts `left` (nv) at the last order are rounding of terms that balance each other."""
     sizes, order = mechanism.scale.coordinates, len(v_series) - 2
     terms = balancing_terms(mechanism, q, v_series[0], v_series[1], at_start(pushes), driven)
     terms *= _rate(np.abs(v_series / sizes).max(axis=1)) ** order
@@ -200,17 +202,17 @@ def _is_rounding(left: Array, mechanism: ClosedLoops, q: Array, v_series: Array,
 
 
 def _rate(sizes: Array) -> float:
-    """Return the fastest rate of which derivatives of rates have such sizes, the k-th as its power k + 1."""
+    """Return the largest rate (1/s) among those whose power k + 1 is the size of the k-th derivative of the velocity."""
     return float(max((size ** (1.0 / (k + 1)) for k, size in enumerate(sizes)), default=0.0))
 
 
 def _needed(mechanism: ClosedLoops, q: Array, motion: Array, pushes: Sequence[Push]) -> Array:
-    """Return the efforts (nv) of the last order."""
+    """Return the required efforts (nv) of the last order."""
     return mechanism.engine.series.tree_inverse(q, motion, pushes)[-1]
 
 
 def _closing_pushes(mechanism: ClosedLoops, q: Array, motion: Array, multipliers: Array) -> tuple[Array, list[Push]]:
-    """Return the constraints' derivatives (k) of the last order, and what the multipliers known so far do to ports."""
+    """Return the constraints' derivatives (k) of the last order, and the wrenches of the multipliers of lower orders."""
     if not mechanism.is_constrained:
         return np.zeros(0), []
     rows = ConstraintSeries(mechanism, q, motion)
@@ -218,7 +220,7 @@ def _closing_pushes(mechanism: ClosedLoops, q: Array, motion: Array, multipliers
 
 
 class _TreeEquations:
-    """The equations of each order, of a tree."""
+    """The linear equations of each order for a tree."""
 
     def __init__(self, mechanism: ClosedLoops, q: Array, imposed: Array) -> None:
         self._mechanism, self._q, self._imposed = mechanism, q, imposed
@@ -236,7 +238,7 @@ class _TreeEquations:
 
 
 class _ClosedEquations:
-    """The equations of each order with constraints, along the motions that these leave."""
+    """The linear equations of each order with constraints, in their null space."""
 
     def __init__(self, mechanism: ClosedLoops, q: Array, v: Array, imposed: Array) -> None:
         self._imposed = imposed
@@ -246,11 +248,11 @@ class _ClosedEquations:
         self._mass = mechanism.engine.dynamics.mass_matrix(q)
 
     def accelerations(self, missing: Array, rates: Array) -> Array:
-        """Return the accelerations (nv) that `missing` efforts cause where none is imposed, and that undo the `rates` (k)."""
+        """Return the accelerations (nv), where none is imposed, that `missing` efforts cause and that cancel `rates` (k)."""
         free, start = self._partition.motions, self._partition.follow(-rates)
         return start + free @ np.linalg.solve(free.T @ self._mass @ free, free.T @ (missing - self._mass @ start))
 
     def shared(self, needed: Array) -> tuple[Array, Array]:
-        """Return the share of `needed` efforts (nv) where motion is imposed, and the multipliers (k) that carry the rest."""
+        """Return the `needed` efforts (nv) on imposed coordinates, and the multipliers (k) that balance the rest."""
         w, carried = self._shares.split(needed)
         return np.where(self._imposed, w, 0.0), carried

@@ -1,12 +1,12 @@
-"""Signals: what their names stand for, in which unit, with which value and which derivative.
+"""Signals: the quantities that names stand for, with their units, values and derivatives.
 
-- `grammar`: from a name to a `Quantity`, by the argument in which it stands, and `forms` of names: nothing else takes
-  names apart;
-- `quantities`: what a name can stand for: the kinds. Tables with one entry a kind: `units`, `values`, `derivatives`
+- `grammar`: parses a name into a `Quantity`, depending on the argument in which it is given; `forms`: the forms of names.
+  Names are parsed nowhere else;
+- `quantities`: the kinds of quantities. Tables with one entry for each kind: `units`, `values`, `derivatives`
   (`line_readings`, `contact_readings`, `reaction_derivatives` with `section_opening`);
-- `sensors`: what each class of sensors reads, one entry a class;
-- `snapshot`: the state at which signals are read, and its derivatives; `system_inputs`: what drives linear and nonlinear ones;
-  `named_model`: what all of these know of a model;
-- `exported`: paths, units and names as they leave titop; `signal_tables`: what controllers exchange with a model, in all
+- `sensors`: the quantities that sensors measure, one entry for each class;
+- `snapshot`: the state at which signals are read, and its derivatives; `system_inputs`: the inputs of linear and nonlinear
+  systems; `named_model`: the interface of a model that all of these use;
+- `exported`: paths, units and exported names; `signal_tables`: the signals that a controller exchanges with a model, in all
   spellings.
 """

@@ -17,29 +17,29 @@ from titop.solvers.signals.system_inputs import SystemInputs
 
 
 def contact_values(at: Snapshot, of: Quantity) -> Array:
-    """Return all gaps (k) of a contact at a state, or the sum (3) of its forces and then each (3 k)."""
+    """Return the gaps (k) of a contact at a state, or the sum (3) of its forces followed by each of them (3 k)."""
     loop, motion = _moving(at, of)
     return _read(loop.closure, of.kind, motion)
 
 
 def contact_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
-    """Return the change of these with ``z = [states; inputs]``."""
+    """Return the change of the gaps or forces of a contact with ``z = [states; inputs]``."""
     loop, motion = _moving(at, of)
     contact, step = loop.closure, stepping(loop.closure)
     slopes = motion_derivatives(lambda moved: _read(contact, of.kind, moved), motion, step)
     by_state = slopes @ target_derivatives(at.model.mechanism, loop, at.q, at.v, motion)
     changed: Array = by_state @ np.vstack([change.q, change.v])
     if len(motion.x):
-        own = change.inputs[len(inputs.named) :][dict(at.model.mechanism.inputs.states)[contact.name]]
-        changed = changed + step(lambda x: _read(contact, of.kind, motion._replace(x=x)), motion.x) @ own
+        by_states = step(lambda x: _read(contact, of.kind, motion._replace(x=x)), motion.x)
+        changed = changed + by_states @ change.inputs[len(inputs.named) :][dict(at.model.mechanism.inputs.states)[contact.name]]
     return changed
 
 
 def _moving(at: Snapshot, of: Quantity) -> tuple[Loop, TargetMotion]:
     """Return a contact with its targets, and their motion with the contact's states."""
     loop, model = contacts_of(at.model.mechanism)[of.owner], at.model
-    own = dict(model.mechanism.inputs.driving).get(of.owner, [])
-    return loop, target_motion(model.mechanism, loop, at.q, at.v, np.asarray(model.mechanism.inputs.whole(at.u))[own])
+    places = dict(model.mechanism.inputs.driving).get(of.owner, [])
+    return loop, target_motion(model.mechanism, loop, at.q, at.v, np.asarray(model.mechanism.inputs.whole(at.u))[places])
 
 
 def _read(contact: Any, kind: Kind, motion: TargetMotion) -> Array:

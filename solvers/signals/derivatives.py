@@ -1,4 +1,4 @@
-"""How signals, and the motion of ports among them, change with the state and the inputs."""
+"""Derivatives of signals with respect to the state and the inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 from titop.solvers.signals.values import SOURCES
 
-#: Below this sine or cosine of the middle angle, Euler angles are said to have no derivative.
+#: Below this sine or cosine of the middle angle, derivatives of Euler angles are refused.
 _LOCK = EXACT**0.5
 
 
@@ -44,8 +44,8 @@ def place_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
 
 def angles_derivative(at: Snapshot, change: SnapshotChanges, port: str, sequence: str) -> Array:
     """Return the change (3, z) of a port's Euler angles."""
-    turned = change.along(at.model.jacobian(port, at.q)[3:])
-    return angles_by_rotation(port, at.model.pose(port, at.q)[0], sequence) @ turned
+    rotation = change.along(at.model.jacobian(port, at.q)[3:])
+    return angles_by_rotation(port, at.model.pose(port, at.q)[0], sequence) @ rotation
 
 
 def position_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
@@ -74,7 +74,7 @@ def angles_by_rotation(port: str, rotation: Array, sequence: str) -> Array:
     Raises
     ------
     ModelError
-        At a gimbal lock.
+        In gimbal lock.
     """
     angles = euler_angles(rotation, sequence)
     first, second, third = (np.eye(3)["XYZ".index(axis)] for axis in sequence)
@@ -92,7 +92,7 @@ def angles_by_rotation(port: str, rotation: Array, sequence: str) -> Array:
 
 
 def _motion(at: Snapshot, change: SnapshotChanges, port: str) -> Any:
-    """Return how a port's twist and acceleration change with q, v and a."""
+    """Return the derivatives of a port's twist and acceleration by q, v and a."""
     return change.once(("motion", port), lambda: at.model.motion_derivatives(port, at.q, at.v, at.a))
 
 
@@ -102,9 +102,9 @@ def derivative_of(at: Snapshot | None, change: SnapshotChanges, of: Quantity, in
     Parameters
     ----------
     at : Snapshot or None
-        None for quantities of coordinates, displacements measured from the point itself; then also at stacked points.
+        None for quantities of coordinates, with displacements from the point itself; points may then be stacked.
     change : SnapshotChanges
-        Of the state.
+        Changes of the state.
     of : Quantity
     inputs : SystemInputs
     """
@@ -114,7 +114,7 @@ def derivative_of(at: Snapshot | None, change: SnapshotChanges, of: Quantity, in
 
 
 def _is_place(pose: Quantity) -> bool:
-    """Whether no angles are asked for, which have no derivative in a gimbal lock."""
+    """Whether only positions are needed, not angles, which have no derivative in gimbal lock."""
     return max(pose.entries) < 3
 
 
@@ -128,7 +128,7 @@ def _pose(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInp
     return pose_derivative(at, change, of.owner, of.sequence)
 
 
-#: From a state, its change, a quantity and the inputs to the change of all entries of the kind's vector, without a factor.
+#: By kind: from a state, its change, a quantity and the inputs to the change of the kind's whole vector, without the factor.
 DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.POSITION: _displacements,
     Kind.RATE: lambda at, change, of, inputs: change.v,

@@ -1,6 +1,6 @@
-"""Signals as they leave titop: paths, units and exported names.
+"""Exported signals: their paths, units and names.
 
-Inside titop signals are dotted paths (``hub.C.F[0]``); exported, dots become underscores (``hub_C_F[0]``), since
+Inside titop signals are dotted paths (``hub.C.F[0]``). In exported names the dots become underscores (``hub_C_F[0]``), since
 python-control refuses dots.
 """
 
@@ -15,7 +15,7 @@ from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates
 from titop.solvers.signals.units import units_of
 
-#: Where the parts of a path end; of an exported name, which has lost its dots, only the quantity at its end is known.
+#: Where the parts of a path end. In an exported name, which has no dots, only a quantity at its end can be recognised.
 _ENDS = re.compile(r"[.\[]")
 _QUANTITIES = "dV|V|W|F|T|a|tau|q|v|w|r|dv|dw|xi|theta|reaction|length|volume|rate|strain|section"
 _EXPORTED_ENDS = re.compile(rf"_(?:{_QUANTITIES})(?:\[\d+\])?$|\[\d+\]$")
@@ -34,7 +34,7 @@ class Signal(NamedTuple):
 
 
 def exported_name(path: str) -> str:
-    """Return the name under which a dotted path is known to python-control."""
+    """Return the name of a dotted path in python-control."""
     return path.replace(".", "_")
 
 
@@ -82,7 +82,7 @@ def signals_of(model: NamedModel, of: Quantity) -> tuple[Signal, ...]:
 
 
 def state_signals(model: NamedModel) -> tuple[Signal, ...]:
-    """Return the 2 nv + nx states of a linear model: the coordinates' displacements, their rates, those of the first order."""
+    """Return the 2 nv + nx states of a linear model: displacements of the coordinates, their rates, first-order states."""
     parts = ((Kind.POSITION, ".q"), (Kind.RATE, ".v"))
     mechanical = (
         signal
@@ -93,7 +93,7 @@ def state_signals(model: NamedModel) -> tuple[Signal, ...]:
 
 
 def stems(path: str) -> set[str]:
-    """Return the exported names that a signal's path begins with, part by part; a name without dots is read for its parts."""
+    """Return the exported names of a path and of the leading parts of it; a path without dots is split as an exported name."""
     ends = {match.start() for match in (_ENDS if "." in path else _EXPORTED_ENDS).finditer(path)}
     return {exported_name(path[:end]) for end in (*ends, len(path))}
 

@@ -1,4 +1,4 @@
-"""The forms of signal names: each knows its owners, their endings, and the names of the entries."""
+"""Forms of signal names: each knows its owners, their endings, and the names of the entries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.section_opening import is_on_rod
 
-#: What lines in rods measure, by its ending, and the ending of its rate.
+#: Kinds of the measures of lines by their endings, and the ending of the rate.
 _MEASURES, _RATE = {"length": Kind.LENGTH, "volume": Kind.VOLUME}, "rate"
 
 
@@ -23,7 +23,7 @@ class Form(Protocol):
     """Names of one form."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return what a name stands for; None if it is not of this form."""
+        """Return the quantity of a name; None if it is not of this form."""
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names of this form."""
@@ -31,23 +31,24 @@ class Form(Protocol):
 
 @dataclass(frozen=True)
 class CoordinateForm:
-    """Joints, blocks with coordinates, and coordinates: by `endings`, what they stand for and the ending of their entries.
+    """Joints, blocks with coordinates, and single coordinates.
 
-    The entries of joints and blocks are named after the coordinates, an only one after the joint or block itself unless `full`.
+    `endings` maps the ending of a name to its kind and to the ending of its entries' paths. Entries of joints and blocks are
+    named after the coordinates; a single entry is named after the joint or block itself, unless `full`.
     """
 
     endings: Mapping[str, tuple[Kind, str]]
     full: bool = False
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return what a name stands for."""
+        """Return the quantity of a name; None if it is not of this form."""
         for ending, (kind, suffix) in self.endings.items():
             owner = name.removesuffix(ending)
             where = model.mechanism.assembly.entries_of(owner) if owner + ending == name else None
             if where is not None:
                 owner = todays(model.coordinate_names, [owner])[0]
-                own = [owner] if len(where) == 1 and not self.full else [model.coordinate_names[k] for k in where]
-                return Quantity(kind, owner, tuple(where), tuple(path + suffix for path in own))
+                paths = [owner] if len(where) == 1 and not self.full else [model.coordinate_names[k] for k in where]
+                return Quantity(kind, owner, tuple(where), tuple(path + suffix for path in paths))
         return None
 
     def names(self, model: NamedModel) -> Iterator[str]:
@@ -58,10 +59,10 @@ class CoordinateForm:
 
 @dataclass(frozen=True)
 class PlainPositions:
-    """Entries of q that are no displacements along a direction of v: plain coordinates, and the numbers of quaternions."""
+    """Entries of q: plain coordinates and entries of quaternions, but not the displacements of free and spherical joints."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return what a name stands for."""
+        """Return the quantity of a name; None if it is not of this form."""
         owner = name.removesuffix(".q")
         if owner == name or owner not in model.configuration_names:
             return None
@@ -77,9 +78,9 @@ class PlainPositions:
 
 @dataclass(frozen=True)
 class PortForm:
-    """Ports: by endings, what they stand for and which of its entries.
+    """Ports: `endings` maps the ending of a name to its kind and entries.
 
-    A port itself stands for all of these together if `whole`. The world's are among them if `world`.
+    If `whole`, the name of a port stands for all of these together. If `world`, the world's ports are included.
     """
 
     endings: Mapping[str, tuple[Kind, Sequence[int]]]
@@ -87,7 +88,7 @@ class PortForm:
     world: bool = False
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return what a name stands for."""
+        """Return the quantity of a name; None if it is not of this form."""
         if self.whole and self._has(model, name):
             parts = [self._part(name, ending) for ending in self.endings]
             entries, paths = (tuple(x for part in parts for x in getattr(part, field)) for field in ("entries", "paths"))
@@ -112,7 +113,7 @@ class PortForm:
 
 @dataclass(frozen=True)
 class SectionForm(PortForm):
-    """Ports of rods, which stand for the sections that carry them."""
+    """Ports of rods, which stand for the sections at these ports."""
 
     def _has(self, model: NamedModel, port: str) -> bool:
         return super()._has(model, port) and is_on_rod(model.mechanism.assembly, port)
@@ -120,16 +121,16 @@ class SectionForm(PortForm):
 
 @dataclass(frozen=True)
 class InputForm:
-    """Inputs; and actuators and interactions, which stand for all of theirs, unless `single`."""
+    """Inputs; unless `single`, also actuators and interactions, each of which stands for all of its inputs."""
 
     single: bool = False
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return what a name stands for."""
-        own = next((owner.input_names for owner in self._owners(model) if owner.name == name), (name,))
-        if not set(own) <= set(model.input_names):
+        """Return the quantity of a name; None if it is not of this form."""
+        paths = next((owner.input_names for owner in self._owners(model) if owner.name == name), (name,))
+        if not set(paths) <= set(model.input_names):
             return None
-        return Quantity(Kind.INPUT, name, tuple(map(model.input_names.index, own)), tuple(own))
+        return Quantity(Kind.INPUT, name, tuple(map(model.input_names.index, paths)), tuple(paths))
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
@@ -147,11 +148,12 @@ class SensorForm:
     """Sensors, their outputs, and outputs that are components of one vector."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return what a name stands for."""
+        """Return the quantity of a name; None if it is not of this form."""
         if name not in model.mechanism.sensor_entries:
             return None
-        sensor, own = model.mechanism.sensor_entries[name]
-        return model.mechanism.sensor_signals[sensor] if own is None else model.mechanism.sensor_signals[sensor].only(*own)
+        sensor, entries = model.mechanism.sensor_entries[name]
+        quantity: Quantity = model.mechanism.sensor_signals[sensor]
+        return quantity if entries is None else quantity.only(*entries)
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
@@ -165,7 +167,7 @@ class ReactionForm:
     """Joints, and closures between ports, with the ending of their wrench."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return what a name stands for."""
+        """Return the quantity of a name; None if it is not of this form."""
         owner = name.removesuffix(".reaction")
         if owner == name or owner not in self._owners(model):
             return None
@@ -181,10 +183,10 @@ class ReactionForm:
 
 @dataclass(frozen=True)
 class LineForm:
-    """Lines in rods: what they measure, and its rate."""
+    """Lines in rods and deformable bodies: their length or volume, and its rate."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return what a name stands for."""
+        """Return the quantity of a name; None if it is not of this form."""
         owner, _, ending = name.rpartition(".")
         line = lines_of(model).get(owner)
         if line is None or ending not in (line.measured, _RATE):
@@ -201,7 +203,7 @@ class ContactForm:
     """Contacts, and their spheres and points: gaps and forces."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return what a name stands for."""
+        """Return the quantity of a name; None if it is not of this form."""
         point, _, ending = name.rpartition(".")
         for owner, loop in contacts_of(model.mechanism).items() if ending in ("gap", "force") else ():
             points = loop.closure.point_names
@@ -223,13 +225,13 @@ class ContactForm:
 
 @dataclass(frozen=True)
 class OwnStateForm:
-    """States of the first order; and blocks, which stand for all of theirs."""
+    """First-order states; and blocks, each of which stands for all of its states."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return what a name stands for."""
+        """Return the quantity of a name; None if it is not of this form."""
         names = model.mechanism.inputs.state_names
-        own = (name,) if name in names else tuple(each for each in names if owner_of(each) == name)
-        return Quantity(Kind.OWN_STATE, name, tuple(map(names.index, own)), own) if own else None
+        paths = (name,) if name in names else tuple(each for each in names if owner_of(each) == name)
+        return Quantity(Kind.OWN_STATE, name, tuple(map(names.index, paths)), paths) if paths else None
 
     def names(self, model: NamedModel) -> Iterator[str]:
         """Yield all names."""
@@ -238,10 +240,10 @@ class OwnStateForm:
 
 @dataclass(frozen=True)
 class ParameterForm:
-    """Numbers of blocks."""
+    """Parameters of blocks."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return what a name stands for."""
+        """Return the quantity of a name; None if it is not of this form."""
         return Quantity(Kind.PARAMETER, name, (0,), (name,)) if name in model.mechanism.parameter_names else None
 
     def names(self, model: NamedModel) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""The grammar of signal names: what a dotted name stands for, by the argument in which it is given.
+"""The grammar of signal names: the quantity of a dotted name, which depends on the argument in which it is given.
 
-A name is an owner, perhaps an ending, perhaps the number of a component: ``hinge``, ``hinge.q``, ``hub.C.w[0]``. Each argument
-has its `forms`, which are tried one after the other.
+A name consists of an owner, optionally an ending, and optionally the index of a component: ``hinge``, ``hinge.q``,
+``hub.C.w[0]``. Each argument has its `forms`, which are tried in order.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Role:
     Attributes
     ----------
     what : str
-        What a name stands for there, in one word.
+        The role of a named quantity, in one word.
     expected : str
-        The same, for messages.
+        A description of valid names, for messages.
     forms : tuple of Form
-        In the order in which they are tried.
+        Forms of names, in the order in which they are tried.
     """
 
     what: str
@@ -51,12 +51,12 @@ class Role:
     forms: tuple[Form, ...]
 
     def names(self, model: NamedModel) -> Iterator[str]:
-        """Yield all names that are valid there, those of single components left out."""
+        """Yield all valid names, except those of single components."""
         return (name for form in self.forms for name in form.names(model))
 
     def quantities(self, model: NamedModel) -> Iterator[Quantity]:
-        """Yield what all of these names stand for."""
-        return (found for form in self.forms for name in form.names(model) if (found := form.read(model, name)))
+        """Yield the quantities of all of these names."""
+        return (quantity for form in self.forms for name in form.names(model) if (quantity := form.read(model, name)))
 
 
 _MOTION_OF_PORTS = {
@@ -72,7 +72,7 @@ _WRENCHES = {"F": (Kind.WRENCH, range(3)), "T": (Kind.WRENCH, range(3, 6))}
 _POSITIONS = {"": (Kind.POSITION, ""), ".q": (Kind.POSITION, "")}
 _STATES = {".q": (Kind.POSITION, ".q"), ".v": (Kind.RATE, ".v")}
 
-#: What can be read of a system.
+#: Outputs of a system.
 OUTPUT = Role(
     "output",
     "a coordinate's, port's, joint's, tendon's, contact's or sensor's output",
@@ -87,7 +87,7 @@ OUTPUT = Role(
         OwnStateForm(),
     ),
 )
-#: What can drive a system.
+#: Inputs of a system.
 INPUT = Role(
     "input",
     "a joint, actuator, tendon, port or prescribed acceleration",
@@ -97,7 +97,7 @@ INPUT = Role(
         PortForm(_WRENCHES, whole=True),
     ),
 )
-#: What an equilibrium is searched over, and what a family's parameters may be.
+#: Unknowns of an equilibrium, and parameters of a family of models.
 UNKNOWN = Role(
     "unknown",
     "a coordinate, rate, effort, input or parameter",
@@ -111,7 +111,7 @@ UNKNOWN = Role(
 COORDINATE = Role("coordinate", "a joint or coordinate", (CoordinateForm({"": (Kind.POSITION, "")}, full=True),))
 #: States of a linear model: displacements, rates, or both.
 STATE = Role("coordinate", "a state to omit", (CoordinateForm({"": (Kind.STATE, "")} | _STATES, full=True), OwnStateForm()))
-#: What a controller can measure.
+#: Signals that a controller can measure.
 MEASURED = Role(
     "signal",
     "an output of the model",
@@ -124,13 +124,13 @@ MEASURED = Role(
         ContactForm(),
     ),
 )
-#: What a controller can command.
+#: Signals that a controller can command.
 COMMANDED = Role(
     "signal",
     "an input of the model",
     (InputForm(), CoordinateForm({"": (Kind.EFFORT, ".tau"), ".tau": (Kind.EFFORT, ".tau")}, full=True)),
 )
-#: What dynamics change with beside the state.
+#: Variables other than the state on which the dynamics depend.
 CAUSE = Role(
     "name",
     "a parameter, an input or a port of the model",
@@ -139,25 +139,25 @@ CAUSE = Role(
 
 
 def read_name(model: NamedModel, role: Role, name: Any, where: str | None = None, expected: str | None = None) -> Quantity:
-    """Return what a name stands for.
+    """Return the quantity of a name.
 
-    ParameterForm
+    Parameters
     ----------
     model : NamedModel
     role : Role
-        Of the argument.
+        Role of the argument.
     name : str
     where, expected : str, optional
-        What the caller's caller calls the argument, and what has to stand there.
+        Name of the public function's argument, and a description of valid names, for messages.
 
     Raises
     ------
     ModelError
-        For names that stand for nothing there.
+        For names that are not valid in this role.
     """
     if isinstance(name, str):
-        if found := find_name(model, role, name):
-            return found
+        if quantity := find_name(model, role, name):
+            return quantity
         match = _COMPONENT.fullmatch(name)
         whole = find_name(model, role, match["whole"]) if match else None
         if match and whole and int(match["number"]) < len(whole.entries):
@@ -167,12 +167,12 @@ def read_name(model: NamedModel, role: Role, name: Any, where: str | None = None
 
 
 def find_name(model: NamedModel, role: Role, name: str) -> Quantity | None:
-    """Return what a name stands for there, None for names that stand for nothing."""
-    return next((found for form in role.forms if (found := form.read(model, name))), None)
+    """Return the quantity of a name in a role; None for invalid names."""
+    return next((quantity for form in role.forms if (quantity := form.read(model, name))), None)
 
 
 def read_names(argument: str, names: Any) -> list[Any]:
-    """Return a list of names, also when one alone is given.
+    """Return a list of names; a single name becomes a list of one.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def read_names(argument: str, names: Any) -> list[Any]:
 
 
 def read_entries(model: NamedModel, argument: str, names: Any, expected: str = COORDINATE.expected) -> list[int]:
-    """Return the entries of v that names of joints and coordinates stand for.
+    """Return the indices in v of named joints and coordinates.
 
     Raises
     ------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def line_values(at: Snapshot, of: Quantity) -> Array:
     """Return measure and rate (..., 2) of a line at a state."""
-    line, in_q, in_v = _placed(at.model, of.owner)
+    line, in_q, in_v = _line_and_places(at.model, of.owner)
     q, v = at.q[..., in_q], at.v[..., in_v]
     measure, gradient = at.model.mechanism.engine.observations.along_line(line, q)
     return np.array([measure, (gradient * v).sum(-1)]).T
@@ -27,7 +27,7 @@ def line_values(at: Snapshot, of: Quantity) -> Array:
 
 def line_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity) -> Array:
     """Return the change (2, z) of measure and rate of a line with ``z = [states; inputs]``."""
-    line, in_q, in_v = _placed(at.model, of.owner)
+    line, in_q, in_v = _line_and_places(at.model, of.owner)
     q, v = at.q[in_q], at.v[in_v]
     observations = at.model.mechanism.engine.observations
     gradient, turning = observations.along_line(line, q)[1], observations.line_curvature(line, q) @ v
@@ -40,12 +40,13 @@ def lines_of(model: NamedModel) -> dict[str, RodLine | SoftLine]:
 
 
 def line_places(assembly: Assembly) -> dict[str, tuple[Array, Array]]:
-    """Return where the coordinates of what each line runs through stand in q and in v, by the line's name."""
+    """Return the indices in q and in v of the coordinates of the bodies that each line runs through, by the line's name."""
     lines = [loop.closure for loop in assembly.loops if loop.closure.measured]
     places = {line.name: [assembly.place(coordinate) for coordinate in line.own_coordinates] for line in lines}
-    return {name: (np.array([at for at, _ in own], int), np.array([at for _, at in own], int)) for name, own in places.items()}
+    pairs = {name: np.array(each, int).reshape(-1, 2).T for name, each in places.items()}
+    return {name: (in_q.copy(), in_v.copy()) for name, (in_q, in_v) in pairs.items()}
 
 
-def _placed(model: NamedModel, name: str) -> tuple[RodLine | SoftLine, Array, Array]:
-    """Return a line, and where the coordinates of its rods stand in q and in v."""
+def _line_and_places(model: NamedModel, name: str) -> tuple[RodLine | SoftLine, Array, Array]:
+    """Return a line, and the indices in q and in v of the coordinates of the bodies that it runs through."""
     return lines_of(model)[name], *model.mechanism.line_places[name]

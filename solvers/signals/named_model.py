@@ -1,4 +1,4 @@
-"""What signals know of a model."""
+"""The interface of a model that signals use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from titop.blocks.basics.spatial import Array
 
 
 class NamedModel(Protocol):
-    """A model whose parts are known by name, and that says how they stand and move; see `titop.solvers.model`."""
+    """A model with named parts and their kinematics; see `titop.solvers.model`."""
 
     nv: int
     coordinate_names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What the name of a signal stands for."""
+"""Quantities: what the names of signals stand for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What can be named: each is a vector of numbers, of a model or of an owner in it."""
+    """Kinds of quantities: each is a vector, of a model or of an owner in it."""
 
     #: Displacements along the tangent directions of the coordinates (nv), their rates, accelerations and efforts.
     POSITION = "coordinate"
@@ -19,20 +19,20 @@ class Kind(StrEnum):
     STATE = "state"
     #: Entries of q.
     CONFIGURATION = "configuration"
-    #: Of actuators, blocks and interactions (nu).
+    #: Inputs of actuators, blocks and interactions (nu).
     INPUT = "actuator"
-    #: Of the first order, of blocks and interactions (nx).
+    #: First-order states of blocks and interactions (nx).
     OWN_STATE = "state of the first order"
-    #: Numbers of blocks.
+    #: Parameters of blocks.
     PARAMETER = "parameter"
-    #: External ones on a port (6), in its frame.
+    #: External wrenches on a port (6), in its frame.
     WRENCH = "wrench"
     #: Of a port, in its frame: spatial acceleration (6), twist (6), position from the inertial origin (3); Euler angles (3).
     PORT_ACCELERATION = "acceleration of a port"
     TWIST = "twist"
     PLACE = "place"
     ANGLES = "angles"
-    #: Of a port: what accelerometers read (3), position in inertial axes with Euler angles (6).
+    #: Of a port: specific force, as accelerometers measure it (3); position in inertial axes with Euler angles (6).
     SPECIFIC_FORCE = "specific force"
     POSE = "pose"
     #: Rates (nv) times an inertia.
@@ -40,9 +40,9 @@ class Kind(StrEnum):
     #: Of a tendon or a chamber: length or volume, and its rate (2).
     LENGTH = "length"
     VOLUME = "volume"
-    #: What a joint or closure transmits (6).
+    #: Wrench that a joint or closure transmits (6).
     REACTION = "reaction"
-    #: Of the section of a rod at a port: strain beyond the reference (6), and what it transmits to all beyond (6).
+    #: Of the section of a rod at a port: strain minus the reference strain (6), and wrench transmitted towards the tip (6).
     STRAIN = "strain"
     SECTION_WRENCH = "wrench of a section"
     #: Of a contact: the gaps of its spheres (k); the sum of the forces on them (3), then each (3 k), in the shape's frame.
@@ -50,13 +50,13 @@ class Kind(StrEnum):
     CONTACT_FORCE = "contact force"
 
 
-#: What the dynamics' state is made of, stacked where it is.
+#: Kinds of vectors of the coordinates; stacked at stacked states.
 OF_COORDINATES = frozenset({Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EFFORT})
 
 #: Measures of lines in rods and deformable bodies, and their rates.
 OF_LINES = frozenset({Kind.LENGTH, Kind.VOLUME})
 
-#: What depends on accelerations and so, at once, on what acts.
+#: Kinds that depend on accelerations, and therefore directly on the loads.
 DYNAMIC = frozenset(
     {Kind.ACCELERATION, Kind.EFFORT, Kind.PORT_ACCELERATION, Kind.SPECIFIC_FORCE, Kind.REACTION, Kind.SECTION_WRENCH}
 )
@@ -64,7 +64,7 @@ DYNAMIC = frozenset(
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a name stands for: some entries of a vector.
+    """A named quantity: some entries of a vector.
 
     Attributes
     ----------
@@ -72,11 +72,11 @@ class Quantity:
     owner : str
         Joint, block, coordinate, port, sensor's target, or parameter.
     entries : tuple of int
-        In the vector of this kind.
+        Indices in the vector of this kind.
     paths : tuple of str
         Dotted name of each entry.
     factor : float
-        Inertia, of a momentum.
+        The inertia, for a momentum.
     sequence : str
         Axes of Euler angles.
     """
@@ -89,10 +89,10 @@ class Quantity:
     sequence: str = "XYZ"
 
     def only(self, *chosen: int) -> Quantity:
-        """Return some of the entries alone."""
+        """Return the quantity of some of the entries."""
         return replace(self, entries=tuple(self.entries[k] for k in chosen), paths=tuple(self.paths[k] for k in chosen))
 
 
 def of_all_coordinates(kind: Kind, names: Sequence[str], suffix: str) -> Quantity:
-    """Return what stands for all coordinates of a model."""
+    """Return the quantity of all coordinates of a model."""
     return Quantity(kind, "", tuple(range(len(names))), tuple(name + suffix for name in names))

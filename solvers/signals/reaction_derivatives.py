@@ -1,4 +1,4 @@
-"""How reactions of joints and closures, and strains and wrenches of rods' sections, change with the state and the inputs."""
+"""Derivatives of reactions of joints and closures, and of strains and wrenches of rod sections, by state and inputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from titop.solvers.signals.system_inputs import SystemInputs
 
 
 def reaction_derivative(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemInputs) -> Array:
-    """Return the change (6, z) of the reaction of a joint or closure; wrenches and actuators among the inputs enter it."""
+    """Return the change (6, z) of the reaction of a joint or closure, including the direct effect of inputs."""
     acting = next((loop for loop in at.model.mechanism.interactions if loop.closure.name == name), None)
     if acting is not None:
         return _of_interaction(at, change, acting, inputs)
@@ -32,16 +32,16 @@ def reaction_derivative(at: Snapshot, change: SnapshotChanges, name: str, inputs
 
 
 def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:
-    """Return the change of what an interaction does to its second port, as its targets move and by its inputs."""
+    """Return the change of an interaction's wrench on its second port, by the motion of its targets and by its inputs."""
     model, interaction = at.model, loop.closure
-    own = np.arange(model.mechanism.inputs.count)[dict(model.mechanism.inputs.driving).get(interaction.name, slice(0))]
-    motion = target_motion(model.mechanism, loop, at.q, at.v, np.asarray(model.mechanism.inputs.whole(at.u))[own])
+    places = np.arange(model.mechanism.inputs.count)[dict(model.mechanism.inputs.driving).get(interaction.name, slice(0))]
+    motion = target_motion(model.mechanism, loop, at.q, at.v, np.asarray(model.mechanism.inputs.whole(at.u))[places])
     by_motion = load_derivatives(interaction, motion, stepping(interaction))[6:12]
     result: Array = by_motion @ target_derivatives(model.mechanism, loop, at.q, at.v, motion) @ np.vstack([change.q, change.v])
     by_states = loads_by_states(interaction, motion)[6:12]
     for channel, by in zip(inputs.channels, change.inputs, strict=True):
-        if channel.kind == Kind.INPUT and channel.entry in own:
-            k = own.tolist().index(channel.entry)
+        if channel.kind == Kind.INPUT and channel.entry in places:
+            k = places.tolist().index(channel.entry)
             if k < len(motion.u):
                 unit = np.eye(len(motion.u))[k]
                 more = interaction.act(motion._replace(u=motion.u + unit))[0][1] - interaction.act(motion)[0][1]
@@ -52,16 +52,16 @@ def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: S
 
 
 def closure_derivative(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:
-    """Return the change (12, z) of what a rigid closure does to both its ports, as these move, and by its multipliers."""
+    """Return the change (12, z) of a rigid closure's wrenches on both ports, by their motion and by its multipliers."""
     pair = port_pairs(at.model.mechanism, [loop], at.q)[0]
-    own = at.model.mechanism.closure_rows[loop.closure.name]
-    multipliers, changes = (part[own] for part in change.constraint_loads(at, inputs.loads))
+    rows = at.model.mechanism.closure_rows[loop.closure.name]
+    multipliers, changes = (part[rows] for part in change.constraint_loads(at, inputs.loads))
     turning = change.along(by_small_twists(pair, closure_wrenches(loop.closure, multipliers)) @ pair.S)
     return turning + np.hstack(loop.closure.jacobians(pair.rotation, pair.position)).T @ changes
 
 
 def _of_joint(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemInputs) -> Array:
-    """Return the change of what a joint transmits, from that of the efforts that hold it opened."""
+    """Return the change of the wrench that a joint transmits: of the efforts on the added coordinates of the opened model."""
     opened, carried = Opened.at(at, name), change.constraint_loads(at, inputs.loads)
     model, q, v, a = opened.motion
     changes, jacobian = inverse_with_constraints(model.mechanism, q, v, a, opened.pushes, carried.multipliers)
@@ -69,18 +69,18 @@ def _of_joint(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemIn
 
 
 class Opened(NamedTuple):
-    """A model with a joint opened, or a rod at a port, in the state of a snapshot.
+    """A model opened at a joint, or at a port of a rod, in the state of a snapshot.
 
     Attributes
     ----------
     motion : tuple
-        The model, and its q, v and a.
+        The opened model, and its q, v and a.
     pushes : list of Push
-        What acts from outside, and
+        The external loads.
     u : array or None
-        the inputs among that.
+        The inputs among these.
     own, added : int arrays
-        Which coordinates (nv) it had before, and the six with which it is opened.
+        Indices of the coordinates (nv) of the original model, and of the six added ones.
     """
 
     motion: tuple[NamedModel, Array, Array, Array]
@@ -91,7 +91,7 @@ class Opened(NamedTuple):
 
     @classmethod
     def at(cls, at: Snapshot, name: str) -> Opened:
-        """Return a snapshot's model opened, the added coordinates at rest."""
+        """Return a snapshot's model opened at a joint or port, with the added coordinates at rest."""
         opened = at.model._on(at.model.mechanism.open_at(name))
         own = np.array([opened.coordinate_names.index(name) for name in at.model.coordinate_names], dtype=int)
         q, (v, a) = opened.neutral(), np.zeros((2, opened.nv))
@@ -101,24 +101,24 @@ class Opened(NamedTuple):
         return cls((opened, q, v, a), pushes, at.u, own, np.delete(np.arange(opened.nv), own))
 
     def held(self, changes: Array, change: SnapshotChanges, inputs: SystemInputs) -> Array:
-        """Return the change (6, z) of the efforts that hold it opened, from those `changes` (3, nv, nv) by q, v and a."""
+        """Return the change (6, z) of the efforts on the added coordinates, from all `changes` (3, nv, nv) by q, v and a."""
         by_q, by_v, by_a = changes[:, self.added[:, None], self.own]
         loads: Array = inputs.loads(*self.motion[:3], self.u)[self.added]
         return change.along(by_q, by_v, by_a) - loads @ change.inputs
 
 
 def strain_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
-    """Return the change (6, z) of the strain of the section at a port: the rod's shapes there."""
+    """Return the change (6, z) of the strain of the section at a port, by the rod's strain shapes there."""
     rod, fraction = section_of(at.model.mechanism.assembly, port)
     shapes: Array = rod.strain_shapes([fraction * rod.length])[0]
     return shapes @ change.q[at.model.mechanism.assembly.v_slices[rod.name]]
 
 
 def section_wrench_derivative(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
-    """Return the change (6, z) of what the section at a port transmits; wrenches and actuators among the inputs enter it.
+    """Return the change (6, z) of the wrench of the section at a port, including the direct effect of inputs.
 
-    Where a rod is cut it is integrated in other steps: its tip is known a little differently there. So closures act by the
-    wrenches that they have in the whole system.
+    A cut rod is integrated with other steps, so that its tip differs slightly. Closures therefore act with the wrenches that
+    they have in the uncut system.
     """
     opened, carried = Opened.at(at, of.owner), change.constraint_loads(at, inputs.loads)
     model, q, v, a = opened.motion

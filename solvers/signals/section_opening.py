@@ -1,4 +1,4 @@
-"""Internal wrenches as efforts: a rod cut at a section by six more coordinates, whose efforts are the section's wrench."""
+"""Internal wrenches of rods: a cut adds six coordinates at a section, and their efforts are the section's wrench."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ def is_rod(block: Block | None) -> TypeGuard[Rod]:
 
 
 def is_on_rod(assembly: Assembly, port: str) -> bool:
-    """Tell whether a name is that of a port of a rod; a rod's own stands for its base."""
-    name, own = split_path(port)
+    """Tell whether a name is that of a port of a rod; the name of a rod stands for its base."""
+    name, port_name = split_path(port)
     rod = assembly.blocks.get(name)
-    return is_rod(rod) and (own is None or own in rod.rod_ports)
+    return is_rod(rod) and (port_name is None or port_name in rod.rod_ports)
 
 
 def section_of(assembly: Assembly, port: str) -> tuple[Rod, float]:
-    """Return the rod on which a port stands, and where, in parts of its length."""
-    name, own = split_path(port)
+    """Return the rod of a port, and the port's abscissa as a fraction of its length."""
+    name, port_name = split_path(port)
     rod = assembly.blocks[name]
     assert is_rod(rod)
-    return rod, rod.rod_ports[own].abscissa / rod.given_length if own else 0.0
+    return rod, rod.rod_ports[port_name].abscissa / rod.given_length if port_name else 0.0
 
 
 def cut_rod_at(assembly: Assembly, rod: Rod, fraction: float) -> Assembly:
-    """Return an assembly with a rod cut at a section: six coordinates more, behind the rod's own."""
+    """Return an assembly with a rod cut at a section: it has six more coordinates, after those of the rod."""
     from titop.blocks.bodies.rods.cut_rod import CutRod
 
     blocks = {**assembly.blocks, rod.name: CutRod(rod, fraction)}
 
-    def moved(ref: PortRef) -> PortRef:
+    def on_blocks(ref: PortRef) -> PortRef:
         return PortRef(blocks[ref.block.name], ref.name)
 
     return replace(
         assembly,
-        connections=tuple(replace(c, parent=moved(c.parent), child=moved(c.child)) for c in assembly.connections),
+        connections=tuple(replace(c, parent=on_blocks(c.parent), child=on_blocks(c.child)) for c in assembly.connections),
         loops=tuple(loop_among(loop, blocks) for loop in assembly.loops),
     )

@@ -1,4 +1,4 @@
-"""What each sensor reads: one entry a class. A class that is not here cannot be read."""
+"""Quantities that sensors measure: one entry for each class. Sensors of other classes cannot be read."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from titop.solvers.signals.quantities import Kind, Quantity
 
 
 def sensor_quantities(assembly: Assembly, sensor: Sensor) -> Quantity:
-    """Return what a sensor of an assembly reads; its paths are those of the sensor's outputs."""
+    """Return the quantity that a sensor of an assembly measures; its paths are those of the sensor's outputs."""
     return next(SENSORS[cls](assembly, sensor) for cls in type(sensor).__mro__ if cls in SENSORS)
 
 
 def sensor_entries(sensors: Iterable[Sensor]) -> dict[str, tuple[int, tuple[int, ...] | None]]:
-    """Return the place of a sensor, and which of its outputs (None: all), by names of sensors, outputs and their vectors."""
+    """Return the index of a sensor and of its outputs (None: all), by names of sensors, of outputs and of their vectors."""
     result: dict[str, tuple[int, tuple[int, ...] | None]] = {}
     for place, sensor in enumerate(sensors):
         result.setdefault(sensor.name, (place, None))
-        own: dict[str, list[int]] = {}
+        by_name: dict[str, list[int]] = {}
         for k, path in enumerate(sensor.output_names):
             for name in (path, *(path[: bracket.start()] for bracket in re.finditer(r"\[", path))):
-                own.setdefault(name, []).append(k)
-        for name, entries in own.items():
+                by_name.setdefault(name, []).append(k)
+        for name, entries in by_name.items():
             result.setdefault(name, (place, tuple(entries)))
     return result
 
@@ -54,7 +54,7 @@ def _of_joint(sensor: Any, kind: Kind, entries: Iterable[int], factor: float = 1
 
 
 def _wheel_inertia(assembly: Assembly, joint: str) -> float:
-    """Return the inertia (kg m^2) about a wheel's axis of the body on its joint."""
+    """Return the inertia (kg m^2) of the body on a wheel's joint about the wheel's axis."""
     name, coordinate = split_path(joint)
     connection = assembly.connection_of_joint[name]
     bearing, wheel, held = connection.joint, connection.child.block, connection.child.name
@@ -65,7 +65,7 @@ def _wheel_inertia(assembly: Assembly, joint: str) -> float:
     return float(spin @ wheel.mass_matrix(wheel.neutral())[:6, :6] @ spin)
 
 
-#: From an assembly and a sensor of the class to what it reads.
+#: By class: from an assembly and a sensor to the quantity that it measures.
 SENSORS: dict[type, Callable[[Assembly, Any], Quantity]] = {
     Accelerometer: lambda _, s: _at_port(s, Kind.SPECIFIC_FORCE, range(3)),
     Gyro: lambda _, s: _at_port(s, Kind.TWIST, range(3, 6)),

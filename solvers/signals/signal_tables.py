@@ -1,4 +1,4 @@
-"""The names of the signals that a controller exchanges with a model, in all spellings."""
+"""Names of the signals that a controller exchanges with a model, in all spellings."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ class SignalTable:
         Raises
         ------
         ModelError
-            If it is unknown, or the spelling of two signals.
+            If it is unknown, or if two signals have this spelling.
         """
-        found = self._spellings.get(name, [])
-        if len(found) == 1:
-            return found[0]
-        if found:
-            advice = f"it stands for {' and '.join(found)}: rename a block"
+        names = self._spellings.get(name, [])
+        if len(names) == 1:
+            return names[0]
+        if names:
+            advice = f"it stands for {' and '.join(names)}: rename a block"
             raise ModelError(Finding("ambiguous-signal", where, name, "the name of one signal", advice))
         advice = did_you_mean(name, [*self._spellings])
         raise ModelError(Finding("unknown-signal", where, name, self.kind, advice))
 
 
 def measured_signals(model: NamedModel) -> SignalTable:
-    """Return what a controller can measure: sensors, then coordinates (``.q``, ``.v``), then the motion of ports."""
+    """Return the signals that a controller can measure: sensors, positions, motion of ports, coordinates, lines, contacts."""
     return SignalTable(MEASURED.expected, _once(of.paths for of in MEASURED.quantities(model)))
 
 
 def commanded_signals(model: NamedModel) -> SignalTable:
-    """Return what a controller can command: inputs (``flexor`` is a tendon's), then efforts (``hinge`` or ``hinge.tau``)."""
+    """Return the signals that a controller can command: inputs (a tendon's is ``flexor``), then efforts (``hinge.tau``)."""
     named = {name: read_name(model, COMMANDED, name).paths for name in COMMANDED.names(model)}
     single = {name: paths[0] for name, paths in named.items() if len(paths) == 1}
     return SignalTable(COMMANDED.expected, _once(named.values()), single)
@@ -76,12 +76,12 @@ def _once(groups: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def check_names(where: str, names: Sequence[str]) -> None:
-    """Refuse names of which two are the same.
+    """Refuse names that occur twice.
 
     Raises
     ------
     ModelError
-        With the names.
+        Listing them.
     """
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -1,4 +1,4 @@
-"""A state of a system with all that acts on it, and how it changes."""
+"""A state of a system with its loads, and the changes of both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Snapshot(NamedTuple):
-    """A state, its accelerations, and what acts: the arguments of a model's functions.
+    """A state, its accelerations and its loads: the arguments of a model's functions.
 
     `origin` is the configuration from which displacements ``joint.q`` are measured.
     """
@@ -32,7 +32,7 @@ class Snapshot(NamedTuple):
 
     @property
     def displacement_derivatives(self) -> Array:
-        """How displacements from the origin change (nv, nv) with those from q."""
+        """Derivatives (nv, nv) of displacements from the origin by displacements from q."""
         return self.model.mechanism.difference_jacobian(self.model.difference(self.origin, self.q))
 
     @property
@@ -42,7 +42,7 @@ class Snapshot(NamedTuple):
 
     @property
     def states(self) -> Array:
-        """The states of the first order (nx)."""
+        """The first-order states (nx)."""
         return np.asarray(self.model.mechanism.inputs.whole(self.u))[..., self.model.nu :]
 
 
@@ -54,7 +54,7 @@ class CarriedLoads(NamedTuple):
 
 
 class SnapshotChanges:
-    """How a snapshot's coordinates, rates, accelerations, efforts and inputs change with ``z``, and what follows from that.
+    """Changes of a snapshot's coordinates, rates, accelerations, efforts and inputs with ``z``, and derived ones.
 
     Attributes
     ----------
@@ -68,24 +68,24 @@ class SnapshotChanges:
     inputs: Any
 
     def __init__(self) -> None:
-        self._found: dict[Hashable, Any] = {}
+        self._cache: dict[Hashable, Any] = {}
 
     def once(self, what: Hashable, find: Callable[[], T]) -> T:
-        """Return what `find` gives, found once: `what` of the one snapshot that these changes are of."""
-        if what not in self._found:
-            self._found[what] = find()
-        found: T = self._found[what]
-        return found
+        """Return the result of `find`, cached under the key `what`."""
+        if what not in self._cache:
+            self._cache[what] = find()
+        result: T = self._cache[what]
+        return result
 
     def constraint_loads(self, at: Snapshot, loads: Callable[[NamedModel, Array, Array, Any], Array]) -> CarriedLoads:
-        """Return what closures and gears carry at the snapshot, and its changes.
+        """Return the multipliers of closures and gears at the snapshot, and their changes.
 
-        `loads` gives, at a configuration, rates and inputs, the efforts (nv, inputs) of these and of wrenches a unit of each.
+        `loads` returns the efforts (nv, inputs) per unit of each input, from a model, a configuration, rates and inputs.
         """
         return self.once("carried", lambda: _carried(at, self, loads))
 
     def along(self, by_q: Array, by_v: Array | None = None, by_a: Array | None = None) -> Array:
-        """Return the change (m, z) of what has these derivatives (m, nv) by q, v and a."""
+        """Return the change (m, z) of a quantity with these derivatives (m, nv) by q, v and a."""
         result: Array = by_q @ self.q
         if by_v is not None:
             result = result + by_v @ self.v
@@ -98,9 +98,9 @@ class SnapshotDerivatives(SnapshotChanges):
     Parameters
     ----------
     columns : callable
-        From matrices that act on ``[dq; dv]`` to those that act on the states.
+        Converts matrices that act on ``[dq; dv]`` to matrices that act on the states.
     by_state : (..., 2nv, 2nv) array
-        Derivatives of ``[dq/dt; a]`` by ``[dq; dv]``; perhaps stacked.
+        Derivatives of ``[dq/dt; a]`` by ``[dq; dv]``; may be stacked.
     by_input : (..., 2nv, inputs) array
     effort_by_state : (..., nv, 2nv) array
     effort_by_input : (..., nv, inputs) array
@@ -127,7 +127,7 @@ class SnapshotDerivatives(SnapshotChanges):
         self._nv, self._inputs = by_input.shape[-2] // 2, by_input.shape[-1]
 
     def at(self, k: int) -> SnapshotDerivatives:
-        """Return the k-th of stacked ones."""
+        """Return the derivatives at the k-th of stacked points."""
         parts = (self._by_state, self._by_input, self._effort_by_state, self._effort_by_input)
         return SnapshotDerivatives(self._columns, *(part[k] if part.ndim == 3 else part for part in parts))
 
@@ -152,7 +152,7 @@ class SnapshotDerivatives(SnapshotChanges):
         return np.eye(self._inputs, self.q.shape[-1], self.q.shape[-1] - self._inputs)
 
     def along(self, by_q: Array, by_v: Array | None = None, by_a: Array | None = None) -> Array:
-        """Return the change (m, z) of what has these derivatives (m, nv) by q, v and a; ones and zeros are not multiplied."""
+        """Return the change (m, z) of a quantity with these derivatives (m, nv), without products with ones and zeros."""
         by_state = np.hstack([by_q, np.zeros_like(by_q) if by_v is None else by_v])
         if by_a is None:
             return self._joined(by_state, np.zeros((len(by_q), self._inputs)))
@@ -163,7 +163,7 @@ class SnapshotDerivatives(SnapshotChanges):
 
 
 def _carried(at: Snapshot, change: SnapshotChanges, loads: Callable[[NamedModel, Array, Array, Any], Array]) -> CarriedLoads:
-    """Return what closures and gears carry at a snapshot, and its changes with those of q, v, a, tau and inputs in `change`."""
+    """Return the multipliers of closures and gears at a snapshot, and their changes for the `change` of the snapshot."""
     model, q, v, a = at.model, at.q, at.v, at.a
     if not model.is_constrained:
         return CarriedLoads(np.zeros(0), np.zeros((0, change.q.shape[-1])))

@@ -1,4 +1,4 @@
-"""What a linear or nonlinear system is driven by: efforts, actuators, wrenches at ports, prescribed accelerations."""
+"""Inputs of linear and nonlinear systems: efforts, actuators, wrenches on ports, prescribed accelerations."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class SystemInputs:
     hold : sequence of str
         Joints or coordinates that are frozen.
     states : bool
-        Whether the model's states of the first order are driven too: linear models close what they do from outside.
+        Whether the model's first-order states are inputs too: a linear model feeds them back.
 
     Attributes
     ----------
     channels : tuple of SystemInput
-        The named ones, then states.
+        The named inputs, then the first-order states.
     named : tuple of SystemInput
     held : (nv,) bool array
         Coordinates that are frozen.
@@ -58,11 +58,11 @@ class SystemInputs:
     imposed_names : list of str
         Their names.
     applied, motions : (nv, inputs) arrays
-        The efforts that are inputs themselves, and the accelerations imposed, a unit of each input.
+        Efforts of inputs that are efforts, and imposed accelerations, per unit of each input.
     signals : tuple of Signal
-        Paths and units of the named ones.
+        Paths and units of the named inputs.
     depend_on_attitude : bool
-        Whether the efforts a unit of the inputs change with the configuration.
+        Whether the efforts per unit of the inputs may depend on the configuration.
 
     Raises
     ------
@@ -73,11 +73,12 @@ class SystemInputs:
     def __init__(self, model: NamedModel, names: Any, hold: Any = (), states: bool = False) -> None:
         self.named = tuple(channel for name in read_names("inputs", names) for channel in _read(model, name))
         refuse_twice("input", (channel.signal for channel in self.named))
-        own = zip(model.mechanism.inputs.state_names, model.mechanism.inputs.state_units, strict=True) if states else ()
-        nu = len(model.mechanism.inputs.names)
+        every = model.mechanism.inputs
+        state_signals = zip(every.state_names, every.state_units, strict=True) if states else ()
+        nu = len(every.names)
         self.channels = (
             *self.named,
-            *(SystemInput(Kind.INPUT, nu + k, "", Signal(*signal)) for k, signal in enumerate(own)),
+            *(SystemInput(Kind.INPUT, nu + k, "", Signal(*signal)) for k, signal in enumerate(state_signals)),
         )
         self.held = np.zeros(model.nv, dtype=bool)
         self.held[read_entries(model, "hold", hold, "a joint or coordinate to hold")] = True
@@ -92,13 +93,13 @@ class SystemInputs:
         self.depend_on_attitude = any(channel.kind in (Kind.WRENCH, Kind.INPUT) for channel in self.channels)
 
     def efforts(self, model: NamedModel, q: Array, v: Array | None = None, u: Array | None = None) -> Array:
-        """Return the efforts on the coordinates a unit of each input (nv, inputs), nothing for accelerations."""
+        """Return the efforts on the coordinates per unit of each input (nv, inputs); zero columns for accelerations."""
         return self.applied + self.loads(model, q, v, u)
 
     def loads(self, model: NamedModel, q: Array, v: Array | None = None, u: Array | None = None) -> Array:
-        """Return what actuators and wrenches do along the coordinates a unit of each input (nv, inputs).
+        """Return the efforts of actuators, wrenches and first-order states per unit of each input (nv, inputs).
 
-        Of the model, or of one that was `opened`. What states of the first order do depends on rates, inputs and these too.
+        `model` may be an opened one, with more coordinates. Efforts of first-order states depend on rates, inputs and states.
         """
         result = np.zeros((model.nv, len(self.channels)))
         actuation = model.actuation_matrix(q) if any(channel.kind == Kind.INPUT for channel in self.channels) else None
@@ -115,9 +116,9 @@ class SystemInputs:
         return result
 
     def accelerations(self, model: NamedModel, q: Array, v: Array, tau: Array, wrenches: Any, u: Any) -> Array:
-        """Return the accelerations (nv, rad/s^2 or m/s^2) that efforts cause at a state while held coordinates rest.
+        """Return the accelerations (nv, rad/s^2 or m/s^2) that efforts cause at a state with the held coordinates at rest.
 
-        What an operating point says of motion that is imposed: driven coordinates move on as its efforts make them.
+        They are the imposed accelerations at an operating point: driven coordinates keep the motion that its efforts cause.
 
         Parameters
         ----------
@@ -129,7 +130,7 @@ class SystemInputs:
         Raises
         ------
         ModelError
-            As `Model.forward_dynamics`.
+            As in `Model.forward_dynamics`.
         """
         resting = [model.coordinate_names[k] for k in np.flatnonzero(self.held)]
         return model.hybrid_dynamics(q, v, tau, np.zeros(model.nv), resting, wrenches, u)[0]

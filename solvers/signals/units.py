@@ -1,4 +1,4 @@
-"""The unit of what a name stands for: one entry a kind."""
+"""Units of quantities: one entry for each kind."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from titop.blocks.basics.units import acceleration_unit, effort_unit, rate_unit
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
 
-#: Of dual vectors, linear parts first.
+#: Units of dual vectors, linear parts first.
 WRENCH_UNITS = ("N",) * 3 + ("N m",) * 3
 DISPLACEMENT_UNITS = ("m",) * 3 + ("rad",) * 3
 TWIST_UNITS = tuple(map(rate_unit, DISPLACEMENT_UNITS))
 ACCELERATION_UNITS = tuple(map(acceleration_unit, DISPLACEMENT_UNITS))
-#: Of strains, twist and bendings first.
+#: Units of strains, torsion and bendings first.
 STRAIN_UNITS = ("rad/m",) * 3 + ("1",) * 3
 
 
@@ -27,9 +27,9 @@ def units_of(model: NamedModel, of: Quantity) -> tuple[str, ...]:
     return tuple(units[k] for k in of.entries)
 
 
-#: Of kinds whose entries, however many an owner has, are alike.
+#: Kinds whose entries all have one unit, with any number of entries.
 ALIKE = {Kind.GAP: "m", Kind.CONTACT_FORCE: "N"}
-#: From a model to the units of all entries of another kind.
+#: For the other kinds: from a model to the units of all entries.
 UNITS: dict[Kind, Callable[[NamedModel], Sequence[str]]] = {
     Kind.POSITION: lambda model: model.mechanism.assembly.coordinate_units,
     Kind.RATE: lambda model: [*map(rate_unit, model.mechanism.assembly.coordinate_units)],

@@ -1,4 +1,4 @@
-"""The value of what a name stands for, at a state: one entry a kind."""
+"""Values of quantities at a state: one entry for each kind."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from titop.solvers.signals.snapshot import Snapshot
 
 
 class Source(NamedTuple):
-    """Where a kind is read: a function of a state, the place in its result where the kind's vector begins, and whether it
-    depends on the owner."""
+    """How a kind is read: a function of a state, the index in its result where the kind's vector begins, and whether the
+    result depends on the owner."""
 
     read: Callable[[Snapshot, Quantity], Array]
     start: int = 0
@@ -35,8 +35,8 @@ def quantity_value(at: Snapshot, of: Quantity) -> Array:
 
 
 class JoinedValues:
-    """The values of several quantities of a model, one after the other: each vector is read once, and all that the model's
-    kernels know in one call.
+    """The concatenated values of several quantities of a model. Each vector is read once, and all quantities that kernels know
+    in one call.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class JoinedValues:
 
 
 class _Group(NamedTuple):
-    """Values in some rows that are entries of one array: what reads it, of what, and the entries."""
+    """Rows of the result that are entries of one array: how the array is read, of which quantity, and the entries."""
 
     rows: Array
     read: Callable[[Snapshot, Quantity], Array]
@@ -85,13 +85,13 @@ def _group(parts: Sequence[tuple[Quantity, range]]) -> _Group:
 
 
 def _displacements(at: Snapshot, of: Quantity) -> Array:
-    """Return displacements (nv) from the origin, those of free and spherical joints only where they are asked for."""
+    """Return displacements (nv) from the origin; those of free and spherical joints are computed only if they are needed."""
     plain, model = at.model.mechanism.plain_coordinates, at.model
     if any(in_v.start <= k < in_v.stop for _, _, in_v in plain.others for k in of.entries):
         return model.difference(at.origin if at.q.ndim == 1 else np.tile(at.origin, (len(at.q), 1)), at.q)
-    apart = np.zeros((*at.q.shape[:-1], model.nv), at.q.dtype)
-    apart[..., plain.in_v] = (at.q - at.origin)[..., plain.in_q]
-    return apart
+    displacements = np.zeros((*at.q.shape[:-1], model.nv), at.q.dtype)
+    displacements[..., plain.in_v] = (at.q - at.origin)[..., plain.in_q]
+    return displacements
 
 
 def _motion(at: Snapshot, of: Quantity) -> Array:
@@ -103,7 +103,7 @@ def _angles(at: Snapshot, of: Quantity) -> Array:
 
 
 def _pose(at: Snapshot, of: Quantity) -> Array:
-    if max(of.entries) < 3:  # no angles, which a gimbal lock may make doubtful
+    if max(of.entries) < 3:  # no angles are needed, which may be in gimbal lock
         return at.model.pose(of.owner, at.q)[1]
     return position_and_angles(at.model.mechanism, of.owner, at.q, of.sequence)
 

@@ -1,12 +1,13 @@
-"""Simulations and what comes out of them.
+"""Simulations and their results.
 
-A model with everything that acts on it (`driven_model`, `acting`) is integrated from one output time to the next:
+A model with its loads (`driven_model`, `acting`) is integrated from one output time to the next:
 
-- `simulate`: reads the arguments, integrates (in compiled code by CyRK where nothing happens within, else step by step), and
-  collects a `trajectory`; `solution`: what is reached, also after Ctrl-C; `findings`: what is suspicious about a motion;
-- `stepping`: step by step, from one sample of a controller or kink of what acts to the next, while a `monitor` looks on;
-- `events`: zeros that users watch for; `gaps`, `switching`: what switches by position, where steps end;
-- `steppers`: what makes steps that keep loops closed (`closed_states`): `explicit_steps` and `scipy_steps` integrate dy/dt,
-  `alpha_solver` (with `alpha_step`, `trapezoidal_steps`) follows the scheme of `generalized_alpha`; `implicit_equations`: what
-  implicit ones solve.
+- `simulate`: reads arguments, integrates (by CyRK in compiled code where nothing happens in between, else step by step),
+  and collects a `trajectory`; `solution`: the states reached, also after Ctrl-C; `findings`: warnings about a motion;
+- `stepping`: integrates step by step, from one controller sample or kink of the loads to the next; a `monitor` watches
+  progress;
+- `events`: zeros of users' functions; `gaps`, `switching`: switches that depend on position, where steps end;
+- `steppers`: base of the integrators, which keep loops closed (`closed_states`): `explicit_steps` and `scipy_steps` integrate
+  dy/dt, `alpha_solver` (with `alpha_step`, `trapezoidal_steps`) follows the scheme of `generalized_alpha`;
+  `implicit_equations`: the equations of the implicit ones, and their Jacobians.
 """

@@ -1,4 +1,4 @@
-"""What acts on a model in a simulation, as functions of time and state: efforts, inputs, wrenches, and commands."""
+"""The loads on a model in a simulation, as functions of time and state: efforts, inputs, wrenches, and commands."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from titop.solvers.model.model import Model
 from titop.solvers.support.interpolated import Interpolated
 
 _ARRAY, _FLOAT = np.ndarray, np.dtype(float)
-#: A state for functions that do not look at it.
+#: A dummy state, for functions that ignore it.
 NOWHERE = (np.zeros(0), np.zeros(0))
 
 
 class Constant:
-    """A function of time and state that is always the same."""
+    """A constant as a function of time and state."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -35,12 +35,12 @@ class Constant:
         return self.value
 
     def rows(self, t: Array) -> Any:
-        """Return the value at times (n, s), a row each; None for none."""
+        """Return the value for each of the times (n, s), one row each; None if there is no value."""
         return None if self.value is None else np.tile(self.value, (len(t), 1))
 
 
 class Sampled:
-    """Samples as a function of time and state, which does not matter."""
+    """Interpolated samples as a function of time; the state is ignored."""
 
     def __init__(self, samples: Interpolated) -> None:
         self.samples = samples
@@ -50,25 +50,25 @@ class Sampled:
         return self.samples(t)
 
     def rows(self, t: Array) -> Any:
-        """Return the values at times (n, s), a row each."""
+        """Return the values at times (n, s), one row each."""
         return self.samples.rows(t)
 
 
 class FeedbackFunction:
-    """Efforts (nv), or motors' inputs, as a function of time and state, which is asked at every stage of a step.
+    """Efforts (nv), or actuator inputs, as a function of time and state, called at every stage of a step.
 
-    It is passed copies of the state, which it may change and keep. An array of the right length is taken as it is; anything
-    else it returns is read with care. Compiled code sees efforts that are not finite; `check` then names them.
+    The function is passed copies of the state, so it may change or store them. An array of the right length is taken as it is;
+    any other result is validated. Compiled code detects efforts that are not finite; `check` then names them.
 
     Parameters
     ----------
     function : callable ``f(t, q, v)``
     read : callable
-        From what it returns to an array; refuses what is unusable.
+        Converts the function's result into an array; rejects an unusable one.
     count : int
-        How many numbers it returns.
+        The length of the result.
     efforts : bool
-        Whether these are efforts; others, which may act where nothing moves, are looked at here.
+        Whether these are efforts. Other loads are checked here, because they may act where nothing moves.
     """
 
     def __init__(
@@ -78,13 +78,13 @@ class FeedbackFunction:
         self._last: Any = np.zeros(count)
 
     def at(self, t: float, q: Array, v: Array) -> Array:
-        """Return what the function says."""
+        """Return the function's value."""
         value = self._last = self._function(t, q.copy(), v.copy())
         is_ready = type(value) is _ARRAY and value.dtype is _FLOAT and value.ndim == 1 and value.size == self._count
         return value if is_ready and (self._efforts or all_finite(value)) else self._read(value)
 
     def check(self) -> None:
-        """Refuse what was returned last if it is not finite.
+        """Reject the last returned value if it is not finite.
 
         Raises
         ------
@@ -94,12 +94,12 @@ class FeedbackFunction:
         self._read(self._last)
 
 
-#: What acts, as a function of time and state.
+#: A load as a function of time and state.
 Acting = Constant | Sampled | FeedbackFunction
 
 
 def _check_functions(tau: Any, wrenches: Mapping[str, Any], u: Any) -> None:
-    """Refuse functions that do not take time and state.
+    """Reject functions that do not take time and state.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def _read_efforts(model: Model, times: Array, tau: Any) -> Acting:
 
 
 def _read_inputs(model: Model, times: Array, u: Any) -> Acting:
-    """Return the inputs (nu); None for none."""
+    """Return the inputs (nu), or None if there are none."""
     if u is None:
         return Constant(None)
     read = model.mechanism.inputs.read
@@ -144,7 +144,7 @@ def _read_wrench_function(port: str, wrench: Callable[[float, Array, Array], Any
 
 
 def _each(u: Mapping[str, Any]) -> Callable[[float, Array, Array], dict[str, Any]]:
-    """Return numbers and functions of time and state, by name, as one function, each with a state of its own."""
+    """Return numbers and functions of time and state, by name, as one function; each gets its own copy of the state."""
 
     def inputs(t: float, q: Array, v: Array) -> dict[str, Any]:
         return {name: value(t, q.copy(), v.copy()) if callable(value) else value for name, value in u.items()}
@@ -167,13 +167,13 @@ def _real(name: str, array: Array) -> Array:
 
 
 class Drive:
-    """All that acts on a model, as functions of time and state.
+    """All loads on a model, as functions of time and state.
 
     Parameters
     ----------
     model : Model
     times : (n,) array, s
-        Of the outputs, at which samples are.
+        Output times, at which samples are given.
     tau, wrenches, u
         As in `simulate`.
     loop : ControlLoop or None
@@ -181,19 +181,19 @@ class Drive:
     Attributes
     ----------
     command : Command or None
-        What the controller adds now.
+        The controller's present command.
     answer : callable or None
-        What a continuous controller commands at the end of a step of an implicit integrator, as a function of the state.
+        The command of a continuous controller at the end of an implicit integrator's step, as a function of the state.
     x : (nx,) array
-        The states of the first order, as they act now.
+        The first-order states that are in effect now.
     constant, varying : dict of port name to wrench
-        Constant ones (6; N and N m), and functions.
+        Constant wrenches (6; N and N m), and functions.
     has_states : bool
-        Whether the model has states of the first order.
+        Whether the model has first-order states.
     is_driven : bool
-        Whether inputs act.
+        Whether there are inputs.
     feedback : bool
-        Whether what acts is a function that may depend on the state.
+        Whether a load is a function that may depend on the state.
     """
 
     def __init__(
@@ -218,41 +218,41 @@ class Drive:
 
     @property
     def samples(self) -> list[Interpolated]:
-        """The samples that act; those that a controller holds apart."""
+        """The samples among the loads, without those that a controller holds."""
         references = [] if self.loop is None or self.loop.sampled else self.loop.references.tables
         return [acts.samples for acts in (self._efforts, self._inputs) if isinstance(acts, Sampled)] + references
 
     @property
     def sampled_efforts(self) -> Sampled | None:
-        """Efforts as samples, if only these change: see `is_sampled`."""
+        """Efforts as samples, if nothing else varies: see `is_sampled`."""
         return self._efforts if self.is_sampled and isinstance(self._efforts, Sampled) else None
 
     @cached_property
     def is_held(self) -> bool:
-        """Whether what acts stays as it is between commands, but for states of the first order.
+        """Whether the loads are constant between commands, except for first-order states.
 
-        Efforts of blocks' own inputs turn with the state.
+        Efforts of the inputs of users' blocks may still vary with the state.
         """
         return self._has_held_inputs and isinstance(self._efforts, Constant)
 
     @cached_property
     def is_sampled(self) -> bool:
-        """Whether what acts is efforts that are known at all times, beside what `is_held`."""
+        """Whether the only loads that vary between commands, except for first-order states, are efforts known at all times."""
         return self.loop is None and self._has_held_inputs and isinstance(self._efforts, Sampled)
 
     @property
     def _has_held_inputs(self) -> bool:
-        """Whether inputs and wrenches stay as they are between commands; efforts of blocks' own inputs turn with the state."""
+        """Whether inputs and wrenches are constant between commands; efforts of blocks' inputs may vary with the state."""
         turns = self.is_driven and bool(self.model.mechanism.inputs.own)
         return isinstance(self._inputs, Constant) and not (self.varying or turns)
 
     def efforts(self, t: float, q: Array, v: Array) -> Array:
-        """Return all efforts on the coordinates that are not inputs."""
+        """Return all efforts on the coordinates that do not come from inputs."""
         efforts = self._efforts.at(t, q, v)
         return efforts if self.command is None else efforts + self.command.tau
 
     def inputs(self, t: float, q: Array, v: Array) -> Array | None:
-        """Return all inputs, in closed loop within the actuators' ranges, and the states behind them; None for none."""
+        """Return all inputs, followed by the first-order states, or None; in closed loop clipped to the actuators' ranges."""
         u = self._inputs.at(t, q, v)
         if self.command is not None and self.loop is not None and self._has_inputs:
             u = self.loop.commands.within_limits(self.command.u if u is None else self.command.u + u)
@@ -260,7 +260,7 @@ class Drive:
 
     @property
     def held_inputs(self) -> Array | None:
-        """The inputs beside a controller's commands where these `is_held`; None for none."""
+        """The inputs without the controller's commands, where they are constant (`is_held`); otherwise None."""
         return self._inputs.at(0.0, *NOWHERE)
 
     def wrenches(self, t: float, q: Array, v: Array) -> dict[str, Array]:
@@ -268,16 +268,16 @@ class Drive:
         return self.constant | {port: value.at(t, q, v) for port, value in self.varying.items()}
 
     def histories(self, t: Array) -> tuple[Array, Array | None] | None:
-        """Return efforts (n, nv) and inputs (n, nu), None for none, at times t (n, s); None where the state has to be known."""
+        """Return efforts (n, nv) and inputs (n, nu, or None) at times t (n, s); None if they depend on the state."""
         if self.feedback or self.loop is not None:
             return None
         tau, u = (acts.rows(t) for acts in (self._efforts, self._inputs) if isinstance(acts, Constant | Sampled))
         return tau, u
 
     def loads(self, t: float, q: Array, v: Array) -> tuple[Array, list[Push]]:
-        """Return applied efforts, the motors' included, and all else that acts; commands as `answer` says, if it does.
+        """Return the applied efforts, those of motors included, and all other loads; commands come from `answer` if it is set.
 
-        Copies: functions may write into the same arrays when they are asked again.
+        They are copies: functions may reuse their arrays in the next call.
         """
         if self.answer is not None:
             self.command = self.answer(t, q, v)
@@ -294,7 +294,7 @@ class Drive:
         return measurements.read(q, v, a, self.wrenches(t, q, v), self.inputs(t, q, v), self.efforts(t, q, v))
 
     def check_acting(self) -> None:
-        """Refuse efforts and inputs that are not finite, of those that functions returned last."""
+        """Reject efforts and inputs that are not finite, among the last returned values of functions."""
         for function in (self._efforts, self._inputs):
             if isinstance(function, FeedbackFunction):
                 function.check()

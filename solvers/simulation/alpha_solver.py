@@ -1,4 +1,4 @@
-"""Integrating in time by the generalised-alpha scheme: steps whose length follows their errors and Newton's method."""
+"""Integration by the generalised-alpha scheme: the step length follows its error and the convergence of Newton's method."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from titop.solvers.simulation.steppers import Stepper
 from titop.solvers.simulation.trapezoidal_steps import FirstOrderStates, cubic, model_states
 
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 2.0
-#: A step that could grow by less is kept.
+#: The step length is kept if it could grow by less than this factor.
 _WORTH_A_CHANGE = 1.2
-#: Steps below this part of the simulated time are given up, and fixed ones that would have to be so much shorter.
+#: The integrator gives up below this part of the simulated time, and where a fixed step would have to be so much shorter.
 _SMALLEST, _SHORTER = EXACT, 2 * NEGLIGIBLE
-#: Step of the differences by which rates of the accelerations are found at the end of a step, in parts of it; at the start, of
+#: Step of the differences that give rates of the accelerations: at the end of a step in parts of it, at the start in parts of
 #: the whole time.
 _BESIDE = 10 * ONE_SIDED_STEP
-#: With rigid closures the spectral radius has to be less.
+#: Upper bound of the spectral radius with rigid closures.
 _LARGEST_RADIUS = 0.95
 
 
@@ -41,7 +41,7 @@ class AlphaSolver(Stepper):
     y0 : array
         ``[q, v]``, on the closures.
     rtol, atol : float
-        Of the error of a step in q (tangent, from the neutral configuration) and v; Newton's method stops at a hundredth.
+        Tolerances of a step's error in q (tangent, from the neutral configuration) and v; Newton's method stops at a hundredth.
     max_step : float, s
     """
 
@@ -68,7 +68,7 @@ class AlphaSolver(Stepper):
         self._begin_anew(start, y0)
 
     def _begin_anew(self, t: float, y: Array) -> None:
-        """Begin at a state, knowing nothing of steps before, towards the end."""
+        """Start from a state without the history of earlier steps, towards the end."""
         q, v = self.plant.split(t, y)
         control = self._first_answer(t, y)
         a, _ = self.plant.dynamics(t, q, v)
@@ -83,7 +83,7 @@ class AlphaSolver(Stepper):
             self.h = min(self.h, self._first_step())
 
     def _set_out(self) -> None:
-        """Let steps be of lengths that suit the way to the end."""
+        """Choose step lengths that suit the remaining time."""
         step, self.span = self.scheme.step, self.end - self.t
         self.longest = self._max_step if step is None else self.span / math.ceil(self.span / step * (1 - EXACT))
         self.smallest = _SMALLEST * self.span if step is None else _SHORTER * self.longest
@@ -94,11 +94,11 @@ class AlphaSolver(Stepper):
 
     @property
     def y(self) -> Array:
-        """State ``[q, v]`` that is reached, and states of the first order and of a controller."""
+        """State ``[q, v]`` at the present time, followed by first-order states and those of a controller."""
         return np.concatenate([self.node.q, self.node.v, *self._others()])
 
     def _others(self, later: float = 0.0) -> list[Array]:
-        """Return states of the first order and of a controller, a time `later` (s)."""
+        """Return the first-order states and those of a controller, a time `later` (s)."""
         return [part.x + later * part.rate for part in (self.node.first_order, self.node.control) if part is not None]
 
     @property
@@ -121,7 +121,7 @@ class AlphaSolver(Stepper):
             self.system.look(self.node)
 
     def dense_output(self) -> Callable[[Array], Array]:
-        """Return a cubic in the tangent space, and its rate."""
+        """Return the state in the last step: a cubic in the tangent space, and its rate."""
         first, last, model = self.before, self.node, self.model
         delta = model.difference(first.q, last.q)
         begin, end = last.h * first.v, last.h * np.linalg.solve(tangent(model, delta), last.v)
@@ -137,9 +137,9 @@ class AlphaSolver(Stepper):
         return lambda times: np.array([state(t) for t in times])
 
     def end_at(self, t: float) -> ClosedState:
-        """Repeat the last step up to a time.
+        """Repeat the last step with its end at a time.
 
-        Its length says nothing of later steps: these are as long as was wanted before, if it reaches the time.
+        The shorter length is not used for later steps: these keep the length chosen before, if it reaches the time.
         """
         end, wanted, self.node, self.before = self.end, self.h, self.before, self._earlier
         self.end, self.h = t, t - self.node.t
@@ -155,9 +155,9 @@ class AlphaSolver(Stepper):
         return None
 
     def go_to(self, end: float, anew: bool) -> bool:
-        """Begin from a state alone where accelerations jump, so that those before say nothing.
+        """Restart without history where accelerations jump.
 
-        They may wherever steps end, `anew` or not: at knots of splines too.
+        They may jump wherever steps end, also if `anew` is false: at knots of splines, too.
         """
         self.end = end
         if self._rounds or self._jumps():
@@ -169,7 +169,7 @@ class AlphaSolver(Stepper):
         return True
 
     def _bend(self) -> None:
-        """Change the rate of the accelerations, and the averaged acceleration, by the bend of what acts here."""
+        """Add the change of slope of the loads here to the rate of the accelerations and to the averaged acceleration."""
         node, plant, step = self.node, self.plant, _BESIDE * self.node.h
         if node.jerk is None or isinstance(plant.loop, ContinuousLoop):
             return
@@ -179,7 +179,7 @@ class AlphaSolver(Stepper):
         self.node = node._replace(w=node.w + self.system.coefficients.offset * node.h * bend, jerk=node.jerk + bend)
 
     def _jumps(self) -> bool:
-        """Tell whether accelerations jump by more than the tolerances let pass in a step."""
+        """Tell whether accelerations jump by more than the tolerances allow in a step."""
         if isinstance(self.plant.loop, ContinuousLoop):
             return False
         self.system.let_act(self.node)
@@ -187,7 +187,7 @@ class AlphaSolver(Stepper):
         return bool((self.h * np.abs(a - self.node.a) > self.system.scales(self.h)[1]).any())
 
     def step(self, watch: float) -> ClosedState:
-        """Make one step, of a length with which its error is small and Newton's method converges, whatever to `watch` for."""
+        """Make one step, with a length at which its error is small and Newton's method converges; `watch` is ignored."""
         grow, adaptive = True, self.scheme.step is None
         while True:
             h, t = self._until_end(self.h)
@@ -214,7 +214,7 @@ class AlphaSolver(Stepper):
         return project(self.plant, self.t, self.y)
 
     def _first_answer(self, t: float, y: Array) -> FirstOrderStates | None:
-        """Return what a continuous controller has come to at the beginning, its command acting; None without one."""
+        """Return the states of a continuous controller at the beginning, with its command in effect; None without one."""
         plant, model = self.plant, self.model
         if not isinstance(plant.loop, ContinuousLoop):
             return None
@@ -225,7 +225,7 @@ class AlphaSolver(Stepper):
         return FirstOrderStates(y[x], rate[x], plant.command)
 
     def _until_end(self, h: float) -> tuple[float, float]:
-        """Return the length of a step and the time at its end, so that the last steps are not of unlike lengths."""
+        """Return the length of a step and the time at its end, chosen so that the last steps have about the same length."""
         rest = self.end - self.t
         if h > rest * (1 - SAME):
             return rest, self.end
@@ -234,7 +234,7 @@ class AlphaSolver(Stepper):
         return h, self.t + h
 
     def _first_step(self) -> float:
-        """Return a step with an error near the tolerance, from the change of the accelerations over a very short one."""
+        """Return a first step with an error near the tolerance, from the change of the accelerations over a very short one."""
         node, h = self.node, _BESIDE * self.span
         ahead = self.model.integrate(node.q, h * node.v + 0.5 * h * h * node.a), node.v + h * node.a
         q, v = self.plant.split(node.t + h, np.concatenate([*ahead, *self._others(h)]))

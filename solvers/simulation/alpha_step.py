@@ -26,14 +26,14 @@ from titop.solvers.simulation.implicit_equations import (
 )
 from titop.solvers.simulation.trapezoidal_steps import ControllerStep, FirstOrderStates, ModelStep
 
-#: What a step leaves of the reach of coordinates and rates that errors are measured by.
+#: Factor by which the extent of coordinates and rates, by which errors are measured, decays in a step.
 _REMEMBERED = 0.99
-#: By what steps may grow before derivatives are found anew.
+#: Derivatives are renewed after steps have grown by this factor.
 _GROWN = 2.0
-#: Newton's method stops when what is left to correct is this part of the tolerance of a step.
+#: Newton's method stops when the remaining correction is below this part of the tolerance of a step.
 _NEWTON = 0.01
 _ITERATIONS = 15
-#: Derivatives are found anew where they save more iterations than this.
+#: Derivatives are renewed where they save more iterations than this.
 _WORTH_DERIVATIVES = 8
 
 #: LU factors of Newton's matrix, and their pivots.
@@ -43,8 +43,8 @@ _LU = tuple[Array, Array]
 class StepEnd(NamedTuple):
     """Time, state and averaged acceleration w at the end of a step of length h, and dw/dt over it (None at the start).
 
-    `v_closed` is the velocity with which the loops stay closed; `control` the states of a continuous controller, and what it
-    commands; `first_order` are the states of the first order.
+    `v_closed` is the velocity that satisfies the velocity constraints; `control` the states and commands of a continuous
+    controller; `first_order` are the first-order states.
     """
 
     t: float
@@ -60,7 +60,7 @@ class StepEnd(NamedTuple):
 
 
 class AlphaSystem:
-    """What the steps of a simulation have in common: equations, derivatives that go on to hold, and tolerances.
+    """Data that all steps of a simulation share: equations, derivatives that remain valid, and tolerances.
 
     Parameters
     ----------
@@ -79,15 +79,15 @@ class AlphaSystem:
         self.forget()
 
     def forget(self) -> None:
-        """Find derivatives anew for the next step."""
+        """Discard the derivatives, so that the next step computes new ones."""
         self._derivatives: ImplicitDerivatives | None = None
         self.holds_for = 0.0
 
     def derivatives(self, step: Step) -> ImplicitDerivatives:
-        """Return the derivatives at the start of a step, or those of a former one that still hold.
+        """Return the derivatives at the start of a step, or earlier ones that are still valid.
 
-        They hold no longer where Newton's method has needed others since, nor in steps that have grown: stiffness that has
-        gone, as that of a stop that was left, does not show in short steps.
+        They are renewed if Newton's method has needed others since, and in steps that have grown: short steps do not show that
+        a stiffness has vanished, such as that of a stop that the system has left.
         """
         if self._derivatives is None or step.h > self.holds_for:
             node, equations, multipliers = step.start, self.equations, np.zeros(len(self.model.constraint_names))
@@ -105,28 +105,28 @@ class AlphaSystem:
     def renew_derivatives(self, step: Step) -> ImplicitDerivatives:
         """Return the derivatives at a step's present state.
 
-        Compliant closures are given the forces of the step's beginning: those of a guess would be way off.
+        Compliant closures use the forces at the step's beginning: those at a guessed state would be far off.
         """
         forces = compliant_forces(self.model.mechanism, step.start.q, step.start.v_closed)
         self.counts["jacobians"] += 1
         return self.equations.derivatives(step.t, step.q, step.v, step.a, step.multipliers, forces, 0.5 * step.h)
 
     def let_act(self, node: StepEnd) -> None:
-        """Let the states of the first order act that are reached."""
+        """Put the first-order states at a node into effect."""
         if node.first_order is not None:
             self.plant.x = node.first_order.x
 
     def scales(self, h: float) -> tuple[Array, Array]:
-        """Return what errors in q (nv) and v (nv) are measured by, for a step of length h."""
+        """Return the sizes by which errors in q (nv) and v (nv) are measured, for a step of length h."""
         (reach_q, reach_v), rounding = self._reach, ROUNDING * self._rounded
         return self.atol + self.rtol * reach_q + rounding, self.atol + self.rtol * reach_v + rounding / h
 
     def look(self, node: StepEnd) -> None:
-        """Note how far coordinates and rates reach: what swings is measured by its amplitude, where it passes zero too.
+        """Record the extent of coordinates and rates: an oscillation is measured by its amplitude, also where it passes zero.
 
-        A body's own coordinates are measured by the one of the same unit that goes farthest. The rounding of a coordinate is
-        its own, and that of the coordinate that goes farthest, which acts on it; with closures, which are differences of
-        places, of its whole size.
+        A body's own coordinates are measured by the largest of the same unit. The rounding of a coordinate depends on its own
+        size and on that of the largest coordinate, which acts on it; with closures, which are differences of positions, on its
+        whole size.
         """
         now = np.abs([self.model.difference(self.model.neutral(), node.q), node.v_closed])
         order, first, group = self._groups
@@ -139,7 +139,7 @@ class AlphaSystem:
 
 
 def _coordinate_groups(model: Model) -> tuple[Array, Array, Array]:
-    """Return the own coordinates of bodies, those of one body and unit side by side; where these begin, and which each is."""
+    """Return bodies' own coordinates (indices) grouped by body and unit, the groups' starts, and each one's group."""
     units, groups = np.array(model.mechanism.assembly.coordinate_units), []
     for block in model.mechanism.assembly.blocks_with_coordinates:
         if not isinstance(block, Joint):
@@ -152,9 +152,9 @@ def _coordinate_groups(model: Model) -> tuple[Array, Array, Array]:
 
 
 class Step:
-    """A step that is being solved: time t, state and multipliers at its end, as far as they are known.
+    """A step that is being solved: time t, and the current iterate of state and multipliers at its end.
 
-    Unknown are w where motion is not prescribed, and the multipliers of independent constraints.
+    Unknowns are w where motion is not prescribed, and the multipliers of independent constraints.
     """
 
     def __init__(self, system: AlphaSystem, before: StepEnd, start: StepEnd, h: float, t: float) -> None:
@@ -174,13 +174,13 @@ class Step:
         self.guess()
 
     def answer(self, t: float, q: Array, v: Array) -> Command:
-        """Return what a controller commands where the step ends at such a state."""
+        """Return the controller's command at the end of the step, for a given state there."""
         self.control = self.control_step.end(t, q, v, self.a)
         assert self.control.command is not None
         return self.control.command
 
     def guess(self) -> None:
-        """Begin with accelerations that go on to change as they did."""
+        """Extrapolate the accelerations at their last rate of change, as the initial guess."""
         jerk = self.start.jerk
         self.multipliers = np.zeros(len(self.system.model.constraint_names))
         self.place(self.w0 if jerk is None else self.w0 + self.h * jerk)
@@ -198,14 +198,14 @@ class Step:
         self.a = np.where(self.system.free, a, motion.acceleration(self.within))
 
     def residual(self) -> Residual:
-        """Return what is left of the equations."""
+        """Return the residual of the equations."""
         self.system.counts["evaluations"] += 1
         if self.first_order is not None:
             self.system.plant.x = self.first_order.x
         return self.system.equations.residual(self.within, self.q, self.v, self.a, self.multipliers)
 
     def solve(self) -> bool:
-        """Find the step's end by Newton's method, at first with the derivatives of its start; tell whether it converged."""
+        """Solve for the step's end by Newton's method, first with the derivatives at its start; tell whether it converged."""
         self.at_start = self.system.derivatives(self)
         if self._newton(renew=False) and self._stays_near():
             return True
@@ -214,12 +214,12 @@ class Step:
         return self._newton(renew=True) and self._stays_near()
 
     def _stays_near(self) -> bool:
-        """Tell whether the coordinates of the loops bend by less than a radian: loops may close in other ways further away."""
+        """Tell whether the loops' coordinates change by less than a radian: beyond it, loops may close on another branch."""
         bend = np.abs(self.increment - self.h * self.v0)
         return bool((self.reach * bend).max(initial=0.0) < 1.0)
 
     def _newton(self, renew: bool) -> bool:
-        """Tell whether Newton's method converges, with new derivatives whenever it is slow if it may `renew` them."""
+        """Tell whether Newton's method converges; where it is slow, derivatives are computed anew if `renew` is set."""
         try:
             return self._converges(renew)
         except ModelError as error:
@@ -254,9 +254,9 @@ class Step:
         return False
 
     def linearise(self, residual: Residual, renew: bool) -> Residual:
-        """Factor Newton's matrix at the present state, and return what the best multipliers leave of the equations.
+        """Factor Newton's matrix at the present state, and return the residual with the best multipliers.
 
-        Masses and closures are those of the state; the other derivatives are of the start, unless they are to `renew`.
+        Masses and constraint Jacobians are those of the state; the other derivatives are those of the start, unless `renew`.
         """
         self.rows = self.system.equations.independent(residual.jacobian)
         self.reach = np.abs(residual.jacobian).max(axis=0, initial=0.0)
@@ -268,7 +268,7 @@ class Step:
         return residual
 
     def best_multipliers(self, residual: Residual, rows: Array) -> Array:
-        """Return the multipliers of some rows (k) with which least is left of the equations."""
+        """Return the multipliers of some rows (k) that minimise the residual."""
         free = self.system.free
         if not len(rows):
             return np.zeros(0)
@@ -277,7 +277,7 @@ class Step:
         return multipliers
 
     def _factor(self, derivatives: ImplicitDerivatives) -> _LU:
-        """Return the factors of Newton's matrix with some derivatives."""
+        """Return the LU factors of Newton's matrix with the given derivatives."""
         n, h, free, model = self.numbers, self.h, self.system.free, self.system.model
         stiffness, opening = (
             times_tangent(model, self.increment, derivatives.stiffness),
@@ -292,7 +292,7 @@ class Step:
         return lu, pivots
 
     def _rounding(self) -> Array:
-        """Return by what Newton's corrections of w round: loops close up to rounding, which short steps amplify."""
+        """Return the rounding of Newton's corrections of w: closure errors keep their rounding, which short steps amplify."""
         free, count = self.system.free, np.count_nonzero(self.system.free)
         openings = np.vstack([np.zeros((count, len(self.rows))), np.eye(len(self.rows))])
         solution: Any = dgetrs(*self.factors, openings)[0] if len(self.rows) else openings
@@ -302,11 +302,11 @@ class Step:
 
     @property
     def rounds(self) -> bool:
-        """Whether it is so short that what its accelerations round is beyond the tolerances."""
+        """Whether the step is so short that rounding of its accelerations exceeds the tolerances."""
         return self.noise > 1.0
 
     def correction(self, residual: Residual) -> Array:
-        """Return Newton's correction of w; that of the multipliers is made."""
+        """Return Newton's correction of w; that of the multipliers is applied here."""
         wanted = -residual.error[self.rows] / (self.h**2 * self.numbers.beta)
         change, multipliers = self._solve(self.factors, -residual.efforts, wanted)
         self.multipliers[self.rows] += multipliers
@@ -320,11 +320,11 @@ class Step:
         return change, solution[free.sum() :]
 
     def error(self) -> float:
-        """Return the estimated error of the step beside the tolerances.
+        """Return the estimated error of the step, relative to the tolerances.
 
-        The leading terms are passed through Newton's matrix, which leaves them where they are resolved and limits them to the
-        amplitudes of vibrations that are not. That of the step's start has a say: a stop in which the step ends was not there
-        to vibrate on.
+        The leading error terms are filtered by Newton's matrix: it leaves resolved vibrations unchanged, and limits others to
+        their amplitudes. The matrix at the step's start is taken into account too: a stop that is hit only at the end of the
+        step had no vibration before.
         """
         n, h, old = self.numbers, self.h, self.start
         jerk = (self.w - self.w0) / h
@@ -342,7 +342,7 @@ class Step:
         return max(self._first_order_error(), *(float(np.abs(part).max()) for part in errors_left))
 
     def _first_order_error(self) -> float:
-        """Return the error of states of the first order and of a controller beside tolerances."""
+        """Return the error of first-order states, the model's and a controller's, relative to the tolerances."""
         before, last, (rtol, atol), error = self.before, self.start.h, (self.system.rtol, self.system.atol), 0.0
         if self.first_order is not None and self.first_order_step is not None:
             error = self.first_order_step.error(before.first_order, last, self.first_order, rtol, atol)
@@ -359,12 +359,12 @@ class Step:
 
 
 def tangent(model: Model, dq: Array) -> Array:
-    """Return how ``integrate(q, dq)`` moves, as a tangent there, with dq (nv x nv): the identity for plain coordinates."""
+    """Return the derivative (nv x nv) of ``integrate(q, dq)`` by dq, in tangents there: the identity for plain coordinates."""
     return times_tangent(model, dq, np.eye(model.nv))
 
 
 def times_tangent(model: Model, dq: Array, matrix: Array) -> Array:
-    """Return a matrix (k x nv) times `tangent`."""
+    """Return the product of a matrix (k x nv) and `tangent`."""
     if model.nq == model.nv:  # of plain coordinates alone
         return matrix
     result = matrix.copy()

@@ -1,4 +1,4 @@
-"""States on the closures, next to those that an integrator reaches, and trial states that go too far."""
+"""Projection of states onto the closures, and errors of trial states that lie too far away."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from titop.solvers.constraints.closed_dynamics import rank_of_free
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.driven_model import DrivenModel
 
-#: How well loops are closed after each step (rad, and m for a system of size one).
+#: Closure error allowed after each step (rad, and m for a system of size one).
 PRECISION = ROUNDING
-#: The same near singular configurations: as well as rounding lets them.
+#: The same near singular configurations: down to rounding.
 UTMOST = 0.05 * EPS
-#: Distance from singular configurations, by the least independent constraint, relative to the largest of the motion so far,
-#: below which states within a step are projected too.
+#: States within a step are projected too where the smallest independent constraint, relative to the largest of the motion so
+#: far, is below this: there a singular configuration is near.
 NEAR = 0.3
 
 
 def close_start(model: Model, q: Array, v: Array, fixed: Sequence[str]) -> tuple[Array, Array]:
-    """Return start values on the closures; prescribed motions (`fixed`) keep theirs.
+    """Return start values projected onto the closures; coordinates with prescribed motion (`fixed`) keep theirs.
 
     Raises
     ------
     ModelError
+        If the loops are open by more than states closed by `Model.assemble` may be.
         If they are further away than others leave states that they have closed.
     """
     names = f", fixed={list(fixed)}" if fixed else ""
@@ -47,9 +48,9 @@ class ClosedState(NamedTuple):
     ----------
     y : array
     distance : float
-        From a singular configuration, and
+        From a singular configuration; see `Closed`.
     rank : int
-        how many constraints are independent there; see `Closed`.
+        Number of independent constraints there.
     """
 
     y: Array
@@ -58,7 +59,7 @@ class ClosedState(NamedTuple):
 
 
 def project(plant: DrivenModel, t: float, y: Array, precision: float = PRECISION) -> ClosedState:
-    """Return the state on the closures next to a given one, prescribed motions imposed."""
+    """Return the state on the closures closest to a given one, with prescribed motions imposed."""
     model = plant.model
     others = y[model.nq + model.nv :]
     if not model.is_constrained:
@@ -71,7 +72,7 @@ def project(plant: DrivenModel, t: float, y: Array, precision: float = PRECISION
 
 
 def project_rows(plant: DrivenModel, t: Array, y: Array) -> Array:
-    """Return the states (n, ...) on the closures next to given ones at times t (n, s), prescribed motions imposed."""
+    """Return the states (n, ...) on the closures closest to given ones at times t (n, s), with prescribed motions imposed."""
     model = plant.model
     if model.is_constrained:
         return np.array([project(plant, instant, row).y for instant, row in zip(t.tolist(), y, strict=True)])
@@ -79,7 +80,7 @@ def project_rows(plant: DrivenModel, t: Array, y: Array) -> Array:
 
 
 def follow_branch(plant: DrivenModel, t: float, closed: ClosedState) -> ClosedState:
-    """Return a state that is reached; count the constraints that act anew, unless it is next to a singular configuration."""
+    """Accept a state as reached: count the independent constraints again, unless it is next to a singular configuration."""
     model = plant.model
     if closed.rank == plant.prepared.rank or not model.is_constrained:
         return closed
@@ -93,15 +94,15 @@ def follow_branch(plant: DrivenModel, t: float, closed: ClosedState) -> ClosedSt
 
 
 def went_too_far(error: ModelError) -> bool:
-    """Tell whether an error may come from a trial state alone, so that a shorter step may go better.
+    """Tell whether an error may come from the trial state alone, so that a shorter step may succeed.
 
-    Numbers overflow there, or a body is strained so far that nothing is left of its inertia.
+    Numbers overflow there, or a body is strained so far that no inertia is left.
     """
     return error.code == "massless-joint" or (error.code, error.where) == ("not-finite", "result")
 
 
 def explain_trial(error: ModelError) -> str:
-    """Return what went wrong in a trial state: the step, not the model, has taken inertia away."""
+    """Return the message for a trial state: the step, not the model, is the reason why no inertia is left."""
     if error.code == "massless-joint":
         return f"a trial step strains {error.where} until no inertia is left; perhaps a stiff system, or loose tolerances"
     return str(error)

@@ -1,4 +1,4 @@
-"""A model with everything that acts on it, as a simulation integrates it: its states, accelerations and rates."""
+"""A model with all its loads, as a simulation integrates it: its states, accelerations and rates."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.acting import NOWHERE, Drive
 from titop.solvers.simulation.gaps import Gaps
 
-#: More output times than these are worth a kernel for stacked states, which has to be compiled once.
+#: Above this number of output times a kernel for stacked states pays, which has to be compiled once.
 _MANY = 200
 
 
 class DrivenModel(Drive):
-    """A model with everything that acts on it, as a function of time and state ``y = [q, v, x]``.
+    """A model with all its loads, as a function of time and state ``y = [q, v, x]``.
 
-    In closed loop y goes on with the states of a continuous controller. The model's states of the first order act as those of
-    the last state that was `split` say, or as callers set them.
+    In closed loop y also has the states of a continuous controller. The model's first-order states in effect are those of the
+    state that was `split` last, unless callers set them.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class DrivenModel(Drive):
     Attributes
     ----------
     prepared : PreparedDynamics
-        The dynamics under what acts; callers set its `rank` and `farthest`.
+        The dynamics under the loads; callers set its `rank` and `farthest`.
     in_x : slice
-        Where the states of the first order stand in y.
+        The place of the first-order states in y.
     """
 
     def __init__(
@@ -71,35 +71,35 @@ class DrivenModel(Drive):
         self._last: tuple[Any, tuple[Array, Any]] | None = None
 
     def kinks(self, tolerance: float) -> Array:
-        """Return the times (s) at which samples and splines that act bend, as far as a relative `tolerance` lets it count.
+        """Return the times (s) at which sampled loads and splines have kinks that matter at a relative `tolerance`.
 
-        What functions return is not known.
+        Kinks of functions are unknown.
         """
         return np.unique(np.concatenate([np.zeros(0), *(table.kinks(tolerance) for table in self.samples), *self.motion.kinks]))
 
     @cached_property
     def gaps(self) -> Gaps:
-        """What blocks, joints and interactions say is zero where they switch."""
+        """The gaps of blocks, joints and interactions: functions that are zero where these switch."""
         return Gaps(self.model, self.prepared)
 
     def act(self, t: float, y: Array) -> float:
-        """Let act what is commanded from a state on; return until when (s) it does."""
+        """Put the controller's command at a state into effect; return until when (s) it holds."""
         return math.inf if self.loop is None else self.loop.act(self, t, y)
 
     # -- states ------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def has_plain_states(self) -> bool:
-        """Whether states are q and v as they are: nothing is to be normalised or imposed."""
+        """Whether y has q and v unchanged: no quaternion to normalise, no prescribed motion to impose."""
         return not (self.model.mechanism.quaternions or self.motion.names)
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
-        """Return q (unit quaternions) and v of a state, prescribed motions imposed.
+        """Return q (unit quaternions) and v of a state, with prescribed motions imposed.
 
         Raises
         ------
         ModelError
-            For a state that a controller has driven to infinity.
+            For a state that has become infinite because of a controller.
         """
         if self.loop is not None and not all_finite(y):
             largest = 0.0 if self.command is None else np.abs([*self.command.u, *self.command.tau]).max()
@@ -111,13 +111,13 @@ class DrivenModel(Drive):
     def split_rows(self, t: Array, y: Array) -> tuple[Array, Array]:
         """Return q (n, nq) and v (n, nv) of states (n, ...) at times (n, s); see `split`."""
         if self.loop is not None and not (finite := np.isfinite(y).all(axis=1)).all():
-            self.split(float(t[finite.argmin()]), y[finite.argmin()])  # tells what a controller did
+            self.split(float(t[finite.argmin()]), y[finite.argmin()])  # raises if a controller is the reason
         return self.motion.impose_rows(t, self.model.mechanism.unit_configuration(y[:, self._in_q]), y[:, self._in_v])
 
-    # -- what acts ---------------------------------------------------------------------------------------------------------
+    # -- loads -----------------------------------------------------------------------------------------------------------
 
     def _act(self, t: float, q: Array, v: Array) -> tuple[Array, Any]:
-        """Let wrenches and inputs act; return the efforts, and the inputs'."""
+        """Set wrenches and inputs; return the efforts, and those of the inputs."""
         if not self.is_held or self.has_states:
             return self._let_act(t, q, v)
         if self._last is None or self._last[0] is not self.command:
@@ -129,12 +129,12 @@ class DrivenModel(Drive):
         return self.efforts(t, q, v), self._drive(t, q, v) if self.is_driven else 0.0
 
     def _push(self, t: float, q: Array, v: Array) -> None:
-        """Let act wrenches that vary."""
+        """Set the wrenches that vary."""
         for row, wrench in self._varying_rows:
             row[:] = wrench.at(t, q, v)
 
     def _drive(self, t: float, q: Array, v: Array) -> Any:
-        """Let inputs act; return their efforts."""
+        """Set the inputs; return their efforts."""
         u, inputs = self.inputs(t, q, v), self.model.mechanism.inputs
         if u is None:
             return 0.0
@@ -146,7 +146,7 @@ class DrivenModel(Drive):
         return inputs.efforts(u, q)
 
     def act_held(self, tau: Array) -> None:
-        """Let act what `is_held`, but for sampled efforts and a continuous controller's commands; write all efforts (nv)."""
+        """Set the loads that `is_held`, without sampled efforts and continuous controllers' commands; write all efforts."""
         if isinstance(self.loop, ContinuousLoop):
             tau[:] = self._efforts.at(0.0, *NOWHERE)
         elif self.is_sampled:
@@ -155,7 +155,7 @@ class DrivenModel(Drive):
             np.add(*self._act(0.0, *NOWHERE), out=tau)
 
     def act_at(self, t: float, q: Array, v: Array, tau: Array) -> None:
-        """Let act what functions say at a state; write all efforts (nv). Compiled code has to look whether these are finite."""
+        """Set the loads of users' functions at a state; write all efforts (nv). Callers check whether they are finite."""
         tau[:] = self._efforts.at(t, q, v)
         if self.command is not None:
             tau += self.command.tau
@@ -165,10 +165,10 @@ class DrivenModel(Drive):
             tau += self._drive(t, q, v)
 
     def acting_rows(self, t: Array, y: Array, q: Array, v: Array) -> tuple[Array, Array, dict[str, Array]]:
-        """Return what acts at times t (n, s), where states are y (n, ...): q (n, nq) and v (n, nv).
+        """Return the loads at times t (n, s), where states are y (n, ...): q (n, nq) and v (n, nv).
 
-        These are efforts (n, nv) that are not inputs; inputs (n, nu), zero where there are none; wrenches (n, 6) by port.
-        Functions of the state are asked once for each time, in this order.
+        These are efforts (n, nv) that do not come from inputs; inputs (n, nu), zero where there are none; wrenches (n, 6) by
+        port. Functions of the state are called once for each time, in this order.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class DrivenModel(Drive):
     # -- accelerations and rates -------------------------------------------------------------------------------------------
 
     def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return accelerations and applied efforts, but for the motors'."""
+        """Return accelerations and applied efforts, without those of motors."""
         tau, motors = self._act(t, q, v)
         try:
             a, efforts = self.prepared.dynamics(q, v, tau + motors, self.motion.acceleration(t))
@@ -208,10 +208,10 @@ class DrivenModel(Drive):
     def dynamics_rows(
         self, t: Array, q: Array, v: Array, tau: Array, u: Array, wrenches: Mapping[str, Array]
     ) -> tuple[Array, Array]:
-        """Return accelerations and applied efforts (n, nv), but for the motors', at times t (n, s).
+        """Return accelerations and applied efforts (n, nv), without those of motors, at times t (n, s).
 
-        States are q (n, nq) and v (n, nv); what acts there are efforts `tau` (n, nv), inputs `u` (n, nu), with states of the
-        first order behind them, and `wrenches` (n, 6).
+        States are q (n, nq) and v (n, nv). The loads are efforts `tau` (n, nv), inputs `u` (n, nu) followed by first-order
+        states, and `wrenches` (n, 6).
         """
         model, inputs = self.model, self.model.mechanism.inputs
         if len(t) > _MANY and not (model.is_constrained or self.motion.names):
@@ -243,10 +243,10 @@ class DrivenModel(Drive):
             self.check_acting()
             raise
 
-    # -- what compiled code does -------------------------------------------------------------------------------------------
+    # -- compiled code ---------------------------------------------------------------------------------------------------
 
     def derivative(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments: compiled where the whole system is."""
+        """Return ``f(dy, t, y, *arguments)`` for the integrator, and the arguments; compiled if the whole system is."""
         model = self.model
         if self.is_plain and isinstance(model.mechanism.engine, CompiledEngine):
             tau, u = self.efforts(0.0, *NOWHERE), self.inputs(0.0, *NOWHERE)
@@ -262,7 +262,7 @@ class DrivenModel(Drive):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the system is compiled as a whole, unconstrained, and nothing changes what acts between commands."""
+        """Whether the whole system is compiled and unconstrained, and loads are constant between commands."""
         model = self.model
         driven = bool(self.motion.names or model.nx) or isinstance(self.loop, ContinuousLoop) or not self.is_held
         engine = model.mechanism.engine
@@ -270,7 +270,7 @@ class DrivenModel(Drive):
 
     @cached_property
     def has_stages(self) -> bool:
-        """Whether compiled code knows all that moves, and what a continuous controller does: see `CompiledRungeKutta`."""
+        """Whether compiled code covers all of the motion, and a continuous controller: see `CompiledRungeKutta`."""
         dynamics = self.prepared
         if not isinstance(dynamics, CompiledPreparedDynamics) or dynamics.moving_otherwise:
             return False
@@ -278,7 +278,7 @@ class DrivenModel(Drive):
 
     @cached_property
     def linear_feedback(self) -> LinearFeedback | None:
-        """What a continuous controller does as tables, if these can say it; sampled efforts likewise."""
+        """Tables of a linear continuous controller, and of sampled efforts; None if tables cannot describe them."""
         if (efforts := self.sampled_efforts) is not None:
             nq, nv, nothing = self.model.nq, self.model.nv, np.zeros((0, 0))
             gains, motors = np.zeros((nv, nq + nv + self.model.nx)), np.zeros((nv, 0))

@@ -17,37 +17,37 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.steppers import LastStep
 
-#: How long a function has to be zero, in parts of the whole time, for the end of that to count: more than rounding makes of
-#: what leaves zero with a horizontal tangent.
+#: How long a function has to stay zero, in parts of the whole time, for the end of that to count: longer than rounding keeps
+#: at zero a function that leaves it with a horizontal tangent.
 _LASTING = 30 * float(np.sqrt(ROUNDING))
-#: How exactly zeros are found: relatively, and in s.
+#: Tolerances of the time of a zero: relative, and in s.
 _EXACT = 4 * EPS
-#: Evaluations to find one: multiple zeros want several times as many as bisection.
+#: Most evaluations to find one: multiple zeros take several times as many as bisection.
 _MOST = 1000
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something to watch for: a zero of a function of time and state.
+    """A zero of a function of time and state, to be found during a simulation.
 
     Parameters
     ----------
     function : callable ``f(t, q, v) -> float``
     name : str
-        Key of the times in `Trajectory.events`.
+        Key of the event's times in `Trajectory.events`.
     terminal : bool
-        Whether the simulation ends there.
+        Whether the simulation ends at the event.
     direction : {-1, 0, 1}
-        Count only falling, all, or only rising zeros.
+        Count falling zeros only (-1), all (0), or rising zeros only (1).
 
     Notes
     -----
-    Changes of sign are looked for between output times and eighths of the integrator's steps, the longest of which are some
-    quarter of a period. What begins and ends within less is missed: more output times, or ``max_step``, look more closely.
+    Changes of sign are looked for between output times and eighths of the integrator's steps; the longest steps are about a
+    quarter of a period. Two changes of sign within less are missed: add output times, or reduce ``max_step``.
 
-    A function that is zero for a while, such as ``max(0, x)`` or a comparison (zero where it is false), counts where it falls
-    or rises to zero, and where it leaves zero, unless that goes on as it came. What leaves zero right at the start does not
-    count. Whatever else happens at the instant of a terminal event is found too.
+    A function may be zero for a while, such as ``max(0, x)`` or a comparison (zero where it is false). It counts where it falls
+    or rises to zero, and where it leaves zero, unless it leaves in the direction in which it came. Leaving zero right at the
+    start does not count. Other events at the instant of a terminal event are recorded too.
     """
 
     function: Callable[[float, Array, Array], float]
@@ -57,15 +57,15 @@ class Event:
 
 
 class EventValue(NamedTuple):
-    """What an event's function was when it was looked at last.
+    """An event function at its last evaluation.
 
     Attributes
     ----------
     value : float
     since : float, s
-        When it was seen to come to zero, if it is zero, and
+        When it was first seen at zero, if it is zero.
     way : {-1, 0, 1}
-        whether it had fallen or risen to that; 0 where it began.
+        Whether it had fallen or risen to zero; 0 at the start.
     """
 
     value: float
@@ -78,12 +78,12 @@ class EventValue(NamedTuple):
         return int(self.value > 0) - int(self.value < 0)
 
     def at(self, t: float, value: float) -> EventValue:
-        """Return what it is at a later look."""
+        """Return the record for a later evaluation."""
         return self if value == self.value == 0 else EventValue(value, t, -self.sign)
 
 
 class WatchedEvent:
-    """An event that is watched for, as a function of time and state ``y``, and what was found of it.
+    """An event as a function of time and state ``y``, and its occurrences.
 
     Parameters
     ----------
@@ -96,9 +96,9 @@ class WatchedEvent:
         As those of the event.
     times : list of float, s
     states : list of array
-        Where it happened.
+        At the occurrences.
     seen : EventValue or None
-        What was seen of its function last, from the first look on.
+        The function at its last evaluation; None before the first.
     """
 
     def __init__(self, plant: DrivenModel, event: Event) -> None:
@@ -114,7 +114,7 @@ class WatchedEvent:
         Raises
         ------
         ModelError
-            If it is no number.
+            If it is not a number.
         """
         returned = self._event.function(t, *self._plant.split(t, np.array(y)))
         number = returned if isinstance(returned, float) else self._read(returned)
@@ -137,7 +137,7 @@ def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str
     Raises
     ------
     ModelError
-        For what is no event, and names that are there twice.
+        For objects that are not events, and for names that occur twice.
     """
     listed = [events] if isinstance(events, Event) or not isinstance(events, Iterable) else list(events)
     for event in listed:
@@ -157,9 +157,10 @@ def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str
 
 
 def find_events(events: Sequence[WatchedEvent], step: LastStep, times: Array) -> float | None:
-    """Add what happens within a step to the events; return the time (s) of the first terminal one.
+    """Append the occurrences within a step to the events; return the time (s) of the first terminal one.
 
-    Changes of sign are looked for between its ends, the output `times` in it, and places that split it into equal parts.
+    Changes of sign are looked for between the step's ends, the output `times` in it, and points that divide it into equal
+    parts.
     """
     within = times[np.searchsorted(times, step.begin, "right") : np.searchsorted(times, step.end)]
     places = sorted({*within.tolist(), *step.split()} - {step.end})
@@ -173,7 +174,7 @@ def find_events(events: Sequence[WatchedEvent], step: LastStep, times: Array) ->
 
 
 def _find_between(events: Sequence[WatchedEvent], step: LastStep, span: tuple[float, float], lasting: float) -> float | None:
-    """Add what happens within a part of the step, its end included; return the time (s) of the first terminal event."""
+    """Append the occurrences within a part of the step, its end included; return the time (s) of the first terminal event."""
     zeros: list[tuple[float, WatchedEvent]] = []
     state = step.state(span[1])
     for event in events:
@@ -195,7 +196,7 @@ def _find_between(events: Sequence[WatchedEvent], step: LastStep, span: tuple[fl
 
 
 def _zero(event: WatchedEvent, step: LastStep, seen: EventValue, now: EventValue, span: tuple[float, float]) -> float:
-    """Return when an event's sign changes; what begins or ends to be zero has its new sign there."""
+    """Return when an event's sign changes; where a function becomes or ceases to be zero, it already has its new sign there."""
 
     def along(t: float) -> float:
         return seen.value if t == span[0] else event(t, step.state(t))

@@ -1,4 +1,4 @@
-"""Steps of explicit Runge-Kutta methods, in compiled code where that knows all that moves: whole steps, or all their stages."""
+"""Steps of explicit Runge-Kutta methods: whole steps or all stages in compiled code, if that covers all of the motion."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from titop.solvers.simulation.closed_states import NEAR, PRECISION, ClosedState
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.steppers import OdeStepper
 
-#: States (m, n) as a function of the parts (m) of a step that have passed, 0 to 1.
+#: States (m, n) as a function of the elapsed parts (m) of a step, 0 to 1.
 Within = Callable[[Array], Array]
 
 
 class Tableau(NamedTuple):
-    """A method: stage s stands at ``t + nodes[s] h``, its state is ``y + h sum_j coefficients[s, j] rates[j]``.
+    """A Runge-Kutta method: stage s is at ``t + nodes[s] h``, its state is ``y + h sum_j coefficients[s, j] rates[j]``.
 
     Attributes
     ----------
     kind : subclass of scipy.integrate.OdeSolver
-        Scipy's form of it.
+        Scipy's implementation.
     nodes : list of float
         Of all stages.
     coefficients : (n, n) array
     end : int
-        The stage whose state is that at the end of the step; those behind it serve `within`.
+        The stage whose state is that at the end of the step; later stages serve `within`.
     used : int
-        How many stages the error needs.
+        Number of stages that the error estimate uses.
     estimators : (1, used) or (2, used) array
         See `error_of` of the kernels' `step_control`.
     exponent : float
-        Of the error in the length of the next step.
+        Of the error, in the length of the next step.
     curve : (k, n) array
-        The states within a step: ``y + h sum_p passed^(p + 1) curve[p] @ rates`` where a part of it has passed.
+        The states within a step: ``y + h sum_p passed^(p + 1) curve[p] @ rates``, `passed` the elapsed part of it.
     """
 
     kind: Any
@@ -86,27 +86,27 @@ def _dop853() -> Tableau:
     coefficients = np.zeros((n + 1 + more, n + 1 + more))
     coefficients[:n, :n], coefficients[n, :n] = DOP853.A, DOP853.B
     coefficients[n + 1 :, : DOP853.A_EXTRA.shape[1]] = DOP853.A_EXTRA
-    estimators = np.array([DOP853.E5[:n], DOP853.E3[:n]])  # the rate at the end counts for nothing
+    estimators = np.array([DOP853.E5[:n], DOP853.E3[:n]])  # the rate at the end is not used
 
     whole, first, last = np.zeros((3, n + 1 + more))
     whole[:n], first[0], last[n] = DOP853.B, 1.0, 1.0
     terms = np.vstack([whole, first - whole, 2 * whole - last - first, DOP853.D])
     curve, factor = np.zeros((len(terms), n + 1 + more)), np.ones(1)
-    for k, term in enumerate(terms):  # factors are what has passed and what is left, in turns
+    for k, term in enumerate(terms):  # alternating factors: the elapsed part and the remaining one
         factor = np.convolve(factor, [1.0, -1.0] if k % 2 else [0.0, 1.0])
         curve += np.outer(np.append(factor[1:], np.zeros(len(terms) - len(factor) + 1)), term)
     exponent = -1 / (DOP853.error_estimator_order + 1)
     return Tableau(DOP853, [*DOP853.C.tolist(), 1.0, *DOP853.C_EXTRA.tolist()], coefficients, n, n, estimators, exponent, curve)
 
 
-#: Statuses of trial states that went too far: numbers that overflow, and loops that are open.
+#: Statuses of trial states that lie too far away: overflow, and loops that do not close.
 _TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
-#: Tries after which compiled steps return to Python, which sees signals such as Ctrl-C and tells how far it is.
+#: Tries after which compiled steps return to Python, which handles signals such as Ctrl-C and reports progress.
 _MANY = 100
 
 
 class RungeKutta(OdeStepper):
-    """An explicit method with the step control of scipy's, its stages one by one.
+    """An explicit method with scipy's step control, stage by stage.
 
     Parameters
     ----------
@@ -177,12 +177,12 @@ class RungeKutta(OdeStepper):
         return None
 
     def _check_length(self) -> None:
-        """Give up where steps become too short to count."""
+        """Give up where steps become too short to change the time."""
         if self.is_running and self._clock[control.LENGTH] <= 0.0:
             raise ArithmeticError("Required step size is less than spacing between numbers.")
 
     def fill(self, first: int, last: int, t: float, h: float) -> bool:
-        """Write the rates from stage `first` on to before `last`, and the states up to that; tell whether all are finite."""
+        """Write the rates of stages `first` to `last` - 1, and the states up to `last`; tell whether all are finite."""
         states, rates, method = self.states, self.rates, self.method
         self._clock[control.EVALUATIONS] += last - first
         for s in range(first, min(last + 1, len(states))):
@@ -194,7 +194,7 @@ class RungeKutta(OdeStepper):
         return True
 
     def go_back(self, length: float) -> None:
-        clock = self._clock  # steps behind that one may be as long as they were
+        clock = self._clock  # later steps may be as long as they were
         self._y[:] = self.states[0]
         clock[control.TIME], clock[control.LENGTH], clock[control.BEGUN] = clock[control.BEFORE], length, 0.0
         clock[control.STEPS] -= 1.0
@@ -219,9 +219,9 @@ class RungeKutta(OdeStepper):
 
 
 class CompiledRungeKutta(RungeKutta):
-    """The same in compiled code, for a plant that `has_stages`; near singular configurations one by one.
+    """The same in compiled code, for a plant that `has_stages`; near singular configurations stage by stage.
 
-    Where functions of the state are asked for what acts, the stages are compiled; where functions of time are, each step.
+    The stages are compiled where loads are functions of the state, whole steps where they are functions of time.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class CompiledRungeKutta(RungeKutta):
         self._act()
 
     def _act(self) -> None:
-        """Let act what is commanded now, until further notice."""
+        """Put the present command into effect, until the next one."""
         if not self._by_functions:
             self.plant.act_held(self._tau)
 
@@ -264,8 +264,8 @@ class CompiledRungeKutta(RungeKutta):
     def advance(self, watch: float) -> ClosedState | None:
         """Make a step, or several until one reaches the time `watch` (s), or there were many.
 
-        In the last one something may have switched: see `is_clear`. It may have to be put on the closures with care: None is
-        returned then.
+        Something may have switched in the last one: see `is_clear`. Returns None if its state has to be projected by the
+        careful projection in Python.
         """
         if self.is_near():
             return super().advance(watch)
@@ -295,7 +295,7 @@ class CompiledRungeKutta(RungeKutta):
                 self._explain(status, clock.item(control.TIME), self.states[: method.used])
 
     def _prepare_try(self) -> int:
-        """Write the motions of the next try, or all of its stages, so that only its error is left to find; return a status."""
+        """Write the motions of the next trial step, or all of its stages, for the kernel; return a status."""
         clock, method = self._clock, self.method
         begun, t, h = int(clock[control.BEGUN]), clock.item(control.TIME), clock.item(control.LENGTH)
         if self._in_time:
@@ -328,9 +328,9 @@ class CompiledRungeKutta(RungeKutta):
         return status == layout.OK
 
     def _fill_by_functions(self, first: int, last: int, t: float, h: float) -> int:
-        """Fill in stages, asking at each what acts; return a status."""
+        """Fill in stages, evaluating the loads at each; return a status."""
         plant, tau, status = self.plant, self._tau, layout.OK
-        is_plain = plant.has_plain_states and plant.loop is None  # or else `split` tells what a controller did
+        is_plain = plant.has_plain_states and plant.loop is None  # otherwise `split` raises if a controller is the reason
         self._part_clock[control.LENGTH] = h
         if first:
             self._kernel(0, first, first, *self._part)  # the state there
@@ -346,7 +346,7 @@ class CompiledRungeKutta(RungeKutta):
         return status
 
     def _write(self, first: int, last: int, t: float, h: float) -> None:
-        """Write what functions of time say at stages of a step."""
+        """Write the values of functions of time at the stages of a step."""
         if first < last:
             times = [t + c * h for c in self.method.nodes[first:last]]
             self.plant.motion.write(times, self._motions[first:last])
@@ -354,11 +354,11 @@ class CompiledRungeKutta(RungeKutta):
                 self._feedback.write(times, self._offsets[first:last])
 
     def _explain(self, status: int, t: float, states: Array) -> None:
-        """Raise what is wrong, unless a shorter step may go better."""
+        """Raise the error that a status stands for, unless a shorter step may succeed."""
         raise_pending()
         if status <= 0 and status not in _TOO_FAR:  # above it is a joint's that moves no inertia, strained as it is
             self._dynamics.mechanism.engine.raise_for(status)
         if self.plant.loop is not None:
             self.plant.command = self.plant.loop.command_at(self.plant, t, states[0])
             for state in states:
-                self.plant.split(t, state)  # tells what a controller did
+                self.plant.split(t, state)  # raises if a controller is the reason

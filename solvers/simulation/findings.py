@@ -1,4 +1,4 @@
-"""What is suspicious about a motion: limits that it leaves, contacts that start deep, or that steps are too long for."""
+"""Warnings about a motion: limits that it exceeds, contacts that start deep, and contacts too brief for the steps."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from titop.graph.network.connections import Loop
 from titop.solvers.constraints.interaction_loads import contacts_of, target_derivatives, target_motion
 from titop.solvers.model.model import Model
 
-#: So many steps follow the push of an impact, half a wave, to one in a hundred.
+#: Steps that an impact should be resolved by (half a wave), for an error of one in a hundred.
 _IMPACT_STEPS = 10
-#: Points that start deeper than this part of the system's reach are likely meant to start outside.
+#: Points that start deeper than this part of the system's size are likely meant to start outside.
 _DEEP = 0.01
 
 
 def violations(model: Model, t: Array, q: Array, v: Array, tau: Array, u: Array) -> Iterator[Finding]:
-    """Yield the worst instant of every coordinate, velocity, effort and input that leaves its limits.
+    """Yield the worst instant of every coordinate, velocity, effort and input that exceeds its limits.
 
-    Efforts are those of `tau` and of motors together.
+    Efforts are `tau` plus those of motors.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def violations(model: Model, t: Array, q: Array, v: Array, tau: Array, u: Array)
 
 
 def _limits(model: Model) -> Iterator[tuple[Limits, int | None, int]]:
-    """Yield all limits of coordinates, and where these stand in q (None for quaternions) and in v."""
+    """Yield all limits of coordinates, and their indices in q (None for quaternions) and in v."""
     assembly = model.mechanism.assembly
     for block in assembly.blocks_with_coordinates:
         if isinstance(block, Joint):
@@ -69,7 +69,7 @@ def _beyond(t: Array, values: Array, lower: float, upper: float, what: str, unit
 
 
 def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
-    """Yield contacts that start with a sphere's centre in the material, or a point as deep as nobody presses it."""
+    """Yield contacts that start with a sphere's centre in the material, or a point deeper than loads press it."""
     for name, loop in contacts_of(model.mechanism).items():
         gaps, radii = loop.closure.gaps(target_motion(model.mechanism, loop, q, v)), loop.closure.touching.radii
         deep = _DEEP * model.mechanism.scale.reach
@@ -82,13 +82,13 @@ def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
 
 
 def brief_impacts(model: Model, impacts: Iterable[tuple[str, int, Array, Array]], step: float) -> Iterator[Finding]:
-    """Yield contacts that take up an impact of a few fixed steps (s) only: the shortest.
+    """Yield contacts whose shortest impact lasts only a few fixed steps (s).
 
     Parameters
     ----------
     model : Model
     impacts : iterable of (str, int, (nq,) array, (nv,) array)
-        What has gaps, the one of them that closes, and the state in which it does.
+        The contact, the number of the gap that closes, and the state in which it closes.
     step : float, s
     """
     contacts, shortest = contacts_of(model.mechanism), dict[str, float]()
@@ -105,7 +105,7 @@ def brief_impacts(model: Model, impacts: Iterable[tuple[str, int, Array, Array]]
 
 
 def _impact_time(model: Model, loop: Loop, q: Array, v: Array, point: int) -> float:
-    """Return how long (s) an elastic impact lasts that a point is about to begin, endless where it does not approach."""
+    """Return the duration (s) of the elastic impact that a point is about to begin, infinite if it does not approach."""
     from scipy.special import beta
 
     contact: Any = loop.closure

@@ -1,4 +1,4 @@
-"""Gaps: what blocks, joints and interactions say is zero where they switch, as one function of the state."""
+"""Gaps: functions of the state that are zero where blocks, joints and interactions switch, as one vector."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from titop.solvers.engines.compiled.prepared import NO_GUARDS, CompiledPreparedD
 from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import PreparedDynamics
 
-#: What has stops, along coordinates: the others say where their ports are.
+#: Owners of stops, whose gaps depend on coordinates; the others' gaps depend on the places of their ports.
 _WITH_STOPS = (Joint, CoordinateLimits)
-#: Gaps that Python finds (n), as a function of q and v.
+#: Gaps evaluated in Python (n), as a function of q and v.
 _Part = Callable[[Array, Array], Array]
 
 
 class Gaps:
-    """The gaps of all that switches: first those that compiled code knows, then those that Python finds.
+    """All gaps of a model: first those evaluated in compiled code, then those evaluated in Python.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ class Gaps:
     Attributes
     ----------
     owners : list of str
-        The blocks whose gaps they are, one by one.
+        The block that each gap belongs to.
     follow_rates : bool
-        Whether some depend on rates, not on positions alone.
+        Whether some gaps depend on rates, not on positions alone.
     rounding : float, m, rad
-        Gaps that are no larger may be zero.
+        Gaps no larger than this may be zero.
     guards : (n, k) array
-        Rows of those that compiled code knows, as `titop.solvers.kernels.ports.guards` has it.
+        Rows of the gaps in compiled code, laid out as in `titop.solvers.kernels.ports.guards`.
     """
 
     def __init__(self, model: Model, dynamics: PreparedDynamics) -> None:
@@ -60,17 +60,17 @@ class Gaps:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of gaps."""
         return len(self.owners)
 
     @property
     def is_guarded(self) -> bool:
-        """Whether compiled code knows them all, and their rates by positions."""
+        """Whether compiled code evaluates all gaps, and their time derivatives by positions."""
         return not (self._parts or self.follow_rates)
 
     @property
     def step_guards(self) -> Array:
-        """The rows that compiled steps look at: those of all gaps, none where it does not know them all."""
+        """The guard rows for compiled steps: those of all gaps, or none if compiled code does not evaluate them all."""
         return self.guards if self.is_guarded else NO_GUARDS
 
     def stay_clear(self, length: float, q: Array, v: Array) -> bool:
@@ -78,7 +78,7 @@ class Gaps:
         return self._compiled is not None and self._compiled.clears(self.step_guards, length, q, v)
 
     def _are_of_rates(self, q: Array, v: Array) -> bool:
-        """Tell whether gaps change with rates, at a configuration or at one in no special position."""
+        """Tell whether gaps depend on rates, tried at the configuration and at a generic one."""
         states, change = (q, self._model.mechanism.probes[1]), np.random.default_rng(0).normal(size=len(v))
         return any(not np.array_equal(self.at(q, v), self.at(q, v + change)) for q in states)
 
@@ -88,9 +88,9 @@ class Gaps:
         return np.concatenate([compiled, *(part(q, v) for part in self._parts)]) if self._parts else compiled
 
     def rows(self, q: Array, v: Array, step: float) -> tuple[Array, Array]:
-        """Return the gaps (m, n) at stacked states and their rates, as they follow positions.
+        """Return the gaps (m, n) at stacked states and their time derivatives due to changes of position.
 
-        Rates of gaps that Python finds are differences over a `step` (s).
+        Time derivatives of gaps evaluated in Python are differences over a `step` (s).
         """
         if not self._parts:
             return self._compiled_gaps(q, v)
@@ -103,7 +103,7 @@ class Gaps:
         return np.concatenate([part(q, v) for part in self._parts])
 
     def _compiled_gaps(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return those that compiled code knows (m, k) at stacked states, and their rates."""
+        """Return the gaps evaluated in compiled code (m, k) at stacked states, and their time derivatives."""
         assert self._compiled is not None
         gaps, rates = self._compiled.gaps(self.guards, q, v)
         if not all_finite(gaps):
@@ -112,10 +112,10 @@ class Gaps:
                 _read(closure, motions[k], count)
         return gaps, rates
 
-    # -- whose they are ------------------------------------------------------------------------------------------------
+    # -- owners --------------------------------------------------------------------------------------------------------
 
     def _add_all(self, q: Array, v: Array) -> Array:
-        """Take all gaps, as many as there are at a state; return rows for those that compiled code knows."""
+        """Collect all gaps, as many as there are at a state; return guard rows for those in compiled code."""
         stops = self._stops()
         of_interactions = self._count_interaction_gaps(q, v)
         self._stages = [entry for entry in of_interactions if self._compiled and gap_stage(entry[1])]
@@ -132,7 +132,7 @@ class Gaps:
         return self._compiled.guards(stops, [(k, count) for k, _, count in self._stages])
 
     def _stops(self) -> Array:
-        """Take the gaps of all stops, those of joints and limits with gaps of their own apart; return rows for guards."""
+        """Collect the gaps of all stops, without joints and limits that define gaps of their own; return rows for guards."""
         assembly, numbers, places = self._model.mechanism.assembly, [np.zeros((0, 6))], list[tuple[int, int, str]]()
         for block in assembly.blocks_with_coordinates:
             if isinstance(block, Joint) and not redefines(block, "gaps", Joint):
@@ -152,7 +152,7 @@ class Gaps:
         return np.column_stack([where, signs, bounds])
 
     def _count_interaction_gaps(self, q: Array, v: Array) -> list[tuple[int, Interaction, int]]:
-        """Return the interactions that have gaps at a state: which among all, and how many."""
+        """Return the interactions that have gaps at a state: index among all, interaction, number of gaps."""
         closures = [(k, loop.closure) for k, loop in enumerate(self._model.mechanism.interactions)]
         switching = [(k, closure) for k, closure in closures if redefines(closure, "gaps", Block)]
         if not switching:
@@ -169,7 +169,7 @@ class Gaps:
         return gaps
 
     def _block_gaps(self, block: Block, count: int | None = None) -> _Part:
-        """Return the gaps of a block or joint that says them itself, as many as `count` where that is known."""
+        """Return the gaps of a block or joint that defines its own, `count` of them if that is known."""
         model, assembly = self._model, self._model.mechanism.assembly
         nowhere, still = slice(0, 0), np.zeros(model.nv)
         in_q, in_v = assembly.q_slices.get(block.name, nowhere), assembly.v_slices.get(block.name, nowhere)
@@ -189,18 +189,18 @@ class Gaps:
 
 
 def _redefines_gaps(block: Block) -> bool:
-    """Tell whether a block that is no interaction says gaps of its own."""
+    """Tell whether a block, other than an interaction, defines gaps of its own."""
     base = next((kind for kind in _WITH_STOPS if isinstance(block, kind)), Block)
     return redefines(block, "gaps", base) and not isinstance(block, Interaction)
 
 
 def _read(block: Block, motion: TargetMotion, count: int | None = None) -> Array:
-    """Return the gaps of a block, as many as `count` where that is known.
+    """Return the gaps of a block, `count` of them if that is known.
 
     Raises
     ------
     ModelError
-        If they are no vector of finite numbers, or not as many as before.
+        If they are not a vector of finite numbers, or their number has changed.
     """
     returned = block.gaps(motion)
     is_ready = type(returned) is np.ndarray and returned.dtype == float

@@ -1,14 +1,15 @@
 """The generalised-alpha scheme on the configuration manifold, for stiff systems and closed loops.
 
-The equations of motion and the closures are solved at the end of every step, configurations included (index 3), by Newton's
-method with analytic derivatives. The step is taken in the tangent space, so that quaternions need no chart::
+The equations of motion and the closures, for configurations themselves (index 3), are solved at the end of every step by
+Newton's method with analytic derivatives. The step is taken in the tangent space, so that quaternions need no chart::
 
     q1 = integrate(q0, h v0 + h^2 ((1/2 - beta) w0 + beta w1))      v1 = v0 + h ((1 - gamma) w0 + gamma w1)
     (1 - alpha_m) w1 + alpha_m w0 = (1 - alpha_f) a1 + alpha_f a0
 
-The averaged accelerations w stand for those at ``t + offset h``, ``offset = alpha_m - alpha_f``. What depends on the step
-is therefore scaled when it changes: ``w - a`` like h, and the velocity's part that would open the loops like h^2. That part is
-of the scheme's own error, and would show as oscillating multipliers if it were removed; results are rid of it.
+The averaged accelerations w approximate those at ``t + offset h``, ``offset = alpha_m - alpha_f``. Quantities that depend on
+the step are rescaled when it changes: ``w - a`` in proportion to h, and the part of the velocity that violates the constraints
+in proportion to h^2. That part is as small as the scheme's own error. Removing it would make the multipliers oscillate; it is
+removed from the results only.
 
 Sources: Chung and Hulbert (1993); Arnold and Bruels, Multibody System Dynamics 18 (2007) 185; Bruels, Cardona and Arnold,
 Mechanism and Machine Theory 48 (2012) 121; key M, section 3.2.
@@ -30,12 +31,12 @@ from titop.blocks.basics.user_input import real_array
 class GeneralizedAlpha:
     """The generalised-alpha scheme, as ``method`` of `simulate`; ``"generalized-alpha"`` stands for its defaults.
 
-    Implicit, of second order, unconditionally stable for linear systems; solves rigid closures and gears as they are (index 3).
-    It suits stiff compliant closures and springs, at tolerances of 1e-3 to 1e-6. Errors are measured by how far coordinates and
-    rates reached lately, those of a body's own ones by the farthest of the same unit. Vibrations are resolved where their
-    amplitudes exceed the tolerances, in q and in v, which for lightly damped flexible bodies may take more steps than an
-    explicit integrator needs; a fixed step passes over vibrations that are faster than it. Stops and contacts that a step runs
-    into are resolved, however stiff. States of continuous controllers follow by the trapezoidal rule.
+    Implicit, of second order, unconditionally stable for linear systems; enforces rigid closures and gears on position level
+    (index 3). It suits stiff compliant closures and springs, at tolerances of 1e-3 to 1e-6. Errors are relative to the recent
+    extent of coordinates and rates; for a body's own coordinates the largest extent of the same unit counts. Vibrations are
+    resolved where their amplitudes exceed the tolerances, in q and in v. For lightly damped flexible bodies this may take more
+    steps than an explicit integrator; a fixed step does not resolve vibrations that are faster than it. Stops and contacts that
+    are hit within a step are resolved, however stiff. States of continuous controllers follow by the trapezoidal rule.
 
     After Chung and Hulbert (1993), on configuration manifolds after Arnold and Bruels (Multibody System Dynamics 18, 2007) and
     Bruels, Cardona and Arnold (Mechanism and Machine Theory 48, 2012); key M, section 3.2.
@@ -43,12 +44,12 @@ class GeneralizedAlpha:
     Parameters
     ----------
     spectral_radius : float
-        What is left of the fastest vibrations after a step, from 0 (nothing) to 1 (no damping at all: the trapezoidal rule,
-        which keeps the energy of linear vibrations). Slow vibrations are hardly damped whatever it is. With constraints
-        0.95 at most: something has to damp the multipliers.
+        The factor that remains of the fastest vibrations after a step, from 0 (nothing) to 1 (no damping at all: the
+        trapezoidal rule, which keeps the energy of linear vibrations). Slow vibrations are hardly damped in any case. With
+        constraints 0.95 at most: the multipliers need some damping.
     step : float, s, optional
-        Fixed step; shortened a little, so that steps of one length lead to the last output time, and halved where Newton's
-        method fails. By default steps follow from `rtol` and `atol`.
+        Fixed step; shortened a little, so that equal steps lead to the last output time, and halved where Newton's
+        method fails. By default the step length follows from `rtol` and `atol`.
 
     Raises
     ------
@@ -78,7 +79,7 @@ class GeneralizedAlpha:
             raise ModelError(Finding("bad-step", "step", self.step, "a positive number (s) or None", "None adapts the step"))
 
     def check_step(self, longest: float) -> None:
-        """Refuse a fixed step that is longer than the longest that is allowed.
+        """Reject a fixed step that is longer than the longest one allowed.
 
         Parameters
         ----------
@@ -94,7 +95,7 @@ class GeneralizedAlpha:
 
     @cached_property
     def coefficients(self) -> Coefficients:
-        """The scheme's numbers (Chung and Hulbert, Journal of Applied Mechanics 60, 1993), and those of its errors."""
+        """The scheme's coefficients (Chung and Hulbert, Journal of Applied Mechanics 60, 1993), and those of its errors."""
         radius = float(self.spectral_radius)
         alpha_m, alpha_f = (2 * radius - 1) / (radius + 1), radius / (radius + 1)
         offset = alpha_m - alpha_f
@@ -106,7 +107,7 @@ class GeneralizedAlpha:
 
 
 class Coefficients(NamedTuple):
-    """Numbers of the scheme; a step's errors are ``error_q h^3 da/dt`` in q and ``error_v h^3 d2a/dt2`` in v."""
+    """Coefficients of the scheme; a step's errors are ``error_q h^3 da/dt`` in q and ``error_v h^3 d2a/dt2`` in v."""
 
     alpha_m: float
     alpha_f: float
@@ -118,5 +119,5 @@ class Coefficients(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Change of a1 a unit of w1."""
+        """Derivative of a1 by w1."""
         return (1 - self.alpha_m) / (1 - self.alpha_f)

@@ -1,13 +1,13 @@
-"""What implicit integrators solve, and its derivatives.
+"""The equations of implicit integrators, and their derivatives.
 
 The generalised-alpha scheme solves the equations of motion in implicit form at the end of a step (`ImplicitDynamics`),
-``ID(q, v, a) - tau - J^T lambda = 0`` where motion is not prescribed, beside ``closure_error(q) = 0`` (index 3).
+``ID(q, v, a) - tau - J^T lambda = 0`` where motion is not prescribed, together with ``closure_error(q) = 0`` (index 3).
 
-Scipy's integrators take the Jacobian of dy/dt by ``y = [q, v, x, z]`` (`RateJacobian`): x are the states of the first order, z
-those of a continuous controller. Derivatives of the dynamics are by tangent displacements of q, those of y by its numbers. A
-number of q counts as far as it moves the configuration: quaternions are divided by their norm before they are used, prescribed
+Scipy's integrators take the Jacobian of dy/dt by ``y = [q, v, x, z]`` (`RateJacobian`): x are the first-order states, z those
+of a continuous controller. Derivatives of the dynamics are by tangent displacements of q, derivatives of y by the entries of q.
+An entry of q matters only as far as it changes the configuration: quaternions are normalised before they are used, prescribed
 motions are imposed. The rates of free and spherical coordinates change with the configuration, ``d(dq)/dt = dv - ad(v) dq``
-along the tangents, which is found here as the derivative of the rates' numbers.
+along the tangents, which is found here as the derivative of the entries' rates.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from titop.solvers.simulation.driven_model import DrivenModel
 
 
 class ImplicitDerivatives(NamedTuple):
-    """Derivatives (nv, nv) of ``ID - tau - J^T lambda`` by small tangent changes of q (`stiffness`), and by v (`damping`)."""
+    """Derivatives (nv, nv) of ``ID - tau - J^T lambda`` by tangent displacements of q (`stiffness`), and by v (`damping`)."""
 
     stiffness: Array
     damping: Array
 
 
 class Residual(NamedTuple):
-    """What is left of the equations: efforts (nv); weighted errors of the closures and their Jacobian (k, k x nv)."""
+    """Residual of the equations: efforts (nv), and weighted errors of the closures with their Jacobian (k, k x nv)."""
 
     efforts: Array
     error: Array
@@ -46,7 +46,7 @@ class Residual(NamedTuple):
 
 
 class ImplicitDynamics:
-    """The equations of a plant.
+    """The implicit equations of motion of a plant.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class ImplicitDynamics:
         self._left = 0.0
 
     def residual(self, t: float, q: Array, v: Array, a: Array, multipliers: Array) -> Residual:
-        """Return what is left of the equations at a state; `multipliers` (k) are those of the weighted constraints."""
+        """Return the residual of the equations at a state; `multipliers` (k) are those of the weighted constraints."""
         efforts, pushes = self.plant.loads(t, q, v)
         dynamics = self.model.mechanism.engine.dynamics
         if not self.model.is_constrained:
@@ -80,11 +80,11 @@ class ImplicitDynamics:
         forces: list[Array] | None = None,
         half: float = 0.0,
     ) -> ImplicitDerivatives:
-        """Return the derivatives at a state, all closures acting; analytic but for efforts that are functions of the state.
+        """Return the derivatives at a state, all closures active; analytic but for efforts that are functions of the state.
 
-        States of the first order follow over `half` a step (s).
+        First-order states follow over `half` a step (s).
 
-        Forces of stiff compliant closures are way off at a guess of the state; give `forces` (6 each) that are not.
+        At a guessed state, forces of stiff compliant closures are far off; pass better `forces` (6 each) there.
         """
         model = self.model
         _, pushes = self.plant.loads(t, q, v)
@@ -100,11 +100,11 @@ class ImplicitDynamics:
         return ImplicitDerivatives(stiffness, damping)
 
     def independent(self, jacobian: Array) -> Array:
-        """Return which rows (indices) of the weighted constraints' Jacobian are independent where motion is free.
+        """Return the rows (indices) of the weighted constraint Jacobian that are independent where motion is free.
 
-        Next to a singular configuration they are fewer than elsewhere, and a step across it keeps these. Where there are as
-        many as constraints act, the choice is kept as long as its least independent row is at least half as independent as it
-        was.
+        Next to a singular configuration they are fewer than elsewhere; a step across it keeps the choice made before. While the
+        number of independent rows is the rank, the choice is kept as long as its least independent row is at least half as
+        independent as when it was chosen.
         """
         comparable = (jacobian * self.model.mechanism.scale.coordinates)[:, ~self.plant.motion.mask]
         rank, chosen = self.plant.prepared.rank, self._chosen
@@ -116,7 +116,7 @@ class ImplicitDynamics:
 
 
 def _least_left(rows: Array) -> float:
-    """Return what is left of the row of which least is beside those before it, over the largest."""
+    """Return the smallest remainder of a row orthogonal to those before it, over the largest."""
     if len(rows) == 0:
         return 1.0
     left = np.abs(np.diag(dgeqrf(rows.T)[0]))
@@ -124,7 +124,7 @@ def _least_left(rows: Array) -> float:
 
 
 def _by_following_states(plant: DrivenModel, t: float, q: Array, v: Array, half: float) -> tuple[Array, Array]:
-    """Return what states that follow over `half` a step (s) change of the efforts (nv, nv each), by coordinates and rates."""
+    """Return derivatives of efforts (nv, nv each) by q and v through first-order states that follow over `half` a step (s)."""
     u = plant.inputs(t, q, v)
     assert u is not None
     rates, efforts = plant.model.mechanism.engine.states.slopes(q, v, u)
@@ -132,29 +132,28 @@ def _by_following_states(plant: DrivenModel, t: float, q: Array, v: Array, half:
     return efforts @ rates.by_q, efforts @ rates.by_v
 
 
-#: Step of the one-sided differences by which efforts that depend on the state are differentiated, over what counts as one of
-#: coordinates and rates; of all derivatives only these are not exact, which costs Newton's method a little of its speed and the
-#: solution nothing.
+#: Step of the one-sided differences for efforts that depend on the state, over the scale of coordinates and rates. Only these
+#: derivatives are not exact; this slows Newton's method a little, and does not change the solution.
 _DIFFERENCE = ONE_SIDED_STEP
-#: Of central differences of the projection (radians, the system's size, and these a second).
+#: Step of the central differences of the projection (radians, the system's size, and these per second).
 _STEP = CENTRAL_STEP
 
 
 class RateJacobian:
     """The Jacobian of a plant's dy/dt as a function of time and state, exact to rounding.
 
-    Efforts, inputs and wrenches that are functions of the state are the exception: they are differentiated by one-sided
-    differences; what inputs that depend on the state change of the rates of x is left out. With rigid closures and gears the
-    Jacobian is that at the state on the closures next to y. Where there is none (at a trial state, or a singular configuration)
-    it stays as it was. All this costs the integrator's iteration some of its speed and its solution nothing. Near a singular
-    configuration dy/dt is that of projected states, so that nothing grows with what opens the loops: the projection is
+    There are two exceptions: efforts, inputs and wrenches that are functions of the state are differentiated by one-sided
+    differences, and their effect on the rates of x is left out. With rigid closures and gears the Jacobian is that at the
+    state on the closures next to y. If there is no such state (at a trial state, or a singular configuration), the last
+    Jacobian is kept. All this slows the integrator's iteration a little, and does not change the solution. Near a singular
+    configuration dy/dt is evaluated at projected states, so that constraint violations do not grow; the projection is then
     differentiated by central differences.
 
     Parameters
     ----------
     plant : DrivenModel
     is_near : callable
-        Tells whether dy/dt is that of projected states.
+        Tells whether dy/dt is evaluated at projected states.
     """
 
     def __init__(self, plant: DrivenModel, is_near: Callable[[], bool] = lambda: False) -> None:
@@ -200,7 +199,7 @@ class RateJacobian:
         return jacobian @ self._projection(t, y) if self.is_near() else jacobian
 
     def _projection(self, t: float, y: Array) -> Array:
-        """Return the derivative of the state on the closures (ny, ny) by y."""
+        """Return the derivative of the projected state (ny, ny) by y."""
         model = self.plant.model
         lengths = np.array(
             [
@@ -214,7 +213,7 @@ class RateJacobian:
         return np.array([after - before for after, before in ends]).T / (2 * steps)
 
     def _rates(self, t: float, q: Array, v: Array, y: Array) -> Array:
-        """Return the derivatives of the accelerations, dx/dt and dz/dt by the tangents, v, x and z."""
+        """Return the derivatives of the accelerations, dx/dt and dz/dt by tangents, v, x and z."""
         plant, model, mask = self.plant, self.plant.model, self.plant.motion.mask
         efforts, pushes = plant.loads(t, q, v)
         if mask.any():
@@ -230,7 +229,7 @@ class RateJacobian:
         return by_state if not model.nx else self._with_states(by_state, by_tau, q, v, plant.inputs(t, q, v))
 
     def _with_states(self, by_state: Array, by_tau: Array, q: Array, v: Array, u: Array | None) -> Array:
-        """Return derivatives of accelerations and dz/dt by the tangents, v and z, with rows and columns of x among them."""
+        """Insert rows and columns of x into derivatives of accelerations and dz/dt by tangents, v and z."""
         model, nv = self.plant.model, self.plant.model.nv
         by, more = model.state_rates_derivatives(q, v, u=u), len(by_state) - nv
         by_x = np.vstack([by_tau @ model.state_efforts(q, v, u=u), np.zeros((more, model.nx))])
@@ -240,14 +239,14 @@ class RateJacobian:
 
 
 class CoordinateTangents(NamedTuple):
-    """How the numbers of q go with its tangents.
+    """How the entries of q depend on its tangents.
 
     Attributes
     ----------
     derivatives, rates : (nq, nv) arrays
         Derivatives of q and dq/dt by tangents.
     by_numbers : (nv, nq) array
-        Of tangents by q.
+        Derivatives of tangents by q.
     """
 
     derivatives: Array
@@ -256,7 +255,7 @@ class CoordinateTangents(NamedTuple):
 
 
 def _coordinate_tangents(block: Block, q: Array, v: Array) -> CoordinateTangents:
-    """Return a block's share."""
+    """Return the part of a block."""
     if block.configuration_names == block.coordinates:
         return CoordinateTangents(np.eye(block.nv), np.eye(block.nv), np.zeros((block.nv, block.nv)))
     if block.quaternion.start:
@@ -264,7 +263,7 @@ def _coordinate_tangents(block: Block, q: Array, v: Array) -> CoordinateTangents
         derivatives, by_numbers, rates = np.zeros((7, 6)), np.zeros((6, 7)), np.zeros((7, 6))
         derivatives[:3, :3], by_numbers[:3, :3] = rotation, rotation.T
         derivatives[3:, 3:], by_numbers[3:, 3:], rates[3:, 3:] = turn
-        rates[:3, 3:] = -rotation @ skew(v[:3])  # the position's rate is the velocity, in axes that turn
+        rates[:3, 3:] = -rotation @ skew(v[:3])  # the position's rate is the velocity, in body axes
         return CoordinateTangents(derivatives, by_numbers, rates)
     if block.quaternion.stop:
         return _quaternion_tangents(q, v)
@@ -275,7 +274,7 @@ def _coordinate_tangents(block: Block, q: Array, v: Array) -> CoordinateTangents
 
 
 def _quaternion_tangents(quaternion: Array, w: Array) -> CoordinateTangents:
-    """Return the share of a quaternion that turns with angular velocity w: ``dq/dt = q (w, 0) / 2``."""
+    """Return the part of a quaternion that turns with angular velocity w: ``dq/dt = q (w, 0) / 2``."""
     vector, scalar = quaternion[:3], quaternion[3]
     derivatives = 0.5 * np.vstack([scalar * np.eye(3) + skew(vector), -vector])
     by_quaternion = 0.5 * np.block([[-skew(w), w[:, None]], [-w, np.zeros(1)]])
@@ -283,10 +282,10 @@ def _quaternion_tangents(quaternion: Array, w: Array) -> CoordinateTangents:
 
 
 def feedback_derivatives(plant: DrivenModel, t: float, q: Array, v: Array) -> tuple[Array, Array]:
-    """Return the derivatives (nv, nv) by tangent changes of q, and by v, of what the user's functions apply, the system held.
+    """Return the derivatives (nv, nv), by tangents of q and by v, of the loads of users' functions, with the system at a state.
 
-    Functions of time alone are recognised by one evaluation with all coordinates and rates changed by unlike parts: they apply
-    the same.
+    Functions of time alone are recognised by one evaluation with all coordinates and rates changed by different amounts: their
+    loads stay the same.
     """
     model, nothing = plant.model, np.zeros(plant.model.nv)
 
@@ -309,7 +308,7 @@ def feedback_derivatives(plant: DrivenModel, t: float, q: Array, v: Array) -> tu
 
 
 def _same(loads: tuple[Array, list[Push]], others: tuple[Array, list[Push]]) -> bool:
-    """Tell whether the same numbers are applied."""
+    """Tell whether two sets of loads are equal."""
     (efforts, pushes), (other_efforts, other_pushes) = loads, others
     if len(pushes) != len(other_pushes) or not np.array_equal(efforts, other_efforts):
         return False
@@ -318,6 +317,6 @@ def _same(loads: tuple[Array, list[Push]], others: tuple[Array, list[Push]]) -> 
 
 
 def _typical_rate(sizes: Array, inertia: Array, v: Array, efforts: Array) -> float:
-    """Return the rate (1/s) at which motion, or else efforts, make things look different."""
+    """Return the rate (1/s) at which motion, or else efforts, change the state noticeably."""
     pulled = np.divide(efforts, inertia * sizes, out=np.zeros(len(v)), where=inertia > 0)
     return float(max(np.abs(v / sizes).max(initial=0.0), np.sqrt(pulled.max(initial=0.0)))) or 1.0

@@ -1,4 +1,4 @@
-"""What is told while a simulation goes on: how far it is, that it will not end, and what makes its steps short."""
+"""Progress of a simulation, and warnings while it runs: that it takes too long, and why its steps are short."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.steppers import EXPLICIT
 from titop.solvers.support.progress import SHOW_AFTER, progress_bar
 
-#: A simulation that would take longer than this (s) from there on is told of.
+#: A warning is given if the rest of the simulation would take longer than this (s).
 _LONG = 60.0
-#: A bound is what makes steps short where they are longer than this part of it, taken all together.
+#: A bound is taken as the reason of short steps if the mean step is longer than this part of it.
 _BINDING = 0.5
-#: What switches is what makes steps short where there are no more steps than this from one switch to the next: some twenty
-#: until they are as long as before, where what acts jumps.
+#: Switches are taken as the reason of short steps if there are no more steps than this between two of them: it takes some
+#: twenty until steps are as long as before, where loads jump.
 _BETWEEN = 30
-#: So many switches are looked at together at least.
+#: Switches that are counted together, at least.
 _SEVERAL = 20
-#: A simulation that takes longer than this (s) is looked at.
+#: The steps of a simulation are examined after this time (s).
 _LOOK_AFTER = 1.0
-#: Steps times the largest eigenvalue, where stability bounds them: 2.5 to 6 on the axes, by the method. Tolerances that let
-#: errors of the fastest motion bound the steps keep them below one.
+#: Step times the largest eigenvalue, from which on stability limits the steps: the limit is 2.5 to 6 on the axes, depending on
+#: the method. If the tolerances limit the steps by errors of the fastest motion, the product stays below one.
 _BOUNDED = 1.5
-#: What else bounds steps, the longest that are allowed or the instants of a controller, has to leave room for so many: two or
-#: three steps of Radau, which are needed there too, take as long as 35 (34 coordinates) to 250 (2 coordinates) of DOP853.
+#: Other bounds of the steps, the longest step allowed or a controller's samples, have to leave room for so many: implicit steps
+#: are needed there too, and two or three steps of Radau take as long as 35 (34 coordinates) to 250 (2) of DOP853.
 _ROOM = 100
-#: A rotation vector changes by at most this many times the angle turned (pi/2, next to half a turn), unless it jumps.
+#: A rotation vector changes by at most this many times the angle of the rotation (pi/2, next to half a turn), unless it jumps.
 _STRETCH = 1.6
 
 
 class Monitor:
-    """Looks on while a simulation goes on: shows how far it is, and tells if it will not end, or what makes its steps short.
+    """Watches a running simulation: shows its progress, and warns if it takes too long, naming what makes its steps short.
 
     Parameters
     ----------
@@ -54,16 +54,16 @@ class Monitor:
     times : (n,) array, s
     method : str or GeneralizedAlpha
     max_step : float, s
-        Longest step that users allow.
+        Longest step that the user allows.
     progress : bool
         Show a progress bar on a terminal.
 
     Attributes
     ----------
     half_turns : HalfTurns
-        Springs that pass half a turn.
+        Springs whose rotation passes half a turn.
     impacts : Impacts or None
-        What closes, where steps are fixed.
+        Gaps that close, where steps are fixed.
     """
 
     impacts: Impacts | None = None
@@ -90,18 +90,18 @@ class Monitor:
         self._shown.__exit__(*error)
 
     def look(self, t: float, y: Array, steps: Callable[[], float], switches: Array | None = None, pieces: int = 1) -> None:
-        """Look at the time `t` (s) and state that are reached.
+        """Examine the time `t` (s) and state reached.
 
         Parameters
         ----------
         t : float, s
         y : array
         steps : callable
-            How many steps there were; it is asked when it is due.
+            Returns the number of steps; called only when needed.
         switches : (n,) array, optional
-            How often each gap has switched.
+            Number of switches of each gap.
         pieces : int
-            Of how many pieces the way was, beside those that switches make.
+            Number of pieces of the integration so far, those cut by switches apart.
         """
         self._pace.look(t, steps)
         if self.half_turns.any:
@@ -117,13 +117,13 @@ class Monitor:
 
 
 class Pace:
-    """Looks once, after a second of steps, how long the rest will take.
+    """After a second of steps, estimates once how long the rest takes.
 
     Parameters
     ----------
     start, end : float, s
     bounds : mapping of argument to float, s
-        What bounds the steps, as users call it: `max_step`, a fixed step, the time between a controller's samples.
+        The bounds of the steps, by the user's argument: `max_step`, a fixed step, the time between a controller's samples.
     """
 
     def __init__(self, start: float, end: float, bounds: Mapping[str, float]) -> None:
@@ -133,12 +133,12 @@ class Pace:
         self._begun = self._first = 0.0
 
     def look(self, t: float, steps: Callable[[], float]) -> None:
-        """Look at the time `t` (s) that was reached in some `steps`, which are asked for when it is due.
+        """Examine the time `t` (s) reached; `steps` returns the number of steps, and is called only when needed.
 
         Warns
         -----
         ModelWarning
-            Telling how many steps the bound asks for, where it is what makes them short.
+            With the number of steps that the bound requires, if it is the reason of short steps.
         """
         now = time.perf_counter()
         if not self._begun:
@@ -149,7 +149,7 @@ class Pace:
         left = (self._end - t) * (now - self._begun) / (t - self._begun_at) if t > self._begun_at else inf
         if left < _LONG or not isfinite(self._bound):
             return
-        if t - self._begun_at < _BINDING * self._bound * (steps() - self._first):  # something else makes them shorter
+        if t - self._begun_at < _BINDING * self._bound * (steps() - self._first):  # steps are short for another reason
             return
         value = f"{self._bound:.3g} s, which asks for {self._span / self._bound:.2g} steps over {self._span:.3g} s"
         expected = f"steps that end: these will take {_duration(left)} more"
@@ -157,12 +157,12 @@ class Pace:
 
 
 class Chatter:
-    """Looks after every second of steps in which something has switched several times how long the rest will take; tells once.
+    """After every second of steps with several switches, estimates how long the rest takes; warns once.
 
     Parameters
     ----------
     owners : sequence of str
-        The blocks whose gaps switch, gap by gap.
+        The block that each gap belongs to.
     end : float, s
     """
 
@@ -171,12 +171,12 @@ class Chatter:
         self._before: tuple[float, float, Array, float] | None = None
 
     def look(self, t: float, counts: Array, steps: Callable[[], float]) -> None:
-        """Look at the time `t` (s), at which something switches, and how often each gap did (n), in some `steps`.
+        """Examine the time `t` (s) of a switch, the number of switches of each gap (n), and that of `steps`.
 
         Warns
         -----
         ModelWarning
-            Naming the block that switches most, if these switches are what makes steps short.
+            With the block that switches most, if these switches are the reason of short steps.
         """
         now = time.perf_counter()
         if self._before is not None and (self._has_told or now < self._before[0] + SHOW_AFTER):
@@ -198,7 +198,7 @@ class Chatter:
 
 
 def _duration(seconds: float) -> str:
-    """Return a duration in words."""
+    """Return a duration as text."""
     if seconds == inf:
         return "for ever"
     for unit, length in (("years", 3.156e7), ("days", 86400.0), ("hours", 3600.0)):
@@ -208,7 +208,7 @@ def _duration(seconds: float) -> str:
 
 
 class StiffnessWatch:
-    """Looks once, after a second, whether the steps so far were as long as stability lets them.
+    """After a second, examines once whether the steps are as long as stability allows.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class StiffnessWatch:
     method : str
     start : float, s
     longest : float, s
-        Longest step that is allowed.
+        Longest step allowed.
     """
 
     def __init__(self, plant: DrivenModel, method: str, start: float, longest: float) -> None:
@@ -225,16 +225,16 @@ class StiffnessWatch:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to look."""
+        """Whether it is time to examine the steps."""
         return time.perf_counter() >= self._look_at
 
     def look(self, t: float, y: Array, steps: int, pieces: int = 1) -> None:
-        """Look at the time `t` (s) and state `y` that so many steps have reached, in pieces at whose ends they were cut.
+        """Examine the time `t` (s) and state `y` reached by `steps`, the way cut into `pieces`.
 
         Warns
         -----
         ModelWarning
-            Naming the coordinate that bounds the steps, and the methods to take.
+            With the coordinate that limits the steps, and suitable methods.
         """
         if not steps:
             return
@@ -252,10 +252,10 @@ class StiffnessWatch:
 
 
 def fastest_motion(plant: DrivenModel, t: float, y: Array) -> tuple[float, str, bool]:
-    """Return the fastest of what is integrated, of rate zero where there is no Jacobian.
+    """Return the fastest mode of what is integrated; its rate is zero if there is no Jacobian.
 
-    That is the size of the largest eigenvalue (1/s), the coordinate that has most of it, and whether it decays more than it
-    oscillates.
+    That is the size of the largest eigenvalue (1/s), the coordinate with the largest part in its mode, and whether it decays
+    more than it oscillates.
     """
     from titop.solvers.simulation.implicit_equations import RateJacobian  # imports scipy
 
@@ -275,7 +275,7 @@ def fastest_motion(plant: DrivenModel, t: float, y: Array) -> tuple[float, str, 
 
 
 class HalfTurns:
-    """The relative rotations of compliant closures, and of free and spherical joints with springs, watched step by step.
+    """The relative rotations of compliant closures, and of free and spherical joints with springs, checked step by step.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ class HalfTurns:
     Attributes
     ----------
     passed : dict of name to time (s)
-        Closures and joints that passed half a turn, and when they had.
+        Closures and joints that passed half a turn, and when.
     """
 
     def __init__(self, model: Model) -> None:
@@ -293,7 +293,7 @@ class HalfTurns:
         self._last: dict[str, Array] = {}
 
     def look(self, t: float, q: Array) -> None:
-        """Look at the state at the end of a step, at time t (s)."""
+        """Examine the state at the end of a step, at time t (s)."""
         for name, rotation in self._rotations.items():
             now, before = rotation(q), self._last.get(name)
             if before is not None and name not in self.passed:
@@ -304,11 +304,11 @@ class HalfTurns:
 
     @property
     def any(self) -> bool:
-        """Whether there is something to watch."""
+        """Whether there are rotations to watch."""
         return bool(self._rotations)
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what to warn of."""
+        """Yield the warnings."""
         for name, t in self.passed.items():
             expected = "rotations by less than half a turn: the spring's displacement jumps there, and energy with it"
             advice = "put the rotation into a joint, or leave its stiffness out"

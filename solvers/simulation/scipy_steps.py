@@ -1,4 +1,4 @@
-"""Scipy's implicit integrators, with the exact Jacobian of dy/dt and factors that know its structure."""
+"""Scipy's implicit integrators, with the exact Jacobian of dy/dt and a factorization that uses its structure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _METHODS: dict[str, type[OdeSolver]] = {"LSODA": LSODA, "BDF": BDF, "Radau": Rad
 
 
 class ScipySteps(OdeStepper):
-    """An implicit integrator of scipy's, with the exact Jacobian.
+    """An implicit integrator of scipy, with the exact Jacobian.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class ScipySteps(OdeStepper):
         return float(self._solver.t_old)
 
     def advance(self, watch: float) -> None:
-        """Make one step, whatever the time to `watch` for."""
+        """Make one step; `watch` is ignored."""
         self._before, self._dense = vars(self._solver).copy(), None
         message = self._solver.step()
         if self._solver.status == "failed":
@@ -73,16 +73,16 @@ class ScipySteps(OdeStepper):
 
     def move(self, y: Array) -> None:
         self._solver.y = y
-        self._solver.f = self._solver.fun(self.t, y)  # implicit integrators keep it for the next step
+        self._solver.f = self._solver.fun(self.t, y)  # implicit integrators use it in the next step
 
     def interpolate(self, t: float, is_behind: bool) -> bool:
-        if not is_behind and isinstance(self._solver, Radau):  # of one step: it makes it anew
+        if not is_behind and isinstance(self._solver, Radau):  # a one-step method repeats the step
             return False
         self._solver.y, self._solver.t = self.dense_output()(np.array([t]))[0], t
         return True
 
     def go_to(self, end: float, anew: bool) -> bool:
-        if anew or isinstance(self._solver, LSODA):  # whose Fortran does not know of another end
+        if anew or isinstance(self._solver, LSODA):  # its Fortran code keeps its end
             return False
         self._solver.t_bound, self._solver.status = end, "running"
         return True
@@ -98,16 +98,16 @@ class ScipySteps(OdeStepper):
 
 
 class Factors(NamedTuple):
-    """What solves the equations: rows of q by q and v, and the factors of what is left.
+    """Factors of a matrix: the blocks of q, eliminated, and the LU factors of the rest.
 
     Attributes
     ----------
     inverse, follows : (k,) arrays
-        Of coordinates that are their own tangents: one over the diagonal, and how q follows v.
+        For coordinates that are their own tangents: one over the diagonal, and the dependence of q on v.
     others : list of pairs of arrays
-        The same of each other block, as matrices.
+        The same for each other block, as matrices.
     below : (m, nq) array
-        Rows of v by q.
+        Rows of v, by q.
     lu, pivots : arrays
     """
 
@@ -120,11 +120,11 @@ class Factors(NamedTuple):
 
 
 class NewtonFactors:
-    """Factors matrices ``s I - J``, real or complex, and solves with them: scipy's ``lu`` and ``solve_lu``.
+    """Factors matrices ``s I - J``, real or complex, and solves with them: replaces scipy's ``lu`` and ``solve_lu``.
 
-    Rates of q depend on the q of the same block and on its v alone. So q is eliminated block by block, and factors are needed
-    of a matrix half the size: a fifth of the work, and small enough that libraries do not set threads to it, which a busy
-    machine makes wait for each other.
+    Rates of q depend only on q and v of the same block. So q is eliminated block by block, and only a matrix of half the size
+    has to be factored: a fifth of the work, and small enough that libraries use no threads for it, which on a busy machine
+    would wait for each other.
 
     Parameters
     ----------
@@ -139,14 +139,14 @@ class NewtonFactors:
         none = [np.zeros(0, dtype=int)]
         self._q = np.concatenate(none + [np.arange(model.nq)[places.q_slices[name]] for name in plain])
         self._v = np.concatenate(none + [np.arange(model.nv)[places.v_slices[name]] for name in plain])
-        #: Where q and v of the other blocks are.
+        #: Positions of q and v of the other blocks.
         self._others = [(places.q_slices[b.name], places.v_slices[b.name]) for b in blocks if b.name not in plain]
 
     def factor(self, matrix: Array) -> Factors:
         """Return the factors of a matrix (ny, ny)."""
         nq = self.nq
         across, rest = matrix[:nq, nq:], matrix[nq:, nq:].copy()
-        below = np.ascontiguousarray(matrix[nq:, :nq].real)  # s is on the diagonal alone
+        below = np.ascontiguousarray(matrix[nq:, :nq].real)  # s occurs on the diagonal only
         inverse = 1.0 / matrix[self._q, self._q]
         follows = inverse * across[self._q, self._v]
         rest[:, self._v] -= below[:, self._q] * follows
@@ -172,6 +172,6 @@ class NewtonFactors:
         return x
 
     def _below(self, factors: Factors, x: Array) -> Array:
-        """Return the product of real rows with q, its real and imaginary parts beside each other."""
+        """Return the product of real rows and q, its real and imaginary parts beside each other."""
         product: Array = (factors.below @ x.view(float).reshape(self.nq, -1)).view(x.dtype)[:, 0]
         return product

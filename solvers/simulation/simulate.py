@@ -1,4 +1,4 @@
-"""Simulation: a model with everything that acts on it, integrated in time."""
+"""Simulation: a model with its loads, integrated in time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
 METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha")
-#: The smallest relative tolerance that integrators take.
+#: The smallest relative tolerance of the integrators.
 _FINEST = 100 * EPS
 
 
@@ -71,66 +71,66 @@ def simulate(
     t : array_like (n,), s
         Increasing output times, two at least.
     q0, v0 : array_like (nq,), (nv,)
-        State at ``t[0]``. Rigid closures and gears have to be closed within 1e-6: see `Model.assemble` and
+        State at ``t[0]``. It must satisfy the constraints of rigid closures and gears within 1e-6: see `Model.assemble` and
         `Model.assemble_velocity`.
     tau : array_like (nv,) or (n, nv), or callable ``f(t, q, v) -> (nv,)``, optional
-        Applied efforts: constant, sampled at the output times (linear in between), or a function; zero by default.
+        Applied efforts: constant, sampled at the output times (linearly interpolated), or a function; zero by default.
     wrenches : mapping of port name to (6,) array or callable ``f(t, q, v) -> (6,)``, optional
-        External wrenches on bodies, in the port's frame.
+        External wrenches on bodies, in the ports' frames.
     prescribed : mapping of joint or coordinate name to callable, optional
         ``f(t)`` returns position, velocity and acceleration of the prescribed motion (each a number, or one per
-        coordinate); or a scipy spline. Start values come from it. The efforts that it takes are in the result.
+        coordinate); or a scipy spline. It also sets the start values. The efforts that drive the motion are part of the result.
     events : Event or sequence of Event
     method : {"DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha"} or GeneralizedAlpha
-        The default suits smooth systems; take "Radau" or "BDF" for stiff ones, which get the exact Jacobian of what they
-        integrate (functions of the state that the caller gives are differentiated by differences). With rigid closures or gears
-        "LSODA" and "BDF" cannot be had; states are then projected onto the closures after every step. "generalized-alpha" is of
-        second order, for stiff springs, flexible bodies and closures at moderate tolerances; `GeneralizedAlpha` chooses its
+        The default suits smooth systems. For stiff ones take "Radau" or "BDF", which use the exact Jacobian of dy/dt (only
+        the caller's functions of the state are differentiated by differences). With rigid closures or gears, states are
+        projected onto the closures after every step; "LSODA" and "BDF" cannot do this. "generalized-alpha" is of second
+        order, for stiff springs, flexible bodies and closures at moderate tolerances; `GeneralizedAlpha` sets its
         damping and step. For soft rods of damped material take "BDF", with closed loops "Radau".
         Steps of "Radau" that end deep in stiff stops or contacts lose energy at tolerances looser than 1e-5.
     rtol, atol : float
-        Tolerances of the integrator, for q and v alike: relative, and absolute in their units. Motion that is not far above
-        `atol`, nanometres with the default, is not resolved: give a smaller one.
+        Tolerances of the integrator, the same for q and v: relative, and absolute in their units. Motions of the order of
+        `atol` (nanometres with the default) are not resolved: reduce it for these.
     max_step : float, s
-        The longest step. Steps end where splines bend, and samples by more than `rtol` of how far they reach beside a smooth
-        curve, and where a contact, a stop, a cable or a block of one's own switches (`Block.gaps`); functions of time that do
-        something short need it. A fixed step must not be longer.
+        The longest step. Steps end at kinks of splines and samples (kinks larger than `rtol` times their extent), and where a
+        contact, a stop, a cable or a block of one's own switches (`Block.gaps`). Functions of time with short pulses need a
+        `max_step`. A fixed step must not be longer.
     u : array_like (nu,) or (n, nu), mapping of name to number or callable, or callable ``f(t, q, v)``, optional
         Inputs of actuators and blocks, as `tau`; a callable may also return a mapping.
     progress : bool
         Show a progress bar on a terminal when the simulation takes longer than a second.
     controller : control.StateSpace, Controller or ScheduledController, optional
-        Its inputs and outputs go by name: measured are sensors' outputs, ``joint.q``, ``joint.v`` and ``body.port.w[0]`` and
-        so on (parts of a port's motion); commanded are inputs and efforts (``joint`` or ``joint.tau``), in addition
-        to `u` and `tau`. A state space writes underscores for dots (``joint_q``). The coordinates ``.q`` of free and spherical
-        joints are displacements from the operating point (or neutral) along their tangent directions. An input of a state
-        space that is named like an output gets the error **reference minus output**, as in ``control.feedback(plant, K)``: a
-        gain ``u = -K x`` is the state space with ``D = +K``. If the controller has inputs ``r_<output>``, these get the
-        references, and all inputs named like outputs get the outputs themselves.
+        Its inputs and outputs are identified by name. Inputs are measured outputs: sensors' outputs, ``joint.q``, ``joint.v``,
+        ``body.port.w[0]`` and so on (parts of a port's motion). Outputs are commands: inputs and efforts (``joint`` or
+        ``joint.tau``), which are added to `u` and `tau`. A state space writes underscores for dots (``joint_q``). The
+        coordinates ``.q`` of free and spherical joints are displacements from the operating point (or neutral) along their
+        tangent directions. An input of a state space that is named like an output gets the error **reference minus output**,
+        as in ``control.feedback(plant, K)``: a gain ``u = -K x`` is the state space with ``D = +K``. If the controller has
+        inputs ``r_<output>``, these get the references, and all inputs named like outputs get the outputs themselves.
     reference : mapping of name to number, array (n,) or callable ``f(t)``, or array_like (nr,) or (n, nr), optional
-        Absolute values, also beside an operating point, by the output's name or in the order of the controller's inputs; the
-        operating point's outputs, or zero, by default.
-        Other names are references that the controller has an input of.
+        Absolute values, also with an operating point; by the output's name, or in the order of the controller's inputs. The
+        default is the operating point's outputs, or zero.
+        Other names are further reference inputs of the controller.
     sample_time : float, s, optional
         Samples a continuous controller by Tustin's rule (`control.sample_system` with "bilinear"). Without it a continuous
-        controller's states are integrated with the model's. Discrete controllers bring their own.
+        controller's states are integrated with the model's. Discrete controllers have their own sample time.
     delay : float, s
-        From a sample to the commands, any number of sample times. Outputs are read before the commands that begin at that
-        instant act, accelerations too: `LFTModel.close` takes them so.
+        From a sample to its commands, any number of sample times. Outputs, accelerations too, are read before the commands
+        that begin at that instant take effect, as in `LFTModel.close`.
     operating_point : mapping of name to number, or object with ``q, v, u, tau, wrenches, model`` or ``y, u``, optional
-        Where the controller was designed: it gets deviations of outputs and references from there, and its commands are
-        added to the inputs (and efforts) there. Outputs there are those under the point's wrenches and with its parameters.
-        What `LPVModel.trim_at` returns will do. Where the point moves, linear models are about a reference that moves with it;
-        here a `ModelWarning` tells of measured outputs that leave their values there (the angle of a wheel that turns) and have
-        no `reference`.
+        Where the controller was designed: it gets the deviations of outputs and references from the values there, and its
+        commands are added to the inputs (and efforts) there. The outputs there are those under the point's wrenches and with
+        its parameters. The result of `LPVModel.trim_at` may be used. If the point moves, linear models are about a reference
+        that moves with it; here a `ModelWarning` names the measured outputs that drift away from their values there (such as
+        the angle of a wheel that turns) and have no `reference`.
     noise : float, array_like (ny,) or mapping of output name to float, optional
         Standard deviations of white noise on the outputs at the samples, in the outputs' units.
     saturate : bool
-        Cut the inputs, in closed loop, to the actuators' ranges; `Trajectory.control` has the uncut commands.
+        Limit the inputs, in closed loop, to the actuators' ranges; `Trajectory.control` has the unlimited commands.
     seed : int, numpy.random.SeedSequence or Generator
         Of the noise; the same seed gives the same bits.
     x0 : array_like (nx,) or mapping of state name to number, optional
-        States of the first order at ``t[0]``; zero by default. They are integrated as q and v are, by all methods.
+        First-order states at ``t[0]``; zero by default. All methods integrate them together with q and v.
 
     Returns
     -------
@@ -141,17 +141,17 @@ def simulate(
     ModelError
         For unusable arguments.
     ConvergenceError
-        If the integrator gives up, or a loop cannot be kept closed; says when, and what to try.
+        If the integrator gives up, or a loop cannot be kept closed; the message gives the time, and advice.
     SimulationInterrupt
         On Ctrl-C, a `KeyboardInterrupt` whose ``trajectory`` has what was computed.
 
     Warns
     -----
     ModelWarning
-        For springs of rotations that pass half a turn (compliant closures, free and spherical joints), flexible bodies without
-        geometric stiffness that spin, references that look like deviations from the operating point, wrenches of it that do not
-        act, an `rtol` below rounding. After a second, for an explicit method whose steps are bounded by stiffness: names the
-        coordinate, and methods to take. So too for a `max_step`, a fixed step or a `sample_time` that asks for endless steps.
+        For springs whose rotation passes half a turn (compliant closures, free and spherical joints); spinning flexible bodies
+        without geometric stiffness; references that look like deviations from the operating point; wrenches of the point that
+        are not applied; an `rtol` below rounding. After a second: for an explicit method whose step is limited by stiffness,
+        naming the coordinate and suitable methods; and for a `max_step`, fixed step or `sample_time` that takes too many steps.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def simulate(
         rtol = _FINEST
     motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}), (times[0], times[-1]))
     wrenches = read_mapping("wrenches", wrenches or {})
-    wrenches = {name: value if callable(value) else copy.copy(value) for name, value in wrenches.items()}  # as they are now
+    wrenches = {name: value if callable(value) else copy.copy(value) for name, value in wrenches.items()}  # a snapshot
     q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
     check_switch("saturate", saturate)
     x = model.mechanism.inputs.read_states(x0)
@@ -204,13 +204,13 @@ def simulate(
             with Monitor(plant, times, scheme, max_step, progress) as monitor:
                 solution = _integrate(plant, times, y0, tuple(watched.values()), scheme, tolerances, monitor)
             warn(monitor.half_turns.findings())
+            if monitor.impacts is not None:
+                warn(brief_impacts(model, monitor.impacts.states(), monitor.impacts.step))
         solution.statistics["seconds"] = time.perf_counter() - begin
         trajectory = _collect(plant, solution, watched)
         warn(spin_findings(model, trajectory.q, trajectory.v))
         refuse_pushing(model.mechanism, trajectory.u, trajectory.t)
         warn(overlaps(model, trajectory.q, trajectory.t))
-        if monitor.impacts is not None:
-            warn(brief_impacts(model, monitor.impacts.states(), monitor.impacts.step))
         return trajectory
     except KeyboardInterrupt as error:
         last = solution.t[-1], solution.y[-1]
@@ -220,7 +220,7 @@ def simulate(
 
 
 def _collect(plant: DrivenModel, solution: ReachedStates, events: Mapping[str, WatchedEvent]) -> Trajectory:
-    """Return the solution at the output times that it reached, and at the terminal event."""
+    """Return the trajectory at the output times that were reached, and at the terminal event."""
     (t, y, statistics), model = solution, plant.model
     ends = [(event.times[0], event.states[0]) for event in events.values() if event.terminal and event.times]
     if ends:
@@ -268,10 +268,10 @@ def _integrate(
     tolerances: dict[str, float],
     monitor: Monitor,
 ) -> ReachedStates:
-    """Return the states at the output times, and add to the events.
+    """Return the states at the output times, and append to the events.
 
-    Explicit methods are CyRK's, in compiled code, where no event, switch, kink or sample lies within, and no loop has to stay
-    closed. All others go step by step: see `titop.solvers.simulation.stepping.integrate_stepwise` for the arguments.
+    Explicit methods run in CyRK's compiled code if no event, switch, kink or controller sample can occur, and no loop has to be
+    kept closed. All others go step by step: see `titop.solvers.simulation.stepping.integrate_stepwise` for the arguments.
     """
     is_free = not plant.model.is_constrained and not plant.has_stages
     kinks = plant.kinks(tolerances["rtol"])
@@ -284,10 +284,10 @@ def _integrate(
 
 
 class _EveryStep:
-    """An event that never happens, which CyRK calls after every step.
+    """An event that never happens, which CyRK evaluates after every step.
 
-    That is when Python sees signals such as Ctrl-C (compiled loops do not), when the bar moves, and what is known of a step
-    that was the last one.
+    Only then can Python see signals such as Ctrl-C, which compiled loops do not. It also moves the progress bar, and records
+    the last step.
     """
 
     terminal, direction = False, 0
@@ -337,6 +337,6 @@ def _integrate_at_once(
 
 
 def _solution(solver: Any, times: Array, y0: Array) -> ReachedStates:
-    """Return what CyRK has computed, perhaps of a solution that was interrupted, even before its first step."""
+    """Return what CyRK has computed, also from an interrupted solution, even before its first step."""
     t, y = (solver.t, solver.y) if solver.size else (times[:1], y0[:, None])
     return ReachedStates(np.array(t), np.array(y).T, {"steps": solver.steps_taken})  # CyRK counts nothing else

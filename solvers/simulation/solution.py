@@ -1,4 +1,4 @@
-"""What an integrator has reached, also where it is stopped by Ctrl-C."""
+"""The states that an integrator has reached, also where Ctrl-C stopped it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class ReachedStates(NamedTuple):
-    """What an integrator has reached.
+    """The states that an integrator has reached.
 
     Attributes
     ----------
     t : (n,) array, s
-        Output times, perhaps not all, and where it was stopped.
+        The output times reached, and the time where it was stopped.
     y : (n, ...) array
-        The states there.
+        The states at these times.
     statistics : dict of name to number
-        What was counted; see `Trajectory`.
+        Counts of steps and the like; see `Trajectory`.
     """
 
     t: Array
@@ -34,18 +34,18 @@ class ReachedStates(NamedTuple):
 
 
 class SimulationInterrupt(KeyboardInterrupt):
-    """Ctrl-C during a simulation; what was computed until then is kept.
+    """Ctrl-C during a simulation; the states computed until then are kept.
 
     Parameters
     ----------
     message : str
     solution : ReachedStates, optional
-        What the integrator reached.
+        The states reached.
 
     Attributes
     ----------
     trajectory : Trajectory
-        From the beginning to the last step that was finished; a `ModelError` where the exception comes from another process.
+        From the beginning to the last finished step; raises a `ModelError` if the exception comes from another process.
 
     Examples
     --------
@@ -63,11 +63,11 @@ class SimulationInterrupt(KeyboardInterrupt):
         self._collect: Callable[[ReachedStates], Trajectory] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Send the message alone to another process."""
+        """Send only the message to another process."""
         return type(self), self.args
 
     def collect_with(self, collect: Callable[[ReachedStates], Trajectory]) -> None:
-        """Say how a trajectory is made of the solution; that takes time, so it is done when somebody asks for it.
+        """Set the function that makes a trajectory of the solution; as this takes time, it is called on first access.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class SimulationInterrupt(KeyboardInterrupt):
 def interrupt(last: tuple[float, Array], end: float, solution: ReachedStates) -> SimulationInterrupt:
     """Return the exception for a simulation until `end` that was stopped after its `last` step, a time (s) and a state.
 
-    `solution` has the output times until then.
+    `solution` has the output times reached.
     """
     if last[0] > solution.t[-1]:
         solution = solution._replace(t=np.append(solution.t, last[0]), y=np.vstack([solution.y, last[1]]))

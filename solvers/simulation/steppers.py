@@ -1,11 +1,11 @@
-"""What makes the steps of a simulation, and goes on from states on the closures, also across singular configurations.
+"""Base of the integrators: steps that keep loops closed, also across singular configurations.
 
-Accelerations keep loops closed to second order only (index 1), so that errors of the integrator would open them. After every
-step the state is therefore projected onto the closures (the configuration by least change, then the velocity), and the
-integrator goes on from there. The rank of the constraints is held: a little off the closures redundant constraints look
+With accelerations that satisfy the constraints (index 1), errors of the integrator still open the loops slowly. After every
+step the state is therefore projected onto the closures (the configuration by the least change, then the velocity), and the
+integrator continues from there. The rank of the constraints is kept: slightly off the closures redundant constraints look
 independent.
 
-Next to a singular configuration errors of closure are divided by the distance from it, or by its square, and look like motion.
+Next to a singular configuration closure errors are divided by the distance from it, or by its square, and look like motion.
 There the states within a step are projected too, and no step ends so near that rounding alone has this effect.
 """
 
@@ -37,22 +37,22 @@ from titop.solvers.simulation.driven_model import DrivenModel
 
 #: Explicit methods.
 EXPLICIT = ("DOP853", "RK45", "RK23")
-#: Methods that can go on from a projected state. Those of several steps cannot: their history would have to move as well.
+#: Methods that can continue from a projected state. Multistep methods cannot: their history would have to be projected as well.
 _PROJECTING = (*EXPLICIT, "Radau")
 
-#: Distance from singular configurations, by the least independent constraint, relative to the largest of the motion so far,
-#: below which no step ends.
+#: Distance from singular configurations below which no step ends: the smallest independent constraint, relative to the largest
+#: of the motion so far.
 _LANDING = NEGLIGIBLE
-#: Parts of a step that ended too near to a singular configuration that are tried in its place.
+#: Parts of a step that are tried in its place if it ends too near to a singular configuration.
 _SHORTER = (0.95, 0.9, 0.8, 0.65)
-#: Steps next to a singular configuration that are shorter than this part of the whole time lead into it, not across.
+#: Steps next to a singular configuration that are shorter than this part of the whole time lead into it, not across it.
 _STUCK = SAME
-#: Over which part of a step rates of gaps are differences.
+#: Time derivatives of gaps are differences over this part of a step.
 _RATE = CLOSE
 
 
 def require_projecting(method: str) -> None:
-    """Refuse methods that cannot keep loops closed.
+    """Reject methods that cannot keep loops closed.
 
     Raises
     ------
@@ -70,7 +70,7 @@ class Stepper(ABC):
     Attributes
     ----------
     is_clear : bool or None
-        Whether compiled code saw that nothing that it guards switched in the last steps; None where it did not look.
+        Whether compiled code saw no guarded gap switch in the last steps; None if it did not check.
     """
 
     is_clear: bool | None = None
@@ -78,7 +78,7 @@ class Stepper(ABC):
     @property
     @abstractmethod
     def t(self) -> float:
-        """Time (s) that is reached."""
+        """The time (s) reached."""
 
     @property
     @abstractmethod
@@ -88,43 +88,43 @@ class Stepper(ABC):
     @property
     @abstractmethod
     def is_running(self) -> bool:
-        """Whether the end is not reached yet."""
+        """Whether the end has not been reached yet."""
 
     @abstractmethod
     def step(self, watch: float) -> ClosedState:
         """Make a step; return the state on the closures at its end.
 
-        Where nobody has to see every step it may be several, until one reaches the time `watch` (s).
+        Unless every step has to be seen, it may make several, until one reaches the time `watch` (s).
 
         Raises
         ------
         ConvergenceError
             If the integrator gives up, or runs into a singular configuration.
         ModelError
-            If that is because of what is wrong with the model there.
+            If an error of the model there is the reason.
         """
 
     @abstractmethod
     def go_on(self, closed: ClosedState) -> None:
-        """Go on from the state on the closures that belongs to the one that is reached."""
+        """Continue from the projection of the state reached."""
 
     @abstractmethod
     def end_at(self, t: float) -> ClosedState:
-        """Let the last step end at a time (s) within it, or before; return the state on the closures there."""
+        """End the last step at a time (s) within it, or before; return the state on the closures there."""
 
     @abstractmethod
     def pass_over(self, t: float) -> ClosedState | None:
         """Move the start of the next step to a time `t` (s) just behind the last step's end, past a discontinuity at that end.
 
         Returns the state at `t`, on the closures. One-step methods return None and start at the end itself: there the
-        discontinuity lies in the first stage of a step, and no more than shortens it.
+        discontinuity lies in the first stage of a step, and only shortens it.
         """
 
     @abstractmethod
     def go_to(self, end: float, anew: bool) -> bool:
-        """Go on to a later end (s); tell whether that can be done.
+        """Set a later end (s); tell whether that is possible.
 
-        What acts may bend here; where it is to begin `anew`, it may jump.
+        The loads may have a kink here; if the integration begins `anew`, they may jump.
         """
 
     @abstractmethod
@@ -133,11 +133,11 @@ class Stepper(ABC):
 
     @abstractmethod
     def statistics(self) -> dict[str, float]:
-        """Return what was counted; see `Trajectory`."""
+        """Return counts of steps and the like; see `Trajectory`."""
 
 
 class OdeStepper(Stepper):
-    """Steps of an integrator of dy/dt, `rate`; with rigid closures and gears from projected states.
+    """Steps of an integrator of dy/dt, `rate`; with rigid closures and gears it continues from projected states.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class OdeStepper(Stepper):
     def rate(self, t: float, y: Array) -> Array:
         """Return dy/dt, at the projected state where it `is_near`.
 
-        It is NaN where a trial step went too far, or loops do not close there, which makes the integrator take a shorter one.
+        NaN where a trial state lies too far away, or its loops do not close, which makes the integrator take a shorter step.
         """
         dy = np.full(len(y), np.nan)
         if not np.isfinite(y).all():
@@ -183,44 +183,44 @@ class OdeStepper(Stepper):
             self._derivative(dy, t, y, *self._arguments)
         except ConvergenceError:
             return np.full(len(y), np.nan)
-        except ModelError as error:  # on trees nor what functions make of a state out there
+        except ModelError as error:  # on trees, values of functions that are not finite are let pass too
             if not went_too_far(error) and (self._is_constrained or error.code != "not-finite"):
                 raise
             self._refused = error
         return dy
 
-    # -- what methods do ---------------------------------------------------------------------------------------------------
+    # -- to be defined by methods ----------------------------------------------------------------------------------------
 
     @property
     @abstractmethod
     def y(self) -> Array:
-        """State that is reached, perhaps a little off the closures."""
+        """The state reached, perhaps slightly off the closures."""
 
     @property
     @abstractmethod
     def end(self) -> float:
-        """Time (s) to which it goes."""
+        """The time (s) at which it stops."""
 
     @abstractmethod
     def advance(self, watch: float) -> ClosedState | None:
-        """Make a step, or several until one reaches the time `watch`; return what is reached, None if it is to be projected.
+        """Make a step, or several until one reaches the time `watch`; return the state reached, None if it has to be projected.
 
         Raises
         ------
         ArithmeticError
-            To give up.
+            If the integrator gives up.
         """
 
     @abstractmethod
     def go_back(self, length: float) -> None:
-        """Go back to where the last step began, to make one of another length (s)."""
+        """Return to the beginning of the last step, to make one of another length (s)."""
 
     @abstractmethod
     def move(self, y: Array) -> None:
-        """Go on from another state."""
+        """Continue from another state."""
 
     def interpolate(self, t: float, is_behind: bool) -> bool:
-        """Let the last step end at a time (s) within it or right behind it, by interpolation; tell whether that was done.
+        """End the last step at a time (s) within it or right behind it, by interpolation; tell whether that was done.
 
         One-step methods do not: they repeat the step with another length.
         """
@@ -241,7 +241,7 @@ class OdeStepper(Stepper):
             reached = self._try(watch)
             if reached is None or not plant.has_plain_states:
                 reached = project(plant, self.t, self.y)
-            if not all_finite(self.y) or self.t <= t:  # which LSODA takes for a solution, and a step
+            if not all_finite(self.y) or self.t <= t:  # LSODA accepts these
                 raise ConvergenceError(
                     f"{self.name} gave up after t = {t:.6g} s: numbers overflow, or steps are too short to count"
                 )
@@ -252,7 +252,7 @@ class OdeStepper(Stepper):
         return reached
 
     def _step_on_closures(self, watch: float) -> ClosedState:
-        """Make a step; a shorter one where it would end too near to a singular configuration."""
+        """Make a step; a shorter one if it would end too near to a singular configuration."""
         closed = self._try(watch)
         if closed is not None:
             return closed
@@ -277,7 +277,7 @@ class OdeStepper(Stepper):
         raise ConvergenceError(f"{self.name} gave up after t = {self.t:.6g} s of {self.end:.6g} s: {reason}") from None
 
     def _closed_end(self) -> ClosedState | None:
-        """Return the state on the closures at the end of the step, None if there is none."""
+        """Return the state on the closures at the end of the step, None if none is found."""
         try:
             return project(self.plant, self.t, self.y)
         except ConvergenceError:
@@ -305,14 +305,14 @@ class OdeStepper(Stepper):
 
 
 class LastStep:
-    """The last step of a stepper: states within it, and gaps there.
+    """The last step of a stepper: states and gaps within it.
 
     Parameters
     ----------
     plant : DrivenModel
     stepper : Stepper
     state : array
-        On the closures, at the end of the step.
+        At the end of the step, on the closures.
 
     Attributes
     ----------
@@ -326,19 +326,19 @@ class LastStep:
 
     @cached_property
     def exact(self) -> float:
-        """Times (s) closer than this are the same."""
+        """Times (s) closer than this count as equal."""
         return exactness(self.end - self.begin, self.end)
 
     def split(self) -> list[float]:
-        """Return the times (s) that split it into equal parts."""
+        """Return the times (s) that divide it into equal parts."""
         return [self.begin + k / PARTS * (self.end - self.begin) for k in range(1, PARTS)]
 
     def state(self, t: float) -> Array:
-        """Return the state on the closures at a time within."""
+        """Return the state on the closures at a time within the step."""
         return self._known[t] if t in self._known else self.states([t])[0]
 
     def states(self, times: Sequence[float]) -> list[Array]:
-        """Return the states on the closures at times within; those that are not known are found at once."""
+        """Return the states on the closures at times within the step; new ones are computed together and stored."""
         if unknown := [t for t in times if t not in self._known]:
             if self._dense is None:
                 self._dense = self._stepper.dense_output()
@@ -347,7 +347,7 @@ class LastStep:
         return [self._known[t] for t in times]
 
     def gaps(self, times: Sequence[float]) -> tuple[Array, Array]:
-        """Return the gaps (m, n) at times (m) within, and their rates; both ends are within."""
+        """Return the gaps (m, n) at times (m) within the step, its ends included, and their time derivatives."""
         gaps, step = self.plant.gaps, _RATE * (self.end - self.begin)
         if not gaps.follow_rates:
             return gaps.rows(*self._configurations(times), step)
@@ -357,5 +357,5 @@ class LastStep:
         return here, (aside - here) / steps[:, None]
 
     def _configurations(self, times: Sequence[float]) -> tuple[Array, Array]:
-        """Return q and v at times within."""
+        """Return q and v at times within the step."""
         return self.plant.split_rows(np.array(times), np.array(self.states(times)))

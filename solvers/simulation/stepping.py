@@ -1,8 +1,8 @@
-"""Integrating a driven model step by step in Python, to output times, events, and places where something switches.
+"""Integration of a driven model step by step in Python, to output times, events, and switches.
 
-A stepper is taken from one instant at which what acts jumps or bends to the next: a controller's samples, and kinks of samples
-and splines. Explicit methods let compiled code make many steps in a row; where functions of the state are asked for what acts,
-stage by stage. Implicit ones get the exact Jacobian of what is integrated.
+The integration is divided at the instants at which loads jump or have kinks: a controller's samples, and kinks of samples and
+splines. Explicit methods make many steps in a row in compiled code, or stage by stage if loads are functions of the state.
+Implicit ones use the exact Jacobian of dy/dt.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ def integrate_stepwise(
     kinks: Array,
     monitor: Monitor,
 ) -> ReachedStates:
-    """Return the states at the output times, and add to the events.
+    """Return the states at the output times, and append to the events.
 
     Parameters
     ----------
     plant : DrivenModel
     times : (n,) array, s
     y0 : array
-        State at the first of them.
-    events : sequence of Watched
+        State at the first time.
+    events : sequence of WatchedEvent
     method : str or GeneralizedAlpha
     tolerances : dict
         ``rtol``, ``atol``, ``max_step``.
     kinks : array, s
         Increasing; steps end there.
     monitor : Monitor
-        Looks at steps.
+        Examines the steps.
 
     Raises
     ------
     ConvergenceError
         If the integrator gives up.
     SimulationInterrupt
-        On Ctrl-C, with what was reached.
+        On Ctrl-C, with the states reached.
     """
     begin, end = float(times[0]), float(times[-1])
     outputs, last, acts_until, anew = OutputStates(times, y0), (begin, y0), begin, True
@@ -112,12 +112,12 @@ def _stepper(
 
 
 class OutputStates:
-    """The states at the output times, as far as they are reached.
+    """The states at the output times reached so far.
 
     Attributes
     ----------
     next : float, s
-        The next output time, endless behind the last.
+        The next output time, infinite after the last.
     is_over : bool
         Whether a terminal event ended the simulation.
     """
@@ -126,14 +126,14 @@ class OutputStates:
         self.times, self.next, self.is_over, self._states = times, float(times[1]), False, [y0]
 
     def add(self, step: LastStep, end: float) -> None:
-        """Add those within a step, up to a time `end` (s)."""
+        """Add the states within a step, up to a time `end` (s)."""
         due = self.times[len(self._states) : np.searchsorted(self.times, end, "right")]
         self._states += step.states(due.tolist())
         reached = len(self._states)
         self.next = float(self.times[reached]) if reached < len(self.times) else math.inf
 
     def solution(self, statistics: dict[str, float]) -> ReachedStates:
-        """Return what is reached."""
+        """Return the states reached."""
         return ReachedStates(self.times[: len(self._states)], np.array(self._states), statistics)
 
 
@@ -146,9 +146,9 @@ def _step_to_end(
     every: bool,
     switching: Switching | None,
 ) -> bool:
-    """Integrate to the end of a stepper, to where something switches, or to a terminal event; tell whether something switched.
+    """Integrate to the end of a stepper, to a switch, or to a terminal event; tell whether something switched.
 
-    `look` is told time and state on the closures after every step, or some: `every` one if it has to be.
+    `look` is called with time and state on the closures after every step if `every` is set, else after some.
     """
     while stepper.is_running:
         watch = outputs.next
@@ -175,7 +175,7 @@ def _step_to_end(
 def _end_where_it_switches(
     plant: DrivenModel, stepper: Stepper, step: LastStep, closed: ClosedState, switching: Switching
 ) -> tuple[LastStep, ClosedState, bool]:
-    """Let a step end where something switches; return it, its end, and whether it does there."""
+    """End a step at the first switch within it; return it, its end, and whether something switches there."""
     if switching.clears(step, closed.y, stepper.is_clear):
         return step, closed, False
     first, cut = switching.first(step)
@@ -188,7 +188,7 @@ def _end_where_it_switches(
         switching.clears(step, closed.y, stepper.is_clear)
         late, is_short = switching.late(), step.end < first - step.exact
         first = step.end - late
-        if late > step.exact and first > step.begin + step.exact:  # what the step felt has moved it
+        if late > step.exact and first > step.begin + step.exact:  # the discontinuity seen by the step has moved the switch
             continue
         if is_short or not step.exact < -late <= LONGER * (step.end - step.begin):
             break

@@ -1,8 +1,8 @@
-"""Steps that end where something switches: where a gap of a block, joint or interaction changes its sign (see `gaps`).
+"""Steps that end at switches: where a gap of a block, joint or interaction changes its sign (see `gaps`).
 
-After a step each gap is looked at where it ends, and its rate at both ends. Where the curve through these stays away from zero
-there is no more to do. Others are looked at within the step too: also where they come to zero and leave it on the same side.
-The first switch ends the step. One-step methods repeat the step up to there, so that no stage has seen what lies behind; others
+After a step each gap is evaluated at its end, and its time derivative at both ends. If the cubic through these stays away from
+zero, nothing switches. Otherwise the gap is examined within the step too, also where it touches zero on one side only. The
+first switch ends the step. One-step methods repeat the step up to there, so that no stage lies behind the switch; others
 are interpolated. The integration begins anew from there.
 """
 
@@ -34,9 +34,9 @@ from titop.solvers.kernels.ports.guards import (
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.steppers import LastStep
 
-#: Gaps that come beyond zero by less than this part of what they change by only touch it.
+#: Gaps that pass zero by less than this part of their change only touch it.
 _TOUCHING = ROUNDING
-#: How often gaps are asked for a zero at most.
+#: Most evaluations of a gap in search of a zero.
 _MOST = 200
 
 
@@ -47,21 +47,21 @@ class Switching:
     ----------
     plant : DrivenModel
     span : (float, float), s
-        From when to when it is followed.
+        Begin and end of the integration.
     y : array
         State at the beginning.
 
     Attributes
     ----------
     is_guarded : bool
-        Whether compiled code looks at all gaps itself, and tells where to look closer.
+        Whether compiled code checks all gaps itself, and tells when to look closer.
     """
 
     def __init__(self, plant: DrivenModel, span: tuple[float, float], y: Array) -> None:
         self._plant, self._at = plant, span[0]
         q, v = plant.split(span[0], y)
         gaps, self.is_guarded = plant.gaps, plant.gaps.is_guarded
-        #: What is known of the gaps, in the columns of guards: those that compiled code sees, if it does.
+        #: The latest values of the gaps, in the columns of guards: compiled code's own, if it checks them.
         self._known = plant.gaps.step_guards if self.is_guarded else np.zeros((gaps.count, GUARD_COLUMNS))
         values, rates = gaps.rows(q[None], v[None], LOCATED * (span[1] - span[0]))
         self._known[:, VALUE], self._known[:, RATE], self._known[:, SIDE] = values[0], rates[0], np.sign(values[0])
@@ -69,19 +69,19 @@ class Switching:
 
     @property
     def counts(self) -> Array:
-        """How often each gap has switched (n)."""
+        """Number of switches of each gap (n)."""
         counts: Array = self._known[:, SWITCHED]
         return counts
 
     def go_back(self, step: LastStep) -> None:
-        """Go back to the beginning of the step that was looked at last."""
+        """Return to the beginning of the step examined last."""
         known, self._at = self._known, step.begin
         known[:, VALUE], known[:, RATE] = known[:, BEFORE], known[:, RATE_BEFORE]
 
     def clears(self, step: LastStep, y: Array, is_clear: bool | None) -> bool:
-        """Look where the gaps are at the end of a step, to the state y; tell whether nothing switches in it.
+        """Evaluate the gaps at the end of a step, at the state y; tell whether nothing switches in it.
 
-        `is_clear` is what compiled code that guards all gaps has said of it, None if it has not looked.
+        `is_clear` is the answer of compiled code that guards all gaps, None if it has not checked.
         """
         gaps = self._plant.gaps
         if self.is_guarded:
@@ -101,7 +101,7 @@ class Switching:
         self._known[:, VALUE], self._known[:, RATE] = values[0], rates[0]
 
     def first(self, step: LastStep) -> tuple[float, Array]:
-        """Return when (s) something switches first in a step that is not clear, endless if nothing does, and what (mask)."""
+        """Return the time (s) of the first switch in a step that is not clear, infinite if none, and its gaps (mask)."""
         known = self._known
         near = np.flatnonzero(known[:, CLOSE])
         inner = step.split()
@@ -113,7 +113,7 @@ class Switching:
             curve = _Curve(step, k, times, values, rates)
             side = known.item(k, SIDE) or _sign(rates[0]) or curve.first_sign()
             t = curve.leaves(side)
-            if t <= step.begin + step.exact:  # it was on the other side from the beginning
+            if t <= step.begin + step.exact:  # it was on the other side already
                 side = -side
                 t = curve.leaves(side)
             if t <= step.begin + step.exact:
@@ -123,13 +123,13 @@ class Switching:
         return first, (leaving <= first + step.exact) & (leaving < math.inf)
 
     def late(self) -> float:
-        """Return by how much (s) the step ends too late for what switches first; too soon if it is negative."""
+        """Return by how much (s) the step ends after the first switch; negative if it ends before."""
         return float(lateness(self._known))
 
     def go_on(self, step: LastStep, cut: Array) -> bool:
-        """Go on from the end of the step that was looked at last, which some gaps have `cut` (mask); tell whether any switch.
+        """Continue from the end of the step examined last, which some gaps have `cut` (mask); tell whether any of them switch.
 
-        Those that cut it and have come no nearer switch as well: rounding keeps them from zero.
+        Gaps that cut the step and have come no closer to zero switch as well: rounding keeps them from zero.
         """
         known, sides = self._known, self._known[:, SIDE].copy()
         before, stuck = self.counts.copy(), cut & (sides * (known[:, VALUE] - known[:, BEFORE]) >= 0)
@@ -143,7 +143,7 @@ class Switching:
 
 
 class Cubic(NamedTuple):
-    """Values and rates of a curve at two times (s), at which it is positive (a), or falls, and is not (b), or rises."""
+    """Values and slopes of a curve at two times (s), at which it is positive (a), or falls, and is not (b), or rises."""
 
     begin: float
     end: float
@@ -153,11 +153,11 @@ class Cubic(NamedTuple):
     rate_b: float
 
     def since(self, t: float, value: float, rate: float) -> Cubic:
-        """Return what is behind a time between."""
+        """Return the part after a time between."""
         return Cubic(t, self.end, value, self.b, rate, self.rate_b)
 
     def until(self, t: float, value: float, rate: float) -> Cubic:
-        """Return what is before a time between."""
+        """Return the part before a time between."""
         return Cubic(self.begin, t, self.a, value, self.rate_a, rate)
 
     def opposite(self) -> Cubic:
@@ -165,19 +165,19 @@ class Cubic(NamedTuple):
         return Cubic(self.begin, self.end, -self.a, -self.b, -self.rate_a, -self.rate_b)
 
     def stays_above(self, part: float) -> bool:
-        """Tell whether all control points of the cubic are above zero by more than a `part` of what it changes by."""
+        """Tell whether all control points of the cubic are above zero by more than a `part` of its change."""
         third = (self.end - self.begin) / 3
         out, into = third * self.rate_a, third * self.rate_b
         size = max(abs(self.b - self.a), 3 * abs(out), 3 * abs(into))
         return min(self.a, self.a + out, self.b, self.b - into) > part * size
 
     def zero(self) -> float:
-        """Return a time at which the cubic is zero; it is of unlike signs at the ends, positive at the first."""
+        """Return a time at which the cubic is zero; it is positive at the first end and negative at the second."""
         h = self.end - self.begin
         return self.begin + h * float(zero_between(h, self.a, self.b, self.rate_a, self.rate_b))
 
     def bottom(self) -> float:
-        """Return the time at which the cubic is lowest; it falls at the first end, and rises at the second."""
+        """Return the time of the cubic's minimum; it falls at the first end, and rises at the second."""
         h = self.end - self.begin
         p, r = h * self.rate_a, h * self.rate_b
         c, d = 3 * (self.b - self.a) - 2 * p - r, 2 * (self.a - self.b) + p + r
@@ -191,7 +191,7 @@ def _sign(value: float) -> float:
 
 
 class _Curve:
-    """A gap within a step, known at some times with its rates."""
+    """A gap within a step, known at some times with its time derivatives."""
 
     def __init__(self, step: LastStep, k: int, times: list[float], values: list[float], rates: list[float]) -> None:
         self._step, self._k, self._times = step, k, times
@@ -199,15 +199,15 @@ class _Curve:
         self._touching = _TOUCHING * max(map(abs, values))
 
     def first_sign(self) -> float:
-        """Return the sign with which it begins, zero if it stays there."""
+        """Return its first sign, zero if it stays at zero."""
         return next((math.copysign(1.0, value) for value in self._values if value != 0), 0.0)
 
     def last_sign(self) -> float:
-        """Return the sign with which it ends."""
+        """Return its last sign."""
         return _sign(self._values[-1])
 
     def leaves(self, side: float) -> float:
-        """Return when it leaves a side on which it is at the beginning, endless if it does not."""
+        """Return when it leaves the side on which it begins, infinite if it does not."""
         if side == 0:
             return math.inf
         times, values, rates = self._times, self._values, self._rates
@@ -219,7 +219,7 @@ class _Curve:
         return times[-1] if left <= fall * self._step.exact else math.inf
 
     def _leaves(self, side: float, part: Cubic) -> float:
-        """Return so for a part of the step, the gap positive on its side."""
+        """Return the same for a part of the step, with the gap positive on its side."""
         if part.a > 0 >= part.b:
             return self._zero(side, part)
         if part.b > 0:
@@ -235,12 +235,12 @@ class _Curve:
         return part.begin
 
     def _at(self, side: float, t: float) -> tuple[float, float]:
-        """Return the gap and its rate at a time, positive on a side."""
+        """Return the gap and its slope at a time, positive on a side."""
         gaps, rates = self._step.gaps([t])
         return side * gaps.item(0, self._k), side * rates.item(0, self._k)
 
     def _zero(self, side: float, part: Cubic) -> float:
-        """Return where it is zero, about, in a part of the step at whose ends its signs are unlike."""
+        """Return an approximate zero in a part of the step with different signs at its ends."""
         exact, width, slow = FINER * self._step.exact, part.end - part.begin, False
         for _ in range(_MOST):
             t = 0.5 * (part.begin + part.end) if slow else part.zero()
@@ -256,7 +256,7 @@ class _Curve:
         return t
 
     def _bottom(self, side: float, part: Cubic, below: float) -> tuple[float, float, float] | None:
-        """Return a time at which it is lower than `below`, between fall and rise, with value and rate; None if it is not."""
+        """Return a time between fall and rise at which it is below `below`, with value and slope; None if there is none."""
         width, slow = part.end - part.begin, False
         for _ in range(_MOST):
             t = 0.5 * (part.begin + part.end) if slow else part.bottom()

@@ -1,4 +1,4 @@
-"""What a simulation returns: states over time, and what can be read, drawn and kept of them."""
+"""The result of a simulation: states over time, to be read, drawn and saved."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _ARRAYS = ("t", "q", "v", "a", "tau", "u", "x")
 _FORMAT = 1
-#: Variables of a control loop: kind of signal, array of the history.
+#: Signals of a control loop: their kind, and their array in the history.
 _LOOP_VARIABLES = {
     "measured": ("outputs", "y"),
     "reference": ("references", "r"),
@@ -55,17 +55,17 @@ class Trajectory:
         External wrenches, in the ports' frames.
     events : dict of name to array of times (s)
     control : ControlHistory, optional
-        What went through the controller, if there was one.
+        The signals of the controller, if there was one.
     x : (n, nx) array
-        States of the first order, each in its own unit.
+        First-order states, each in its own unit.
     statistics : dict of name to number
-        What the simulation took, as far as its integrator tells: ``steps``, ``rejected`` steps, ``evaluations`` of the
+        The effort of the simulation, as far as its integrator counts it: ``steps``, ``rejected`` steps, ``evaluations`` of the
         equations, ``iterations`` of Newton's method, ``jacobians``, and ``seconds``.
 
     Notes
     -----
-    Arguments of the methods are those of `Model`: `port` and `joint` are names, `frame` says in whose axes vectors come,
-    `sequence` names the axes of Euler angles, `name` is an entry of q or a signal; `path` is a file's.
+    Arguments of the methods are those of `Model`: `port` and `joint` are names, `frame` selects the axes of vectors,
+    `sequence` names the axes of Euler angles, `name` is an entry of q or a signal; `path` is that of a file.
     """
 
     model: Model
@@ -82,19 +82,19 @@ class Trajectory:
     x: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     def outputs(self) -> Array:
-        """Return what the model's sensors read (n, outputs) over time, each in its own unit."""
+        """Return the outputs of the model's sensors (n, outputs) over time, each in its own unit."""
         return self.model.outputs(self.q, self.v, self.a, *self._loads())
 
     def _loads(self) -> tuple[dict[str, Array] | None, Array | None, Array]:
-        """Return wrenches, inputs with states of the first order, and efforts over time, as functions of stacked states do."""
+        """Return wrenches, inputs with first-order states behind them, and efforts over time, for stacked states."""
         u = self.model.mechanism.inputs.with_states(self.u, self.x) if self.model.nx else self.u if self.model.nu else None
         return self.wrenches or None, u, self.tau
 
     def motion(self, port: str, sequence: str = "XYZ", frame: str = "port") -> Array:
         """Return a port's motion vectors (n, 18) over time, units of `Model.motion`.
 
-        Angles are those next to the angles before, continuous in time: the second may leave the range that `Model.motion` and
-        sensors keep to. In a gimbal lock the first and the third are free.
+        Angles are continuous in time: those closest to the previous ones. So the second may leave the range of `Model.motion`
+        and of sensors. In a gimbal lock the first and the third are not unique.
         """
         motion = self.model.motion(port, self.q, self.v, self.a, sequence, frame)
         motion[:, 15:] = continuous_angles(motion[:, 15:], sequence)
@@ -105,7 +105,7 @@ class Trajectory:
         return self.model.reaction(joint, self.q, self.v, self.a, *self._loads(), frame=frame)
 
     def contacts(self, name: str | None = None) -> Contacts:
-        """Return what all contacts do over time, or one of a `name`: (n, k; m) and (n, k, 3; N, m/s); see `Model.contacts`."""
+        """Return all contacts over time, or the one with a `name`: (n, k; m) and (n, k, 3; N, m/s); see `Model.contacts`."""
         return self.model.contacts(self.q, self.v, name, self.x)
 
     def violations(self) -> list[Finding]:
@@ -117,7 +117,7 @@ class Trajectory:
         return np.column_stack(self.model.energy(self.q, self.v, self.x if self.model.nx else None))
 
     def signal(self, name: str) -> Array:
-        """Return a signal of the control loop (n,) at the times `t`, in its own unit: of the last sample, if it is sampled.
+        """Return a signal of the control loop (n,) at the times `t`, in its own unit: of the last sample if it is sampled.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Trajectory:
         return self.control.held(name, self.t)
 
     def coordinate(self, name: str) -> Array:
-        """Return one configuration entry (n, rad or m), or state of the first order (in its own unit), over time.
+        """Return one configuration entry (n, rad or m), or first-order state (in its own unit), over time.
 
         Raises
         ------
@@ -147,7 +147,7 @@ class Trajectory:
         return self.q[:, self.model.configuration_names.index(name)]
 
     def plot(self, names: str | list[str] | None = None) -> Figure:
-        """Draw configuration entries, states of the first order and signals of the control loop over time.
+        """Draw configuration entries, first-order states and signals of the control loop over time.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class Trajectory:
         Raises
         ------
         ModelError
-            For unknown names, what is no list of names, and if nothing is left to draw.
+            For unknown names, an argument that is no list of names, and if nothing is left to draw.
         """
         from titop.solvers.pictures.time_plot import plot_over_time
 
@@ -194,7 +194,7 @@ class Trajectory:
         Parameters
         ----------
         times : array_like (k,), s, optional
-            Between the first and the last; five of them, equally spaced, by default.
+            Instants between the first and the last time; five equally spaced ones by default.
 
         Returns
         -------
@@ -242,8 +242,8 @@ class Trajectory:
     def to_xarray(self) -> xarray.Dataset:
         """Return the trajectory as a Dataset over time, with named coordinates and their units.
 
-        Beside the states there are the inputs ``u``, what the sensors read (``outputs``), and in closed loop the controller's
-        signals (``measured``, ``reference``, ``commanded``, ``controller_state``) over their own times ``t_control``.
+        Besides the states it has the inputs ``u``, the sensors' ``outputs``, and in closed loop the controller's signals
+        (``measured``, ``reference``, ``commanded``, ``controller_state``) over their own times ``t_control``.
 
         Raises
         ------
@@ -255,7 +255,7 @@ class Trajectory:
         return xarray.Dataset(variables, coordinates, attrs={"system": self.model.name})
 
     def save(self, path: str | Path) -> None:
-        """Write the trajectory to a ``.npz`` file, whole or not at all; `load_trajectory` reads it.
+        """Write the trajectory to a ``.npz`` file, completely or not at all; `load_trajectory` reads it.
 
         Raises
         ------
@@ -274,26 +274,26 @@ class Trajectory:
 
 
 def load_trajectory(path: str | Path, model: Model, max_bytes: int = MAX_BYTES) -> Trajectory:
-    """Read a trajectory that `Trajectory.save` wrote; nothing in the file is executed.
+    """Read a trajectory written by `Trajectory.save`; no code in the file is executed.
 
     Parameters
     ----------
     path : str or Path
     model : Model
-        The model that made it.
+        The model that was simulated.
     max_bytes : int
-        Most bytes of the arrays in memory: a small file may hold large ones.
+        Largest size of the arrays in memory: a small file may hold large ones.
 
     Raises
     ------
     ModelError
-        If there is no file, or it is of another format, too large, or of a model with other coordinates.
+        If the file is missing, of another format, too large, or of a model with other coordinates.
     """
     read_model(model)
     archive = Archive(path, "Trajectory.save", max_bytes)
     archive.check_format(_FORMAT)
     expected = {"configuration_names": model.configuration_names, "coordinate_names": model.coordinate_names}
-    if "state_names" in archive.arrays or model.nx:  # files of models without states may have none
+    if "state_names" in archive.arrays or model.nx:  # files of models without first-order states may lack them
         expected["state_names"] = model.state_names
     for key, names in expected.items():
         saved = todays(names, archive.names(key))

@@ -1,7 +1,7 @@
-"""States of the first order in steps of the generalised-alpha scheme, by the trapezoidal rule: the model's and a controller's.
+"""First-order states in steps of the generalised-alpha scheme, by the trapezoidal rule: the model's and a controller's.
 
-``x1 = x0 + h (f0 + f1) / 2``. Newton's method for the coordinates asks for x1 at every state (q, v) that it tries: a linear
-controller's is found by one solution, those of the model by Newton steps of their own.
+``x1 = x0 + h (f0 + f1) / 2``. Newton's method for the coordinates needs x1 at every state (q, v) that it tries: that of a
+linear controller is the solution of linear equations, those of the model follow by inner Newton steps.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from titop.solvers.simulation.driven_model import DrivenModel
 
 
 class FirstOrderStates(NamedTuple):
-    """States x of the first order and their rates (nx), and what is commanded where they are a controller's."""
+    """First-order states x and their rates (nx), and the command if they are a controller's."""
 
     x: Array
     rate: Array
@@ -26,12 +26,12 @@ class FirstOrderStates(NamedTuple):
 
 
 def model_states(plant: DrivenModel, t: float, q: Array, v: Array) -> FirstOrderStates | None:
-    """Return the model's states that act on a plant now, and how they change there; None if it has none."""
+    """Return the model's first-order states in effect on a plant, and their rates; None if it has none."""
     return FirstOrderStates(plant.x, plant.model.state_rates(q, v, u=plant.inputs(t, q, v))) if plant.model.nx else None
 
 
 class TrapezoidalStep:
-    """A step of some states.
+    """A step of some first-order states.
 
     Parameters
     ----------
@@ -46,14 +46,14 @@ class TrapezoidalStep:
         self._inverse = np.eye(len(begin.x))
 
     def error(self, before: FirstOrderStates | None, last: float, end: FirstOrderStates, rtol: float, atol: float) -> float:
-        """Return the error of the step beside tolerances, as far as the step does not damp it, by the last three rates.
+        """Return the error of the step relative to the tolerances, after damping by the step, from the last three rates.
 
         Parameters
         ----------
         before : FirstOrderStates, optional
-            Where the step before began; without it, the error is not known, and zero.
+            The beginning of the step before; without it the error is unknown, and zero is returned.
         last : float, s
-            The length of that step.
+            The length of the step before.
         end : FirstOrderStates
         rtol, atol : float
         """
@@ -73,7 +73,7 @@ class ModelStep(TrapezoidalStep):
         self._plant, self._guess = plant, begin.x + h * begin.rate
 
     def end(self, t: float, q: Array, v: Array) -> FirstOrderStates:
-        """Return the states where the step ends in a state, which act from now on; not numbers where none are found."""
+        """Return the states where the step ends with q and v, and put them into effect; NaN if none are found."""
         plant, u = self._plant, self._plant.inputs(t, q, v)
         assert u is not None
         states = plant.model.mechanism.engine.states
@@ -93,7 +93,7 @@ class ControllerStep(TrapezoidalStep):
         self._inverse = np.linalg.inv(np.eye(len(begin.x)) - self._half * loop.K.A)
 
     def end(self, t: float, q: Array, v: Array, a: Array) -> FirstOrderStates:
-        """Return the states, and what is commanded, where the step ends in a state with accelerations `a`."""
+        """Return the states, and the command, where the step ends with q, v and accelerations `a`."""
         loop, K = self._loop, self._loop.K
         error = loop.error(self._plant, t, q, v, a)
         x = self._inverse @ (self._known + self._half * (K.B @ error))
@@ -101,7 +101,7 @@ class ControllerStep(TrapezoidalStep):
 
 
 def cubic(first: FirstOrderStates, last: FirstOrderStates, h: float, s: float) -> Array:
-    """Return states within a step of length h, the part s of it done, by a cubic."""
+    """Return the states within a step of length h, after the part s of it, by a cubic."""
     change = last.x - first.x
     bend = s * (1 - s) * ((1 - s) * (h * first.rate - change) - s * (h * last.rate - change))
     between: Array = first.x + s * change + bend

@@ -1,4 +1,4 @@
-"""Rods that are cut at a section: the efforts that hold the cut closed are the wrench that the section transmits."""
+"""Rods cut at a section: the efforts that keep the cut closed are the internal wrench of the section."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ CUT = 6
 
 
 class CutRod(Rod):
-    """A rod with six coordinates more, all that lies at or beyond a section moving by them against the rest.
+    """A rod with six further coordinates: the relative displacement of the part beyond a section.
 
     Parameters
     ----------
     rod : Rod
     fraction : float
-        Where it is cut, in parts of the length.
+        Place of the cut, as a fraction of the length.
 
     Notes
     -----
     The six are the exponential coordinates of the displacement, linear first, in the section's frame; zero closes the cut.
-    Points lie as in a rod whose strain jumps there, so that both parts have Gauss points of their own: what lies beyond is
-    summed as exactly as all of the rod is. The rod's own coordinates come first, and mean what they did.
+    Points lie as in a rod whose strain jumps there, so that both parts have their own Gauss points, with the same accuracy as
+    for the whole rod. The rod's own coordinates come first, with unchanged meaning.
     """
 
     def __init__(self, rod: Rod, fraction: float) -> None:
@@ -46,13 +46,13 @@ class CutRod(Rod):
         Parameters
         ----------
         places : sequence of float
-            In parts of the length.
+            As fractions of the length.
         """
         return _cut(super().numbers_to(places), self.cut_at)
 
 
 def _cut(numbers: RodNumbers, fraction: float) -> RodNumbers:
-    """Return a rod's numbers with one step more, behind the point at the cut, that the strain of the cut alone displaces."""
+    """Return a rod's numbers with one further step, after the point at the cut, displaced by the strain of the cut alone."""
     k = int(np.abs(numbers.fractions - fraction).argmin())
     n, water = len(numbers.components), numbers.water
     shapes = np.pad(np.insert(numbers.shapes, k, 0.0, axis=0), [(0, 0), (0, 0), (0, CUT)])

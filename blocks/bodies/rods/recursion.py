@@ -1,17 +1,17 @@
 """Poses, motions and inertia of a rod's sections, from point to point.
 
-Locals: ``X`` the transport ``Ad(g)^-1`` of a step, ``Z`` the motion subspace of its end relative to its start, ``J`` the motion
-of a section a unit of ``[V_P; v]`` (6 x 6 + n). Twists are linear first, each in its section's own frame.
+Locals: ``X`` the transport ``Ad(g)^-1`` of a step, ``Z`` the motion subspace of its end relative to its start, ``J`` the
+Jacobian of a section by ``[V_P; v]`` (6 x 6 + n). Twists are linear first, each in its section's own frame.
 
 The exponential of SE(3) and its tangent operator, for many displacements at once.
 
 A displacement ``x = [rho; phi]`` is linear first. With ``s = phi . phi`` the powers of ``ad(x)`` end at the fourth
-(``ad^5 = -2 s ad^3 - s^2 ad``), and four functions of s say all::
+(``ad^5 = -2 s ad^3 - s^2 ad``), and four functions of s suffice::
 
     exp(x)^-1 d exp(x) = T dx        T = 1 - f1 ad + f2 ad^2 - f3 ad^3 + f4 ad^4
 
-Their closed forms cancel at small angles, those of their slopes still at tenths of a radian: series take their place up to two
-radians. Everything accepts complex displacements.
+Their closed forms lose digits at small angles, those of their derivatives even at tenths of a radian: series replace them up to
+two radians. All functions accept complex displacements.
 """
 
 from __future__ import annotations
@@ -204,10 +204,10 @@ class RodMotion:
 
     def poses(self) -> tuple[Array, Array]:
         """Return rotations (s, 3, 3) and positions (s, 3; m) of all sections in the parent port's frame."""
-        return _chained(self._starts, self._rotation, self._position)
+        return _compose_poses(self._starts, self._rotation, self._position)
 
     def jacobians(self) -> Array:
-        """Return the motions (s, 6, 6 + n) of all sections a unit of ``[V_P; v]``."""
+        """Return the Jacobians (s, 6, 6 + n) of all sections by ``[V_P; v]``."""
         n = self._Z.shape[-1]
         jacobians = [np.eye(6, 6 + n)]
         for start, X, Z in zip(self._starts, self._X, self._Z, strict=True):
@@ -240,7 +240,7 @@ def section_poses(numbers: RodNumbers, q: Array) -> tuple[Array, Array]:
     """Return the `RodMotion.poses` at coordinates (..., n): rotations (..., s, 3, 3) and positions (..., s, 3; m)."""
     along = _along(numbers)
     xi = as_twists(numbers.reference) + (along @ q if q.ndim == 1 else np.inner(q, along))
-    return _chained(_starts(numbers), *poses(_displacements(numbers, xi, adjoint(xi[..., 0, :]))))
+    return _compose_poses(_starts(numbers), *poses(_displacements(numbers, xi, adjoint(xi[..., 0, :]))))
 
 
 def _along(numbers: RodNumbers) -> Array:
@@ -262,7 +262,7 @@ def _starts(numbers: RodNumbers) -> list[int]:
     return [*range(len(numbers.fractions) - 1), *numbers.before.tolist()]
 
 
-def _chained(starts: Sequence[int], rotation: Array, position: Array) -> tuple[Array, Array]:
+def _compose_poses(starts: Sequence[int], rotation: Array, position: Array) -> tuple[Array, Array]:
     """Return rotations (..., s, 3, 3) and positions (..., s, 3) of all sections from those of steps (k) from their starts."""
     rotations = np.empty((*rotation.shape[:-3], len(starts) + 1, 3, 3), rotation.dtype)
     positions = np.empty(rotations.shape[:-1], position.dtype)

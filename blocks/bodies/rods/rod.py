@@ -22,10 +22,10 @@ from titop.blocks.contract.law import LawTerms
 
 
 class Rod(RodSections):
-    """A slender rod along local x from its base, port ``P``, that bends, twists, stretches and shears however far.
+    """A slender rod along local x from its base, port ``P``, with large bending, torsion, elongation and shear.
 
-    A geometrically exact Cosserat rod whose strain is made of given functions of the abscissa (geometric variable strain, key
-    M). Rods join to rigid bodies, joints and each other at ports, which stand at the tip and at any abscissa.
+    A geometrically exact Cosserat rod whose strain is a combination of functions of the abscissa (geometric variable strain,
+    key M). Ports for rigid bodies, joints and other rods are at the tip and at any abscissa.
 
     Parameters
     ----------
@@ -33,18 +33,18 @@ class Rod(RodSections):
         Unique name in the system.
     length : float, m
     section : Section
-        The same all along, or tapered.
+        Constant or tapered.
     young : float, Pa
     density : float, kg/m^3
     poisson : float, optional
         At most 0.5; 0.3 by default.
     shear_modulus : float, Pa, optional
-        Instead of Poisson's ratio.
+        In place of Poisson's ratio.
     damping : float, Pa s
-        Viscosity of the material, against rates of shear; against rates of stretch it is three times as large.
+        Viscosity of the material for rates of shear; that for rates of elongation is three times as large.
     strains : str or mapping of component to order or StrainBasis
-        The components that are free: ``torsion``, ``bending_y``, ``bending_z`` (about y and z), ``elongation``, ``shear_y``,
-        ``shear_z``. An order stands for Legendre polynomials up to it. Or a theory, which names its components:
+        The free components: ``torsion``, ``bending_y``, ``bending_z`` (about y and z), ``elongation``, ``shear_y``,
+        ``shear_z``. An order means Legendre polynomials up to it. Or a theory with several components:
         ``"kirchhoff"`` the first three (inextensible, without shear), ``"extensible"`` four, ``"timoshenko"`` (Reissner) all.
     basis : int or StrainBasis
         Of all components of a theory.
@@ -52,28 +52,28 @@ class Rod(RodSections):
         Strain ``[k; s]`` without stress: twist and curvatures (rad/m), then stretch and shears. Straight,
         ``[0, 0, 0, 1, 0, 0]``, by default; constant curvature and twist make a helix. Or a function of X (m).
     ports : mapping of name to X or (X, Pose)
-        Further ports: their abscissa (m), and their pose in the section's frame if they do not coincide with it. ``tip`` is
-        there without being named.
+        Further ports: their abscissa (m), and their pose in the section's frame if they do not coincide with it. ``tip`` always
+        exists.
     points : int
-        Gauss points of every smooth stretch of the rod (bases in pieces have several); five by default. A strain of count
-        functions needs count points in the stretch; more make poses and inertia more accurate.
+        Gauss points per smooth stretch of the rod (piecewise bases have several stretches); five by default. A strain with
+        count functions needs count points in the stretch; more points give more accurate poses and inertia.
     fluid_density : float, optional, kg/m^3
-        Stands for ``fluid=Fluid(density)``, as earlier versions had it.
+        Means ``fluid=Fluid(density)``, for earlier versions.
     fluid : Fluid, optional
-        What surrounds the rod, and bears it; the following say what else it does.
+        The fluid around the rod, which gives buoyancy; the following arguments define its other effects.
     added_mass : float, str, mapping, array_like (6, 6) or callable, optional
-        Fluid that is moved along. A number, or numbers for ``"normal"`` (``"normal_y"``, ``"normal_z"``) and ``"tangential"``,
-        is in parts of the displaced mass: 1 for a circle. ``"potential"`` is that of the ellipse that the section is, or that
-        reaches as far, in an ideal fluid. A matrix is an inertia a unit of length in the section's frame (kg/m and so on);
+        Added mass. A number, or numbers for ``"normal"`` (``"normal_y"``, ``"normal_z"``) and ``"tangential"``, is a fraction
+        of the displaced mass: 1 for a circle. ``"potential"`` is the added mass, in an ideal fluid, of the section's ellipse,
+        or of the ellipse with the same extent. A matrix is an inertia per unit length in the section's frame (kg/m and so on);
         a function of X (m) returns one.
     drag : float, mapping, array_like (6, 6) or callable, optional
         A number, or numbers for ``"normal"`` (``"normal_y"``, ``"normal_z"``) and ``"tangential"``, is a drag coefficient C:
-        the force a unit of length is ``-rho/2 d C |v| v_k`` along each axis, d the width across the flow, of tangential flow
-        the mean one. ``"torsional"`` makes a moment ``-rho/2 C (d/2)^4 |w| w`` about x, ``"viscous_normal"`` and
-        ``"viscous_tangential"`` (Pa s) a force ``-C v``. A matrix Q, or a function of X that returns one, makes the wrench
-        ``-|v| Q V`` a unit of length (key M, section 6.3); it may lift, but not feed energy.
+        the force per unit length is ``-rho/2 d C |v| v_k`` along each axis, with the width d across the flow (for tangential
+        flow the mean width). ``"torsional"`` gives a moment ``-rho/2 C (d/2)^4 |w| w`` about x, ``"viscous_normal"`` and
+        ``"viscous_tangential"`` (Pa s) a force ``-C v``. A matrix Q, or a function of X that returns one, gives the wrench
+        ``-|v| Q V`` per unit length (key M, section 6.3); it may include lift, but must not create energy.
     lift : float or array_like (3,), optional
-        An axis l in the section's frame: the force a unit of length is ``rho/2 d |v| l x v``. A number stands for one along x.
+        An axis l in the section's frame: the force per unit length is ``rho/2 d |v| l x v``. A number means an axis along x.
 
     Notes
     -----
@@ -82,25 +82,25 @@ class Rod(RodSections):
         xi(X) = xi*(X) + sum_j (phi_j(X) / L) e_j q_j
 
     with L the length, so that coordinates of torsion and bending are angles (rad) and those of elongation and shear
-    displacements (m): of Legendre polynomials (of ``2 X / L - 1``) the first is how far the tip has turned or moved relative to
-    the base. SoRoSim divides the three rows of torsion and bending by L, and leaves the others: its coordinates of elongation
-    and shear are ours divided by L. Strains are ``[k; s]`` as in the papers; all else is linear first.
+    displacements (m): for Legendre polynomials (of ``2 X / L - 1``) the first is the rotation or displacement of the tip
+    relative to the base. SoRoSim divides only the three rows of torsion and bending by L: its coordinates of elongation and
+    shear are ours divided by L. Strains are ``[k; s]`` as in the papers; all else is linear first.
 
     Sections are rigid, with their frames' x along the rod at rest. From point to point (the ends of every stretch, and Gauss
-    points in it) the pose changes by the exponential of a fourth-order Magnus expansion; a port is reached by one such step
-    more. The law is exact for the poses so found: inertia is that of rigid sections at the points, subspaces and gyroscopic
-    terms are the derivatives of these poses. So energy is conserved however few the points, and poses and inertia approach the
-    rod's as points are raised. With ``K`` and ``D`` integrated over the rod on their own::
+    points in it) the pose changes by the exponential of a fourth-order Magnus expansion; the pose of a port
+    follows by one further step. The law is exact for these poses: inertia is that of rigid sections at the points, subspaces
+    and gyroscopic terms are the derivatives of these poses. So energy is conserved for any number of points, and poses and
+    inertia converge with it. ``K`` and ``D`` have an integration of their own::
 
         passive = -K q - D q'    K = int Phi^T diag(G J, E Iy, E Iz, E A, G A ky, G A kz) Phi dX
 
-    A fluid acts at the points with the weights of gravity: by ``-rho_f A g`` a unit of length, so that a rod as dense as the
-    fluid weighs nothing; by the inertia of what is moved along, which does not weigh; by drag and lift. Sections displace their
-    area: tubes are flooded. Twists are relative to the current (Kirchhoff's equations, section by section, without what
-    sections do to each other).
+    A fluid acts at the points with the same weights as gravity: by buoyancy, ``-rho_f A g`` per unit length, so that a rod with
+    the density of the fluid has no weight; by the added mass, which has no weight; by drag and lift. Sections displace their
+    area: tubes are flooded. Twists are relative to the current (Kirchhoff's equations for each section, without interaction
+    of sections).
 
-    The material stays linear, and sections may run through each other: `fibre_stretch` tells. Functions of X are called with
-    the length that was given; when parameters change the length, they and the ports stretch along.
+    The material is linear, and sections may intersect each other: see `fibre_stretch`. Functions of X are called with the
+    original length; if parameters change the length, they and the ports are scaled with it.
 
     Examples
     --------
@@ -115,14 +115,14 @@ class Rod(RodSections):
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
         """Return rotation and position of a child port."""
         rotations, positions = RodMotion(self.numbers, q).poses()
-        return self._placed(port, rotations[self._row(port)], positions[self._row(port)])
+        return self._port_pose(port, rotations[self._row(port)], positions[self._row(port)])
 
     def mass_matrix(self, q: Array) -> Array:
-        """Return the inertia of the sections at the points, and of the fluid that they move along, seen from P."""
+        """Return the inertia of the sections at the points, and of the added mass, about P."""
         return self._mass_matrix(self._jacobians(q))
 
     def _jacobians(self, q: Array) -> Array:
-        """Return the motions (s, 6, 6 + n) of the points a unit of ``[V_P; v]``."""
+        """Return the Jacobians (s, 6, 6 + n) of the points by ``[V_P; v]``."""
         return RodMotion(self.numbers, q).jacobians()[: self._points]
 
     def _mass_matrix(self, jacobians: Array) -> Array:
@@ -130,17 +130,17 @@ class Rod(RodSections):
         return inertia if water is None else inertia + sum_over_sections(water.added, jacobians)
 
     def added_inertia(self, q: Array) -> Array:
-        """Return the part of the mass matrix that is the fluid's."""
+        """Return the added mass, a part of the mass matrix."""
         water = self.numbers.water
         return super().added_inertia(q) if water is None else sum_over_sections(water.added, self._jacobians(q))
 
     def weightless_inertia(self, q: Array) -> Array:
-        """Return the inertia of the fluid, displaced and moved along."""
+        """Return the inertia of the displaced fluid and of the added mass."""
         water = self.numbers.water
         return super().weightless_inertia(q) if water is None else sum_over_sections(weightless(water), self._jacobians(q))
 
     def stream_efforts(self, q: Array, v: Array, twist: Array, rotation: Array) -> Array:
-        """Return drag, lift, and what a current changes of the added mass."""
+        """Return drag, lift, and the change of the added-mass wrench by a current."""
         water, motion, inside = self.numbers.water, RodMotion(self.numbers, q), slice(self._points)
         if water is None:
             return super().stream_efforts(q, v, twist, rotation)
@@ -179,7 +179,7 @@ class Rod(RodSections):
         return self._gyroscopic(jacobians, twists[inside], biases[inside] + jacobians @ x)
 
     def _gyroscopic(self, jacobians: Array, twists: Array, accelerations: Array) -> Array:
-        """Return the wrenches of sections, and of the fluid that they move along, at P and along the coordinates (6 + n)."""
+        """Return the gyroscopic efforts (6 + n) of sections and of the added mass, at P and along the coordinates."""
         efforts, water = gyroscopic(self.numbers.inertia, jacobians, twists, accelerations), self.numbers.water
         return (
             efforts
@@ -192,7 +192,7 @@ class Rod(RodSections):
         motion, inside = RodMotion(self.numbers, q), slice(self._points)
         (rotations, positions), jacobians = motion.poses(), motion.jacobians()
         twists, biases = motion.biases(v, twist)
-        poses = [self._placed(port, rotations[row], positions[row]) for row, port in enumerate(self.ports, self._points)]
+        poses = [self._port_pose(port, rotations[row], positions[row]) for row, port in enumerate(self.ports, self._points)]
         onto = np.array([self._onto_port(port) for port in self.ports])
         return LawTerms(
             self._mass_matrix(jacobians[inside]),
@@ -215,11 +215,11 @@ class Rod(RodSections):
         return by_q, by_v, by_twist
 
     def _row(self, port: str) -> int:
-        """Return which of the sections carries a port."""
+        """Return the index of a port's section."""
         return self._points + self.ports.index(port)
 
-    def _placed(self, port: str, rotation: Array, position: Array) -> tuple[Array, Array]:
-        """Return the pose of a port whose section has the given pose."""
+    def _port_pose(self, port: str, rotation: Array, position: Array) -> tuple[Array, Array]:
+        """Return the pose of a port from that of its section."""
         pose = self.rod_ports[port].pose
         return rotation @ pose.rotation, position + rotation @ pose.position
 

@@ -30,7 +30,7 @@ from titop.blocks.contract.fields import Consumed, Field, Fixed, Kept, optional,
 
 #: The scalar parameters, and their units; of the last two one is given.
 _SCALARS = {"length": "m", "density": "kg/m^3", "young": "Pa", "damping": "Pa s", "poisson": "1", "shear_modulus": "Pa"}
-#: What stands in place of what cannot be used, so that all findings are found.
+#: Replacements for invalid fields, so that all errors are found.
 _UNIT_MATERIAL, _UNIT_RADIUS = RodMaterial(1.0, 0.5, 1.0, 0.0), 0.1
 
 
@@ -51,16 +51,16 @@ class RodData(Block):
     young = Field(scalar)
     density = Field(scalar)
     damping = Field(scalar)
-    #: Poisson's ratio, or None where the shear modulus was given.
+    #: Poisson's ratio, or None if the shear modulus was given.
     poisson = Kept(optional(scalar))
-    #: The shear modulus (Pa), or None where Poisson's ratio was given.
+    #: The shear modulus (Pa), or None if Poisson's ratio was given.
     given_shear_modulus = Kept(optional(scalar), "shear_modulus", lambda self: self._shear_modulus())
     #: The shear modulus (Pa), given or by Poisson's ratio.
     shear_modulus: Any
-    #: What surrounds the rod, or None where nothing does.
+    #: The fluid around the rod, or None.
     fluid = Kept(read_fluid)
     fluid_density = Consumed()
-    #: What of it is moved along, what drags and what lifts: coefficients by name, matrices, functions of X that return these.
+    #: Added mass, drag and lift: coefficients by name, matrices, or functions of X that return these.
     added_mass = Field(lambda rod, field, value: read_coefficients(rod.reader, field, value, ADDED, (POTENTIAL,), along=True))
     drag = Field(lambda rod, field, value: read_coefficients(rod.reader, field, value, DRAG, along=True))
     lift = Field(lambda rod, field, value: read_lift(rod.reader, field, value))
@@ -105,7 +105,7 @@ class RodData(Block):
         self.section, self.reference_strain = section, reference_strain
         self.strains = read_strains(reader, strains, basis)
         self.points = points
-        #: The length (m) with which the rod was made: with it functions of X are called, whatever the length becomes.
+        #: The original length (m): functions of X are called with it, even if the length changes.
         self.given_length = self.length if 0 < self.length < math.inf else 1.0
         #: The ports by name.
         self.rod_ports: dict[str, RodPort] = read_rod_ports(reader, ports, self.given_length)
@@ -115,7 +115,7 @@ class RodData(Block):
         self._update()
 
     def _fluid_of(self, density: float, fluid: Fluid | None) -> Fluid | None:
-        """Return the fluid of a density, as earlier versions had it."""
+        """Return the fluid of a density, for earlier versions."""
         if fluid is not None:
             self.reader.report("fluid-twice", "fluid_density", density, "fluid or fluid_density", "write fluid=tt.Fluid(...)")
             return fluid
@@ -128,7 +128,7 @@ class RodData(Block):
     # -- what follows from the fields ------------------------------------------------------------------------------------
 
     def _update(self) -> None:
-        """Bring what is computed from the fields up to date."""
+        """Recompute what follows from the fields."""
         reader = FieldReader(self.name)
         self._check_scalars(reader)
         if not reader.findings and not self.reader.findings:
@@ -136,11 +136,11 @@ class RodData(Block):
         self._findings = reader.findings
         #: The numbers of the law.
         self.numbers = self._numbers(usable=not (reader.findings or self.reader.findings))
-        #: The same with steps to other places, by these.
+        #: The same with steps to other places, cached.
         self._reached: dict[bytes, RodNumbers] = {}
 
     def _numbers(self, usable: bool) -> RodNumbers:
-        """Return the numbers of the law; of another rod with as many coordinates if the fields are not usable."""
+        """Return the numbers of the law; if fields are invalid, those of another rod with as many coordinates."""
         if usable:
             return self.numbers_to([port.abscissa / self.given_length for port in self.rod_ports.values()])
         strains = {name: StrainBasis.legendre(basis.count - 1) for name, basis in self.strains.items()}
@@ -154,17 +154,17 @@ class RodData(Block):
         Parameters
         ----------
         places : sequence of float
-            In parts of the length.
+            As fractions of the length.
         """
         material = RodMaterial(self.young, self.shear_modulus, self.density, self.damping)
         return rod_numbers(self._layout(places), self.length, self.section, material, self.reference_strain, water_around(self))
 
     def _layout(self, places: Sequence[float]) -> RodLayout:
-        """Return where points are, and steps lead."""
+        """Return the layout of points and of steps to some places."""
         return RodLayout(self.strains, self.points, places, self.given_length)
 
     def fractions(self, abscissas: Any) -> Array:
-        """Return places (k, no unit) along the rod in parts of the length.
+        """Return places (k, no unit) along the rod as fractions of the length.
 
         Parameters
         ----------
@@ -176,13 +176,13 @@ class RodData(Block):
             If they are not on the rod.
         """
         reader = FieldReader(self.name)
-        given = reader.numbers("abscissas", abscissas) / self.length
-        if not reader.findings and not ((given >= 0) & (given <= 1)).all():
+        places = reader.numbers("abscissas", abscissas) / self.length
+        if not reader.findings and not ((places >= 0) & (places <= 1)).all():
             expected, advice = f"abscissas from 0 to the length, {self.length:g} m", "count from the base, in metres"
             reader.report("off-the-rod", "abscissas", abscissas, expected, advice)
         if reader.findings:
             raise ModelError(reader.findings)
-        return given
+        return places
 
     def _check_scalars(self, reader: FieldReader) -> None:
         shear_modulus = 1.0 if self.given_shear_modulus is None else self.given_shear_modulus
@@ -199,7 +199,7 @@ class RodData(Block):
             reader.report("bad-poisson", "poisson", self.poisson, "a ratio > -1, mostly from 0 to 0.5", "check the value")
 
     def _check_functions(self, reader: FieldReader) -> None:
-        """Report what is wrong with what changes along the rod."""
+        """Report what is wrong with functions along the rod."""
         breaks = breaks_of(self.strains.values())
         fractions, _ = fine_points(breaks, self.points)
         try:
@@ -209,7 +209,7 @@ class RodData(Block):
             if around := water_around(self):
                 reader.findings += around.findings(self.name, fractions, self.given_length)
         except ModelError as error:
-            reader.findings += [_moved(finding, self.name) for finding in error.findings]
+            reader.findings += [_with_owner(finding, self.name) for finding in error.findings]
             return
         if not (reference[:, 3] > 0).all():
             lowest = reference[:, 3].min()
@@ -237,7 +237,7 @@ class RodData(Block):
 
     @property
     def named_ports(self) -> dict[str, RodPort]:
-        """The ports that the rod would not have without being told, where they are now that its length may have changed."""
+        """The ports other than the tip, at their current abscissas."""
         named = {name: port for name, port in self.rod_ports.items() if name != TIP or port != (self.given_length, Pose())}
         stretch = self.length / self.given_length
         return {name: port._replace(abscissa=port.abscissa * stretch) for name, port in named.items()}
@@ -255,13 +255,13 @@ class RodData(Block):
 
     @property
     def breaks(self) -> list[float]:
-        """Where the rod is not smooth, in parts of its length, with both ends."""
+        """Places where the rod is not smooth, as fractions of its length, with both ends."""
         layout = self._layout(())
         return breaks_of(layout.bases.values(), layout.cuts)
 
     @property
     def strain_coordinates(self) -> tuple[str, ...]:
-        """Names of the coordinates that strain the rod."""
+        """Names of the strain coordinates."""
         return self.coordinates[: sum(basis.count for basis in self.strains.values())]
 
     @property
@@ -271,11 +271,11 @@ class RodData(Block):
 
     @property
     def coordinate_scales(self) -> Array:  # type: ignore[override]
-        """How far each coordinate (n) goes until the rod's functions bend: a radian, a tenth of the length (m)."""
+        """Range of each coordinate (n) over which the law is nearly linear: a radian, a tenth of the length (m)."""
         return np.where(self.numbers.components < 3, 1.0, 0.1 * np.real(self.length))
 
     def is_shaped_like(self, other: RodData) -> bool:
-        """Tell whether sections look and stand as those of an `other` rod, wherever coordinates are the same."""
+        """Tell whether sections have the shapes and poses of an `other` rod at equal coordinates."""
         lengths = (self.length, self.given_length) == (other.length, other.given_length)
         straight = np.array_equal(self.reference_strain, other.reference_strain)
         return lengths and straight and self.section is other.section and self.strains == other.strains
@@ -285,18 +285,20 @@ class RodData(Block):
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return length, material, the section's and the reference strain's numbers (unless functions), and ports' poses."""
         absent = {"shear_modulus" if self.given_shear_modulus is None else "poisson"}
-        own = {name: (float(getattr(self, name)), unit) for name, unit in _SCALARS.items() if name not in absent}
-        own |= {f"section.{name}": value for name, value in self.section.parameters().items()}
+        numbers_by_name = {name: (float(getattr(self, name)), unit) for name, unit in _SCALARS.items() if name not in absent}
+        numbers_by_name |= {f"section.{name}": value for name, value in self.section.parameters().items()}
         if not callable(self.reference_strain):
             numbers = zip(COMPONENTS, self.reference_strain.tolist(), strict=True)
-            own |= {f"reference_strain.{name}": (value, "rad/m" if k < 3 else "1") for k, (name, value) in enumerate(numbers)}
+            numbers_by_name |= {
+                f"reference_strain.{name}": (value, "rad/m" if k < 3 else "1") for k, (name, value) in enumerate(numbers)
+            }
         for port, (_, pose) in self.rod_ports.items():
-            own |= {f"{port}.{entry}": value for entry, value in pose_parameters(pose).items()}
+            numbers_by_name |= {f"{port}.{entry}": value for entry, value in pose_parameters(pose).items()}
         around = water_around(self)
-        return own if around is None else own | around.parameters()
+        return numbers_by_name if around is None else numbers_by_name | around.parameters()
 
     def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed; ports and functions of X stretch along with the length."""
+        """Return a copy with some parameters changed; ports and functions of X are scaled with the length."""
         changed = self.snapshot()
         assert isinstance(changed, RodData)
         around = water_around(self)
@@ -318,6 +320,6 @@ class RodData(Block):
         return changed
 
 
-def _moved(finding: Finding, name: str) -> Finding:
-    """Return a finding of a section or basis with the rod's name before it."""
+def _with_owner(finding: Finding, name: str) -> Finding:
+    """Return a finding of a section or basis with the rod's name prepended."""
     return Finding(finding.code, f"{name}.{finding.where}", finding.value, finding.expected, finding.advice)

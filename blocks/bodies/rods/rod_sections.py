@@ -1,4 +1,4 @@
-"""How the sections of a rod stand, how they are strained, and what stresses that makes."""
+"""Poses, strains and stresses of a rod's sections."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from titop.blocks.bodies.rods.rod_data import RodData
 from titop.blocks.bodies.rods.section_shapes import largest_around, twisting_arm
 from titop.blocks.bodies.rods.strains import LINEAR_FIRST, reference_along
 
-#: Of so many sets of places the discretisation, some tens of kB each, is kept by a rod.
+#: Number of sets of places whose discretisation, some tens of kB each, a rod caches.
 _KEPT = 16
-#: So many configurations are looked at together: some MB.
+#: Number of configurations evaluated together: some MB.
 _TOGETHER = 256
 
 
@@ -27,9 +27,9 @@ class Fibres(NamedTuple):
     reference : (k, 6) array, rad/m and no unit
         Reference strain.
     shapes : (k, 6, n) array, 1/m and 1/m^2
-        What a unit of each coordinate adds to it.
+        Derivative of the strain by each coordinate.
     reach : (2, k) array, m
-        How far the sections reach along y and z.
+        Extents of the sections along y and z.
     shape : str
         Of the sections.
     """
@@ -46,7 +46,7 @@ class Fibres(NamedTuple):
 
 
 class RodSections(RodData):
-    """The part of `Rod` that looks at its sections."""
+    """The part of `Rod` for its sections."""
 
     def section_poses(self, q: Array, abscissas: Any) -> tuple[Array, Array]:
         """Return rotations (k, 3, 3; no unit) and positions (k, 3; m) of sections in the parent port's frame.
@@ -72,9 +72,9 @@ class RodSections(RodData):
         return found[0][..., self._points :, :, :], found[1][..., self._points :, :]
 
     def _numbers_at(self, fractions: Array) -> RodNumbers:
-        """Return the numbers of the law with steps to some places, kept for those asked for last."""
+        """Return the numbers of the law with steps to some places, cached for the last sets."""
         kept, key = self._reached, fractions.tobytes()
-        numbers = kept.get(key)  # other threads may let go of it meanwhile
+        numbers = kept.get(key)  # other threads may remove it meanwhile
         if numbers is None:
             numbers = self.numbers_to(fractions.tolist())
             if len(kept) >= _KEPT:
@@ -101,7 +101,7 @@ class RodSections(RodData):
         return self._reference(fractions) + self._strain_of(q, fractions)
 
     def stressing_strain(self, q: Array, abscissas: Any) -> Array:
-        """Return by what strains exceed the reference strain (k, 6; rad/m and no unit): zero where nothing is stressed.
+        """Return the strains minus the reference strain (k, 6; rad/m and no unit): zero without stress.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class RodSections(RodData):
         return self._strain_of(q, self.fractions(abscissas))
 
     def strain_shapes(self, abscissas: Any) -> Array:
-        """Return what a unit of each coordinate adds to the strains (k, 6, n; 1/m and 1/m^2) ``[k; s]`` along the rod.
+        """Return the derivatives of the strains ``[k; s]`` along the rod by the coordinates (k, 6, n; 1/m and 1/m^2).
 
         Parameters
         ----------
@@ -121,11 +121,11 @@ class RodSections(RodData):
         return np.eye(6)[self.numbers.components].T * shapes[:, None, :]
 
     def elastic_wrench(self, q: Array, abscissas: Any, v: Any = None) -> Array:
-        """Return the wrenches (k, 6; N, N m) with which sections hold what lies beyond them, as the material answers.
+        """Return the wrenches (k, 6; N, N m) of sections on the part beyond them, from the material law.
 
         Minus the stress resultants: rigidities times `stressing_strain`, and viscosities times its rate; linear first, in the
-        frames of the sections. Components of the strain that are not free do not answer: what they carry is known to
-        `Model.section_wrenches` alone, which this approaches otherwise as the orders of the bases rise.
+        frames of the sections. Components of the strain that are not free give no stress here: their reactions are in
+        `Model.section_wrenches` only. Otherwise the two converge as the orders of the bases increase.
 
         Parameters
         ----------
@@ -145,9 +145,9 @@ class RodSections(RodData):
     def stress(self, q: Array, abscissas: Any) -> Array:
         """Return the largest stresses (k, 2; N/m^2) on the outlines of sections: axial, and shear from torsion.
 
-        At a point (y, z) of a section the axial stress is ``E (s_x + z k_y - y k_z)``, of the strain beyond the reference;
-        given is the largest amount around. Shear is that of Saint-Venant's torsion. Without viscosity, and without what an
-        inextensible rod carries along its axis. Sections of own moments count as ellipses with these.
+        At a point (y, z) of a section the axial stress is ``E (s_x + z k_y - y k_z)``, of the strain relative to the
+        reference; the result is its largest amount on the outline. Shear is that of Saint-Venant's torsion. Viscosity, and the
+        axial force of an inextensible rod, are not included. Sections given by moments count as ellipses with these.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class RodSections(RodData):
         return np.stack([axial, self.shear_modulus * np.abs(strain[..., 0]) * arm], axis=-1)
 
     def fibre_stretch(self, q: Array, abscissas: Any) -> Array:
-        """Return the least stretch (k, no unit) of all fibres of sections: 1 at rest; below 0 neighbouring sections overlap.
+        """Return the smallest stretch (k, no unit) of all fibres of sections: 1 at rest; below 0 neighbouring sections overlap.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class RodSections(RodData):
         return self.fibres(abscissas).stretch(q)
 
     def fibres(self, abscissas: Any) -> Fibres:
-        """Return what `fibre_stretch` at some abscissas (k, m) follows from, for many configurations.
+        """Return the data of `fibre_stretch` at some abscissas (k, m), for many configurations.
 
         Parameters
         ----------

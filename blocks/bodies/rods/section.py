@@ -15,7 +15,7 @@ from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.rods.dimensions import Dimension, along, dimension_parameters, read_dimension, with_end
 from titop.blocks.bodies.rods.section_shapes import SHAPES, SectionMoments
 
-#: Numbers of a section that is given by area and moments, and their units.
+#: Dimensions of a section given by area and moments, and their units.
 _OWN = {"area": "m^2", "iy": "m^4", "iz": "m^4", "torsion_constant": "m^4", "shear_factor_y": "1", "shear_factor_z": "1"}
 _OPTIONAL = ("torsion_constant", "shear_factor_y", "shear_factor_z")
 
@@ -40,7 +40,7 @@ class Section:
     Raises
     ------
     ModelError
-        If a dimension is not such a number, or not positive.
+        If a dimension is invalid, or not positive.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class Section:
 
     @classmethod
     def of_shape(cls, shape: str, **dimensions: Any) -> Section:
-        """Return a section of the named shape, or of ``"own"`` area and moments, as model files have it.
+        """Return a section of the named shape, or ``"own"`` for area and moments, as in model files.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class Section:
         Raises
         ------
         ModelError
-            If there is no such shape, or its dimensions are others or cannot be used.
+            If there is no such shape, or its dimensions are unknown or invalid.
         """
         known: dict[str, tuple[str, ...]] = {name: names for name, (names, _) in SHAPES.items()} | {"own": tuple(_OWN)}
         if shape not in known:
@@ -158,9 +158,9 @@ class Section:
         Parameters
         ----------
         fractions : (k,) array
-            The places, in parts of the length.
+            The places, as fractions of the length.
         length : float, m
-            By which functions of X are called.
+            With which functions of X are called.
         poisson : float
             Poisson's ratio of the material, on which shear factors depend.
 
@@ -177,7 +177,7 @@ class Section:
         return SectionMoments(values["area"], values["iy"], values["iz"], constant, factors)
 
     def reach(self, fractions: Array, length: float) -> Array:
-        """Return how far sections reach along y and z (2, k; m); where only moments are known, as ellipses with these.
+        """Return the extents of sections along y and z (2, k; m); if only moments are known, those of ellipses with these.
 
         Parameters
         ----------
@@ -209,9 +209,9 @@ class Section:
         for name, values in self.moments(fractions, length, poisson)._asdict().items():
             lowest = np.atleast_2d(np.real(values)).min(axis=0)
             if not (lowest > 0).all():
-                found = f"{name} {lowest.min():.3g} at {fractions[lowest.argmin()]:.3g} of the length"
+                observed = f"{name} {lowest.min():.3g} at {fractions[lowest.argmin()]:.3g} of the length"
                 advice = "check the dimensions: a section may vanish at the ends only"
-                return [Finding("bad-section", where, found, "positive area and moments", advice)]
+                return [Finding("bad-section", where, observed, "positive area and moments", advice)]
         return []
 
     def parameters(self) -> dict[str, tuple[float, str]]:

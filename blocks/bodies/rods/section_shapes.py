@@ -12,14 +12,14 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 
-#: So many terms of the series of a rectangle's torsion constant are exact to rounding: the n-th falls as exp(-pi n).
+#: Terms of the series of a rectangle's torsion constant, exact to rounding: the n-th decreases as exp(-pi n).
 _TERMS = 2.0 * np.arange(12) + 1.0
 #: Sum of 1 / n^5 over all odd n, which ``tanh(n pi a / 2 b) / n^5`` has for slender rectangles.
 _FIFTH_POWERS = 1.0045237627951398
 
 
 class SectionMoments(NamedTuple):
-    """What a rod needs to know of its cross-sections at k places.
+    """Numbers of a rod's cross-sections at k places.
 
     Attributes
     ----------
@@ -88,20 +88,20 @@ def rectangle_torsion(width: Array, height: Array) -> Array:
 
 
 def largest_around(shape: str, about_y: Array, about_z: Array) -> Array:
-    """Return the largest that two bendings add up to around outlines (in their unit).
+    """Return the largest sum of two bending contributions on outlines (in their unit).
 
     Parameters
     ----------
     shape : str
         A rectangle; all others are ellipses.
     about_y, about_z : arrays
-        What each adds where it adds most.
+        Largest contribution of each.
     """
     return np.abs(about_y) + np.abs(about_z) if shape == "rectangle" else np.hypot(about_y, about_z)
 
 
 def twisting_arm(shape: str, y: Array, z: Array) -> Array:
-    """Return the largest shear stress (k, m) of torsion on outlines, a unit of shear modulus and twist.
+    """Return the largest shear stress (k, m) of torsion on outlines, per unit of shear modulus and twist.
 
     It is where outlines are nearest to the axis (Timoshenko and Goodier, Theory of Elasticity, sections 106 and 109).
 
@@ -110,7 +110,7 @@ def twisting_arm(shape: str, y: Array, z: Array) -> Array:
     shape : str
         A rectangle; all others are ellipses.
     y, z : (k,) arrays, m
-        How far sections reach.
+        Extents of the sections.
     """
     long, short = np.maximum(y, z), np.minimum(y, z)
     if shape != "rectangle":

@@ -1,4 +1,4 @@
-"""Functions of the abscissa of which a component of a rod's strain is made."""
+"""Bases of a component of a rod's strain: functions of the abscissa."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import FieldReader
 
-#: Functions of one component: with more, a rod is better cut into several.
+#: Largest number of functions of one component; for more, use several rods in series.
 MAX_FUNCTIONS = 100
 
-#: The kinds, and what counts their functions.
+#: The kinds, and the arguments for their number of functions.
 _KINDS = {"legendre": "order", "piecewise-constant": "pieces", "piecewise-affine": "pieces", "gaussian": "count"}
 
 
 class StrainBasis:
-    """The functions of which one component of a rod's strain is made: its own, of the abscissa X, or one of four kinds.
+    """The basis of one component of a rod's strain: your own functions of the abscissa X, or one of four kinds.
 
     Parameters
     ----------
@@ -31,12 +31,13 @@ class StrainBasis:
     count : int
         Number of functions.
     breaks : sequence of float, optional
-        Where the functions jump or have kinks, in parts of the length: between them quadrature points are laid apart.
+        Places of jumps and kinks of the functions, as fractions of the length; each interval between them has its own
+        quadrature points.
 
     Raises
     ------
     ModelError
-        If the function is none of X, or the count no whole number from 1 to 100.
+        If the function does not take X, or the count is no whole number from 1 to 100.
 
     Examples
     --------
@@ -49,12 +50,12 @@ class StrainBasis:
     def __init__(self, function: Callable[[float], Any], count: int, breaks: Any = ()) -> None:
         check_function("basis.function", function, "X")
         reader = FieldReader("basis")
-        given = reader.numbers("breaks", breaks)
-        if not reader.findings and not ((given > 0) & (given < 1) & (np.diff(given, prepend=0.0) > 0)).all():
+        places = reader.numbers("breaks", breaks)
+        if not reader.findings and not ((places > 0) & (places < 1) & (np.diff(places, prepend=0.0) > 0)).all():
             reader.report("bad-breaks", "breaks", breaks, "rising numbers between 0 and 1", "give them in parts of the length")
         if reader.findings:
             raise ModelError(reader.findings)
-        self._set("own", _whole("count", count, 1), function=function, breaks=tuple(given.tolist()))
+        self._set("own", _whole("count", count, 1), function=function, breaks=tuple(places.tolist()))
 
     def _set(
         self, kind: str, count: int, number: int = 0, width: float | None = None, function: Any = None, breaks: Any = ()
@@ -63,7 +64,7 @@ class StrainBasis:
         self.kind = kind
         #: Number of functions.
         self.count = count
-        #: Where they jump or have kinks, in parts of the length.
+        #: Places of their jumps and kinks, as fractions of the length.
         self.breaks = breaks
         self.number, self.width, self.function = number, width, function
 
@@ -91,7 +92,7 @@ class StrainBasis:
     def piecewise_affine(cls, pieces: int) -> StrainBasis:
         """Return functions that are linear in each of several pieces of the same length, and continuous.
 
-        The coordinates are the values at the ``pieces + 1`` ends of the pieces. For strains that jump put rods in series.
+        The coordinates are the values at the ``pieces + 1`` ends of the pieces. For strains with jumps, use rods in series.
 
         Parameters
         ----------
@@ -101,19 +102,19 @@ class StrainBasis:
 
     @classmethod
     def gaussian(cls, count: int, width: float | None = None) -> StrainBasis:
-        """Return bell curves, their centres spread from base to tip; one alone stands in the middle.
+        """Return bell curves with equally spaced centres from base to tip; a single one is in the middle.
 
         Parameters
         ----------
         count : int
         width : float, optional
-            Standard deviation in parts of the length; the distance of the centres by default, and half for a single one.
+            Standard deviation as a fraction of the length; the distance of the centres by default, and half for a single one.
         """
         return cls.of_kind("gaussian", count=count, width=width)
 
     @classmethod
     def of_kind(cls, kind: str, width: float | None = None, **numbers: Any) -> StrainBasis:
-        """Return a basis by the name of its kind, as model files have it.
+        """Return a basis by the name of its kind, as in model files.
 
         Parameters
         ----------
@@ -126,14 +127,14 @@ class StrainBasis:
         Raises
         ------
         ModelError
-            If there is no such kind, or a number is missing, none of that kind or no whole number in its range.
+            If there is no such kind, or a number is missing, unknown or no whole number in its range.
         """
         if kind not in _KINDS:
             raise ModelError(Finding("unknown-basis", "basis", kind, "a kind of basis", did_you_mean(kind, _KINDS)))
         name = _KINDS[kind]
         if set(numbers) != {name} or (width is not None and kind != "gaussian"):
-            given = sorted(numbers | ({} if width is None else {"width": width}))
-            raise ModelError(Finding("wrong-numbers", f"basis.{kind}", given, f"its {name}", f"write {name} = 3"))
+            arguments = sorted(numbers | ({} if width is None else {"width": width}))
+            raise ModelError(Finding("wrong-numbers", f"basis.{kind}", arguments, f"its {name}", f"write {name} = 3"))
         number = _whole(name, numbers[name], 0 if name == "order" else 1)
         if width is not None:
             width = FieldReader("basis").scalar("width", width)
@@ -147,7 +148,7 @@ class StrainBasis:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """What `of_kind` takes besides the kind; nothing for functions of a user's."""
+        """Arguments of `of_kind` beside the kind; empty for users' functions."""
         if self.kind == "own":
             return {}
         return {_KINDS[self.kind]: self.number} | ({} if self.width is None else {"width": self.width})
@@ -158,13 +159,13 @@ class StrainBasis:
         Parameters
         ----------
         fractions : (k,) array
-            The places, in parts of the length; none of them at a break.
+            The places, as fractions of the length; none of them at a break.
         length : float, m
 
         Raises
         ------
         ModelError
-            If a function of a user's fails.
+            If a user's function fails.
         """
         if self.kind == "legendre":
             return legendre.legvander(2.0 * fractions - 1.0, self.number)

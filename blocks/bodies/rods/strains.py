@@ -1,4 +1,4 @@
-"""Which components of its strain a rod has, and of what functions each is made."""
+"""The free components of a rod's strain, and their bases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from titop.blocks.bodies.rods.strain_basis import StrainBasis
 #: The components of a strain ``xi = [k; s]``: twist and curvatures (rad/m), then stretch and shears (no unit).
 COMPONENTS = ("torsion", "bending_y", "bending_z", "elongation", "shear_y", "shear_z")
 
-#: The theories by name: which components they leave free.
+#: The theories by name, with their free components.
 THEORIES: dict[str, tuple[str, ...]] = {
     "kirchhoff": COMPONENTS[:3],
     "extensible": COMPONENTS[:4],
@@ -27,7 +27,7 @@ THEORIES: dict[str, tuple[str, ...]] = {
 #: The strain of a straight rod.
 STRAIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
-#: Orders of entries that are linear first, as twists are, among components of strains, and the other way round.
+#: Permutation between strain components and the order of twists, linear first; it is its own inverse.
 LINEAR_FIRST = np.array([3, 4, 5, 0, 1, 2])
 
 
@@ -38,9 +38,9 @@ def read_strains(reader: FieldReader, strains: Any, basis: Any) -> dict[str, Str
     ----------
     reader : FieldReader
     strains : str or mapping
-        A theory, all of whose components have the same `basis`, or a basis for each component.
+        A theory, with the same `basis` for all components, or a basis for each component.
     basis : int or StrainBasis
-        An order stands for Legendre polynomials.
+        An order means Legendre polynomials.
     """
     if isinstance(strains, str):
         if strains not in THEORIES:

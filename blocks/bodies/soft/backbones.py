@@ -1,7 +1,7 @@
-"""Kinematics of slender bodies: rigid sections, carried by a backbone along z.
+"""Kinematics of slender bodies: rigid sections on a backbone along z.
 
-Rods of titop run along x; here the backbone is the z axis, as in key P. Turning is right-handed: bending about y moves the tip
-towards x, bending about x moves it towards -y.
+Rods of titop run along x; here the backbone is the z axis, as in key P. Rotations are right-handed: bending about y moves the
+tip towards x, bending about x moves it towards -y.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from titop.blocks.bodies.soft.functions import sinc
 from titop.blocks.bodies.soft.integration import planar_curve, screw, space_curve
 from titop.blocks.bodies.soft.shapes import Shape, ShapeSum
 
-#: Components of the strain: turning about the axes, then displacement along them, a unit of the abscissa.
+#: Components of the strain: rotation about the axes, then displacement along them, per unit of the abscissa.
 COMPONENTS = ("bending_x", "bending_y", "torsion", "shear_x", "shear_y", "elongation")
 #: Of a body that bends in two planes.
 _SPATIAL = COMPONENTS[:2]
@@ -37,7 +37,7 @@ class BackboneKinematics(Deformation):
         elongation : bool
             Whether the centre line stretches too (m): coordinate ``elongation``.
         spatial : bool
-            Whether it bends about x and about y (rad), as ``bending_x`` and ``bending_y``; else about y alone, as ``bending``.
+            Whether it bends about x and y (rad), ``bending_x`` and ``bending_y``; otherwise about y alone, ``bending``.
         """
         _check(length)
 
@@ -67,7 +67,7 @@ class BackboneKinematics(Deformation):
             As for `constant_curvature`. For each plane there are two coordinates (rad), ``bending1`` and ``bending2`` or
             ``bending_x1``, ...
         steps : int
-            In space, as for `variable_strain`, which says how exact it is.
+            In space, as for `variable_strain`, where the accuracy is given.
         """
         _check(length)
         return cls._curved(length, [lambda z: 1.0, lambda z: z / length], elongation, spatial, steps)
@@ -86,7 +86,7 @@ class BackboneKinematics(Deformation):
         length, elongation, spatial
             As for `affine_curvature`.
         width : float
-            Standard deviation of the bell in parts of the length, as of `StrainBasis.gaussian`.
+            Standard deviation of the bell as a fraction of the length, as of `StrainBasis.gaussian`.
         steps : int
             As for `affine_curvature`.
         """
@@ -138,8 +138,8 @@ class BackboneKinematics(Deformation):
         """Return strain that varies along the body (GVS): ``sum_k shape_k(z) q_k / length`` for each component.
 
         A Magnus expansion of sixth order from the base to each section, in steps of equal length. Over a body that turns by a
-        radian, with affine curvature, two steps miss the place by some 1e-6 of the length, four by 2e-8; programs grow with
-        their number. Where a step turns by more than half a turn, places are not a number: take more of them. In a plane
+        radian, with affine curvature, two steps give an error of about 1e-6 of the length, four of 2e-8; programs grow with
+        their number. If a step turns by more than half a turn, places are NaN: use more steps. In a plane
         `affine_curvature` and `gaussian_curvature` are exact to rounding, and much shorter.
 
         Parameters

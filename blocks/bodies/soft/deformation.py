@@ -1,4 +1,4 @@
-"""Kinematics that know their coordinates, and can be composed."""
+"""Kinematics with named coordinates, which can be composed."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from titop.blocks.bodies.soft.soft_fields import DeformationStage, read_names, r
 
 
 class Deformation:
-    """A function ``f(x, q)`` or ``f(x, q, numbers)`` that knows its coordinates.
+    """A function ``f(x, q)`` or ``f(x, q, numbers)`` with named coordinates.
 
     Parameters
     ----------
     function : callable
-        Returns the place (3, m) of the point that rests at x (3, m).
+        Returns the position (3, m) of the material point x (3, m at rest).
     coordinates : sequence of str
         Names of the entries of q.
     units : sequence of str, optional
         Of the coordinates, "1" by default.
     scales : sequence of float, optional
-        How far each coordinate goes until the function bends; 1 by default.
+        Range of each coordinate over which the function is nearly linear; 1 by default.
     parameters : mapping of name to number or (number, unit), optional
-        What the function is told as `numbers`.
+        Numbers that the function receives as `numbers`.
 
     Raises
     ------
     ModelError
-        If these do not fit to each other.
+        If these do not match each other.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Deformation:
         )
 
     def __call__(self, x: Any, q: Any, numbers: Any = None) -> Any:
-        """Return the place (3, m) of the point that rests at x (3, m).
+        """Return the position (3, m) of the material point x (3, m at rest).
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class Deformation:
         return x
 
     def then(self, *others: Deformation) -> Self:
-        """Return kinematics that place points by these, and what comes out by each of the others, one after the other.
+        """Return the composition: these kinematics, followed by the others in order.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ def _in_a_row(parts: Sequence[Deformation]) -> tuple[DeformationStage, ...]:
 
 
 def read_shapes(shapes: Any, field: str) -> tuple[Shape, ...]:
-    """Read functions of the abscissa; one alone stands for a sequence of it.
+    """Read functions of the abscissa; a single one means a sequence of one.
 
     Raises
     ------

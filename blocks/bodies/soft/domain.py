@@ -1,4 +1,4 @@
-"""The material that a deformable body fills at rest: points, and the volumes for which they stand."""
+"""The volume of a deformable body at rest: quadrature points and their weights."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def lofted(rings: list[Array], scales: tuple[float, float], length: float) -> Pi
     rings : one or two (m, 2) arrays, m
         Its section's outer edge, then that of a hole, point by point beside the first; counter-clockwise.
     scales : two floats
-        By which the section is multiplied at the base and at the tip.
+        Factors of the section at the base and at the tip.
     length : float, m
     """
     count, parts, triangles, lines = len(rings[0]), [], [], []
@@ -62,20 +62,20 @@ def _strip(grid: Array) -> Array:
 
 
 class Domain:
-    """Quadrature points of the volume of a body at rest: one's own, or `cylinder`, `cone`, `tube`, `sector`, `box` or `mesh`.
+    """Quadrature points of the volume of a body at rest: your own, or `cylinder`, `cone`, `tube`, `sector`, `box` or `mesh`.
 
-    Ready shapes stand along z from the origin. Their points go section by section from the base, those of one section (equal z)
-    next to each other: Gauss points along z, and in the section a rule that is exact for polynomials up to degree 5 with the
-    default numbers of points, so for the inertia of sections that stay plane, and for their elasticity in Green's strain.
+    Predefined shapes extend along z from the origin. Their points are ordered by sections (equal z) from the base: Gauss
+    points along z, and in the section a rule that is exact for polynomials up to degree 5 with the default numbers of points,
+    so for the inertia of sections that stay plane, and for their elasticity in Green's strain.
 
     Parameters
     ----------
     points : array_like (k, 3), m
         In the frame of the parent port.
     volumes : array_like (k,), m^3
-        For which the points stand: the weights of a quadrature.
+        Weights of the quadrature.
     tip : array_like (3,), m, optional
-        Where a child port stands if none is named.
+        Position of the default child port, if none is given.
     outline : Picture, optional
         The surface at rest, for pictures.
     surface : (m, 13) array, optional
@@ -85,7 +85,7 @@ class Domain:
     Raises
     ------
     ModelError
-        If these are not such numbers.
+        If these are invalid.
 
     Examples
     --------
@@ -107,13 +107,13 @@ class Domain:
             reader.report("bad-volume", "volumes", self.volumes.sum(), "a positive sum", "check the signs of the weights")
         if reader.findings:
             raise ModelError(reader.findings)
-        #: The surface at rest; None of one's own points.
+        #: The surface at rest; None for your own points.
         self.outline = outline
-        #: The same as a quadrature; None of one's own points.
+        #: The same as a quadrature; None for your own points.
         self.surface = triangulate(outline) if surface is None and outline is not None else surface
 
     def placed(self, pose: Pose) -> Self:
-        """Return the domain turned and shifted: a cavity beside the axis.
+        """Return the domain rotated and displaced, for example a cavity beside the axis.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Domain:
         ----------
         radius, length : float, m
         along, around, outwards : int
-            How many points there are in each direction: Gauss points along z and for the squared radius, equal angles.
+            Number of points in each direction: Gauss points along z and for the squared radius, equal angles.
         """
         _check({"radius": radius, "length": length}, {"along": along, "around": around, "outwards": outwards})
         return cls._round((0.0, radius), (1.0, 1.0), length, along, around, outwards)
@@ -190,7 +190,7 @@ class Domain:
             At most ``2 pi``.
         length : float, m
         along, around, outwards : int
-            How many Gauss points there are along z, for harmonics of the angle, and outwards.
+            Number of Gauss points along z, for harmonics of the angle, and outwards.
         """
         _check({"radius": radius, "angle": angle, "length": length}, {"along": along, "around": around, "outwards": outwards})
         if angle > 2.0 * np.pi:
@@ -213,7 +213,7 @@ class Domain:
         width, height, length : float, m
             Along x, y and z.
         along, across : int
-            How many Gauss points there are along z, and along x and y.
+            Number of Gauss points along z, and along x and y.
         """
         _check({"width": width, "height": height, "length": length}, {"along": along, "across": across})
         places, weights = gauss(across, 1.0)
@@ -229,13 +229,13 @@ class Domain:
         Parameters
         ----------
         mesh : path or meshio.Mesh
-            Files of Gmsh, VTK, Abaqus, ...: whatever `meshio` reads. Of second-order tetrahedra the corners count.
+            Files of Gmsh, VTK, Abaqus, ...: all formats of `meshio`. Second-order tetrahedra are used by their corners.
         points : {4, 1}
             In each tetrahedron: exact for polynomials of degree 2, as inertia needs it, or of degree 1.
         scale : float
-            What a unit of the mesh is (m): 0.001 for millimetres.
+            Unit of the mesh (m): 0.001 for millimetres.
         tip : array_like (3,), m, optional
-            Where a child port stands if none is named.
+            Position of the default child port, if none is given.
 
         Raises
         ------
@@ -294,7 +294,7 @@ def _is_zero(value: Any) -> bool:
 
 
 def _check(sizes: dict[str, Any], counts: dict[str, Any]) -> None:
-    """Refuse lengths that are not positive, and numbers of points that are none."""
+    """Refuse lengths that are not positive, and invalid numbers of points."""
     reader = FieldReader("domain")
     for name, value in sizes.items():
         if reader.scalar(name, value) <= 0:

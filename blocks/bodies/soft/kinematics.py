@@ -1,4 +1,4 @@
-"""Ready kinematics of deformable bodies."""
+"""Predefined kinematics of deformable bodies."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from titop.blocks.bodies.soft.primitives import PrimitiveKinematics
 
 
 class Kinematics(BackboneKinematics, PrimitiveKinematics):
-    """A function ``f(x, q)`` or ``f(x, q, numbers)`` that knows its coordinates: one's own, or a ready one.
+    """A function ``f(x, q)`` or ``f(x, q, numbers)`` with its coordinates: your own, or a predefined one.
 
-    Bodies stand along z from the origin, as in key P (a `tt.Rod` runs along x).
+    Bodies extend along z from the origin, as in key P (a `tt.Rod` runs along x).
 
     - Plane sections on a backbone: `constant_curvature` (PCC), `affine_curvature` (PAC), `gaussian_curvature` (PGC),
       `constant_strain` (PCS), `variable_strain` (GVS).
-    - Primitives that keep the volume everywhere (LVP): `elongation`, `twist`, `shear`, `planar_bending`, `source`.
-    - `bulges`, for a radius that varies.
+    - Volume-preserving primitives (LVP): `elongation`, `twist`, `shear`, `planar_bending`, `source`.
+    - `bulges`, for a variable radius.
     - `then` composes them.
 
     Parameters
     ----------
     function : callable
-        Returns the place (3, m) of the point that rests at x (3, m).
+        Returns the position (3, m) of the material point x (3, m at rest).
     coordinates : sequence of str
         Names of the entries of q.
     units : sequence of str, optional
         Of the coordinates, "1" by default.
     scales : sequence of float, optional
-        How far each coordinate goes until the function bends; 1 by default.
+        Range of each coordinate over which the function is nearly linear; 1 by default.
     parameters : mapping of name to number or (number, unit), optional
-        What the function is told as `numbers`.
+        Numbers that the function receives as `numbers`.
 
     Raises
     ------
     ModelError
-        If these do not fit to each other.
+        If these do not match each other.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Materials of deformable bodies: energy and dissipation per volume, of the deformation gradient."""
+"""Materials of deformable bodies: energy and dissipation per volume, as functions of the deformation gradient."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Material:
         ``energy(F)`` or ``energy(F, numbers)`` (J/m^3), written with array operations, of the deformation gradient F (3 x 3)
         and of `numbers`, which has the material's parameters as attributes.
     parameters : mapping of name to number or (number, unit), optional
-        What is called young, poisson or stiffness must be such a number.
+        Parameters named young, poisson or stiffness must be valid values of these.
     viscosity : float, Pa s
-        Against rates of shear, as of a rod (Kelvin and Voigt): dissipates ``2 viscosity tr(E'^2)`` (W/m^3) with the rate E' of
-        Green's strain.
+        For rates of shear, as for a rod (Kelvin and Voigt): the dissipated power is ``2 viscosity tr(E'^2)`` (W/m^3) with the
+        rate E' of Green's strain.
     incompressible : bool
-        Whether the energy is without stress at rest only where kinematics keep volumes.
+        Whether the energy is stress-free at rest only for volume-preserving kinematics.
 
     Raises
     ------
     ModelError
-        If the energy is no function, or a number is none, or the viscosity negative.
+        If the energy is no function, a parameter is no number, or the viscosity is negative.
 
     Examples
     --------
@@ -59,8 +59,8 @@ class Material:
         if "viscosity" in values:
             advice = "rename the parameter, or give viscosity= beside it"
             reader.report("bad-name", "parameters", "viscosity", "a name other than viscosity", advice)
-        own = {f"parameters.{name}": value for name, value in values.items()}
-        check_numbers(reader, own | {"viscosity": reader.scalar("viscosity", viscosity)})
+        fields = {f"parameters.{name}": value for name, value in values.items()}
+        check_numbers(reader, fields | {"viscosity": reader.scalar("viscosity", viscosity)})
         if reader.findings:
             raise ModelError(reader.findings)
         self.energy, self.incompressible = with_numbers(energy, 1), bool(incompressible)
@@ -81,7 +81,7 @@ class Material:
         Raises
         ------
         ModelError
-            If these are no numbers of a material.
+            If these are no valid numbers of a material.
         """
         return cls(_linear, _elastic(young, poisson), viscosity)
 
@@ -98,7 +98,7 @@ class Material:
 
     @classmethod
     def incompressible_neo_hookean(cls, stiffness: float, viscosity: float = 0.0) -> Material:
-        """Return the material of key P: ``C (tr B - 3)`` with ``B = F F^T``, for kinematics that keep the volume everywhere.
+        """Return the material of key P: ``C (tr B - 3)`` with ``B = F F^T``, for volume-preserving kinematics.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class Material:
 
     @staticmethod
     def determinant(F: Any) -> Any:
-        """Return the determinant of a matrix (3 x 3) of numbers that need not be known."""
+        """Return the determinant of a matrix (3 x 3) of numbers or symbols."""
         return (
             F[0, 0] * (F[1, 1] * F[2, 2] - F[1, 2] * F[2, 1])
             - F[0, 1] * (F[1, 0] * F[2, 2] - F[1, 2] * F[2, 0])
@@ -119,7 +119,7 @@ class Material:
 
 
 def kelvin_voigt(F: Any, rate: Any, numbers: Any) -> Any:
-    """Return half the power (W/m^3) that a viscous material takes at a rate (3 x 3) of F."""
+    """Return half the power (W/m^3) dissipated by a viscous material at a rate (3 x 3) of F."""
     strain_rate = 0.5 * (F.T @ rate + rate.T @ F)
     return numbers.viscosity * np.sum(strain_rate * strain_rate)
 
@@ -158,11 +158,11 @@ def _lame(numbers: Any) -> tuple[Any, Any]:
     return shear, 2.0 * shear * numbers.poisson / (1.0 - 2.0 * numbers.poisson)
 
 
-# -- what numbers of materials may be ------------------------------------------------------------------------------------------
+# -- valid numbers of materials ------------------------------------------------------------------------------------------
 
 
 _SIGN = "check the sign and the unit"
-#: By name: between which numbers they must be, whether the lower one is allowed, what is expected, and what to do.
+#: By name: lower and upper bound, whether the lower one is allowed, the expected value, and advice.
 _RANGES = {
     "young": (0.0, np.inf, False, "a value > 0 (Pa)", _SIGN),
     "stiffness": (0.0, np.inf, False, "a value > 0 (Pa)", _SIGN),
@@ -179,7 +179,7 @@ _RANGES = {
 
 
 def check_numbers(reader: FieldReader, numbers: Mapping[str, Any]) -> None:
-    """Report numbers that no material has, those by names of which something is known.
+    """Report invalid numbers of materials, for the names with known ranges.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Kinematics that keep the volume everywhere: ``det F = 1`` (key P, simulations 1 and 2; Xu and Chirikjian 2023).
+"""Volume-preserving kinematics: ``det F = 1`` (key P, simulations 1 and 2; Xu and Chirikjian 2023).
 
 Each takes functions of z, one for each coordinate. Polynomials are integrated exactly, others at twelve Gauss points from the
-base to any z: bells with a standard deviation of a quarter of the length to 1e-11. The derivative of an integral is what was
-integrated, whatever the points leave: so volumes are kept to rounding. `then` composes primitives in any order.
+base to any z: bells with a standard deviation of a quarter of the length to 1e-11. The derivative of an integral is its
+integrand, independent of the quadrature error: so volumes are preserved to rounding. `then` composes primitives in any order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PrimitiveKinematics(Deformation):
 
     @classmethod
     def elongation(cls, shapes: Any, name: str = "elongation", scale: float = 0.3) -> Self:
-        """Return elongation by ``p(z)``, with sections that shrink: ``(x, y) / sqrt(1 + p)`` at ``z + int_0^z p``.
+        """Return elongation by ``p(z)``, with shrinking sections: ``(x, y) / sqrt(1 + p)`` at ``z + int_0^z p``.
 
         Parameters
         ----------
@@ -37,7 +37,7 @@ class PrimitiveKinematics(Deformation):
         name : str
             Of the coordinates; numbered if there are several.
         scale : float
-            How far a coordinate goes until the kinematics bend.
+            Range of a coordinate over which the kinematics are nearly linear.
         """
         read = read_shapes(shapes, name)
 
@@ -89,7 +89,7 @@ class PrimitiveKinematics(Deformation):
 
     @classmethod
     def planar_bending(cls, shapes: Any, about: str = "y", name: str | None = None, scale: float = 1.0) -> Self:
-        """Return bending about x or y with curvature ``k(z)``, whose sections stay plane, and move to keep the volume.
+        """Return volume-preserving bending about x or y with curvature ``k(z)`` and plane sections.
 
         About y, with ``theta = int_0^z k`` and ``r = 2 x / (1 + sqrt(1 - 2 k x))``:
         ``(int_0^z sin theta + r cos theta, y, int_0^z cos theta - r sin theta)``. It folds where ``2 k x >= 1``.
@@ -117,7 +117,7 @@ class PrimitiveKinematics(Deformation):
 
     @classmethod
     def source(cls, shapes: Any, inner_radius: float, name: str = "source") -> Self:
-        """Return what a source along the axis does to hollow sections: ``(x, y) sqrt(1 + m(z) / (x^2 + y^2))``.
+        """Return the widening of hollow sections by a source along the axis: ``(x, y) sqrt(1 + m(z) / (x^2 + y^2))``.
 
         Parameters
         ----------
@@ -139,10 +139,10 @@ class PrimitiveKinematics(Deformation):
     def bulges(
         cls, length: float, radius: float, name: str = "bulge", along: float = 1.0, around: float = 4.0 / np.pi**2
     ) -> Self:
-        """Return sections that bulge on the sides of x and of -x (key P, simulation 4), which does not keep the volume.
+        """Return sections that bulge on the sides of x and of -x (key P, simulation 4); this does not preserve the volume.
 
-        A point moves away from the axis by the part of its distance that ``sum_k b_k q_k`` is of the radius, where b_1 is 1 in
-        the middle of the body on the side of x, and falls to 0 with all derivatives at both ends and a quarter turn away:
+        A point moves away from the axis by its distance times ``sum_k b_k q_k`` over the radius. b_1 is 1 in the middle of the
+        body on the side of x, and falls to 0 with all derivatives at both ends and a quarter turn away:
         ``exp(-along s/(1 - s) - around t/(1 - t))`` with ``s = (2 z / length - 1)^2``, ``t = (2 phi / pi)^2``. Key P's bump is
         not 1 in the middle, and has ``along = 4 / length`` with the length in metres. PCC with variable radius is
         ``tt.Kinematics.bulges(...).then(tt.Kinematics.constant_curvature(length, elongation=True))``.
@@ -153,13 +153,13 @@ class PrimitiveKinematics(Deformation):
         name : str
             Of the two coordinates (m), which get numbers.
         along, around : float
-            How steeply the bulges fall.
+            Steepness of the bulges.
         """
         _check_positive(length=length, radius=radius, along=along, around=around)
 
         def place(x: Any, q: Any) -> Any:
             waist = _bump((2.0 * x[2] / length - 1.0) ** 2, along)
-            ahead = where(x[0] * x[0] + x[1] * x[1] > 0.0, x[0], 1.0)  # the axis, where no direction is, counts as ahead
+            ahead = where(x[0] * x[0] + x[1] * x[1] > 0.0, x[0], 1.0)  # on the axis, without a direction, as if ahead
             sides = [_bump((2.0 / np.pi * np.arctan2(side * x[1], side * ahead)) ** 2, around) for side in (1.0, -1.0)]
             spreading = 1.0 + waist * (sides[0] * q[0] + sides[1] * q[1]) / radius
             return [x[0] * spreading, x[1] * spreading, x[2]]
@@ -179,10 +179,10 @@ def _bump(square: Any, steepness: float) -> Any:
     return where(inside, np.exp(steepness * (1.0 - 1.0 / distance)), 0.0)
 
 
-def _axis(field: str, given: Any) -> int:
-    if given not in ("x", "y"):
-        raise ModelError(Finding("bad-axis", f"kinematics.{field}", given, '"x" or "y"', did_you_mean(str(given), ("x", "y"))))
-    return ("x", "y").index(given)
+def _axis(field: str, axis: Any) -> int:
+    if axis not in ("x", "y"):
+        raise ModelError(Finding("bad-axis", f"kinematics.{field}", axis, '"x" or "y"', did_you_mean(str(axis), ("x", "y"))))
+    return ("x", "y").index(axis)
 
 
 def _check_positive(**values: Any) -> None:

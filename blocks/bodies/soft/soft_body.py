@@ -1,4 +1,4 @@
-"""Deformable bodies by their kinematics."""
+"""Deformable bodies defined by their kinematics."""
 
 from __future__ import annotations
 
@@ -16,43 +16,42 @@ from titop.blocks.contract.law import LawTerms
 
 
 class SoftBody(SoftData):
-    """A deformable body whose points move by a function of its coordinates: ``p = f(x, q)``.
+    """A deformable body whose points are a function of its coordinates: ``p = f(x, q)``.
 
-    All else follows by automatic differentiation (key P): inertia, gyroscopic terms, elasticity, ports. The function is called
-    once, with unknowns in place of numbers; NumPy's functions, arithmetic and array operations work on them.
+    Everything else follows by automatic differentiation (key P): inertia, gyroscopic terms, elasticity, ports. The function is
+    called once, with symbols in place of numbers; NumPy's functions, arithmetic and array operations work on them.
 
     Parameters
     ----------
     name : str
         Unique name in the system.
     kinematics : callable
-        ``f(x, q)`` or ``f(x, q, numbers)``: where the material point that rests at x (3, m) stands (3, m) in the frame of the
-        parent port; `numbers` has the `parameters` as attributes. Where q is zero the body is at rest: ``f(x, 0) = x``, or
-        another placement without stress.
+        ``f(x, q)`` or ``f(x, q, numbers)``: the position (3, m) of the material point x (3, m at rest) in the frame of the
+        parent port; `numbers` has the `parameters` as attributes. At q = 0 the body is at rest: ``f(x, 0) = x``, or another
+        placement without stress.
     domain : Domain
-        The material.
+        The volume at rest.
     density : float or callable, kg/m^3
         Or a function of x.
     material : Material, optional
-        Without it, nothing is elastic but what `energy` says.
+        Without it, the elastic energy is `energy` alone.
     coordinates : sequence of str
-        Names of the entries of q; ready kinematics know theirs.
+        Names of the entries of q; predefined kinematics have their own.
     units : sequence of str, optional
         Of the coordinates, "1" by default.
     scales : sequence of float, optional
-        How far each coordinate goes until the kinematics bend; 1 by default.
+        Range of each coordinate over which the kinematics are nearly linear; 1 by default.
     ports : mapping of name to points or callable, optional
-        Three material points: the port's place, a point along its x and one along its y axis, which must keep their distances
-        (key P, (3) to (6)); or one (3), whose x and y axes are those of the material there; or a function ``frame(q)`` or
-        ``frame(q, numbers)`` that returns rotation and position. By default port ``tip`` stands at the domain's tip, between
-        points at the rim.
+        Three material points: the port's origin, a point on its x and one on its y axis, with constant distances (key P, (3) to
+        (6)); or one point (3), with the axes of the material there; or a function ``frame(q)`` or ``frame(q, numbers)`` that
+        returns rotation and position. By default port ``tip`` is at the domain's tip, between points at the rim.
     parameters : mapping of name to number or (number, unit), optional
-        What the functions are told as `numbers`, for sensitivities and families.
+        Numbers that the functions receive as `numbers`, for sensitivities and families.
     energy, dissipation : callable, optional
-        ``energy(q)`` (J) and ``dissipation(q, v)`` (W, half the power taken) of the whole body, beside the material's; both may
-        take `numbers` as well.
+        ``energy(q)`` (J) and ``dissipation(q, v)`` (W, half the dissipated power) of the whole body, in addition to the
+        material's; both may take `numbers` as well.
 
-    What is wrong with the fields, or that CasADi is not installed, is told when the system is resolved.
+    Errors in the fields, or a missing CasADi, are reported when the system is resolved.
 
     Examples
     --------
@@ -74,7 +73,7 @@ class SoftBody(SoftData):
         return pose[:9].reshape(3, 3), pose[9:]
 
     def mass_matrix(self, q: Array) -> Array:
-        """Return the inertia of the points, seen from P."""
+        """Return the inertia of the points about P."""
         G, masses = self._columns(q, np.zeros(self.nv))[2], self.points[:, MASS]
         return np.einsum("kri,k,krj->ij", G, masses, G)
 
@@ -86,7 +85,7 @@ class SoftBody(SoftData):
         return np.einsum("kri,k,kr->i", G, self.points[:, MASS], accelerations)
 
     def _columns(self, q: Array, v: Array) -> tuple[Array, tuple[Array, Array], Array]:
-        """Return places (k, 3), (u, b) without accelerations, and what ``[A_P; a]`` moves (k, 3, 6 + n)."""
+        """Return positions (k, 3), (u, b) for zero ``[A_P; a]``, and their Jacobians (k, 3, 6 + n)."""
         _, each = self._law.columns.evaluate(self.shared(q, v), self.points)
         p, J = each[:, :3], each[:, 9:].reshape(len(each), 3, self.nv)
         G = np.zeros((len(each), 3, 6 + self.nv), each.dtype)
@@ -142,19 +141,19 @@ class SoftBody(SoftData):
         return np.concatenate([[len(self.points), len(numbers)], numbers, self.points.ravel()])
 
     def positions(self, q: Array, points: Array | None = None) -> Array:
-        """Return where material points stand (k, 3; m) in the parent port's frame.
+        """Return the positions of material points (k, 3; m) in the parent port's frame.
 
         Parameters
         ----------
         q : (n,) array
         points : (k, 3) array, m, optional
-            Where they rest; those of the domain by default.
+            Positions at rest; those of the domain by default.
         """
-        own = self.points if points is None else np.pad(points, [(0, 0), (0, self.points.shape[1] - 3)])
-        return self._law.places.evaluate(self.shared(q), own)[1][:, :3]
+        at_rest = self.points if points is None else np.pad(points, [(0, 0), (0, self.points.shape[1] - 3)])
+        return self._law.places.evaluate(self.shared(q), at_rest)[1][:, :3]
 
     def picture(self, q: Array) -> Picture:
-        """Return the domain's surface as it is deformed, or its points where it has none."""
+        """Return the deformed surface of the domain, or its points if it has none."""
         outline = self.domain.outline
         if outline is None:
             return Picture(self.positions(q), np.zeros((0, 3), int), ())

@@ -86,7 +86,7 @@ class SoftData(Block):
         n = len(self.coordinates)
         self.units = getattr(kinematics, "units", None) if units is None else units
         scales = getattr(kinematics, "scales", None) if scales is None else scales
-        #: How far each coordinate (n, in its unit) goes until the kinematics bend; 1 by default.
+        #: Range of each coordinate (n, in its unit) over which the kinematics are nearly linear; 1 by default.
         self.coordinate_scales = np.ones(n) if scales is None else reader.array("scales", scales, (n,))
         self._values, self._value_units = read_numbers(
             reader, getattr(kinematics, "parameters", None) if parameters is None else parameters
@@ -208,16 +208,16 @@ class SoftData(Block):
 
     @property
     def number_names(self) -> tuple[str, ...]:
-        """Names of the numbers that functions are told."""
+        """Names of the `numbers` of the functions."""
         return tuple(self._values)
 
     @property
     def number_values(self) -> Array:
-        """The numbers (k, SI units) that functions are told."""
+        """The `numbers` (k, SI units) of the functions."""
         return np.array(list(self._values.values()))
 
     def volume_ratios(self, q: Array) -> Array:
-        """Return ``det F`` (k, no unit) at all points: how their volume compares with that at rest; negative where folded.
+        """Return ``det F`` (k, no unit) at all points: volume over that at rest; negative where folded.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
-"""What users say of a fluid's effects on a body: coefficients by name, or matrices.
+"""Coefficients of a fluid's effects on a body: by name, or as matrices.
 
-A *coefficient* has the name of a direction; which there are, and their units, is the body's. A *matrix* (6 x 6) is in the axes
-of the body or the section, linear first, in SI units; six numbers stand for its diagonal.
+A *coefficient* has the name of a direction; the directions and units depend on the kind of body. A *matrix* (6 x 6) is in the
+axes of the body or the section, linear first, in SI units; six numbers mean its diagonal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Coefficients = dict[str, Any] | Any
 def read_coefficients(
     reader: FieldReader, field: str, value: Any, names: Mapping[str, str], words: tuple[str, ...] = (), along: bool = False
 ) -> Coefficients:
-    """Read coefficients: a number, which stands for the first of the names, a mapping of names to numbers, or a matrix.
+    """Read coefficients: a number, for the first of the names, a mapping of names to numbers, or a matrix.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def read_coefficients(
     names : mapping of str to str
         The directions, and the units of their coefficients.
     words : tuple of str
-        What may stand instead.
+        Allowed words in their place.
     along : bool
-        Whether a function of X (m) may, which returns a matrix.
+        Whether a function of X (m) that returns a matrix is allowed.
     """
     if value is None or (isinstance(value, str) and value in words):
         return value
@@ -71,7 +71,7 @@ def _read_named(reader: FieldReader, field: str, value: Mapping[str, Any], names
 
 
 def matrix_findings(where: str, matrix: Array, symmetric: bool) -> list[Finding]:
-    """Return what is wrong with the matrix of an added mass, which is symmetric, or of a drag: those feed no energy."""
+    """Return what is wrong with the matrix of an added mass, which is symmetric, or of a drag, which must not create energy."""
     if not np.isfinite(matrix).all():
         return []
     size = np.abs(matrix).max()
@@ -87,7 +87,7 @@ def matrix_findings(where: str, matrix: Array, symmetric: bool) -> list[Finding]
 
 
 def read_lift(reader: FieldReader, field: str, value: Any) -> Array | None:
-    """Read the axis l (3) of ``|v| l x v``; a number stands for one along x."""
+    """Read the axis l (3) of ``|v| l x v``; a number means an axis along x."""
     if value is None:
         return None
     given = real_array(value)
@@ -115,7 +115,7 @@ def of_direction(value: Any, names: tuple[str, ...]) -> Any:
 
 
 def with_coefficient(block: Any, name: str, value: Any) -> tuple[str, Any]:
-    """Return a field of a block in a fluid, and what it is with one of its parameters changed.
+    """Return a field of a block in a fluid, and its value with one of its parameters changed.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def with_coefficient(block: Any, name: str, value: Any) -> tuple[str, Any]:
     Raises
     ------
     ModelError
-        If it is negative and no current or lift.
+        If it is negative, unless it belongs to current or lift.
     """
     field, entry = owner_of(name), entry_of(name)
     if (entry == "density" or field in ("added_mass", "drag")) and np.real(value) < 0.0:
@@ -140,7 +140,7 @@ def with_coefficient(block: Any, name: str, value: Any) -> tuple[str, Any]:
 
 
 def report_dry(reader: FieldReader, fields: Mapping[str, Any]) -> None:
-    """Report what was said of the effects of a fluid that is not there.
+    """Report effects of a fluid without a fluid.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What surrounds bodies and rods: water, or air."""
+"""Fluids around bodies and rods: water, or air."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from titop.blocks.basics.user_input import FieldReader
 
 
 class Fluid:
-    """A fluid that surrounds bodies and rods, without bounds, and streams everywhere alike.
+    """An unbounded fluid around bodies and rods, with a uniform current.
 
     Parameters
     ----------
     density : float, kg/m^3
     current : array_like (3,), m/s
-        Its velocity in the inertial frame, which is constant.
+        Constant velocity of the fluid in the inertial frame.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""What a fluid does to a beam: to first order in its deformation, as the beam itself is.
+"""Fluid forces on a beam, to first order in its deformation.
 
-Added mass and drag are those of the undeformed beam's sections; what bears the beam follows its deformation.
+Added mass and drag are those of the undeformed beam's sections; buoyancy follows the deformation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from titop.blocks.bodies.water.immersion import (
 from titop.blocks.bodies.water.line_water import ADDED, DRAG, POTENTIAL, water_around
 from titop.blocks.contract.block import Block
 
-#: What is said of a fluid.
+#: Fields for a fluid.
 FIELDS = ("fluid", "added_mass", "drag", "lift")
 
 
@@ -33,10 +33,10 @@ class ImmersedLine:
     Parameters
     ----------
     water : Water
-        What it does at the places.
+        The fluid at these places.
     places : (k,) array, m
     moved, turned : (3, n, k) arrays
-        What a unit of each coordinate moves and turns there.
+        Displacement and rotation there per unit of each coordinate.
     """
 
     def __init__(self, water: Water, places: Array, moved: Array, turned: Array) -> None:
@@ -48,11 +48,11 @@ class ImmersedLine:
         self._jacobians[:, :, :6] = np.eye(6)
         self._jacobians[:, :3, 3:6] = _levers(self._places)
         self._jacobians[:, :3, 6:], self._jacobians[:, 3:, 6:] = self._moved, np.moveaxis(turned, 2, 0)
-        #: The inertia (6 + n, 6 + n; kg, kg m and kg m^2) of what is moved along.
+        #: The added mass (6 + n, 6 + n; kg, kg m and kg m^2).
         self.added = sum_over_sections(water.added, self._jacobians)
 
     def gyroscopic(self, v: Array, twist: Array) -> Array:
-        """Return the gyroscopic terms (6 + n; N, N m) of what is moved along."""
+        """Return the gyroscopic terms (6 + n; N, N m) of the added mass."""
         return self._at_base(gyroscopic_wrench(self.added[:6], np.concatenate([twist, v])))
 
     def displaced(self, q: Array) -> Array:
@@ -62,7 +62,7 @@ class ImmersedLine:
         return sum_over_sections(weightless(self._still), jacobians)
 
     def stream(self, v: Array, twist: Array, current: Array) -> Array:
-        """Return drag, lift, and what the current (3, m/s, in the axes of the base) changes of the added mass (6 + n)."""
+        """Return drag, lift, and the change of the added-mass wrench by the current (3, m/s, in the base's axes) (6 + n)."""
         x, nothing = np.concatenate([twist, v]), np.zeros(3)
         drag = stream_wrenches(self._still, self._jacobians @ x, np.array([current] * len(self._places)))
         drift = np.concatenate([current, nothing, 0.0 * v])
@@ -71,7 +71,7 @@ class ImmersedLine:
         return wrenches_to_efforts(self._jacobians, drag) + self._at_base(with_stream) - self.added @ turning
 
     def law_numbers(self, begin: int) -> Array:
-        """Return the numbers of the compiled law that stand behind `begin` others; see `kernels.laws.beam_water`."""
+        """Return the numbers of the compiled law that follow `begin` others; see `kernels.laws.beam_water`."""
         mass = self._water.displaced[:, 0]
         displaced = [[mass.sum()], mass @ self._places, np.einsum("s,sij->ij", mass, self._moved)]
         parts = [self.added, *displaced, water_numbers(self._water), self._jacobians, [len(mass), begin]]
@@ -83,7 +83,7 @@ class ImmersedLine:
 
 
 class ImmersedBeam(Block):
-    """The part of `Beam` that says what a fluid does."""
+    """The part of `Beam` for a fluid."""
 
     length: Any
     area: Any
@@ -106,7 +106,7 @@ class ImmersedBeam(Block):
             report_dry(reader, {"added_mass": added_mass, "drag": drag, "lift": lift})
 
     def _immerse(self) -> None:
-        """Bring the sections in the fluid up to date: ellipses with the area and the moments of the beam's."""
+        """Recompute the sections in the fluid: ellipses with the area and the moments of the beam's."""
         self._immersed, around = None, water_around(self)
         if around is None or self.reader.findings:
             return
@@ -117,37 +117,37 @@ class ImmersedBeam(Block):
         self._immersed = ImmersedLine(water, places, shapes, self.line_turns)
 
     def mass_matrix(self, q: Array) -> Array:
-        """Return the inertia at a deformation, with that of the fluid that is moved along."""
-        own: Array = super().mass_matrix(q)
-        return own if self._immersed is None else own + self._immersed.added
+        """Return the inertia at a deformation, with the added mass."""
+        inertia: Array = super().mass_matrix(q)
+        return inertia if self._immersed is None else inertia + self._immersed.added
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
         """Return the gyroscopic terms h (6 + n)."""
-        own, immersed = super().gyroscopic(q, v, twist), self._immersed
+        dry, immersed = super().gyroscopic(q, v, twist), self._immersed
         if immersed is None:
-            return own
-        # a flexible body lets all of `mass_matrix` follow the acceleration w x v
-        return own - immersed.added[:, :3] @ cross(twist[3:], twist[:3]) + immersed.gyroscopic(v, twist)
+            return dry
+        # a flexible body applies the acceleration w x v to all of `mass_matrix`
+        return dry - immersed.added[:, :3] @ cross(twist[3:], twist[:3]) + immersed.gyroscopic(v, twist)
 
     def added_inertia(self, q: Array) -> Array:
-        """Return the part of the mass matrix that is the fluid's."""
+        """Return the added mass, a part of the mass matrix."""
         return super().added_inertia(q) if self._immersed is None else self._immersed.added
 
     def weightless_inertia(self, q: Array) -> Array:
-        """Return the inertia of the fluid, displaced and moved along."""
+        """Return the inertia of the displaced fluid and of the added mass."""
         immersed = self._immersed
         return super().weightless_inertia(q) if immersed is None else immersed.displaced(q) + immersed.added
 
     def stream_efforts(self, q: Array, v: Array, twist: Array, rotation: Array) -> Array:
-        """Return drag, lift, and what a current changes of the added mass."""
+        """Return drag, lift, and the change of the added-mass wrench by a current."""
         if self._immersed is None:
             return super().stream_efforts(q, v, twist, rotation)
         return self._immersed.stream(v, twist, rotation.T @ self.fluid.current) + np.pad(0.0 * q, (6, 0))
 
     def law_numbers(self) -> Array:
         """Return the numbers of the compiled law."""
-        own = super().law_numbers()
-        return own if self._immersed is None else np.concatenate([own, self._immersed.law_numbers(len(own))])
+        numbers = super().law_numbers()
+        return numbers if self._immersed is None else np.concatenate([numbers, self._immersed.law_numbers(len(numbers))])
 
 
 def _levers(places: Array) -> Array:

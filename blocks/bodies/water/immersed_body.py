@@ -1,6 +1,6 @@
-"""What a fluid does to a rigid body: at its reference frame what matrices say, at its centre of buoyancy all else.
+"""Fluid forces on a rigid body: those of matrices at its reference frame, all others at its centre of buoyancy.
 
-To kernels it is a rod without coordinates, from the one to the other (see `titop.solvers.kernels.laws.rod_numbers`).
+In kernels it is a rod without coordinates, from the former to the latter (see `titop.solvers.kernels.laws.rod_numbers`).
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ ADDED = dict.fromkeys(("all", "x", "y", "z"), "1")
 DRAG = dict.fromkeys(("all", "x", "y", "z"), "m^2") | dict.fromkeys(("turn", "turn_x", "turn_y", "turn_z"), "N m s^2")
 DRAG |= {"linear": "N s/m", "linear_turn": "N m s"}
 
-#: Numbers of a step that goes nowhere, behind its length, and of two points' mass and moments, which whole inertias replace.
+#: Numbers of a step without strain, after its length, and mass and moments of two points, which full inertias replace.
 _STRAINS, _MOMENTS = np.zeros(12), np.zeros(8)
-#: The centre of buoyancy alone, of both places.
+#: Selects the centre of buoyancy of the two places.
 _CENTER = np.array([0.0, 1.0])
 
 
 class ImmersedBody(Block):
-    """The part of `RigidBody` that says what a fluid does."""
+    """The part of `RigidBody` for a fluid."""
 
     mass: Any
     com: Any
     inertia: Any
     port_poses: dict[str, Pose]
 
-    #: What surrounds the body, or None where nothing does.
+    #: The fluid around the body, or None.
     fluid = Kept(read_fluid)
     volume = Field(optional(scalar))
     buoyancy_center = Field(optional(vector))
-    #: What of the fluid is moved along, what drags and what lifts: coefficients by name, or matrices.
+    #: Added mass, drag and lift: coefficients by name, or matrices.
     added_mass = Field(lambda body, field, value: read_coefficients(body.reader, field, value, ADDED))
     drag = Field(lambda body, field, value: read_coefficients(body.reader, field, value, DRAG))
     lift = Field(lambda body, field, value: read_lift(body.reader, field, value))
@@ -70,11 +70,11 @@ class ImmersedBody(Block):
         return center
 
     def _jacobians(self) -> Array:
-        """Return the motions (2, 6, 6) of reference frame and centre of buoyancy a unit of the former's twist."""
+        """Return the Jacobians (2, 6, 6) of reference frame and centre of buoyancy by the former's twist."""
         return np.array([np.eye(6), twist_transport(np.eye(3), self._center)])
 
     def _water(self) -> Water:
-        """Return what the fluid does at both."""
+        """Return the fluid at both places."""
         fluid, drag = self.fluid, self.drag
         assert fluid is not None
         mass, half = fluid.density * (0.0 if self.volume is None else self.volume), 0.5 * fluid.density
@@ -92,11 +92,11 @@ class ImmersedBody(Block):
         )
 
     def added_inertia(self, q: Any) -> Array:
-        """Return the part of the mass matrix that is the fluid's."""
+        """Return the added mass, a part of the mass matrix."""
         return np.zeros((6, 6)) if self.fluid is None else sum_over_sections(self._water().added, self._jacobians())
 
     def weightless_inertia(self, q: Array) -> Array:
-        """Return the inertia of the fluid, displaced and moved along."""
+        """Return the inertia of the displaced fluid and of the added mass."""
         return (
             super().weightless_inertia(q)
             if self.fluid is None
@@ -104,7 +104,7 @@ class ImmersedBody(Block):
         )
 
     def stream_efforts(self, q: Array, v: Array, twist: Array, rotation: Array) -> Array:
-        """Return drag, lift, and what a current changes of the added mass."""
+        """Return drag, lift, and the change of the added-mass wrench by a current."""
         if self.fluid is None:
             return super().stream_efforts(q, v, twist, rotation)
         water, jacobians = self._water(), self._jacobians()
@@ -112,7 +112,7 @@ class ImmersedBody(Block):
         return wrenches_to_efforts(jacobians, stream_wrenches(water, jacobians @ twist, current))
 
     def law_numbers(self) -> Array:
-        """Return the numbers of the compiled law of a body in a fluid, and none of others."""
+        """Return the numbers of the compiled law of a body in a fluid; none without a fluid."""
         if self.fluid is None:
             return super().law_numbers()
         along, water = np.concatenate([np.zeros(3), self._center]), self._water()
@@ -125,18 +125,18 @@ class ImmersedBody(Block):
         return np.concatenate([[1.0, head, head + whole.size], row, whole.ravel(), water_numbers(water)])
 
     def fluid_parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the numbers of the fluid and of what it does, by dotted name, with units; none without a fluid."""
+        """Return the numbers of the fluid and of its effects, by dotted name, with units; none without a fluid."""
         if self.fluid is None:
             return {}
-        own = {} if self.volume is None else {"volume": (self.volume, "m^3")}
-        own |= {f"fluid.{name}": value for name, value in self.fluid.parameters().items()}
+        numbers = {} if self.volume is None else {"volume": (self.volume, "m^3")}
+        numbers |= {f"fluid.{name}": value for name, value in self.fluid.parameters().items()}
         if self.buoyancy_center is not None:
-            own |= {f"buoyancy_center.{axis}": (float(x), "m") for axis, x in zip("xyz", self.buoyancy_center, strict=True)}
-        own |= coefficient_parameters("added_mass", self.added_mass, ADDED)
-        return own | coefficient_parameters("drag", self.drag, DRAG) | lift_parameters(self.lift, "m^2")
+            numbers |= {f"buoyancy_center.{axis}": (float(x), "m") for axis, x in zip("xyz", self.buoyancy_center, strict=True)}
+        numbers |= coefficient_parameters("added_mass", self.added_mass, ADDED)
+        return numbers | coefficient_parameters("drag", self.drag, DRAG) | lift_parameters(self.lift, "m^2")
 
     def fluid_findings(self) -> list[Finding]:
-        """Return what is wrong with what was said of the fluid."""
+        """Return what is wrong with the fields for the fluid."""
         reader = FieldReader(self.name)
         if self.fluid is None:
             said = ("volume", "buoyancy_center", "added_mass", "drag", "lift")
@@ -153,7 +153,7 @@ def _at_center(entries: list[Any]) -> Array:
     return diagonals([_CENTER * entry for entry in entries])
 
 
-def _at_frame(given: Coefficients) -> Array:
+def _at_frame(coefficients: Coefficients) -> Array:
     """Return a matrix, if it is one, at the reference frame (2, 6, 6)."""
-    matrix = given if isinstance(given, np.ndarray) else np.zeros((6, 6))
+    matrix = coefficients if isinstance(coefficients, np.ndarray) else np.zeros((6, 6))
     return np.array([matrix, np.zeros((6, 6))])

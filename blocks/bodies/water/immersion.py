@@ -1,12 +1,12 @@
-"""What a fluid does at the sections of a body, and to the body.
+"""Fluid forces at the sections of a body, and on the body.
 
 At a section that moves with the twist V, with the current c in its axes, C = [c; 0] and U = V - C, in the section's frame::
 
     W = -(A dU/dt - ad(U)^T A U) - |u| Q U - L U - [0; |w| R w] - [m g; m b x g]
 
 with u the velocity in U, w the angular velocity, A the added inertia, Q drag and lift, L and R drag, m the displaced mass about
-b and g gravity (Kirchhoff; key M, section 6.3). The body's own law has ``A (dV/dt - G) - ad(V)^T A V`` beside its inertia; what
-is left is told here.
+b and g gravity (Kirchhoff; key M, section 6.3). The body's own law includes ``A (dV/dt - G) - ad(V)^T A V``; the
+remaining terms are computed here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from titop.blocks.basics.spatial import Array, cross, skew
 
 
 class Water(NamedTuple):
-    """What a fluid does at s sections.
+    """The numbers of a fluid at s sections.
 
     Attributes
     ----------
@@ -28,13 +28,13 @@ class Water(NamedTuple):
     displaced : (s, 4) array
         Mass (kg) and first moment (kg m) of the displaced fluid.
     added : (s, 6, 6) array
-        Inertia of the fluid that is moved along (kg, kg m, kg m^2).
+        Added mass (kg, kg m, kg m^2).
     quadratic : (s, 6, 6) array
-        Wrench a unit of speed and twist against both (kg/m, and by m for each moment and turn).
+        Drag wrench per unit of speed and twist (kg/m, times m for each moment and rotation).
     linear : (s, 6, 6) array
-        Wrench a unit of twist.
+        Drag wrench per unit of twist.
     spinning : (s, 3, 3) array, N m s^2
-        Moment a unit of angular speed and angular velocity.
+        Drag moment per unit of angular speed and angular velocity.
     """
 
     current: Array
@@ -46,18 +46,18 @@ class Water(NamedTuple):
 
     @property
     def moves_along(self) -> bool:
-        """Whether fluid is moved along."""
+        """Whether there is added mass."""
         return bool(self.added.any())
 
     @property
     def presses(self) -> bool:
-        """Whether it presses more than at rest in still fluid."""
+        """Whether there are forces beside buoyancy."""
         drags = self.quadratic.any() or self.linear.any() or self.spinning.any()
         return bool(drags or (self.moves_along and self.current.any()))
 
 
 def weightless(water: Water) -> Array:
-    """Return the inertia (s, 6, 6) of sections at which gravity does not pull: displaced and added."""
+    """Return the inertia (s, 6, 6) of sections on which gravity does not act: of displaced fluid and added mass."""
     mass, (x, y, z) = water.displaced[:, 0], water.displaced[:, 1:].T
     displaced = np.zeros_like(water.added, dtype=water.displaced.dtype)
     for k in range(3):
@@ -75,17 +75,17 @@ def sum_over_sections(inertia: Array, jacobians: Array) -> Array:
 
 
 def wrenches_to_efforts(jacobians: Array, wrenches: Array) -> Array:
-    """Return what wrenches (s, 6) on sections press on the body with (6 + n)."""
+    """Return the efforts (6 + n) on the body from wrenches (s, 6) on sections."""
     return np.einsum("sij,si->j", jacobians, wrenches)
 
 
 def moving_wrenches(added: Array, twists: Array, accelerations: Array) -> Array:
-    """Return the wrenches (s, 6) ``A dV/dt - ad(V)^T A V`` that move fluid along."""
+    """Return the wrenches (s, 6) ``A dV/dt - ad(V)^T A V`` of the added mass."""
     return _times(added, accelerations) + _turned(twists, _times(added, twists))
 
 
 def stream_wrenches(water: Water, twists: Array, current: Array) -> Array:
-    """Return the wrenches (s, 6) of the stream at rest of gravity: drag, lift, and what the current changes of the added mass.
+    """Return the wrenches (s, 6) of the stream without gravity: drag, lift, and the current's change of added-mass wrenches.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _times(matrices: Array, vectors: Array) -> Array:
 def _times_speed(matrices: Array, vectors: Array, flow: Array) -> Array:
     """Return the products of matrices (s, k, k), vectors (s, k) and speeds, the lengths of `flow` (s, 3).
 
-    Where a matrix is zero no speed is asked for: at rest none has time derivatives.
+    For a zero matrix the speed is not computed, since at rest it has no time derivatives.
     """
     product, some = 0.0 * _times(matrices, vectors), (matrices != 0.0).any(axis=(1, 2))
     product[some] = np.sqrt((flow[some] ** 2).sum(axis=1))[:, None] * _times(matrices[some], vectors[some])
@@ -133,7 +133,7 @@ def diagonals(entries: list[Any]) -> Array:
 
 
 def lifting(axis: Array | None, factors: Array) -> Array:
-    """Return the part (s, 6, 6) of Q that lifts: force ``factor |v| axis x v``."""
+    """Return the lift part (s, 6, 6) of Q: force ``factor |v| axis x v``."""
     turn = np.zeros((6, 6)) if axis is None else np.pad(skew(axis), (0, 3))
     return -factors[:, None, None] * turn
 

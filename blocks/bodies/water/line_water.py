@@ -1,4 +1,4 @@
-"""What a fluid does along a rod or a beam: what users say of it, a unit of length, and the same at its points."""
+"""A fluid along a rod or a beam: users' coefficients per unit length, and their values at its points."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DRAG = ADDED | {"torsional": "1", "viscous_normal": "Pa s", "viscous_tangential"
 
 
 class LineWater(NamedTuple):
-    """What was said of the fluid around a rod or a beam; see `titop.blocks.bodies.rods.rod.Rod`."""
+    """The fields for the fluid around a rod or a beam; see `titop.blocks.bodies.rods.rod.Rod`."""
 
     fluid: Fluid
     added_mass: Coefficients
@@ -35,7 +35,7 @@ class LineWater(NamedTuple):
     lift: Array | None
 
     def at(self, reach: Array, area: Array, fractions: Array, lengths: Array, given_length: float) -> Water:
-        """Return what the fluid does at places along the line.
+        """Return the numbers of the fluid at places along the line.
 
         Parameters
         ----------
@@ -43,9 +43,9 @@ class LineWater(NamedTuple):
             How far sections reach along y and z.
         area : (k,) array, m^2
         fractions : (k,) array
-            The places, in parts of the length.
+            The places, as fractions of the length.
         lengths : (k,) array, m
-            How much of the rod each place stands for.
+            Quadrature weight of each place.
         given_length : float, m
             By which functions of X are called.
         """
@@ -83,30 +83,30 @@ class LineWater(NamedTuple):
             If one fails.
         """
         ones = np.ones(len(fractions))
-        for field, given in (("added_mass", self.added_mass), ("drag", self.drag)):
-            for matrix in _matrices(field, given, fractions, ones, given_length) if callable(given) else ():
-                if found := matrix_findings(f"{name}.{field}", matrix, field == "added_mass"):
-                    return found
+        for field, coefficients in (("added_mass", self.added_mass), ("drag", self.drag)):
+            for matrix in _matrices(field, coefficients, fractions, ones, given_length) if callable(coefficients) else ():
+                if wrong := matrix_findings(f"{name}.{field}", matrix, field == "added_mass"):
+                    return wrong
         return []
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the numbers by dotted name, with units."""
-        own = {f"fluid.{name}": value for name, value in self.fluid.parameters().items()}
-        own |= coefficient_parameters("added_mass", self.added_mass, ADDED)
-        return own | coefficient_parameters("drag", self.drag, DRAG) | lift_parameters(self.lift, "1")
+        numbers = {f"fluid.{name}": value for name, value in self.fluid.parameters().items()}
+        numbers |= coefficient_parameters("added_mass", self.added_mass, ADDED)
+        return numbers | coefficient_parameters("drag", self.drag, DRAG) | lift_parameters(self.lift, "1")
 
 
 def water_around(line: Any) -> LineWater | None:
-    """Return what was said of the fluid around a rod or a beam, if there is any."""
+    """Return the fields for the fluid around a rod or a beam, None without a fluid."""
     return None if line.fluid is None else LineWater(line.fluid, line.added_mass, line.drag, line.lift)
 
 
-#: The names that say what a section does along x, y and z, the more special first.
+#: The names of coefficients along x, y and z, the more special first.
 _DIRECTIONS = ("tangential",), ("normal_y", "normal"), ("normal_z", "normal")
 
 
-def _matrices(field: str, given: Coefficients, fractions: Array, lengths: Array, given_length: float) -> Any:
-    """Return what matrices a unit of length, or a function of X that returns these, make at places (k, 6, 6)."""
-    if callable(given):
-        return sampled(field, given, fractions, given_length, (6, 6)) * lengths[:, None, None]
-    return given * lengths[:, None, None] if isinstance(given, np.ndarray) else 0.0
+def _matrices(field: str, coefficients: Coefficients, fractions: Array, lengths: Array, given_length: float) -> Any:
+    """Return the matrices at places (k, 6, 6), from a matrix per unit length or a function of X that returns one."""
+    if callable(coefficients):
+        return sampled(field, coefficients, fractions, given_length, (6, 6)) * lengths[:, None, None]
+    return coefficients * lengths[:, None, None] if isinstance(coefficients, np.ndarray) else 0.0

@@ -1,4 +1,4 @@
-"""What acts on a compiled model from outside, call by call: wrenches on some ports, and the inputs of actuators and blocks."""
+"""External loads of a compiled model, for each call: wrenches on ports, and the inputs of actuators, blocks, interactions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import Inputs, WrenchPlace
 from titop.solvers.mechanism.kernel_calls import DONE, real_only
 
-#: Tables of their own, kernels bound to them, and what puts wrenches on ports, and inputs, into them.
+#: A copy of the tables, kernels bound to it, and functions that write wrenches on ports, and inputs, into it.
 _Room = tuple[tuple[Array, ...], dict[Any, Any], list[Any], Any]
 
-#: How many kernels are kept bound to a set of tables.
+#: Number of kernels that are kept bound to a copy of the tables.
 _MOST_CALLS = 8
-#: What wrenches are given as.
+#: Accepted types of the `wrenches` argument.
 _WRENCHES = dict, type(None), Mapping
 _NO_NUMBERS, _FLOAT = np.zeros((1, 0)), np.dtype(float)
 
@@ -35,14 +35,15 @@ class Bound:
     Parameters
     ----------
     function : callable
-        Takes what stands before the tables, these, what stands behind them, a state and results; returns a status.
+        Takes the arguments `before`, the tables, the arguments `behind`, a state and results; returns a status.
     before, tables, behind : tuple
     shares : bool
-        Whether constraints share the efforts: the last argument before the tables is then what drives beside these (nv).
+        Whether efforts are split between actuators and constraints. The last argument before the tables then are the efforts
+        (nv) of inputs, which act in addition.
     imposed : (nv,) bool array, optional
         The coordinates whose motion is imposed.
     is_kept : bool
-        Whether it will be asked for again.
+        Whether it is worth keeping for further calls.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Bound:
 
     @classmethod
     def of(cls, system: PackedSystem, pair: Pair, *before: Any, behind: tuple[Any, ...] = (), shares: bool = False) -> Bound:
-        """Return the function of a pair that suits a system, on its tables."""
+        """Return the function of a pair for a system, on its tables."""
         return cls(system.kernel(pair).compiled, before, system.arrays, behind, shares)
 
     def on(self, tables: tuple[Array, ...]) -> Callable[..., int]:
@@ -70,15 +71,15 @@ class Bound:
         return partial(function, *before, *tables, *behind)
 
     def beside(self, driven: Array) -> Bound:
-        """Return the function for the efforts that are left to do beside `driven` ones (nv)."""
+        """Return the function for the efforts that are needed in addition to `driven` ones (nv)."""
         function, before, behind = self._parts
         return Bound(function, (*before[:-1], driven), self._tables, behind, is_kept=False)
 
 
 class Acting:
-    """Calls of a compiled model on which wrenches at the same ports act in every call, and its inputs or not.
+    """Calls of a compiled model with wrenches on fixed ports, with or without inputs.
 
-    Tables with loads in them are kept from call to call, one set for each call that is on its way.
+    Copies of the tables with room for the loads are kept between calls, one for each call that runs at the same time.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ class Acting:
     driven : bool
         Whether inputs act.
     closing : bool
-        Whether the tables get room for what the rigid closures do to their ports: the last loads.
+        Whether the tables get room for the wrenches of rigid closures on their ports, as the last loads.
 
     Raises
     ------
@@ -101,36 +102,36 @@ class Acting:
     ) -> None:
         known = read_wrenches(dict.fromkeys(ports, np.zeros(6)), system.mechanism.ports)
         places = inputs.places if driven else ()
-        own = [str(ref) for loop in system.mechanism.rigid_loops for ref in (loop.first, loop.second)] if closing else []
-        loads = (*(WrenchPlace(port, False) for port in known), *places, *(WrenchPlace(port, False) for port in own))
+        closed = [str(ref) for loop in system.mechanism.rigid_loops for ref in (loop.first, loop.second)] if closing else []
+        loads = (*(WrenchPlace(port, False) for port in known), *places, *(WrenchPlace(port, False) for port in closed))
         loaded = system.with_loads_at(loads) if loads else system
         self._tables, self._count, self._loads = loaded.arrays, len(ports), len(loads)
-        acting = [(system.acting_inputs[name], own) for name, own in inputs.driving] if driven else []
-        #: Where the inputs of interactions stand among the numbers and among the inputs, and what rests there.
-        where = [(at, k) for place, own in acting for at, k in zip(_each(place), _each(own), strict=True)]
+        acting = [(system.acting_inputs[name], columns) for name, columns in inputs.driving] if driven else []
+        #: Indices of the inputs of interactions among the numbers and among the inputs, and the numbers without inputs.
+        where = [(at, k) for place, columns in acting for at, k in zip(_each(place), _each(columns), strict=True)]
         self._places = np.array(where, dtype=np.int64).reshape(-1, 2).T.copy()
         self._resting = self._tables[2][:, self._places[0]] if acting else np.zeros((1, 0))
-        #: Which inputs act at places, and the wrenches of one unit of each.
+        #: The inputs that act as wrenches at places, and these wrenches per unit of each.
         self._columns = np.array([inputs.columns if driven else []], dtype=np.int64)
         self._units, self._driven = real_only(inputs.units_at_places, "units"), inputs.count if driven else 0
-        #: Tables that nobody uses now: who takes a set brings it back.
+        #: Copies of the tables that are not in use; a call takes one and returns it.
         self.rooms: list[_Room] = []
 
     def run_rows(self, bound: Bound, wrenches: Sequence[Array], u: Array | None, rows: Iterable[tuple[Any, ...]]) -> int:
-        """Call a kernel as `run` does with what it takes in each of several `rows`; return the first status that is not done.
+        """Call a kernel as `run` does with the arguments of each of several `rows`; return the first status that is not `DONE`.
 
         Parameters
         ----------
         bound : Bound
         wrenches : sequence of (6,) or (n, 6) arrays
-            On each port, in all rows or row by row.
+            On each port, for all rows or for each row.
         u : (nu,) or (n, nu) array
         rows : iterable of tuple
 
         Raises
         ------
         TypeError
-            As `run`.
+            As in `run`.
         """
         room = self.rooms.pop() if self.rooms else self.new_room()
         _, calls, puts, put_inputs = room
@@ -152,7 +153,7 @@ class Acting:
         return status
 
     def new_room(self) -> _Room:
-        """Return tables of their own, with what puts loads into them."""
+        """Return a copy of the tables, with functions that write loads into it."""
         ints, floats, *laws = self._tables
         if self._loads:
             floats = floats.copy()
@@ -166,7 +167,7 @@ class Acting:
 
 
 def _kept(room: _Room, bound: Bound) -> Any:
-    """Return a kernel bound to the tables of a room; keep it there, if it will be asked for again."""
+    """Return a kernel bound to a copy of the tables; keep it there if it is worth it."""
     tables, calls, _, _ = room
     call = bound.on(tables)
     if bound.is_kept:
@@ -181,7 +182,7 @@ def _each(place: Any) -> Iterable[int]:
 
 
 class Variants(dict[Any, Any]):
-    """What is made for a key when it is first asked for, of some keys at a time."""
+    """A cache of bounded size, whose entries are made when their key is first read."""
 
     def __init__(self, make: Callable[[Any], Any], most: int = MOST_VARIANTS) -> None:
         super().__init__()
@@ -195,7 +196,7 @@ class Variants(dict[Any, Any]):
 
 
 class ActedOn:
-    """What acts on a system from outside, call by call.
+    """The external loads of a system, for each call.
 
     Parameters
     ----------
@@ -224,14 +225,14 @@ class ActedOn:
         u : (nu,) array, optional
             As `read_inputs` returns them.
         arguments : tuple
-            What the kernel takes behind its tables.
+            The kernel's arguments behind its tables.
         closing : bool
-            Whether the tables have room for what the rigid closures do to their ports, as derivatives need it.
+            Whether the tables have room for the wrenches of rigid closures on their ports, as derivatives need it.
 
         Raises
         ------
         TypeError
-            Where a wrench is not six real numbers, or `u` not as many as there are: they have to be read with more care.
+            If a wrench is not six real numbers, or `u` has another length: they have to be checked in detail.
         """
         if type(wrenches) is not dict and not isinstance(wrenches, _WRENCHES):
             raise TypeError
@@ -263,7 +264,7 @@ class ActedOn:
         Raises
         ------
         TypeError
-            Where arguments have to be read with more care.
+            If arguments have to be checked in detail.
         """
         inputs = self._inputs
         if type(u) is not np.ndarray or u.dtype is not _FLOAT or inputs.state_names:
@@ -294,7 +295,7 @@ class ActedOn:
         bound : Bound, optional
             For stacked states.
         at : callable
-            From an index of rows, or of one row, to what the kernel takes behind its tables.
+            From an index of rows, or of one row, to the kernel's arguments behind its tables.
         stack : Stack
         closing : bool
             Whether the tables have room for closures.
@@ -304,7 +305,7 @@ class ActedOn:
         Raises
         ------
         TypeError
-            Where loads have to be read with more care.
+            If loads have to be checked in detail.
         """
         loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
@@ -321,7 +322,7 @@ class ActedOn:
         return acting.run_rows(bound, loads, u, (at(slice(row, row + 1)) for row in rows))
 
     def driven(self, stack: Stack) -> Any:
-        """Return what inputs do along coordinates at stacked states: efforts of each (n, nv), or of all (nv)."""
+        """Return the efforts of inputs on coordinates at stacked states: one row for each (n, nv), or one for all (nv)."""
         if stack.u is None or not self._inputs.drives_coordinates:
             return 0.0
         return self._inputs.efforts(self._read(stack.u), stack.states[0])
@@ -338,7 +339,7 @@ class ActedOn:
 
 
 def _loads_of(wrenches: Any) -> Any:
-    """Return wrenches of stacked states (n, 6), and one for all states, as kernels take them."""
+    """Return wrenches of stacked states (n, 6), or one for all states, as kernels accept them."""
     if axes_of(wrenches) == 2:
         return np.ascontiguousarray(real_only(wrenches, "wrenches"), float)
     ready = as_arrays(wrenches)

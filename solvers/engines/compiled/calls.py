@@ -1,7 +1,7 @@
-"""The kernels of a system by the names of a model's functions, bound to its tables when they are first asked for.
+"""The kernels of a system by the names of a model's functions, bound to its tables at their first use.
 
-What each takes behind the tables is a state, and arrays for what the model's function gives (`titop.solvers.model.calls`).
-Where there is no kernel for a function of this system, its name stands for None: the function goes through the engine's cores.
+After the tables each takes a state, and arrays for the results of the model's function (`titop.solvers.model.calls`). Where
+there is no kernel for a function of this system, the name gives None, and the function uses the engine's cores.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _is_plain_tree(system: PackedSystem) -> bool:
 
 
 def _is_dry(system: PackedSystem) -> bool:
-    """Tell whether none of the inertia is a fluid's."""
+    """Tell whether no body has added inertia of a fluid."""
     return not any(moves_fluid(general.block) for general in system.tables.general)
 
 
@@ -104,16 +104,16 @@ ROWS = {
     "adjoint": KernelRow(directional_entries.forward_adjoint, serves=_is_tree),
 }
 
-#: How configurations are moved between, in systems whose blocks do not say that themselves.
+#: Kernels of steps between configurations, for systems whose blocks do not override these.
 _MOVING = {
     name: getattr(moving_entries, name)
     for name in ("integrate", "integrate_derivatives", "difference", "difference_derivatives")
 }
 
-#: Those of time derivatives.
+#: Kernels of time derivatives.
 _SERIES = {name: getattr(series_entries, name) for name in ("inverse_dynamics_series", "forward_dynamics_series")}
 
-#: What runs kernels under loads.
+#: Functions that run kernels under loads.
 _UNDER_LOADS = ("run", "read_inputs", "driven")
 
 
@@ -131,7 +131,7 @@ class CompiledCalls:
         self._mechanism, self._system = mechanism, system
 
     def __getattr__(self, name: str) -> Any:
-        """Bind the kernel of a name, on all coordinates where these can be chosen; None where there is none."""
+        """Bind the kernel of a name, without a choice of coordinates; None if there is none."""
         value: Any
         if name in _MOVING:
             value = self._moving(_MOVING[name])
@@ -149,9 +149,9 @@ class CompiledCalls:
 
     @cached_property
     def kernels(self) -> Variants:
-        """The bound kernels by name, and names of chosen coordinates (None without); None where there is none.
+        """The bound kernels by name and names of chosen coordinates (or None); None if there is no kernel.
 
-        Names that have to be read with more care give a `TypeError`.
+        Names that have to be checked in detail give a `TypeError`.
         """
         return Variants(lambda key: self._bound(*key))
 
@@ -165,7 +165,7 @@ class CompiledCalls:
 
     @cached_property
     def _acted_on(self) -> ActedOn:
-        """What acts on the system from outside."""
+        """The external loads of the system."""
         return ActedOn(self._system, self._mechanism.inputs)
 
     # -- under loads -----------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class CompiledCalls:
 
     @cached_property
     def masks(self) -> Variants:
-        """Masks (nv) of coordinates by their names; of all without names. Unknown ones give a `TypeError`."""
+        """Masks (nv) of coordinates by their names; None stands for all. Unknown names give a `TypeError`."""
         return Variants(self._mask)
 
     def _mask(self, names: tuple[str, ...] | None) -> Array:
@@ -200,12 +200,12 @@ class CompiledCalls:
             return np.ones(self._mechanism.nv, dtype=bool)
         try:
             return coordinate_mask(names, self._system.structure)
-        except ModelError:  # whoever reads them with care says what is wrong
+        except ModelError:  # the detailed check raises it again
             raise TypeError from None
 
     @cached_property
     def hybrids(self) -> Variants:
-        """The kernels of hybrid dynamics by masks of the imposed coordinates, for as many constraints as act generically."""
+        """The kernels of hybrid dynamics by masks of the imposed coordinates, for the generic rank of the constraints."""
         return Variants(lambda mask: generic_hybrid(self._system, np.frombuffer(mask, dtype=bool).copy()))
 
     def hybrid_of(self, names: tuple[str, ...] | None) -> HybridKernels:
@@ -215,12 +215,12 @@ class CompiledCalls:
 
     @cached_property
     def nearest_rates(self) -> Any:
-        """What finds velocities, and accelerations, which keep loops closed; none without loops."""
+        """Kernels for the nearest velocity, and acceleration, that keep loops closed; None without loops."""
         if not self._mechanism.is_constrained:
             return None
         return nearest_motion(self._system, second=False), nearest_motion(self._system, second=True)
 
-    # -- derivatives by time ---------------------------------------------------------------------------------------------
+    # -- time derivatives ------------------------------------------------------------------------------------------------
 
     @cached_property
     def hybrid_dynamics_series(self) -> Any:
@@ -230,12 +230,12 @@ class CompiledCalls:
         )
 
     def _series(self, kernel: Any, *mask: Array) -> Any:
-        """Return a kernel of a tree's time derivatives, for wrenches that are constant; None where it does not serve."""
+        """Return a kernel of a tree's time derivatives, for constant wrenches; None where it cannot be used."""
         if self._mechanism.is_constrained or not has_series(self._system):
             return None
         return partial(kernel.compiled, CONSTANT, *mask, *self._system.arrays)
 
-    # -- what is read of a state, and acts there -------------------------------------------------------------------------
+    # -- observations and efforts ----------------------------------------------------------------------------------------
 
     @cached_property
     def coriolis_matrix(self) -> Any:
@@ -246,7 +246,7 @@ class CompiledCalls:
 
     @cached_property
     def efforts(self) -> CompiledEfforts:
-        """What acts along the coordinates."""
+        """The kernels of efforts on the coordinates."""
         return CompiledEfforts(self._mechanism, self._system)
 
     @cached_property
@@ -284,10 +284,10 @@ class CompiledCalls:
         places = np.array([[self._system.tables.elements[body] for body in bodies]], dtype=np.int64)
         return partial(self._system.bound(observation_entries.regressor), places, self._system.frames)
 
-    # -- moving between configurations -----------------------------------------------------------------------------------
+    # -- steps between configurations ------------------------------------------------------------------------------------
 
     def _moving(self, kernel: Any) -> Any:
-        """Return a kernel bound to the system's tables; None if some blocks say themselves how their coordinates move."""
+        """Return a kernel bound to the system's tables; None if some blocks override steps of their coordinates."""
         if moving_otherwise(self._system):
             return None
         plain = self._mechanism.plain_coordinates
@@ -295,7 +295,7 @@ class CompiledCalls:
 
     @cached_property
     def write_rates(self) -> Any:
-        """What writes dq/dt of states that were read; None if some blocks say themselves how their coordinates move."""
+        """The kernel that writes dq/dt at checked states; None if some blocks override steps of their coordinates."""
         return None if moving_otherwise(self._system) else partial(dynamics_entries.configuration_rate, self._system.ints)
 
 
@@ -310,7 +310,7 @@ def _inverse_derivatives(calls: CompiledCalls, names: tuple[str, ...] | None) ->
     return shared_derivatives(system, calls.masks[names], nothing, system.closing(), rank)
 
 
-#: What binds kernels with constraints, and for chosen coordinates.
+#: Methods that bind kernels with constraints, and for chosen coordinates.
 _BINDING: dict[str, Callable[[CompiledCalls, Any], Bound]] = {
     "forward": lambda calls, names: constrained_forward(calls._system, calls._system.mechanism.generic_rank),
     "forward_derivatives": _forward_derivatives,

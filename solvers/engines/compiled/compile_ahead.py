@@ -1,4 +1,4 @@
-"""Compiling everything ahead, so that nobody waits for it later: ``titop compile``."""
+"""Compiling all kernels in advance, so that later first calls need not wait: ``titop compile``."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ _WITH_FEATURES = (
     *(multi_joints, own_states, world_poses, port_wrenches, springs, surroundings),
 )
 
-#: What a process runs that has settings of its own.
+#: The code of a process that runs with its own settings.
 _COMPILING = (sys.executable, "-m", "titop.solvers.cli", "compile")
 
 
 def units() -> dict[str, Unit]:
-    """Return all that titop may have to compile, by name."""
+    """Return all units that titop may have to compile, by name."""
     return {unit.name: unit for group in _groups() for unit in group}
 
 
 def _groups() -> list[list[Unit]]:
-    """Return the units in groups that share most of their helpers: a process compiles each helper once. The longest first,
-    so that two processes end together.
+    """Return the units in groups that share most of their helpers, since each process compiles a helper once. The longest group
+    comes first, so that parallel processes end at about the same time.
     """
     modules = (
         *(derivative_entries, closed_derivative_entries, closure_entries, dynamics_entries, hybrid_entries),

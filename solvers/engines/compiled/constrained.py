@@ -1,4 +1,4 @@
-"""The kernels of dynamics with rigid closures and gears, bound to tables and to how many constraints act."""
+"""The kernels of dynamics with rigid closures and gears, bound to tables and to the number of acting constraints."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from titop.solvers.kernels.interface import layout
 
 
 def constrained_forward(system: PackedSystem, rank: int, held: bool = False) -> Bound:
-    """Return forward dynamics in which `rank` constraints act."""
+    """Return forward dynamics with `rank` acting constraints."""
     return Bound.of(system, closure_entries.constrained_forward, system.constraint_tables[1], system.loops(rank, held))
 
 
 def constrained_derivatives(system: PackedSystem, tables: tuple[Array, ...], rank: int) -> Bound:
-    """Return the derivatives of forward dynamics in which `rank` constraints act, on tables with room for closures."""
+    """Return the derivatives of forward dynamics with `rank` acting constraints, on `tables` with room for closures."""
     before = system.constraint_tables[1], system.tables.paths, system.loops(rank)
     return Bound(system.kernel(closed_derivative_entries.constrained_derivatives).compiled, before, tables)
 
 
 def least_efforts(system: PackedSystem, actuated: Array, with_mass: bool = False) -> Bound:
-    """Return inverse dynamics by the least efforts on `actuated` coordinates, perhaps with the mass matrix."""
+    """Return inverse dynamics with efforts of least norm on `actuated` coordinates, and the mass matrix if `with_mass`."""
     entry = closure_entries.constrained_mass_inverse if with_mass else closure_entries.constrained_inverse
     loops, nothing = system.loops(system.mechanism.generic_rank), np.zeros(system.mechanism.nv)
     return Bound.of(system, entry, loops, actuated, nothing, shares=True)
 
 
 def shared_derivatives(system: PackedSystem, actuated: Array, driven: Array, tables: tuple[Array, ...], rank: int) -> Bound:
-    """Return the derivatives of the least efforts on `actuated` coordinates beside `driven` ones, `rank` constraints acting."""
+    """Return the derivatives of efforts of least norm on `actuated` coordinates, in addition to `driven` ones."""
     before = system.tables.paths, system.loops(rank), actuated, driven
     return Bound(system.kernel(closed_derivative_entries.shared_derivatives).compiled, before, tables, shares=True)
 
 
 def nearest_motion(system: PackedSystem, second: bool) -> Any:
-    """Return what finds velocities, or `second` rates, which keep loops closed."""
+    """Return the kernel of the nearest velocities, or `second` rates, that keep loops closed."""
     mechanism = system.mechanism
     loops = system.loops(mechanism.generic_rank)
     return Bound.of(system.bare, closure_entries.nearest_motion, loops, second, mechanism.scale.coordinates).call
@@ -54,7 +54,7 @@ class HybridKernels:
     system : PackedSystem
     imposed : (nv,) bool array
     whole, rank : int
-        How many constraints act where no motion is imposed, and on the coordinates whose motion is not.
+        Number of acting constraints with no motion imposed, and of those that act on the coordinates that are not imposed.
     """
 
     def __init__(self, system: PackedSystem, imposed: Array, whole: int, rank: int) -> None:
@@ -77,7 +77,7 @@ class HybridKernels:
 
 
 def generic_hybrid(system: PackedSystem, imposed: Array) -> HybridKernels:
-    """Return the kernels for as many constraints as act generically."""
+    """Return the kernels for the generic rank of the constraints."""
     mechanism = system.mechanism
     whole, q = mechanism.generic_rank, mechanism.regular_configuration
     rank = min(whole, int(np.count_nonzero(~imposed))) if q is None else free_rank(mechanism, q, imposed, whole)

@@ -87,7 +87,7 @@ class CompiledDerivatives(DerivativesCore):
         return closed_derivatives.inverse(self._mechanism, q, v, a, pushes, motors, actuated)
 
     def _settled(self, q: Array, run: Callable[[int], int]) -> int:
-        """Return the status of a kernel that is told how many constraints act: the generic rank, or else that at q."""
+        """Return the status of a kernel for a given number of acting constraints: the generic rank, or else the rank at q."""
         mechanism = self._mechanism
         status = run(mechanism.generic_rank)
         if status == layout.SINGULAR and not is_open_at(mechanism, q):
@@ -131,9 +131,9 @@ class CompiledDerivatives(DerivativesCore):
         changes = HybridDerivatives(*result)
         if not own_pushes(pushes):
             return changes
-        own = own_effort_derivatives(pushes, q, self._nv)
-        efforts = np.where(mask[:, None], changes.dtau_dtau @ own - own, 0.0)
-        return changes._replace(da_dq=changes.da_dq + changes.da_dtau @ own, dtau_dq=changes.dtau_dq + efforts)
+        by_q = own_effort_derivatives(pushes, q, self._nv)
+        efforts = np.where(mask[:, None], changes.dtau_dtau @ by_q - by_q, 0.0)
+        return changes._replace(da_dq=changes.da_dq + changes.da_dtau @ by_q, dtau_dq=changes.dtau_dq + efforts)
 
     # -- closures --------------------------------------------------------------------------------------------------------
 
@@ -212,13 +212,13 @@ class CompiledDerivatives(DerivativesCore):
 
 
 def _carried(pose: Array, twist: Array) -> Array:
-    """Return a twist of a frame at a pose (12) as that of the frame in which the pose is given."""
+    """Transport a twist from a frame at a pose (12) to the frame in which the pose is given."""
     linear, angular = (twist.reshape(2, 3) @ pose[:9].reshape(3, 3).T).tolist()
     (x, y, z), (a, b, c) = pose[9:].tolist(), angular
     return np.array([linear[0] + y * c - z * b, linear[1] + z * a - x * c, linear[2] + x * b - y * a, a, b, c])
 
 
 def _one_row(*state: Array) -> list[Array]:
-    """Return a state that was read, and directions, as rows of their own."""
+    """Return a checked state, and directions, as copies with one row each."""
     names = ("q", "v", "tau", "dq", "dv")
     return [real_only(x, name).astype(float)[None] for x, name in zip(state, names, strict=False)]

@@ -1,4 +1,4 @@
-"""Dynamics of the compiled engine: into the kernels, and where these are not content to a closer look at what acts."""
+"""Dynamics of the compiled engine: by kernels, and where these report a problem, after a check of the acting constraints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
 
-#: Coordinates for each effort from which on an elimination for each saves time over factors of the mass matrix for all.
+#: From this number of coordinates per effort on, one elimination for each effort is faster than factors of the mass matrix.
 _LEAST_SAVED = 8
 
 
@@ -93,8 +93,8 @@ class CompiledDynamics:
 
     def inertial_inverse(self, q: Array, v: Array, a: Array) -> Array:
         tau = np.empty(self._nv)
-        given = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
-        self._system.raise_for(self._calls.inertial_inverse_dynamics(*given, tau))
+        state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
+        self._system.raise_for(self._calls.inertial_inverse_dynamics(*state, tau))
         return tau
 
     def mass_matrix(self, q: Array) -> Array:
@@ -104,8 +104,8 @@ class CompiledDynamics:
 
     def mass_inertial_inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         tau, matrix = np.empty(self._nv), np.empty((self._nv, self._nv))
-        given = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
-        self._system.raise_for(self._calls.mass_inertial_inverse_dynamics(*given, tau, matrix))
+        state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
+        self._system.raise_for(self._calls.mass_inertial_inverse_dynamics(*state, tau, matrix))
         return tau, matrix
 
     def coriolis_matrix(self, q: Array, v: Array) -> Array:
@@ -136,7 +136,7 @@ class CompiledDynamics:
         return a
 
     def _look_closer(self, status: int, system: PackedSystem, pushes: list[Push], state: tuple[Array, ...]) -> None:
-        """Write forward dynamics with as many constraints as act here, or raise what stands against it."""
+        """Write forward dynamics with the rank of the constraints at q, or raise the error that prevents it."""
         mechanism, (q, v, driven, a) = self._mechanism, state
         if status == layout.SINGULAR:
             opened = is_open(mechanism, self.constraints(q, v).error)
@@ -160,7 +160,7 @@ class CompiledDynamics:
     def _write_shared(
         self, system: PackedSystem, states: tuple[Array, ...], pushes: list[Push], motors: Any, actuated: Array
     ) -> None:
-        """Write the least efforts on actuated coordinates at states q, v and a into the array that stands behind them."""
+        """Write the efforts of least norm on actuated coordinates; `states` are q, v, a and the array for the result."""
         kernel, loops = system.kernel(closure_entries.constrained_inverse).compiled, system.loops(self._mechanism.generic_rank)
         driven = np.zeros(states[-1].shape) + motors + own_efforts(pushes, states[0], self._nv)
         for drive, q, v, a, tau in _rows(driven, *states):
@@ -206,7 +206,7 @@ class CompiledDynamics:
         return self._constraint_rows(q, v, law, work)
 
     def _constraint_rows(self, q: Array, v: Array, law: Array, work: Array) -> Constraints:
-        """Return the constraints from known twists, laws and accelerations: bias is with these."""
+        """Return the constraints from known twists, laws and accelerations; the bias includes the accelerations."""
         system, weights = self._system, self._mechanism.scale.weights
         error, jacobian, bias = np.empty(len(weights)), np.empty((len(weights), self._nv)), np.empty(len(weights))
         loops = system.constraint_tables[0]
@@ -224,7 +224,7 @@ class CompiledDynamics:
         )
 
     def _nearest(self, second: bool, q: Array, v: Array, fixed: Array, rates: Array) -> Array | None:
-        """Return the nearest rates to some that keep loops closed; None where that has to be looked at more closely."""
+        """Return the nearest rates that keep loops closed; None if the kernel reports a problem."""
         kernels = self._calls.nearest_rates
         if kernels is None:
             return None
@@ -238,7 +238,7 @@ class CompiledDynamics:
 
 
 def _rows(*arrays: Array) -> list[tuple[Array, ...]]:
-    """Return the rows of equally stacked arrays; of single ones, these."""
+    """Return the rows of equally stacked arrays; single arrays as the only row."""
     return [arrays] if arrays[0].ndim == 1 else list(zip(*arrays, strict=True))
 
 

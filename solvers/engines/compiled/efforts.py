@@ -1,4 +1,4 @@
-"""The kernels of what acts along the coordinates of a system: passive efforts, units of inputs."""
+"""Kernels of efforts on the coordinates of a system: passive efforts, and efforts per unit of inputs."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from titop.solvers.model.mechanism import Mechanism
 
 
 class CompiledEfforts:
-    """What acts along the coordinates of a system, as far as it is compiled."""
+    """The efforts on the coordinates of a system, as far as they are compiled."""
 
     def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
         self._mechanism, self._system = mechanism, system
 
     @cached_property
     def answering(self) -> list[GeneralBlock]:
-        """The blocks whose laws answer through Python."""
+        """The blocks whose laws are evaluated in Python."""
         return [general for general in self._system.tables.general if compiled_law(general.block) is None]
 
     @cached_property
     def applied_in_python(self) -> bool:
-        """Whether something acts on a block that says so in Python."""
+        """Whether some blocks define their applied efforts in Python."""
         acted_on = (general.block for general in self._system.tables.general if is_acted_on(general.block))
         return any(compiled_surroundings(block) is None for block in acted_on)
 
     @property
     def in_python(self) -> bool:
-        """Whether blocks have to be asked as well."""
+        """Whether Python methods of blocks have to be called too."""
         return bool(self.answering) or self.applied_in_python
 
     @cached_property
@@ -46,14 +46,17 @@ class CompiledEfforts:
         ints[0, layout.LOADS] = 0
         if self.applied_in_python:
             ints[0, layout.APPLYING] = 0
-        asked = [general.element for general in system.tables.general if general not in self.answering]
-        acting, table = system.variant(ints=ints, floats=system.floats.copy()), np.array(asked, dtype=np.int64).reshape(1, -1)
+        elements = [general.element for general in system.tables.general if general not in self.answering]
+        acting, table = (
+            system.variant(ints=ints, floats=system.floats.copy()),
+            np.array(elements, dtype=np.int64).reshape(1, -1),
+        )
         acting.floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
         return partial(acting.kernel(effort_entries.passive_efforts).compiled, *acting.arrays, system.bare.ints, table)
 
     @cached_property
     def actuation(self) -> Any:
-        """Compiled efforts a unit of each input (nu, nv), but for those of blocks' own inputs."""
+        """Compiled efforts per unit of each input (nu, nv), except for blocks' own inputs."""
         inputs, system = self._mechanism.inputs, self._system
         loaded = system.with_loads_at(inputs.places) if inputs.places else system
         if inputs.places:

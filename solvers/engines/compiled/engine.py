@@ -1,4 +1,4 @@
-"""The engine that users get: tables, and kernels that read them."""
+"""The compiled engine: tables, and kernels that read them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from titop.solvers.mechanism.parameters import changed_assembly, is_float, look_
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 
-#: What parameters are, to be written into tables.
+#: Types of parameters that are written into tables.
 _NUMBERS = (int, float)
 
 
@@ -52,7 +52,7 @@ class CompiledEngine:
 
     @classmethod
     def on(cls, system: PackedSystem, repacking: Repacking, known: Mapping[str, Any], mechanism: Mechanism) -> CompiledEngine:
-        """Return the engine of a mechanism whose tables have been written; what is not `known` of the old one is found anew."""
+        """Return the engine of a mechanism with tables that are ready; attributes that are not `known` are computed again."""
         engine = object.__new__(cls)
         engine._mechanism, engine.system, engine._repacking = mechanism, system, repacking
         engine.__dict__.update(known)
@@ -85,7 +85,7 @@ class CompiledEngine:
         return CompiledObservations(self._mechanism, self.system, self.calls)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is bound to kernels, which cannot be sent to another process; it binds its own."""
+        """Leave out bound kernels, which cannot be sent to another process; that binds its own."""
         return {"_mechanism": self._mechanism, "system": self.system}
 
     @property
@@ -115,7 +115,7 @@ class CompiledEngine:
     def state_derivative(self, pushes: Sequence[Push], tau: Array) -> tuple[Any, tuple[Any, ...]]:
         """Return the compiled ``f(dy, t, y, *arguments) -> status`` of a compiled system, ``y = [q, v]``, and its arguments.
 
-        The system is driven by constant pushes on ports and efforts `tau` (nv). Where it cannot go on, dy is NaN.
+        Constant pushes on ports and efforts `tau` (nv) act on the system. Where the dynamics fail, dy is NaN.
         """
         system = self.system.with_pushes(pushes)
         return system.kernel(dynamics_entries.state_derivative).compiled, (*system.arrays, tau)

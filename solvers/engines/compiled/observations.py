@@ -1,4 +1,4 @@
-"""What the compiled engine reads of a state that was read: motion of ports, energy, efforts, multipliers."""
+"""Observations of the compiled engine at checked states: motion of ports, energy, efforts, multipliers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from titop.solvers.model.mechanism import Mechanism
 
 
 class CompiledObservations:
-    """What the compiled engine reads of a state; see `ObservationsCore` for its functions."""
+    """The observations of the compiled engine; see `ObservationsCore` for its functions."""
 
     def __init__(self, mechanism: Mechanism, system: PackedSystem, calls: CompiledCalls) -> None:
         self._mechanism, self._system, self._calls, self._nv = mechanism, system, calls, mechanism.nv
@@ -57,7 +57,7 @@ class CompiledObservations:
         return efforts + self._applied_efforts(q, v) if parts.applied_in_python else efforts
 
     def _applied_efforts(self, q: Array, v: Array) -> Array:
-        """Return the efforts (nv) of what blocks say in Python acts on them."""
+        """Return the efforts (nv) that blocks apply in Python: see `Block.applied_efforts`."""
         efforts, (_, work, world) = np.zeros(self._nv), observed(self._system, q, v)
         for general in self._system.tables.general:
             if is_acted_on(general.block):
@@ -154,6 +154,6 @@ def observed(system: PackedSystem, q: Array, v: Array) -> tuple[Array, Array, Ar
 
 
 def surrounded(system: PackedSystem) -> list[GeneralBlock]:
-    """Return the blocks on which more than gravity on their inertia acts, or that store energy in their surroundings."""
+    """Return the blocks with applied efforts or energy other than gravity on their inertia."""
     blocks = system.tables.general
     return [each for each in blocks if is_acted_on(each.block) or overrides_method(each.block, "applied_energy")]

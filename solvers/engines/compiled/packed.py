@@ -1,4 +1,4 @@
-"""A system as tables for the kernels: packed from parameters, with wrenches pushed in, with the blocks' laws filled in."""
+"""A system as tables for the kernels: filled from parameters, with room for loads, and with the laws of blocks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
 from titop.solvers.native.signatures import RAISED
 
-#: How many sets of places on which wrenches act are kept ready.
+#: Number of sets of places of wrenches whose tables are cached.
 MOST_VARIANTS = 32
 
 
@@ -45,7 +45,7 @@ class LawStages:
 
     @cached_property
     def stages(self) -> Stages:
-        """The functions, found when they are first asked for."""
+        """The functions, computed at their first use."""
         return Stages(self._tables.general, self._tables.interactions)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class PackedSystem:
     structure : Assembly
         The assembly with its first parameters; `assembly` is that with the current ones.
     tables : Tables
-        What does not depend on parameters.
+        The tables that do not depend on parameters.
     units : tuple of str
     params : array
         Values of all parameters, and their units.
@@ -110,7 +110,7 @@ class PackedSystem:
         self.pack()
 
     def _check_closures(self) -> None:
-        """Refuse rigid closures, limits and loads with laws of their own, which the kernels would not hear of."""
+        """Refuse rigid closures, limits and loads that override methods, since kernels do not call these."""
         findings = [
             Finding(
                 "own-law",
@@ -132,7 +132,7 @@ class PackedSystem:
         return bool(status == layout.OK)
 
     def moves_like(self, other: PackedSystem) -> bool:
-        """Tell whether elements stand and move as those of a system of the same tables, and have the same inertia."""
+        """Tell whether elements have the same geometry and inertia as those of another system with the same tables."""
         elements = len(self.tables.constants)
         return np.array_equal(self.floats[1:elements], other.floats[1:elements]) and np.array_equal(self.frames, other.frames)
 
@@ -155,7 +155,7 @@ class PackedSystem:
 
     @property
     def all_tables(self) -> tuple[Array, Array, Array, Array]:
-        """The tables that kernels for all systems take."""
+        """The tables that all kernels take."""
         return self.ints, self.floats, self.numbers, self.laws.stages.addresses
 
     @property
@@ -164,26 +164,26 @@ class PackedSystem:
         return self.all_tables if self.has_laws else (self.ints, self.floats)
 
     def kernel(self, pair: Pair) -> Kernel:
-        """Return the kernel of a pair that suits the system."""
+        """Return the kernel of a pair for the system."""
         return pair.mixed if self.has_laws else pair.rigid
 
     def bound(self, pair: Pair) -> Callable[..., int]:
-        """Return the compiled function of a pair that suits the system, its first arguments the system's tables."""
+        """Return the compiled function of a pair for the system, with the system's tables bound as first arguments."""
         return partial(self.kernel(pair).compiled, *self.arrays)
 
     @cached_property
     def constraint_tables(self) -> tuple[Array, Array]:
-        """What kernels take of the constraints, no motion imposed: see `constraint_tables`."""
+        """The kernels' tables of the constraints, with no motion imposed: see `constraint_tables`."""
         return constraint_tables(self.mechanism, self.tables, np.zeros(self.mechanism.nv, dtype=bool))
 
     def loops(self, rank: int, held: bool = False) -> Array:
-        """Return the table that tells kernels of the rigid closures and gears, and how many constraints act."""
+        """Return the kernels' table of rigid closures and gears, with the number of acting constraints."""
         loops = self.constraint_tables[0].copy()
         loops[0, [layout.RANK, layout.WHOLE_RANK, layout.HELD]] = rank, rank, held
         return loops
 
     def raise_for(self, status: int) -> None:
-        """Raise what a kernel's status means."""
+        """Raise the error of a kernel's status."""
         if status == layout.OK:
             return
         raise_pending()
@@ -200,7 +200,7 @@ class PackedSystem:
     # -- variants ------------------------------------------------------------------------------------------------------
 
     def variant(self, **other: Any) -> PackedSystem:
-        """Return the system with `other` attributes, the rest shared; what follows from them is found anew."""
+        """Return the system with `other` attributes, the rest shared; derived attributes are computed again."""
         parts = self.__dict__ | other
         for name in _FOUND:
             parts.pop(name, None)
@@ -209,7 +209,7 @@ class PackedSystem:
         return system
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what follows from the attributes, kernels among it, which cannot be sent to another process."""
+        """Leave out derived attributes, among them kernels, which cannot be sent to another process."""
         return self.variant().__dict__
 
     def with_pushes(self, pushes: Sequence[Push]) -> PackedSystem:
@@ -230,12 +230,12 @@ class PackedSystem:
         return system.variant(floats=floats, numbers=numbers)
 
     def closing(self, pushes: Sequence[Push] = ()) -> tuple[Array, ...]:
-        """Return the tables on which the pushes act, with room for what the rigid closures do to their ports."""
+        """Return the tables with the pushes as loads, and with room for the wrenches of rigid closures."""
         names = [str(ref) for loop in self.mechanism.rigid_loops for ref in (loop.first, loop.second)]
         return self.with_pushes([*pushes, *(PortPush(name, False, np.zeros(6)) for name in names)]).arrays
 
     def with_loads_at(self, places: tuple[WrenchPlace, ...]) -> PackedSystem:
-        """Return the system with loads without force at some places: the last rows of its tables."""
+        """Return the system with zero loads at some places, as the last rows of its tables."""
         if places not in self._loaded:
             if len(self._loaded) == MOST_VARIANTS:
                 self._loaded.clear()
@@ -270,7 +270,7 @@ class PackedSystem:
 
     @cached_property
     def with_all_ports(self) -> PackedSystem:
-        """The system with all ports of its general blocks in use, for functions that read any of them."""
+        """The system with all ports of its general blocks in use, for functions of any port."""
         ints = self.ints.copy()
         ints[: len(self.tables.constants), layout.USED] = -1
         return self.variant(ints=ints)
@@ -292,7 +292,7 @@ class PackedSystem:
 
     @cached_property
     def acting_inputs(self) -> dict[str, slice]:
-        """Where the inputs of interactions stand among the numbers, by the interactions' names."""
+        """Slices of the inputs of interactions among the numbers, by the interactions' names."""
         return input_places(self.tables.interactions, self.ints)
 
     # -- general blocks, and ports ---------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ class PackedSystem:
         return next(general for general in self.tables.general if general.block.name == name)
 
     def port_place(self, port: str) -> tuple[int, int, Array]:
-        """Return a port's element, and its place in ``law`` (-1 without) or else its pose (12) in the element."""
+        """Return a port's element, and its index in ``law`` (-1 if none), or else its pose (12) in the element."""
         block, name = self.mechanism.ports[port]
         element = self.tables.elements[block]
         if port in self.tables.port_rows:
@@ -325,12 +325,12 @@ class PackedSystem:
         return element, place, np.concatenate([np.eye(3).ravel(), np.zeros(3)])
 
 
-#: What follows from the attributes of a system.
+#: Derived attributes of a system.
 _FOUND = tuple(name for name, attribute in vars(PackedSystem).items() if isinstance(attribute, cached_property))
 
 
 def moving_otherwise(system: PackedSystem) -> list[tuple[Block, slice, slice]]:
-    """Return the general blocks whose own coordinates are not plain, and where these stand in q and v."""
+    """Return the general blocks whose own coordinates are not plain, with their indices in q and v."""
     return [part for part in system.mechanism.plain_coordinates.others if part[0].name in system.tables.general_names]
 
 

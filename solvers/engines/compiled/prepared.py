@@ -1,4 +1,4 @@
-"""The compiled resolver's dynamics for integrators: straight into the kernels, with tables that are made once."""
+"""The compiled engine's dynamics for integrators: direct kernel calls on tables that are made once."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         self._numbers = loaded.numbers.copy()
         self._all_tables = self._ints, self._floats, self._numbers, loaded.laws.stages.addresses
         self._tables = self._all_tables[: len(loaded.arrays)]
-        #: The blocks whose coordinates move as they say themselves.
+        #: The blocks that override the steps of their coordinates.
         self.moving_otherwise = moving_otherwise(system)
         if places:
             self.wrenches = self._floats[-len(places) :, layout.FORCE : layout.FORCE + 6]
@@ -60,13 +60,13 @@ class CompiledPreparedDynamics(PreparedDynamics):
         self._work = np.empty((len(system.tables.constants), layout.FORWARD_COLUMNS))
 
     def _closures(self) -> tuple[Array, Array]:
-        """Return what kernels take of the constraints."""
+        """Return the kernels' tables of the constraints."""
         loops, tree = constraint_tables(self.mechanism, self._system.tables, self.imposed)
         loops[0, layout.HELD] = True
         return loops, tree
 
     def hold_rank(self) -> None:
-        """Let as many constraints act as callers say."""
+        """Set the number of acting constraints."""
         if self.mechanism.is_constrained:
             self._loops[0, layout.RANK] = self.rank
 
@@ -87,7 +87,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     @cached_property
     def closure_report(self) -> Array:
-        """What the kernel says of the last state on the closures, as `closed_steps` has it."""
+        """The kernel's record of the last closed state, as in `closed_steps`."""
         return np.zeros(4)
 
     @cached_property
@@ -97,7 +97,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         return self._system.kernel(pair).compiled
 
     def _closures_for_steps(self, precision: Array) -> tuple[Array, ...]:
-        """Return what `closed_steps` takes of the constraints, nothing for trees."""
+        """Return the arguments of `closed_steps` for the constraints; none for trees."""
         if not self.mechanism.is_constrained:
             return ()
         plain = self.mechanism.plain_coordinates
@@ -177,7 +177,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     @cached_property
     def _places(self) -> list[tuple[int, int, int, tuple[Array, Array]]]:
-        """Where the motion of every interaction's targets stands in the laws, how many ports and coordinates, no inputs."""
+        """Index in the laws of the motion of each interaction's targets, and numbers of ports and coordinates; no inputs."""
         places = []
         for row, loop in zip(self.interaction_rows, self.mechanism.interactions, strict=True):
             o, p, n = self._ints[row, [layout.LAW, layout.ACT_PORTS, layout.ACT_COORDINATES]].tolist()
@@ -221,7 +221,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     @cached_property
     def _guard(self) -> Any:
-        """Compiled look at guarded gaps, and the length of a step that it reads."""
+        """The compiled check of guarded gaps, and the step length that it reads."""
         length = np.zeros(1)
         return partial(self._system.kernel(gap_entries.guard).compiled, length), length
 
@@ -259,11 +259,11 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     @cached_property
     def _hybrids(self) -> dict[int, Any]:
-        """Compiled hybrid dynamics of a constrained system, by how many constraints act."""
+        """Compiled hybrid dynamics of a constrained system, by the number of acting constraints."""
         return {}
 
     def _closed_hybrid(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
-        """Return all accelerations and efforts of a constrained system; where kernels do not succeed others look closer."""
+        """Return all accelerations and efforts of a constrained system; where kernels fail, by the general functions."""
         if self.rank not in self._hybrids:
             kernels = HybridKernels(self._system, self.imposed, self.mechanism.generic_rank, self.rank)
             self._hybrids[self.rank] = kernels.dynamics(self._tables).call
@@ -299,5 +299,5 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
 
 def no_control(nv: int, rows: int) -> tuple[Array, ...]:
-    """Return what stands for no controller in the compiled stages: gains, offsets, limits, motors and thrust."""
+    """Return the arguments of compiled stages without a controller: gains, offsets, limits, motors and thrust."""
     return np.zeros((0, 0)), np.zeros((rows, 0)), np.zeros((2, 0)), np.zeros((nv, 0)), np.zeros((0, 0))

@@ -1,4 +1,4 @@
-"""What is read of a compiled mechanism, bound to kernels: its sensors, reactions, motion of its ports, efforts of its gears."""
+"""Readings of a compiled mechanism, bound to kernels: sensors, reactions, motion of ports, efforts of gears."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from titop.solvers.signals.quantities import OF_LINES, Kind, Quantity
 #: The pose of a frame in itself.
 IDENTITY = np.concatenate([np.eye(3).ravel(), np.zeros(3)])
 
-#: What depends on the constraints' multipliers.
+#: Quantities that depend on the constraints' multipliers.
 CARRIED = (sensor_readings.JOINT_WRENCH, sensor_readings.CLOSURE_WRENCH, sensor_readings.MULTIPLIER)
 
 #: How many numbers each has.
@@ -100,13 +100,13 @@ class KernelReading:
         self._anywhere = mechanism.neutral()
 
     def _on(self, tables: tuple[Array, ...]) -> Bound:
-        """Return the kernel that finds what constraints carry, on tables with room for closures."""
+        """Return the kernel of the constraints' multipliers, on tables with room for closures."""
         kernel, rank = self._system.kernel(reading_entries.closed_readings).compiled, self._mechanism.generic_rank
         weights = np.ascontiguousarray(self._mechanism.scale.weights)
         return Bound(kernel, (self._table, self._frames, self._system.loops(rank), weights), tables)
 
     def read(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None) -> Array:
-        """Return what is read at a state, or at stacked ones, under loads; efforts `tau` matter with constraints only."""
+        """Return the readings at a state, or at stacked ones, under loads; efforts `tau` matter with constraints only."""
         if type(q) is type(v) is type(a) is np.ndarray and (tau is None or type(tau) is np.ndarray):
             single = q.ndim == 1
             state = (q[None], v[None], a[None]) if single else (q, v, a)
@@ -133,7 +133,7 @@ class KernelReading:
         return self._shown(self._read_with_care(q, v, a, wrenches, u, tau))
 
     def _status(self, state: tuple[Any, ...], tau: Any, wrenches: Mapping[str, Any] | None, u: Any, result: Array) -> int:
-        """Let the kernel write its result at stacked states under loads, or with constraints; return its status.
+        """Call the kernel at stacked states under loads, or with constraints; return its status.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class KernelReading:
         return self._acted_on.run(self._bound, wrenches, u, (*state, applied, tau is not None, result), closing=True)
 
     def _read_stack(self, given: dict[str, Any]) -> Array | None:
-        """Return what is read at stacked states with loads of their own; None where single ones have to be read with care."""
+        """Return the readings at stacked states, each with its own loads; None if states have to be checked one by one."""
         known = given["tau"] is not None
         states = {name: given[name] for name in ("q", "v", "a", *(["tau"] if known else []))}
         stack = read_stack(self._mechanism, states, given["wrenches"], given["u"])
@@ -184,7 +184,7 @@ class KernelReading:
         return None
 
     def _read_with_care(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array:
-        """Return what is read, whatever stands in the kernel's way."""
+        """Return the readings for arguments that the kernel does not accept, or raise the error."""
         given = {"q": q, "v": v, "a": a, **({} if tau is None else {"tau": tau})}
         q, v, a, *efforts = read_states(self._mechanism, given, stacked=True)
         pushes = self._mechanism.external_pushes(wrenches, u)
@@ -197,7 +197,7 @@ class KernelReading:
         return self.under([*pushes, *closed_dynamics.closure_pushes(self._mechanism, q, carried)], q, v, a)
 
     def under(self, pushes: Sequence[Push], q: Array, v: Array, a: Array) -> Array:
-        """Return what is read at a state that was read, or at stacked ones, with all that acts given as pushes."""
+        """Return the readings at a checked state, or at stacked ones, with all loads given as pushes."""
         kernel, tables = self._system.kernel(reading_entries.readings), self._system.with_pushes(pushes).arrays
         named = ((q, "q"), (v, "v"), (a, "a"))
         state = [np.ascontiguousarray(np.atleast_2d(real_only(x, name)), float) for x, name in named]
@@ -206,7 +206,7 @@ class KernelReading:
         return result[0] if q.ndim == 1 else result
 
     def multipliers(self, pushes: list[Push], q: Array, v: Array, a: Array, applied: Array | None) -> Array | None:
-        """Return what is read of constraints at a state that was read; None where that has to be looked at more closely."""
+        """Return readings of constraints at a checked state; None if the kernel reports a problem."""
         own = np.zeros((1, self._mechanism.nv)) + own_efforts(pushes, q, self._mechanism.nv)
         efforts = own if applied is None else own + real_only(applied, "tau")
         state = [real_only(x, name)[None] for x, name in ((q, "q"), (v, "v"), (a, "a"))]
@@ -216,7 +216,7 @@ class KernelReading:
         return result[0] if status == DONE else None
 
     def _shown(self, result: Array) -> Array:
-        """Return the numbers that were asked for, and warn of angles near a lock."""
+        """Return the chosen numbers, and warn of angles near gimbal lock."""
         for port, sequence, place in self._angles:
             warn_of_gimbal_lock(port, result[..., place : place + 3], sequence)
         return result if self._picked is None else result[..., self._picked]
@@ -240,7 +240,7 @@ _OF_COORDINATES = {
 
 
 class CompiledReadings:
-    """What is read of a mechanism, bound to kernels when it is first asked for.
+    """Readings of a mechanism, bound to kernels at their first use.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ class CompiledReadings:
         return self._reading([self._multiplier_row(first + gear)])
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
-        """Return the multipliers (k) of all constraints at a state that was read."""
+        """Return the multipliers (k) of all constraints at a checked state."""
         found = self._all_multipliers.multipliers(pushes, q, v, a, applied)
         return closed_dynamics.multipliers(self._mechanism, q, v, a, pushes, applied) if found is None else found
 
@@ -305,7 +305,7 @@ class CompiledReadings:
 
     @cached_property
     def sensors(self) -> KernelReading | None:
-        """What reads all sensors but those of lines; None where the kernels do not know the kind of one of them."""
+        """The reading of all sensors except those of lines; None if the kernels do not know the kind of one of them."""
         sensed = [of for of in self._mechanism.sensor_signals if of.kind not in OF_LINES]
         return self.joined(sensed) if all(map(self.knows, sensed)) else None
 
@@ -314,7 +314,7 @@ class CompiledReadings:
         return of.kind == Kind.REACTION or of.kind in _OF_COORDINATES or of.kind in _AT_PORTS
 
     def joined(self, quantities: Iterable[Quantity]) -> KernelReading:
-        """Return what reads quantities of which the kernels know the kinds, one after the other, each vector once."""
+        """Return the reading of several quantities of known kinds, concatenated; each vector is computed once."""
         rows: list[ReadingRow] = []
         angles: list[tuple[str, str, int]] = []
         picked: list[int] = []

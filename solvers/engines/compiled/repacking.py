@@ -57,7 +57,7 @@ def inertial_parameters(assembly: Assembly, positions: dict[str, int]) -> dict[s
 
 
 def are_near(reference: Array, params: Array, changed: Iterable[InertialEntry | None]) -> bool:
-    """Tell whether all that changed are masses and inertias near the reference's, with nothing suspicious about them.
+    """Tell whether only masses and inertias changed, which are near the reference's and not suspicious.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def are_near(reference: Array, params: Array, changed: Iterable[InertialEntry | 
 
 
 def _is_near(known: list[float], inertia: list[float]) -> bool:
-    """Tell whether an inertia (xx, yy, zz, xy, xz, yz) is near a known one, and a body can plainly have it."""
+    """Tell whether an inertia (xx, yy, zz, xy, xz, yz) is near a known one and clearly valid."""
     if inertia == known:
         return True
     pairs = list(zip(inertia, known, strict=True))
@@ -100,7 +100,7 @@ def _is_near(known: list[float], inertia: list[float]) -> bool:
     )
 
 
-#: Parts of the names of parameters on which the number of independent constraints may depend.
+#: Parts of the names of parameters that may change the number of independent constraints.
 _GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")
 
 
@@ -119,7 +119,7 @@ class Repacking:
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """Position of the parameters that packing, and numbering anew, bring into effect; others ask for other tables."""
+        """Indices of the parameters that take effect by writing tables and numbers again; others need other tables."""
         assembly, tables = self._assembly, self._tables
         unsprung = set(tables.joints) - self._sprung_joints()
         general = tables.general_names | {block.name for block in (*assembly.actuators, *assembly.sensors)}
@@ -148,7 +148,7 @@ class Repacking:
 
 
 def with_parameters_of(system: PackedSystem, params: Array, values: Mapping[str, float]) -> PackedSystem | None:
-    """Return a system with other parameters: its tables written anew, as far as these depend on them.
+    """Return a system with other parameters, with those tables written again that depend on them.
 
     Parameters
     ----------
@@ -174,5 +174,5 @@ def with_parameters_of(system: PackedSystem, params: Array, values: Mapping[str,
 
 
 def move_constraints(names: Collection[str]) -> bool:
-    """Tell whether parameters of these names may change how many constraints are independent."""
+    """Tell whether the named parameters may change the number of independent constraints."""
     return any(part in _GEOMETRY for name in names for part in parts_of(name))

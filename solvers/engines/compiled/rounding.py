@@ -1,4 +1,4 @@
-"""What rounding does to a compiled system: which coordinates may lose much, and how small pivots may become.
+"""Rounding in a compiled system: coordinates that may lose accuracy, and bounds of small pivots.
 
 Each element is two parts of the elimination in one frame: its joint, and the body or general block that the joint carries (see
 `titop.solvers.mechanism.conditioning`).
@@ -21,7 +21,7 @@ from titop.solvers.mechanism.conditioning import EliminatedPart, Pivots, find_pi
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.native.callbacks import raise_pending
 
-#: Where the entries of a symmetric matrix (3x3) stand among xx, yy, zz, xy, xz and yz.
+#: Indices of the entries of a symmetric matrix (3x3) among xx, yy, zz, xy, xz and yz.
 _SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])
 _AXES = np.eye(6)
 
@@ -102,9 +102,9 @@ def _rounded(body: Block, port: str | None) -> Array:
 
 #: Coordinates of the elementary joints.
 _SIZES: dict[Any, int] = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL: 3, layout.FREE: 6}
-#: Coordinates that keep this part of what they carry lose at most some ten digits to rounding.
+#: Coordinates whose pivot is more than this part of the inertia that they carry lose at most about ten digits to rounding.
 _PLAINLY_SOUND = LOOSE_RANK
-#: How much further below what was seen a pivot may come elsewhere.
+#: Factor by which pivots at other configurations may be smaller than those seen.
 _MARGIN = 0.1
 
 
@@ -114,7 +114,7 @@ def plainly_sound(system: PackedSystem) -> float:
 
 
 def pivots_at(system: PackedSystem, q: Array) -> Pivots:
-    """Return how much inertia elimination leaves to each coordinate (nv, no unit) of the tree."""
+    """Return the pivots of the tree's elimination (nv, no unit)."""
     nv = system.mechanism.nv
     law, work = system.bare.outward(real_only(q, "q"), np.zeros(nv), layout.INVERSE_COLUMNS)
     bodies = {system.tables.elements[c.child.block.name]: c.child for c in system.assembly.connections}
@@ -123,7 +123,7 @@ def pivots_at(system: PackedSystem, q: Array) -> Pivots:
 
 
 def doubtful_pivots(system: PackedSystem, places: Sequence[Array]) -> list[Pivots]:
-    """Return the pivots at those of some configurations where elimination may lose much, and allow for these in the tables."""
+    """Return the pivots at configurations where elimination may lose accuracy, and adapt the bounds in the tables."""
     rounding = system.floats[1 : len(system.tables.constants), layout.ROUNDING]
     rounding[:] = CANCELLED  # whatever other parameters have left there
     if keeps(system, plainly_sound(system), places):
@@ -145,7 +145,7 @@ def keeps(system: PackedSystem, part: float, places: Sequence[Array]) -> bool:
 
 
 def moves_at_rest(system: PackedSystem, places: Sequence[Array]) -> bool:
-    """Tell whether kernels find accelerations of the tree at rest at some configurations, whatever gears would drive."""
+    """Tell whether kernels find accelerations of the tree at rest, without gears, at some configurations."""
     return not any(_is_refused(system, q, system.floats) for q in places)
 
 
@@ -159,7 +159,7 @@ def _is_refused(system: PackedSystem, q: Array, floats: Array) -> bool:
 
 
 def _allow_for(system: PackedSystem, pivots: Pivots) -> None:
-    """Let pivots be as small against what their coordinates carry as rounding allows, where that is less than usual."""
+    """Lower the bounds of pivots, relative to the inertia carried, as far as rounding allows."""
     small = (pivots.ratios > CANCELLED) & (pivots.shares < plainly_sound(system))
     rounding = np.full(system.mechanism.nv, CANCELLED)
     rounding[small] *= np.minimum(1.0, _MARGIN * pivots.shares[small] / pivots.ratios[small])

@@ -1,4 +1,4 @@
-"""Time derivatives of the compiled engine's tree: by kernels, or where these do not serve by the reference engine."""
+"""Time derivatives of the compiled engine's tree: by kernels, or where these cannot be used by the reference engine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def group_springs(system: PackedSystem) -> list[Joint]:
 
 
 def has_series(system: PackedSystem) -> bool:
-    """Tell whether the kernels differentiate by time all that the tree consists of.
+    """Tell whether the kernels compute time derivatives for all blocks of the tree.
 
     They know rigid bodies, built-in joints with springs of plain coordinates, dampers and armatures, and loads; neither general
     blocks and interactions, nor friction, stops, and springs of spherical and free joints.
@@ -58,7 +58,7 @@ class CompiledSeries:
 
     @cached_property
     def reference(self) -> SeriesCore:
-        """The series of the reference engine, which asks every block in Python; it is loaded now."""
+        """The series of the reference engine, which evaluates every block in Python; it is imported at its first use."""
         from titop.solvers.engines.reference.engine import reference_passes
         from titop.solvers.engines.reference.series import ReferenceSeries
 
@@ -69,7 +69,7 @@ class CompiledSeries:
         return has_series(self._system)
 
     def _serves(self, pushes: Sequence[Push]) -> bool:
-        """Tell whether the kernels serve the system and what acts on it from outside."""
+        """Tell whether the kernels can be used for the system and its external loads."""
         return self._has_kernels and all(isinstance(push, PortPush) for push in pushes)
 
     def tree_inverse(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> Array:
@@ -87,11 +87,11 @@ class CompiledSeries:
         if not self._serves(pushes):
             return None
         state = real_only(q, "q"), real_only(v, "v")
-        given = [np.ascontiguousarray(real_only(x, name), float) for x, name in ((tau_series, "tau"), (a_series, "a"))]
-        accelerations, efforts = np.empty(given[0].shape), np.empty(given[0].shape)
+        stacks = [np.ascontiguousarray(real_only(x, name), float) for x, name in ((tau_series, "tau"), (a_series, "a"))]
+        accelerations, efforts = np.empty(stacks[0].shape), np.empty(stacks[0].shape)
         changes, tables = self._acting(pushes, len(efforts))
         kernel = series_entries.hybrid_dynamics_series
-        self._system.raise_for(kernel(changes, mask, *tables, *state, *given, accelerations, efforts))
+        self._system.raise_for(kernel(changes, mask, *tables, *state, *stacks, accelerations, efforts))
         return accelerations, efforts
 
     def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:

@@ -1,4 +1,4 @@
-"""States of the first order of the compiled engine."""
+"""First-order states of the compiled engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from titop.solvers.native.callbacks import raise_pending
 
 
 class CompiledStates:
-    """The states of the first order of the compiled engine; see `StatesCore` for its functions."""
+    """The first-order states of the compiled engine; see `StatesCore` for its functions."""
 
     def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
         self._mechanism, self._system = mechanism, system
@@ -52,7 +52,7 @@ class CompiledStates:
 
     @cached_property
     def _columns(self) -> Array:
-        """Where inputs and states of the interactions with states stand among all, one interaction after the other."""
+        """Indices of the inputs and states of interactions with states among all, one interaction after the other."""
         stated = dict(self._mechanism.inputs.states)
         parts = [np.arange(self._mechanism.inputs.count)[own] for name, own in self._mechanism.inputs.driving if name in stated]
         return np.concatenate(parts)

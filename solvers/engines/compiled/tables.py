@@ -1,4 +1,4 @@
-"""The structure of a system as arrays, as the kernels read it; rigid closures and gears among it."""
+"""The structure of a system as arrays for the kernels, including rigid closures and gears."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def constraint_coefficients(mechanism: ClosedMechanism, rows: dict[str, int]) ->
 
 
 def constraint_tables(mechanism: ClosedMechanism, tables: Tables, imposed: Array) -> tuple[Array, Array]:
-    """Return what kernels take of rigid closures and gears: their table `loops`, and the tree of the coordinates that lead.
+    """Return the kernels' tables of rigid closures and gears: `loops`, and the tree of the leading coordinates.
 
     Coordinates whose motion is `imposed` (nv) follow none; those that gears join to them follow them.
     """
@@ -168,6 +168,6 @@ def constraint_tables(mechanism: ClosedMechanism, tables: Tables, imposed: Array
 
 
 def _leaders(rows: Array, taken: Following) -> list[int]:
-    """Return the other coordinate of each gear that takes one out, an imposed one among them; `GROUND` without any."""
+    """Return the other coordinate, possibly imposed, of each gear that eliminates one; `GROUND` if there is none."""
     ends = [np.flatnonzero(row).tolist() for row in rows[taken.gears]]
     return [next((end for end in pair if end != own), GROUND) for pair, own in zip(ends, taken.followers, strict=True)]

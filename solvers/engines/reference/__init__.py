@@ -1,8 +1,8 @@
 """The executable specification of the dynamics, in plain NumPy: complex-safe, and short enough to read in one sitting.
 
-- `passes`: one elimination over the blocks; `dynamics`, `observations`, `complex_steps`: dynamics, what is read of a state, and
-  derivatives by it; `states`: those of the first order; `series`: derivatives by time, of a tree along a motion;
-- `engine`: all of these.
+- `passes`: one elimination over the blocks; `dynamics`, `observations`, `complex_steps`: dynamics, observations of a state, and
+  derivatives by the state; `states`: first-order states; `series`: time derivatives of a tree along a motion;
+- `engine`: the engine with all of these.
 
 Closed loops are solved on top of the tree's passes, by `titop.solvers.constraints.closed_dynamics`.
 """

@@ -1,6 +1,6 @@
-"""Derivatives of the reference engine: complex steps through the resolution, which no formula of the compiled one enters.
+"""Derivatives of the reference engine: complex steps through the elimination, without any formula of the compiled engine.
 
-Where users' functions lose imaginary parts, differences.
+Where users' functions do not keep imaginary parts, finite differences are used.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ReferenceDerivatives(DerivativesCore):
 
     @cached_property
     def _step(self) -> Any:
-        """How derivatives are taken: users' interactions are asked at every state, for they may differ from one to another."""
+        """The method of differentiation: users' interactions are tested at every state, since the result may differ."""
         blocks = self._mechanism.assembly.blocks.values()
         known = (block.complex_safe and (is_titops_own(block) or not isinstance(block, Interaction)) for block in blocks)
         return complex_step if all(known) else trusted_step

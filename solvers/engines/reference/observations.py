@@ -1,4 +1,4 @@
-"""What the reference engine reads of a state: motion of ports, energy, momentum, efforts."""
+"""Observations of the reference engine at a state: motion of ports, energy, momentum, efforts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from titop.solvers.mechanism.port_motion import PortMotion
 
 
 class ReferenceObservations:
-    """What the reference engine reads of a state; see `ObservationsCore` for its functions."""
+    """The observations of the reference engine; see `ObservationsCore` for its functions."""
 
     def __init__(self, passes: Passes) -> None:
         self._passes, self._mechanism, self._nv = passes, passes.mechanism, passes.nv
@@ -57,14 +57,14 @@ class ReferenceObservations:
         return efforts
 
     def _applied_efforts(self, q: Array, v: Array) -> Array:
-        """Return the efforts (nv) of what the blocks say acts on them: see `Block.applied_efforts`."""
+        """Return the efforts (nv) that blocks apply: see `Block.applied_efforts`."""
         passes, states = self._passes, self._passes.outward_kinematics(q, v)
         efforts = np.zeros(self._nv, np.result_type(q, v, passes.dtype))
         for node, state, jacobian in zip(passes.nodes, states, passes.element_jacobians(states), strict=True):
             if is_acted_on(node.block):
-                own = node.block.applied_efforts(q[node.q], v[node.v], state.V, state.rotation, state.position)
-                efforts = efforts + jacobian.T @ own[:6]
-                efforts[node.v] += own[6:]
+                applied = node.block.applied_efforts(q[node.q], v[node.v], state.V, state.rotation, state.position)
+                efforts = efforts + jacobian.T @ applied[:6]
+                efforts[node.v] += applied[6:]
         return efforts
 
     def actuation_matrix(self, q: Array) -> Array:
@@ -108,9 +108,9 @@ class ReferenceObservations:
         mass, moment = 0.0, np.zeros(3)
         states = self._passes.outward_kinematics(q, np.zeros(self._nv))
         for node, state in zip(self._passes.nodes[1:], states[1:], strict=True):
-            own, first = mass_and_moment(state.M - node.block.added_inertia(q[node.q]))
-            mass = mass + own
-            moment = moment + own * state.position + state.rotation @ first
+            block_mass, first = mass_and_moment(state.M - node.block.added_inertia(q[node.q]))
+            mass = mass + block_mass
+            moment = moment + block_mass * state.position + state.rotation @ first
         with np.errstate(invalid="ignore", divide="ignore"):  # a system without mass has no centre
             return np.append(np.divide(moment, mass), mass)
 

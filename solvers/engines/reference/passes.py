@@ -3,9 +3,9 @@
 Plain NumPy over block objects, complex-safe, one elimination for every kind of block. The compiled resolver is
 held equal to it by tests.
 
-The blocks form one algebraic loop; it is solved from the leaves inwards and back. With ``B = [Ad(g)^-1  S]`` of the port on
-which a child hangs, the child's subtree enters its parent's law as ``B^T MA B`` and ``B^T (MA gamma + pA)``; then, of the block
-itself, ``MA = M_PP - M_Pf M_ff^-1 M_fP`` and ``pA = h_P + M_Pm a_m + M_Pf M_ff^-1 (tau_f - h_f - M_fm a_m)``.
+The blocks form one algebraic loop; it is solved from the leaves to the root and back. With ``B = [Ad(g)^-1  S]`` of the port to
+which a child is attached, the child's subtree adds ``B^T MA B`` and ``B^T (MA gamma + pA)`` to its parent's law. Elimination in
+the block itself gives ``MA = M_PP - M_Pf M_ff^-1 M_fP`` and ``pA = h_P + M_Pm a_m + M_Pf M_ff^-1 (tau_f - h_f - M_fm a_m)``.
 
 Symbols: ``V`` twist, ``A`` spatial acceleration less gravity's, ``W`` wrench applied to a block at
 its parent port; ``M``, ``h`` a block's law; ``MA``, ``pA`` what a subtree presents at its parent port,
@@ -43,7 +43,7 @@ from titop.solvers.model.mechanism import Mechanism
 class Node:
     """A block in the tree, parents before children.
 
-    `mount` is the pose of the block's parent port in the port of the parent on which it hangs.
+    `mount` is the pose of the block's parent port in the port of the parent to which it is attached.
     """
 
     block: Block
@@ -56,7 +56,7 @@ class Node:
 
 @dataclass
 class State:
-    """What the passes know of a block: world pose, twist, transports, law, elimination, results."""
+    """The quantities of a block in the passes: pose, twist, transports, law, elimination, results."""
 
     rotation: Array
     position: Array
@@ -125,7 +125,7 @@ class Passes:
                     V=twist,
                     B=onto @ np.hstack([to_port, subspace]),
                     gamma=onto @ gamma,
-                    M=np.array(node.block.mass_matrix(q[node.q])),  # a copy: it may be returned again
+                    M=np.array(node.block.mass_matrix(q[node.q])),  # a copy: the block may return the same array again
                     h=node.block.gyroscopic(q[node.q], v[node.v], twist),
                 )
             )
@@ -144,7 +144,7 @@ class Passes:
             self._subtract(states, q, block, name, wrench)
 
     def add_surroundings(self, states: list[State], q: Array, v: Array, all_of_them: bool = True) -> None:
-        """Subtract what acts on the blocks from their laws; unless `all_of_them`, only gravity on weights beside inertia."""
+        """Subtract applied efforts from the blocks' laws; unless `all_of_them`, only gravity on weight that is not inertia."""
         for node, state in zip(self.nodes, states, strict=True):
             if is_acted_on(node.block):
                 at = BlockMotion(q[node.q], v[node.v], state.V, state.rotation, state.position)
@@ -245,7 +245,7 @@ class Passes:
             raise ModelError(massless_joint(joint, "no inertia at this configuration"))
 
     def parts(self, states: list[State]) -> list[EliminatedPart]:
-        """Return what rounding may do to the blocks at a state."""
+        """Return the parts of elimination with their rounding errors at a state."""
         inertias = [np.real(state.M).astype(float) for state in states]
         return [
             EliminatedPart(node.parent, node.v, M, np.zeros(M.shape), np.real(state.B))
@@ -266,14 +266,14 @@ class Passes:
 
         `bare` leaves passive efforts and loads out.
         """
-        own, inputs = own_efforts(pushes, q, self.nv), acting_inputs(pushes)
-        given = (*(push.wrench for push in port_pushes(pushes)), *inputs.values())
-        dtype = np.result_type(self.dtype, q, v, a, tau, own, *given)
+        driven, inputs = own_efforts(pushes, q, self.nv), acting_inputs(pushes)
+        loads = (*(push.wrench for push in port_pushes(pushes)), *inputs.values())
+        dtype = np.result_type(self.dtype, q, v, a, tau, driven, *loads)
         passive = np.zeros(self.nv) if bare else self.own_passive_efforts(q, v)
         states = self.outward_kinematics(q, v)
         self.add_external_wrenches(states, q, pushes, loads=not bare)
         self.add_surroundings(states, q, v, all_of_them=not bare)
-        passive = passive + own + (0.0 if bare else self.add_interactions(states, q, v, inputs))
+        passive = passive + driven + (0.0 if bare else self.add_interactions(states, q, v, inputs))
         a, effort = a.astype(dtype), (tau + passive).astype(dtype)
         self.check_pivots(states, imposed)
         self.complete(states, v, a, effort, imposed, self.assembly.gravity)
@@ -287,7 +287,7 @@ class Passes:
             raise ModelError(overflow(self.assembly))
 
     def resting_states(self, q: Array, imposed: Array) -> list[State]:
-        """Return the states of all blocks at rest, nothing but inertia acting."""
+        """Return the states of all blocks at rest, with inertia only."""
         states = self.outward_kinematics(q, np.zeros(self.nv))
         self.check_pivots(states, imposed)
         return states

@@ -31,7 +31,7 @@ Along = SeriesArray | Array
 
 
 class Moving(NamedTuple):
-    """How a block moves: pose of its parent port in the inertial frame, twist, acceleration less gravity's.
+    """The motion of a block: pose of its parent port in the inertial frame, twist, acceleration minus gravity.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class MovingTree:
         pressing[k] = pressing[k] + self._port(k, port[1])[2].T @ stacked(wrench, self.order)
 
     def _interact(self, pushes: Sequence[Push], pressing: list[Along], efforts: Array) -> None:
-        """Add what interactions do to ports and coordinates."""
+        """Add the loads of interactions on ports and coordinates."""
         assembly, mechanism, inputs = self._passes.assembly, self._passes.mechanism, acting_inputs(pushes)
         for loop in mechanism.interactions:
             ports = [(ref.block.name, ref.name) for ref in loop.ports]
@@ -192,13 +192,13 @@ class MovingTree:
         return push._replace(u=self._padded(push.u))
 
     def _padded(self, stack: Array) -> Array:
-        """Return numbers that carry derivatives, those that are not known as zeros."""
+        """Return numbers that carry derivatives; unknown derivatives are zero."""
         return taylor_array(np.concatenate([stack, np.zeros((self.order + 1 - len(stack), *stack.shape[1:]))]))
 
 
 @contextmanager
 def asking(block: Block) -> Iterator[None]:
-    """Tell of which block a function does not take numbers with derivatives."""
+    """Name the block with a function that does not accept numbers with derivatives, in the error."""
     try:
         yield
     except (TypeError, ValueError, AttributeError, NotImplementedError) as error:
@@ -238,7 +238,7 @@ class ReferenceSeries:
             own, parent = np.eye(nv)[node.v], np.eye(nv)[self._passes.nodes[node.parent].v]
             block, (M, h, passive) = tree.blocks[k], tree.law(k)
             jacobians.append(moving(block.onto @ join_arrays([jacobians[node.parent], parent], tree.order), tree.order))
-            # twist and rates of the block a unit of each coordinate
+            # twist and rates of the block per unit of each coordinate
             moved = moving(join_arrays([jacobians[k], own], tree.order), tree.order)
             mass = mass + moved.T @ (M @ moved)
             coriolis = coriolis + moved.T @ (M @ (moved.rate @ tree.v) + h)

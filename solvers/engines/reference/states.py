@@ -1,4 +1,4 @@
-"""States of the first order by the interactions' own functions, and complex steps through these."""
+"""First-order states by the interactions' own functions, and complex steps through these."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from titop.solvers.constraints.interaction_loads import efforts_by_states, read_
 from titop.solvers.constraints.mechanism import StateDerivatives
 from titop.solvers.model.mechanism import Mechanism
 
-#: Newton's iterations, and after how many of them derivatives are found anew.
+#: Number of Newton's iterations, and after how many of them derivatives are computed again.
 _ITERATIONS, _RENEWED = 30, 3
 
 
 class ReferenceStates:
-    """The states of the first order of the reference engine; see `StatesCore` for its functions."""
+    """The first-order states of the reference engine; see `StatesCore` for its functions."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self._mechanism = mechanism
@@ -41,13 +41,13 @@ class ReferenceStates:
     def following(self, q: Array, v: Array, u: Array, begun: Array, guess: Array, half: float) -> tuple[Array, Array]:
         x, inverse, places = np.empty(len(guess)), np.zeros((len(guess),) * 2), dict(self._mechanism.inputs.states)
         for loop, motion in stated_motions(self._mechanism, q, v, u):
-            own = places[loop.closure.name]
-            x[own], inverse[own, own] = _followed(loop.closure, motion, begun[own], guess[own], half)
+            rows = places[loop.closure.name]
+            x[rows], inverse[rows, rows] = _solve_step(loop.closure, motion, begun[rows], guess[rows], half)
         return x, inverse
 
 
-def _followed(interaction: Interaction, motion: TargetMotion, begun: Array, x: Array, half: float) -> tuple[Array, Array]:
-    """Return the states of one interaction, and the inverse."""
+def _solve_step(interaction: Interaction, motion: TargetMotion, begun: Array, x: Array, half: float) -> tuple[Array, Array]:
+    """Return the states of one interaction, and the inverse: see `StatesCore.following`."""
     inverse: Array = np.eye(len(x))
     m = len(motion.u)
     for iteration in range(_ITERATIONS):

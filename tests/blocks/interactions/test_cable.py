@@ -144,6 +144,19 @@ def test_unusable_cables_are_refused_by_name(values: Any, said: str) -> None:
     assert any(said in str(finding) for finding in errors), errors
 
 
+@pytest.mark.parametrize("name", ["stiffness", "dissipation"])
+def test_parameters_of_cables_become_no_coefficients_that_add_energy(name: str) -> None:
+    s = tt.System("hoist", gravity=[0, 0, -9.81])
+    s.world.add_port("eye", [0, 0, 1])
+    load = tt.RigidBody("load", 1.0)
+    s.connect("world", load, tt.Prismatic("up", axis=[0, 0, 1]))
+    s.add_interaction(tt.Cable("rope", 10.0, 0.5, 0.1), s.world.port("eye"), load)
+    m = s.resolve()
+    with pytest.raises(tt.ModelError, match=rf"rope\.{name}: got -1\.0; expected a value >= 0"):
+        m.with_parameters({f"rope.{name}": -1.0})
+    assert m.with_parameters({f"rope.{name}": 0.0}).parameters()[f"rope.{name}"][0] == 0.0
+
+
 def test_cables_do_not_push() -> None:
     s = tt.System("hoist", gravity=[0, 0, -9.81])
     s.world.add_port("eye", [0, 0, 1])

@@ -187,6 +187,23 @@ def test_bodies_that_start_deep_inside_are_told_of() -> None:
         tt.simulate(m, [0.0, 1e-3], [0.05], [0.0])
 
 
+def test_rods_that_start_deep_in_a_shape_are_told_of_and_points_by_the_size_of_the_system() -> None:
+    rod = tt.Rod("rod", 0.5, tt.Section.circle(0.01), young=1e6, density=1000.0, strains={"bending_y": 1})
+    s = tt.System("rod", gravity=[0, 0, 0])
+    s.connect("world", rod, tt.Prismatic("up", axis=[0, 0, 1]))
+    s.add_interaction(tt.Contact("floor", stiffness=1.0, on=rod, points=3), "world")
+    s.add_interaction(tt.Contact("thin", 0.0, 1.0, on=rod, points=3), "world")
+    m = s.resolve()
+    with pytest.warns(tt.ModelWarning) as told:
+        tt.simulate(m, [0.0, 1e-4], m.configuration({"up": -0.02}), np.zeros(m.nv))
+    texts = [str(warning.message) for warning in told]
+    assert any("floor[0] 0.03 m deep at the start; expected less than its radius, 0.01 m" in text for text in texts)
+    assert any("thin[0] 0.02 m deep at the start; expected less than 0.005" in text for text in texts)  # of half a metre
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tt.simulate(m, [0.0, 1e-4], m.configuration({"up": 0.004}), np.zeros(m.nv))
+
+
 def test_impacts_that_fixed_steps_pass_over_are_told_of_with_the_step_that_would_not() -> None:
     m = ball(gravity=(0, 0, 0), stiffness=1e6)
     _, duration = impact(1.5, 1e6, 0.5, 2.0)

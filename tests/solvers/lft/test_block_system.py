@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import control
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -150,6 +151,14 @@ def test_an_inverted_channel_is_its_transfer_function_inverted() -> None:
         assert np.abs(free[6:, 6:] - driven[6:, 6:] + driven[6:, :6] @ part @ driven[:6, 6:]).max() < 1e-9
     with refusal("singular-channel", "rank 6 of 18"):  # its three ports move as one
         tt.invert_channels(inverted, ["b1.A", "b1.B", "b1.P"])
+
+
+def test_an_inverted_sampled_system_keeps_its_sample_time() -> None:
+    sampled = control.ss([[0.5]], [[1.0]], [[1.0]], [[2.0]], 0.1, inputs=["u"], outputs=["y"])
+    inverted = tt.invert_channels(sampled, [("u", "y")])
+    assert inverted.dt == 0.1
+    z = np.exp(0.3j)
+    assert abs(inverted(z) * sampled(z) - 1.0) < 1e-14  # one division of numbers near one
 
 
 def test_bad_input_is_refused() -> None:

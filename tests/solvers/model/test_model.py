@@ -41,7 +41,7 @@ def members(model: tt.Model) -> list[str]:
 
 def undocumented(names: list[str]) -> set[str]:
     """Return which of some names do not stand in the table of the reference page."""
-    _, _, table = (PAGES / "reference.md").read_text(encoding="utf8").partition("### All that a model has")
+    _, _, table = (PAGES / "reference.md").read_text(encoding="utf8").partition("### All members of a model")
     return set(names) - set(re.findall(r"\w+", table.partition("\n## ")[0]))
 
 

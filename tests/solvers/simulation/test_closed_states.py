@@ -28,7 +28,7 @@ def test_states_on_the_closures_are_those_of_the_reference(seed: int, is_driven:
         plant, y = plant_at_a_state(s, names if is_driven else [], "compiled")
         y = y + 1e-7 * rng.normal(size=len(y))
         q, v = plant.split(0.2, y)
-        found, expected = plant.prepared.project(q, v, 1e-13), PreparedDynamics.closed(plant.prepared, q, v, 1e-13)
+        found, expected = plant.prepared.project(q, v, 1e-13), PreparedDynamics.project(plant.prepared, q, v, 1e-13)
         error = plant.model.mechanism.scale.weights * plant.model.closure_error(found.q)
         assert np.abs(error).max() < 1e-12
         for one, other in zip(found, expected, strict=True):  # Newton's steps leave what rounding does, times their slopes
