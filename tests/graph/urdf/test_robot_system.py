@@ -305,8 +305,8 @@ def test_large_robots_are_read_and_resolved_in_few_calls_a_link() -> None:
     Of the latter 30 look whether blocks tell a unit for each of their numbers, and which of their methods are their own, and 40
     whether ports go by the names of parameters: these came after 530 had been the limit; and 35 whether numbers that were read
     have been written over since, which came after 610 had been; and 35 whether blocks have states of the first
-    order, or stand in a fluid, which came after 650 had been; and 20 ask bodies for their mass properties, as blocks of one's own
-    are asked, which came after 685 had been.
+    order, or stand in a fluid, which came after 650 had been; and 20 ask bodies for their mass properties, as blocks of
+    one's own are asked, which came after 685 had been.
     """
     tt.from_urdf(tree_of_links(3)).resolve()  # imports and fills caches
     loading, resolving, checking = [], [], []
