@@ -1,7 +1,9 @@
 """Dynamics with constraints, built on the dynamics of the tree: ``M a + h = tau + J^T lambda`` and ``J a = -bias``.
 
-The tree of either engine can be used. Accelerations are computed in the null space of the constraints: coordinates that follow
-others by gears need no inertia.
+The tree of either engine can be used. Accelerations are computed in the null space of the constraints, with the columns of F
+(`Partition.motions`) as its basis: ``a = s + F x`` with ``J s = -bias`` and ``F^T M F x = F^T (tau - h - M s)``. So coordinates
+that follow others by gears need no inertia. The kernels solve for the multipliers instead, ``J M^-1 J^T lambda = ...``
+(`titop.solvers.kernels.closures.closed_passes`), which is faster.
 
 Which constraints act depends on the configuration (see `branch`). A time integrator instead keeps their number constant: at its
 states, where loops may be slightly open, redundant constraints look independent.

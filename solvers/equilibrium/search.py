@@ -138,21 +138,21 @@ class Candidate:
         """
         unknowns, values, nv = self._unknowns, np.abs(self._values), self.point.model.nv
         sizes = np.maximum(unknowns.least, np.abs(self._x))
-        coordinates = np.array([entry.kind == Kind.POSITION for entry in unknowns.entries], dtype=bool)
+        is_position = np.array([entry.kind == Kind.POSITION for entry in unknowns.entries], dtype=bool)
         terms = self._term_tolerances() / unknowns.sizes.accelerations
 
         def allowed(slopes: Array) -> Array:
             parts: Array = self._tolerance * (1.0 + np.abs(slopes) @ sizes)
-            parts[:nv] = self._tolerance * np.abs(slopes[:nv]) @ np.where(coordinates, 0.0, sizes) + terms
+            parts[:nv] = self._tolerance * np.abs(slopes[:nv]) @ np.where(is_position, 0.0, sizes) + terms
             return parts
 
         excess = ratios(values, allowed(self.by_x))
         is_refused = bool((excess > 1.0).any())
         if is_refused and (self._rounding_excess(self.by_x, sizes) > 1.0).any():
             return excess
-        if not is_refused and (not coordinates.any() or (values <= self._tolerance).all()):
+        if not is_refused and (not is_position.any() or (values <= self._tolerance).all()):
             return excess
-        unbounded, shift = AccelerationEquations(unknowns), CLOSE * coordinates * sizes
+        unbounded, shift = AccelerationEquations(unknowns), CLOSE * is_position * sizes
         beside = [np.abs(unbounded.derivatives(self._x + sign * shift)) for sign in (1.0, -1.0)]
         slopes = np.minimum(np.abs(self.by_x), np.maximum(*beside))
         if is_refused:

@@ -235,10 +235,11 @@ class Uncertainty:
             if isinstance(given, Percent) and value * nominal[0] < 0:
                 half = -half  # all grow by the same percentage
             shares = self.common[name].shares if name in self.common else ()
-            size = math.tan(half / part) if part else half
-            members.append(NamedRange(name, names[0], (lower + upper) / 2, size, part, shares))
-        (lower, upper), middle = bounds[0], nominal[0]
-        return Uncertain(DeltaBlock(names[0], "real", 0, 0, lower, upper, middle, unit[0], None, part), tuple(members))
+            entering = math.tan(half / part) if part else half
+            members.append(NamedRange(name, names[0], (lower + upper) / 2, entering, part, shares))
+        (lower, upper), first = bounds[0], names[0]
+        block = DeltaBlock(first, "real", 0, 0, lower, upper, nominal=nominal[0], unit=unit[0], degree=None, part=part)
+        return Uncertain(block, tuple(members))
 
     def _turns(self, name: str) -> bool:
         """Tell whether a name is an angle about one axis: a joint's, or that of a rotation about an axis of its frame."""
