@@ -109,7 +109,7 @@ class LoadedCall:
         if type(names) is list:
             names = tuple(names)
         calls, was_called = model._calls, wrenches is None and u is None  # without loads the function has called the kernel
-        while calls.kernels is not None:
+        while calls.kernels is not None:  # twice at most: as the arguments are, and as arrays
             if not was_called:
                 try:
                     kernel, joined, driven, acting = calls.kernels[self.name, names], state, None, None

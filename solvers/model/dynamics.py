@@ -116,7 +116,7 @@ def forward_dynamics(
                 status = calls.run(calls.kernels["forward", None], wrenches, None, (q, v, efforts, result))
             if status == DONE:
                 return result
-        except TypeError:
+        except TypeError:  # no kernel, as with the reference engine, or arguments that are no arrays yet: `ask` takes both
             pass
     tau = np.zeros(shape_of(v)) if tau is None else tau
     a: Array = _FORWARD.ask(model, (q, v, tau), wrenches, u, x, None if out is None else (out,))[0]
