@@ -18,6 +18,6 @@ which is solved once, reduced, and named. Files know those above them:
 
 One call, from top to bottom: `lft` reads ranges by `Uncertainty`, which makes a `DeltaBlock` of each; `SystemLoop` asks every
 block for its law, entries of which are polynomials of the uncertain numbers (`Uncertainty.vector`); `fractions` solves and
-reduces the loop; `recentre` shifts the zero of each delta from the middle of the range to the nominal value; `_assemble` counts
-repetitions and names the channels.
+reduces the loop; `fractions.recentre` shifts the zero of each delta from the middle of the range to the nominal value;
+`lft._assemble` counts repetitions and names the channels.
 """
