@@ -82,12 +82,13 @@ def loads_of(ints, row):
 
 @helper
 def _write_motion(ints, floats, law, q, v, work, world, row):
-    o, first, ports, coordinates = (
+    begin, first, ports, coordinates = (
         ints[row, layout.LAW],
         row + 1,
         ints[row, layout.ACT_PORTS],
         ints[row, layout.ACT_COORDINATES],
     )
+    o = begin
     if ports > 0:
         rotation, origin = port_pose(ints, floats, law, world, first)
         back = transposed(rotation)
@@ -95,7 +96,7 @@ def _write_motion(ints, floats, law, q, v, work, world, row):
             turn, p = port_pose(ints, floats, law, world, first + k)
             turn, r = product(back, turn), times(back, (p[0] - origin[0], p[1] - origin[1], p[2] - origin[2]))
             rounding = FEW_ROUNDINGS * (_size(p) + _size(origin) + floats[0, layout.REACH])
-            r = _placed(law, o + 9, k, r, rounding)
+            r = _placed(law, begin + 9, k, r, rounding)
             for j in range(9):
                 law[0, o + j] = turn[j]
             for j in range(3):

@@ -9,6 +9,8 @@ import pytest
 
 import titop as tt
 from tests.flexible import unit_beam
+from tests.refusals import ENGINES
+from titop.blocks.basics.spatial import Array
 from titop.blocks.interactions.interaction import Interaction
 
 STEP = 1e-6
@@ -246,3 +248,35 @@ def test_implicit_integrators_follow_them(method: str) -> None:
     expected, found = (tt.simulate(m, times, [0.3], [0.0], method=name, rtol=1e-6, atol=1e-8).q for name in ("DOP853", method))
     # amplitudes of 0.3; methods of third and second order gather some hundred times their tolerance
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3)
+
+
+def difference_law(numbers: Any, motion: Any, loads: Any) -> None:
+    """Push the coordinate by what the third port's place differs from the second's."""
+    for k in range(3):
+        loads.efforts[0] += numbers[0] * (motion.r[2, k] - motion.r[1, k])
+
+
+class Difference(Interaction):
+    """Tells by an effort whether two places are one, to the last bit."""
+
+    port_counts, coordinate_counts, compiled_law = (3, 3), (1, 1), tt.Law(difference_law)
+
+    def law_numbers(self) -> Array:
+        return np.array([1e20])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("apart", [4e-16, 1e-12], ids=["rounding", "control"])
+def test_places_that_differ_by_rounding_alone_are_one(engine: str, apart: float) -> None:
+    """Whatever the state before was: what stands in memory does not matter. Negative control: places a picometre apart."""
+    s = tt.System("s", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("cart", 1.0), tt.Prismatic("rail", axis=[1, 0, 0]))
+    s.world.add_port("here", [0.7, 0.2, -0.3])
+    s.world.add_port("there", [0.7 + apart, 0.2, -0.3])
+    s.add_interaction(Difference("difference"), s["cart"], s.world.port("here"), s.world.port("there"), "rail")
+    model = s.resolve(engine)
+    efforts = [abs(model.inverse_dynamics([x], [0.0], [0.0])[0]) for x in (0.0, 0.7, 0.7, -1.3)]
+    if apart < 1e-15:
+        assert not any(efforts)
+    else:
+        assert min(efforts) > 0.0
