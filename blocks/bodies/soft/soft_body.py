@@ -11,7 +11,7 @@ from titop.blocks.basics.spatial import Array, skew, twist_cross, twist_transpor
 from titop.blocks.bodies.soft.law_programs import MASS, LawPrograms
 from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_data import SoftData
-from titop.blocks.contract.description import Picture
+from titop.blocks.contract.description import MassProperties, Picture
 from titop.blocks.contract.law import LawTerms
 
 
@@ -151,6 +151,14 @@ class SoftBody(SoftData):
         """
         at_rest = self.points if points is None else np.pad(points, [(0, 0), (0, self.points.shape[1] - 3)])
         return self._law.places.evaluate(self.shared(q), at_rest)[1][:, :3]
+
+    def mass_properties(self) -> MassProperties:
+        """Return mass, centre of mass and inertia of the points at rest."""
+        places, masses = self.positions(self.neutral()), self.points[:, MASS]
+        com = masses @ places / self.mass
+        arms = places - com
+        moments = (masses * arms.T) @ arms
+        return MassProperties(self.mass, com, np.trace(moments) * np.eye(3) - moments)
 
     def picture(self, q: Array) -> Picture:
         """Return the deformed surface of the domain, or its points if it has none."""

@@ -9,6 +9,7 @@ import pytest
 
 import titop as tt
 from tests.solvers.simulation.soft_arms import BEND, RADIUS, ROUND, L, arm
+from titop.blocks.contract.description import Described
 
 
 def test_ratios_of_several_configurations_stand_in_rows() -> None:
@@ -42,6 +43,12 @@ def test_functions_of_the_whole_body_are_called_once_it_is_made(fields: dict[str
     assert tt.SoftBody("b", BEND, ROUND, 1000.0, **usable).check() == ([], [])
     (finding,) = tt.SoftBody("b", BEND, ROUND, 1000.0, **usable | fields).check()[0]
     assert (finding.code, finding.where) == (code, where)
+
+
+def test_mass_properties_of_points_are_those_of_the_mass_matrix() -> None:
+    body = tt.SoftBody("b", BEND, ROUND, lambda x: 1000.0 + 3e4 * x[2] + 2e4 * x[0])
+    for found, expected in zip(body.mass_properties(), Described.mass_properties(body), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())  # sums of 1e3 points
 
 
 def test_points_carry_volume_and_mass() -> None:
