@@ -219,7 +219,8 @@ class Mechanism(ClosedLoops):
         """The quantities that the sensors measure."""
         weighed = any(sensor.reads_parameters for sensor in self._assembly.sensors)
         assembly = self.assembly if weighed else self._assembly
-        return [sensor_quantities(assembly, sensor) for sensor in assembly.sensors]
+        states = dict(self.inputs.states)
+        return [sensor_quantities(assembly, sensor, states) for sensor in assembly.sensors]
 
     @cached_property
     def line_sensor_signals(self) -> list[Quantity]:
