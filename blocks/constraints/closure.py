@@ -55,7 +55,7 @@ class Closure(Block):
         return self
 
     def under(self, gravity: Array) -> Closure:
-        """Return the closure under other gravity (3, m/s^2): itself, unless it depends on that."""
+        """Return the closure under other `gravity` (3, m/s^2): itself, unless it depends on that."""
         return self
 
 

@@ -123,7 +123,7 @@ class PathStates(Interaction):
         return self if device is self.device else PathStates(device, self.gravity, self.coordinate_units)
 
     def under(self, gravity: Array) -> PathStates:
-        """Return the same under other gravity (3, m/s^2)."""
+        """Return the same under other `gravity` (3, m/s^2)."""
         return self if (gravity == self.gravity).all() else PathStates(self.device, gravity, self.coordinate_units)
 
     def law_numbers(self) -> Array:

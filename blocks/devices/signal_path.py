@@ -227,7 +227,7 @@ class SignalPath:
         return list(self.filters) * count
 
     def law(self, count: int) -> tuple[Array, Array, Array, Array]:
-        """Return A, B, C and D of the filter of `count` channels."""
+        """Return A (k, k), B (k, n), C (n, k) and D (n, n) of the filter of `count` = n channels; the unit of time is s."""
         laws = [each.law for each in self.channel_filters(count)]
         sizes = np.cumsum([0, *(len(law[0]) for law in laws)]), np.cumsum([0, *(len(law[3]) for law in laws)])
         n, m, kind = sizes[0][-1], sizes[1][-1], np.result_type(float, *(matrix for law in laws for matrix in law))
@@ -243,7 +243,7 @@ class SignalPath:
         return tuple(f"{kind}[{k}]" for k, kind in enumerate(kinds))
 
     def state_units(self, units: Sequence[str]) -> tuple[str, ...]:
-        """Return the units of the filter's states, for the units of the channels."""
+        """Return the units of the filter's states, for the `units` of the channels."""
         filters = self.channel_filters(len(units))
         if len(filters) < len(units):
             return ("1",) * len(filters[0].law[0])
@@ -261,14 +261,14 @@ class SignalPath:
         return units | dict.fromkeys(["bias"] if np.ndim(self.bias) == 0 else [f"bias.{k}" for k in range(len(self.bias))], "")
 
     def parameter(self, name: str) -> Any:
-        """Return the value of a parameter."""
+        """Return the value of the parameter called `name`."""
         stem, _, k = name.partition(".")
         if stem == "bias":
             return self.bias[int(k)] if k else self.bias
         return self.filters[int(k) if k else 0].numbers[stem]
 
     def with_parameters(self, values: Mapping[str, Any]) -> SignalPath:
-        """Return a path with some parameters changed; see `parameters`."""
+        """Return a path with some parameters changed to `values`, by their names in `parameters`."""
         changed = copy.copy(self)
         for name, value in values.items():
             stem, _, k = name.partition(".")
@@ -283,7 +283,7 @@ class SignalPath:
         return changed
 
     def findings(self, where: str, channels: int) -> list[Finding]:
-        """Return what is wrong with the path on a device with so many `channels`."""
+        """Return what is wrong with the path, called `where` in messages, on a device with so many `channels`."""
         wrong = []
         sizes = {name: np.size(getattr(self, name)) for name in _PER_CHANNEL if np.ndim(getattr(self, name))}
         if self.limits is not None and self.limits.ndim == 2:
