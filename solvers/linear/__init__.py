@@ -4,6 +4,7 @@
   python-control objects; inversion of their channels;
 - `system_outputs`: outputs, by names of `titop.solvers.signals` or by functions of users;
 - `linear_equations`: those of stacked points; `linearize`: named state spaces and plain matrices, without states to omit;
+- `path_series`: delays and noise of actuators and sensors in these models;
 - `lpv`: families over parameters; `lpv_members`: trims and linearises their points, in one choice of states (`lpv_basis`);
   `lpv_model`, `lpv_interpolation`, `lpv_plots`: the family, its members and pictures;
 - `nlsys` (with `independent_states`, for closed systems): nonlinear systems for python-control.

@@ -21,6 +21,7 @@ from titop.solvers.equilibrium.linear_validity import (
 )
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, nearby
+from titop.solvers.linear.path_series import with_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import AtState, SystemOutputs, read_outputs, state_of
 from titop.solvers.model.derivatives import raw_linear_matrices
@@ -104,7 +105,8 @@ def linearize(
         ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's
         and ``"flexor"`` a tendon's inputs; ``"boom.tendon"`` an input of a block; ``"hub.C"`` the wrench at a port in its frame
         (``"hub.C.F"``, ``"hub.C.T"`` its parts); ``"hinge.a"`` the acceleration of a joint, whose effort is then an output: an
-        inverted channel, about the acceleration caused by the point's efforts.
+        inverted channel, about the acceleration caused by the point's efforts; ``"gyro.noise"`` and ``"motor.walk"`` white
+        noise of unit density, which acts by the `noise_density` or `random_walk` of a device's path (`SignalPath`).
     outputs : sequence of str, callable with a name of its own, or (name, callable), which lambdas need
         ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
         outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
@@ -166,8 +168,9 @@ def linearize(
     if findings:
         warn(findings)
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
-    states = [ends.states[k] for k in linear.states[kept]]
-    return named_system((A, B, C, D), states, ends.inputs.signals, ends.output_signals, at.model.name)
+    named = [ends.states[k] for k in linear.states[kept]]
+    matrices, states = with_paths(at.model, (A, B, C, D), named, ends.inputs.signals, ends.output_signals)
+    return named_system(matrices, states, ends.inputs.signals, ends.output_signals, at.model.name)
 
 
 class Ends(NamedTuple):

@@ -18,6 +18,7 @@ from titop.solvers.signals.forms import (
     Form,
     InputForm,
     LineForm,
+    NoiseForm,
     OwnStateForm,
     ParameterForm,
     PlainPositions,
@@ -95,6 +96,7 @@ INPUT = Role(
         InputForm(),
         CoordinateForm({"": (Kind.EFFORT, ""), ".tau": (Kind.EFFORT, ""), ".a": (Kind.ACCELERATION, ".a")}),
         PortForm(_WRENCHES, whole=True),
+        NoiseForm(),
     ),
 )
 #: Unknowns of an equilibrium, and parameters of a family of models.
