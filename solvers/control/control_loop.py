@@ -20,10 +20,11 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.solvers.arguments.reading import all_finite
 from titop.solvers.control.control_history import ControlHistory
-from titop.solvers.control.control_laws import REFERENCE, SampledLaw
+from titop.solvers.control.control_laws import SampledLaw
 from titop.solvers.control.loop_signals import Command, Commands, Measurements, References
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.model.model import Model
+from titop.solvers.signals.exported import REFERENCE
 from titop.solvers.signals.grammar import MEASURED, read_name
 from titop.solvers.signals.signal_tables import check_names, measured_signals
 from titop.solvers.signals.units import units_of
@@ -229,7 +230,7 @@ class SampledLoop(ControlLoop):
             measured = self.measurements.read_kinematic(q, v)
         if self._is_noisy:
             measured = measured + self._noise * self._rng.standard_normal(len(measured))
-        r = self.references.read(t)
+        r = self.references.read(t, q, v)
         x_next, u = self._law.update(t, x.copy(), measured - self.trim, r - self.r_trim, measured)
         if not (all_finite(x_next) and all_finite(u)):
             advice = "the loop is unstable, or the controller's numbers are wrong"

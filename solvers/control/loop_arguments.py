@@ -19,7 +19,7 @@ from titop.solvers.control.control_loop import ControlLoop, SampledLoop
 from titop.solvers.control.controllers import Controller, ScheduledController
 from titop.solvers.control.loop_signals import Measurements
 from titop.solvers.control.operating_values import OperatingValues
-from titop.solvers.linear.state_space import is_state_space, refuse_not_finite
+from titop.solvers.linear.state_space import read_linear
 from titop.solvers.model.model import Model
 from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
 
@@ -57,7 +57,7 @@ def read_loop(model: Model, times: Array, q: Array, v: Array, arguments: LoopArg
         raise ModelError(Finding("no-coordinates", "controller", model.name, "a system that moves", "leave it out"))
     operating = OperatingValues(model, arguments.operating_point)
     loop = _read_loop(model, times, arguments, operating, _read_law(model, q, v, arguments, operating.origin))
-    warn(suspicions(loop, operating, arguments.wrenches, float(times[0])), stacklevel=4)
+    warn(suspicions(loop, operating, arguments.wrenches, (float(times[0]), q, v)), stacklevel=4)
     return loop
 
 
@@ -109,11 +109,7 @@ def _read_law(model: Model, q: Array, v: Array, arguments: LoopArguments, origin
         schedule = {name: measured.find("schedule", output) for name, output in K.schedule.items()}
         first = K.at(_parameters_at(model, schedule, q, v, origin))
         return scheduled_law(K, first, wire(first, measured, commanded, exogenous), schedule)
-    if not is_state_space(K):
-        advice = "use control.ss(K) with names for its inputs and outputs, or tt.Controller for a function"
-        expected = "a control.StateSpace, tt.Controller or tt.ScheduledController"
-        raise ModelError(Finding("wrong-type", "controller", K, expected, advice))
-    refuse_not_finite("controller", K)
+    K = read_linear("controller", K, "a control.StateSpace or TransferFunction, tt.Controller or tt.ScheduledController")
     wiring = wire(K, measured, commanded, exogenous)
     if step is None and K.dt is True:
         advice = "its time base is discrete without a step"
@@ -157,7 +153,7 @@ def _read_noise(noise: Any, names: tuple[str, ...]) -> Array:
     return deviations
 
 
-def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[str, Any], start: float) -> Iterator[Finding]:
+def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[str, Any], start: Any) -> Iterator[Finding]:
     """Yield warnings: wrenches of the operating point that are not applied, references that look like deviations from it,
     and outputs that drift away from it.
 
@@ -167,13 +163,13 @@ def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[
     operating : OperatingValues
     wrenches : mapping of port name to wrench or function
         The loads of the simulation.
-    start : float, s
+    start : (t, q, v)
     """
     for port, wrench in operating.wrenches.items():
         if wrench.any() and port not in wrenches:
             advice = "pass wrenches=point.wrenches, or something else for this port"
             yield Finding("missing-wrench", f"wrenches[{port!r}]", "none", f"{wrench} of the operating point", advice)
-    references = zip(loop.references.names, loop.reference_units, loop.references.read(start), loop.r_trim, strict=True)
+    references = zip(loop.references.names, loop.reference_units, loop.references.read(*start), loop.r_trim, strict=True)
     for name, unit, reference, there in references:
         size = loop.measurements.model.mechanism.scale.length if unit in ("m", "m/s") else 1.0
         if abs(reference - there) > abs(reference) and abs(there) > TYPED * size:
