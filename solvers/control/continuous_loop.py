@@ -203,6 +203,10 @@ class ContinuousLoop(ControlLoop):
     def command_at(self, plant: ControlledModel, t: float, y: Array) -> Command:
         return self._command_beside(plant, t, y, None if self.beside is None else self.beside.command_at(plant, t, y))
 
+    def _alone(self, t: float, q: Array, v: Array, x: Array) -> Command:
+        """Return the command without those of sampled controllers."""
+        return self.commands.send(self.K.C @ x + self.K.D @ self._error(t, q, v), self._resting)
+
     def _command_beside(self, plant: ControlledModel, t: float, y: Array, held: Command | None) -> Command:
         """Return the command at a state, with those of sampled controllers, which are held from now on."""
         if held is not None:
@@ -230,8 +234,7 @@ class ContinuousLoop(ControlLoop):
             outputs.append(plant.measure(self.measurements, instant, q, v, plant.dynamics(instant, q, v)[0]))
             references.append(self.references.read(instant))
             states.append(self._states(plant, state))
-            sent = self.K.C @ states[-1] + self.K.D @ self._error(instant, q, v)
-            commands.append(self.commands.send(sent, self._resting))  # without those of the others
+            commands.append(plant.command if self.beside is None else self._alone(instant, q, v, states[-1]))
         history = self.rows(t, outputs, references, commands, states, False)
         if self.beside is None:
             return (history,)
