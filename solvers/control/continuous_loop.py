@@ -147,9 +147,12 @@ class ContinuousLoop(ControlLoop):
     def feedback(self, given: Array | None) -> LinearFeedback | None:
         """Return the controller as tables, for additional inputs `given` (nu); None if tables cannot describe it.
 
-        They cannot if it measures more than coordinates and their rates, or if inputs are not constant efforts and wrenches.
+        They cannot if it measures more than coordinates and their rates, if references follow the state, or if inputs are not
+        constant efforts and wrenches.
         """
         model, K = self.measurements.model, self.K
+        if self.references.follow_state:
+            return None
         measured = self.measurements.selection(model.nq, model.nv)
         if measured is None or model.mechanism.inputs.own or model.mechanism.inputs.driving:
             return None
@@ -160,11 +163,11 @@ class ContinuousLoop(ControlLoop):
         by_error = np.vstack([sent @ K.D, K.B])
         gains = np.hstack([by_error @ self._from_y @ measured, np.vstack([sent @ K.C, K.A])])
         at_rest, still = -by_error @ self._from_y @ self.trim, np.zeros(K.nstates)
-        by_reference = by_error @ self._from_r
+        by_reference, nowhere = by_error @ self._from_r, (np.zeros(0), np.zeros(0))
 
         def offset(t: float) -> Array:
             held = np.concatenate([self._held + added, still])
-            return held + at_rest + by_reference @ (self.references.read(t) - self.r_trim)
+            return held + at_rest + by_reference @ (self.references.read(t, *nowhere) - self.r_trim)
 
         inputs = model.mechanism.inputs
         return LinearFeedback(gains, offset, varies, self.commands.limits, inputs.motors, inputs.thrust)
@@ -195,8 +198,10 @@ class ContinuousLoop(ControlLoop):
         change = SnapshotDerivatives(lambda matrix: matrix, *whole, np.zeros((nv, 2 * nv)), self._inputs.applied)
         outputs = np.vstack([np.zeros((0, 2 * nv + nc)), *(group.derivatives(state, change) for group in self._outputs)])
         y_by_state, y_by_command = outputs[:, : 2 * nv], outputs[:, 2 * nv :] * acting
-        command_by_state = K.D @ self._from_y @ y_by_state  # D has no entries for outputs with a feedthrough from commands
-        e_by_state = self._from_y @ (y_by_state + y_by_command @ command_by_state)
+        sought_by_state = self._from_r @ self.references.derivatives(model, t, q, v)
+        # D has no entries for outputs with a feedthrough from commands
+        command_by_state = K.D @ (self._from_y @ y_by_state + sought_by_state)
+        e_by_state = self._from_y @ (y_by_state + y_by_command @ command_by_state) + sought_by_state
         e_by_x = self._from_y @ y_by_command @ K.C
         return np.block([[by_state + by_command @ command_by_state, by_command @ K.C], [K.B @ e_by_state, K.A + K.B @ e_by_x]])
 
@@ -224,7 +229,7 @@ class ContinuousLoop(ControlLoop):
     def _error(self, t: float, q: Array, v: Array, outputs: Array | None = None) -> Array:
         """Return the controller's inputs; without `outputs`, those that depend on accelerations are meaningless."""
         outputs = self.measurements.read_kinematic(q, v) if outputs is None else outputs
-        return self._from_y @ (outputs - self.trim) + self._from_r @ (self.references.read(t) - self.r_trim)
+        return self._from_y @ (outputs - self.trim) + self._from_r @ (self.references.read(t, q, v) - self.r_trim)
 
     def histories(self, plant: ControlledModel, t: Array, y: Array) -> tuple[ControlHistory, ...]:
         outputs, references, commands, states = [], [], [], []
@@ -232,7 +237,7 @@ class ContinuousLoop(ControlLoop):
             q, v = plant.split(instant, state)
             plant.command = self.command_at(plant, instant, state)
             outputs.append(plant.measure(self.measurements, instant, q, v, plant.dynamics(instant, q, v)[0]))
-            references.append(self.references.read(instant))
+            references.append(self.references.read(instant, q, v))
             states.append(self._states(plant, state))
             commands.append(plant.command if self.beside is None else self._alone(instant, q, v, states[-1]))
         history = self.rows(t, outputs, references, commands, states, False)

@@ -14,10 +14,10 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.control.control_history import ControlHistory
-from titop.solvers.control.control_laws import REFERENCE
 from titop.solvers.control.loop_signals import Command, Commands, Measurements, References
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.model.model import Model
+from titop.solvers.signals.exported import REFERENCE
 from titop.solvers.signals.grammar import MEASURED, read_name
 from titop.solvers.signals.signal_tables import check_names, measured_signals
 from titop.solvers.signals.units import units_of

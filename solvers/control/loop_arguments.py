@@ -21,7 +21,7 @@ from titop.solvers.control.loop_list import Loop, naming, read_loops
 from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.sampled_loop import SampledLoop, SampledLoops
-from titop.solvers.linear.state_space import is_state_space, refuse_not_finite
+from titop.solvers.linear.state_space import read_linear
 from titop.solvers.model.model import Model
 from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
 
@@ -72,7 +72,7 @@ def read_loop(model: Model, times: Array, q: Array, v: Array, arguments: LoopArg
             operating.append(OperatingValues(model, each.operating_point))
             law = _read_law(model, q, v, each, operating[k].origin)
             loops.append(_read_loop(model, times, each, operating[k], law, generator, arguments.saturate))
-            findings += suspicions(loops[k], operating[k], arguments.wrenches, float(times[0]))
+            findings += suspicions(loops[k], operating[k], arguments.wrenches, (float(times[0]), q, v))
     warn(findings, stacklevel=4)
     return loops[0] if len(loops) == 1 else _join(model, loops, operating)
 
@@ -175,11 +175,7 @@ def _read_law(model: Model, q: Array, v: Array, arguments: Loop, origin: Array) 
         schedule = {name: measured.find("schedule", output) for name, output in K.schedule.items()}
         first = K.at(_parameters_at(model, schedule, q, v, origin))
         return scheduled_law(K, first, wire(first, measured, commanded, exogenous), schedule)
-    if not is_state_space(K):
-        advice = "use control.ss(K) with names for its inputs and outputs, or tt.Controller for a function"
-        expected = "a control.StateSpace, tt.Controller or tt.ScheduledController"
-        raise ModelError(Finding("wrong-type", "controller", K, expected, advice))
-    refuse_not_finite("controller", K)
+    K = read_linear("controller", K, "a control.StateSpace or TransferFunction, tt.Controller or tt.ScheduledController")
     wiring = wire(K, measured, commanded, exogenous)
     if step is None and K.dt is True:
         advice = "its time base is discrete without a step"
@@ -225,7 +221,7 @@ def _read_noise(noise: Any, names: tuple[str, ...]) -> Array:
     return deviations
 
 
-def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[str, Any], start: float) -> Iterator[Finding]:
+def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[str, Any], start: Any) -> Iterator[Finding]:
     """Yield warnings: wrenches of the operating point that are not applied, references that look like deviations from it,
     and outputs that drift away from it.
 
@@ -235,13 +231,13 @@ def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[
     operating : OperatingValues
     wrenches : mapping of port name to wrench or function
         The loads of the simulation.
-    start : float, s
+    start : (t, q, v)
     """
     for port, wrench in operating.wrenches.items():
         if wrench.any() and port not in wrenches:
             advice = "pass wrenches=point.wrenches, or something else for this port"
             yield Finding("missing-wrench", f"wrenches[{port!r}]", "none", f"{wrench} of the operating point", advice)
-    references = zip(loop.references.names, loop.reference_units, loop.references.read(start), loop.r_trim, strict=True)
+    references = zip(loop.references.names, loop.reference_units, loop.references.read(*start), loop.r_trim, strict=True)
     for name, unit, reference, there in references:
         size = loop.measurements.model.mechanism.scale.length if unit in ("m", "m/s") else 1.0
         if abs(reference - there) > abs(reference) and abs(there) > TYPED * size:

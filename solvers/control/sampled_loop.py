@@ -175,7 +175,7 @@ class SampledLoop(HeldLoop):
             measured = self.measurements.read_kinematic(q, v)
         if self._is_noisy:
             measured = measured + self._noise * self._rng.standard_normal(len(measured))
-        r = self.references.read(t)
+        r = self.references.read(t, q, v)
         x_next, u = self._law.update(t, x.copy(), measured - self.trim, r - self.r_trim, measured)
         if not (all_finite(x_next) and all_finite(u)):
             advice = "the loop is unstable, or the controller's numbers are wrong"

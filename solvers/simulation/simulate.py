@@ -21,7 +21,7 @@ from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
-from titop.solvers.motions.prescribed import PrescribedMotion
+from titop.solvers.motions.prescribed import PrescribedMotion, with_held
 from titop.solvers.simulation.closed_states import close_start
 from titop.solvers.simulation.continuing import Start, leave
 from titop.solvers.simulation.driven_model import DrivenModel
@@ -64,6 +64,7 @@ def simulate(
     seed: Any = 0,
     x0: Any = None,
     start: Trajectory | None = None,
+    hold: Sequence[str] | str = (),
 ) -> Trajectory:
     """Simulate a model, alone or in closed loop with a controller.
 
@@ -75,13 +76,15 @@ def simulate(
     q0, v0 : array_like (nq,), (nv,)
         State at ``t[0]``; not needed with a `start`. It must satisfy the constraints of rigid closures and gears within 1e-6:
         see `Model.assemble` and `Model.assemble_velocity`.
-    tau : array_like (nv,) or (n, nv), or callable ``f(t, q, v) -> (nv,)``, optional
-        Applied efforts: constant, sampled at the output times (linearly interpolated), or a function; zero by default.
-    wrenches : mapping of port name to (6,) array or callable ``f(t, q, v) -> (6,)``, optional
+    tau : array_like (nv,) or (n, nv), or callable, optional
+        Applied efforts: constant, sampled at the output times (linearly interpolated), or a function; zero by default. All
+        functions of this simulation may be ``f(t)`` or ``f(t, q, v)``.
+    wrenches : mapping of port name to (6,) array or callable, optional
         External wrenches on bodies, in the ports' frames.
     prescribed : mapping of joint or coordinate name to callable, optional
         ``f(t)`` returns position, velocity and acceleration of the prescribed motion (each a number, or one per
         coordinate); or a scipy spline. It also sets the start values. The efforts that drive the motion are part of the result.
+        A motion that is imposed cannot follow the state, of which it is a part.
     events : Event or sequence of Event
     method : {"DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha"} or GeneralizedAlpha
         The default suits smooth systems. For stiff ones take "Radau" or "BDF", which use the exact Jacobian of dy/dt (only
@@ -97,11 +100,11 @@ def simulate(
         The longest step. Steps end at kinks of splines and samples (kinks larger than `rtol` times their extent), and where a
         contact, a stop, a cable or a block of one's own switches (`Block.gaps`). Functions of time with short pulses need a
         `max_step`. A fixed step must not be longer.
-    u : array_like (nu,) or (n, nu), mapping of name to number or callable, or callable ``f(t, q, v)``, optional
+    u : array_like (nu,) or (n, nu), mapping of name to number or callable, or callable, optional
         Inputs of actuators and blocks, as `tau`; a callable may also return a mapping.
     progress : bool
         Show a progress bar on a terminal when the simulation takes longer than a second.
-    controller : control.StateSpace, Controller, ScheduledController or Loop, or a list of these, optional
+    controller : linear system of python-control, Controller, ScheduledController or Loop, or a list of these, optional
         Its inputs and outputs are identified by name. Inputs are measured outputs: sensors' outputs, ``joint.q``, ``joint.v``,
         ``body.port.w[0]`` and so on (parts of a port's motion). Outputs are commands: inputs and efforts (``joint`` or
         ``joint.tau``), which are added to `u` and `tau`. A state space writes underscores for dots (``joint_q``). The
@@ -114,7 +117,7 @@ def simulate(
         sampled ones may be mixed, one in continuous time. At a common instant all read before any of their commands takes
         effect; they are called in the order of the list. Commands of the same signal add up. Inputs and efforts of operating
         points act once; `operating_point` is that of all loops without one.
-    reference : mapping of name to number, array (n,) or callable ``f(t)``, or array_like (nr,) or (n, nr), optional
+    reference : mapping of name to number, array (n,) or callable, or array_like (nr,) or (n, nr), optional
         Absolute values, also with an operating point; by the output's name, or in the order of the controller's inputs. The
         default is the operating point's outputs, or zero.
         Other names are further reference inputs of the controller.
@@ -144,6 +147,9 @@ def simulate(
         and the step of the integrator. Pass the same controllers, of the same model, whose parameters may be others. The parts
         of a simulation are the whole bit for bit where steps end between them, as at samples and with fixed steps, if that is
         an output time of the whole; elsewhere they agree within the tolerances.
+    hold : sequence of str
+        Joints or coordinates that are locked at their place in `q0`, as in `linearize`: `Trajectory.tau` has the efforts that
+        this takes.
 
     Returns
     -------
@@ -183,10 +189,11 @@ def simulate(
         expected, advice = f"{_FINEST:.1e} at least", "that is taken: rounding allows no less"
         warn([Finding("fine-tolerance", "rtol", rtol, expected, advice)])
         rtol = _FINEST
-    motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}), (times[0], times[-1]))
+    before = Start(model, times, q0, v0, x0, start)
+    motions = with_held(model, read_mapping("prescribed", prescribed or {}), hold, before.q, before.v)
+    motion = PrescribedMotion(model, motions, (times[0], times[-1]))
     wrenches = read_mapping("wrenches", wrenches or {})
     wrenches = {name: value if callable(value) else copy.copy(value) for name, value in wrenches.items()}  # a snapshot
-    before = Start(model, times, q0, v0, x0, start)
     q, v = motion.impose(times[0], before.q, before.v)
     check_switch("saturate", saturate)
     loop_arguments = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)
