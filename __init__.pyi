@@ -77,6 +77,7 @@ from .solvers.arguments.percent import percent as percent
 from .solvers.control.control_history import ControlHistory as ControlHistory
 from .solvers.control.controllers import Controller as Controller
 from .solvers.control.controllers import ScheduledController as ScheduledController
+from .solvers.control.loop_list import Loop as Loop
 from .solvers.equilibrium.continuation import trim_along as trim_along
 from .solvers.equilibrium.equilibrium_path import EquilibriumPath as EquilibriumPath
 from .solvers.equilibrium.equilibrium_path import equilibrium_path as equilibrium_path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,6 +181,11 @@ class Command(NamedTuple):
 
     u: Array
     tau: Array
+
+
+def add_commands(commands: Sequence[Command]) -> Command:
+    """Return the sum of commands, one at least."""
+    return Command(*(reduce(np.add, parts) for parts in zip(*commands, strict=True)))
 
 
 class Commands:

@@ -16,7 +16,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import PortRef
 from titop.blocks.joints.joint import CHILD_PORT
 from titop.graph.network.assembly import Assembly
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import coordinate_mask, of_one_state, read_wrenches
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.mechanism import Engine
@@ -256,7 +256,7 @@ class Mechanism(ClosedLoops):
         applied = None if tau is None else self._read_v("tau", tau) + self.motor_efforts(u)
         return self.engine.observations.multipliers(q, v, a, pushes, applied)
 
-    def loop_of(self, name: str) -> Loop | None:
+    def loop_of(self, name: str) -> Joined | None:
         """Return the loop of the closure or interaction called `name`; None if it is the name of a joint.
 
         Raises

@@ -205,7 +205,7 @@ class Drive:
     @property
     def samples(self) -> list[Interpolated]:
         """The samples among the loads, without those that a controller holds."""
-        references = [] if self.loop is None or self.loop.sampled else self.loop.references.tables
+        references = [] if self.loop is None else self.loop.tables
         return [acts.samples for acts in (self._efforts, self._inputs) if isinstance(acts, Sampled)] + references
 
     @property
