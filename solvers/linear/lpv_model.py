@@ -268,9 +268,9 @@ class LPVModel:
     def save(self, path: str | Path) -> None:
         """Write the family to a ``.npz``, ``.mat`` (MATLAB) or ``.nc`` (netCDF) file, completely or not at all.
 
-        A ``.mat`` file has what ``ssInterpolant`` takes: ``A, B, C, D``, axes of the parameters last, a struct
-        ``SamplingGrid`` of the parameters' values, and a struct array ``offsets`` with ``dx, x, u, y`` at all points. States are
-        there coordinates and rates themselves, where these are plain numbers, and outputs as in `y`.
+        A ``.mat`` file has what ``ssInterpolant`` takes: ``A, B, C, D`` with the axes of the parameters last, a struct
+        ``SamplingGrid`` of the parameters' values, and a struct array ``offsets`` with ``dx, x, u, y`` at all points. There,
+        states are coordinates and rates themselves, where these are plain numbers; outputs are those of `y`.
 
         Raises
         ------
