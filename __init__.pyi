@@ -96,6 +96,8 @@ from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
 from .solvers.linear.state_space import invert_channels as invert_channels
+from .solvers.linear_files import load_linear as load_linear
+from .solvers.linear_files import save_linear as save_linear
 from .solvers.model.model import Model as Model
 from .solvers.model.readings import Contacts as Contacts
 from .solvers.monte_carlo import Samples as Samples

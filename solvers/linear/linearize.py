@@ -167,7 +167,8 @@ def linearize(
         warn(findings)
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
     states = [ends.states[k] for k in linear.states[kept]]
-    return named_system((A, B, C, D), states, ends.inputs.signals, ends.output_signals, at.model.name)
+    about = at.values_by_name()
+    return named_system((A, B, C, D), states, ends.inputs.signals, ends.output_signals, at.model.name, operating_point=about)
 
 
 class Ends(NamedTuple):
