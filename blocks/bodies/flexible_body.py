@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.modal_analysis import NaturalModes, excess_participation, lost_modes, lowest_eigenvalue
 from titop.blocks.bodies.modal_body import ModalBody
 from titop.blocks.bodies.modal_reduction import reduce_finite_elements
+from titop.blocks.bodies.nastran_files import nastran_fields
 from titop.blocks.bodies.reduced_matrices import SI, reduce_boundary
 from titop.blocks.bodies.rigid_body import check_inertia
 from titop.blocks.bodies.second_order import stiffness_of
@@ -213,6 +216,51 @@ class FlexibleBody(ModalBody):
         """
         boundary_data = (mass, stiffness, boundary, ports, parent, units, damping, recovery)
         return cls(name, **reduce_boundary(name, *boundary_data).fields(), damping_ratios=damping_ratios)
+
+    @classmethod
+    def from_nastran(
+        cls,
+        path: str | PathLike[str],
+        parent: int,
+        ports: Mapping[str, int] | None = None,
+        name: str | None = None,
+        units: Sequence[str | float] = SI,
+        damping_ratios: Any = 0.0,
+        grids: str | PathLike[str] | None = None,
+        reference: int | None = None,
+    ) -> FlexibleBody:
+        """Return the body of a NASTRAN file: reduced matrices, or normal modes of the body clamped at P.
+
+        Body axes are those of the basic frame.
+
+        Parameters
+        ----------
+        path : path
+            ``.op4`` or ``.pch`` of an external superelement (EXTSEOUT), with the ``.asm`` beside it: see `from_craig_bampton`;
+            the punch file beside it names the recovery matrices, ``MUG1.16`` of a grid and ``MEF1.10`` of an element. Or
+            ``.op2`` or ``.f06`` of normal modes (SOL 103) with MEFFMASS and the rigid mass.
+        parent : int
+            Grid of P.
+        ports : mapping of name to int, optional
+            Grids of the child ports. All grids of the boundary of a superelement are ports.
+        name : str, optional
+            Unique name in the system; that of the file by default.
+        units : sequence of 3
+            Units of length, mass and time in the file, as in `from_craig_bampton`.
+        damping_ratios : float or (n,)
+            Of the natural modes of the body clamped at P, by ascending frequency.
+        grids : path, optional
+            Bulk data with the positions of grids, if not in the file or beside it.
+        reference : int, optional
+            Grid about which participation and rigid mass are; the basic origin by default.
+
+        Raises
+        ------
+        ModelError
+            If pyYeti is not installed, the file lacks something, or what it says does not fit together.
+        """
+        name = Path(path).stem if name is None else name
+        return cls(name, **nastran_fields(path, name, parent, ports, units, grids, reference), damping_ratios=damping_ratios)
 
     def in_natural_modes(self) -> FlexibleBody:
         """Return the same body in natural modes: frequencies instead of matrices. Its damping must be by ratios alone.
