@@ -175,6 +175,7 @@ class Beam(ImmersedBeam, FlexibleBody):
     participation, shapes, frequencies = _Derived("participation"), _Derived("shapes"), _Derived("frequencies")
     modal_mass, modal_stiffness = _Derived("modal_mass"), _Derived("modal_stiffness")
     modal_damping, damping_ratios = _Derived("modal_damping"), _Derived("damping_ratios")
+    recovery = _Derived("recovery")
 
     def __init__(
         self,
