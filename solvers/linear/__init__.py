@@ -5,6 +5,7 @@
 - `system_outputs`: outputs, by names of `titop.solvers.signals` or by functions of users;
 - `linear_equations`: those of stacked points, with displacements as inputs where these are asked for (`displacement_inputs`);
   `linearize`: named state spaces and plain matrices, without states to omit;
+- `path_series`: delays and noise of actuators and sensors in these models;
 - `lpv`: families over parameters; `lpv_members`: trims and linearises their points, in one choice of states (`lpv_basis`);
   `lpv_model`, `lpv_interpolation`, `lpv_plots`, `lpv_files`: the family, its members, pictures and files;
 - `nlsys` (with `independent_states`, for closed systems): nonlinear systems for python-control.

@@ -20,6 +20,7 @@ from titop.solvers.equilibrium.linear_validity import (
 )
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, names_of, nearby
+from titop.solvers.linear.path_series import with_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import AtState, SystemOutputs, read_outputs, state_of
 from titop.solvers.model.derivatives import raw_linear_matrices
@@ -105,6 +106,8 @@ def linearize(
         inverted channel, about the acceleration caused by the point's efforts; ``"road.q"`` its displacement, about the same
         motion. Nothing is differentiated: the states are then what is left of coordinates and rates beside what follows the
         displacement and its rate at once, ``"wheel.q.remainder"``; outputs that need its derivatives are refused.
+        ``"gyro.noise"`` and ``"motor.walk"`` are white noise of unit density, which acts by the `noise_density` or
+        `random_walk` of a device's path (`SignalPath`).
     outputs : sequence of str, callable with a name of its own, or (name, callable), which lambdas need
         ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
         outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
@@ -166,9 +169,9 @@ def linearize(
     if findings:
         warn(findings)
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
-    states = [ends.states[k] for k in linear.states[kept]]
-    about = at.values_by_name()
-    return named_system((A, B, C, D), states, ends.inputs.signals, ends.output_signals, at.model.name, operating_point=about)
+    named, about = [ends.states[k] for k in linear.states[kept]], at.values_by_name()
+    matrices, states = with_paths(at.model, (A, B, C, D), named, ends.inputs.signals, ends.output_signals)
+    return named_system(matrices, states, ends.inputs.signals, ends.output_signals, at.model.name, operating_point=about)
 
 
 class Ends(NamedTuple):
