@@ -25,7 +25,7 @@ from titop.blocks.interactions.block_states import BlockStates
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
-from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.connections import Connection, Joined
 from titop.graph.network.kinematic import idle, moves_no_inertia, nodes_of
 from titop.graph.network.network import Network
 
@@ -46,7 +46,7 @@ class Assembly:
     loads : tuple of Load
     actuators : tuple of Actuator
     sensors : tuple of Sensor
-    loops : tuple of Loop
+    loops : tuple of Joined
         Loads of blocks' first-order states come last, as interactions.
     gears : tuple of Gear
     limits : tuple of CoordinateLimits
@@ -61,7 +61,7 @@ class Assembly:
     loads: tuple[Load, ...]
     actuators: tuple[Actuator, ...] = ()
     sensors: tuple[Sensor, ...] = ()
-    loops: tuple[Loop, ...] = ()
+    loops: tuple[Joined, ...] = ()
     gears: tuple[Gear, ...] = ()
     limits: tuple[CoordinateLimits, ...] = ()
 
@@ -189,19 +189,19 @@ def _snapshot_of(connection: Connection, snapshots: dict[str, Any]) -> Connectio
     )
 
 
-def _stated(blocks: Iterable[Block]) -> Iterator[Loop]:
+def _stated(blocks: Iterable[Block]) -> Iterator[Joined]:
     """Yield the loads of states of blocks with coordinates of their own, as interactions on these coordinates."""
     for block in blocks:
         if block.state_names and not isinstance(block, Interaction):
             states = BlockStates(block)
-            yield Loop((), states, states.own_coordinates)
+            yield Joined((), states, states.own_coordinates)
 
 
-def loop_among(loop: Loop, blocks: Mapping[str, Any]) -> Loop:
+def loop_among(loop: Joined, blocks: Mapping[str, Any]) -> Joined:
     """Return a loop with its blocks replaced by those of the same names in `blocks`."""
     ports = tuple(PortRef(blocks[ref.block.name], ref.name) for ref in loop.ports)
     closure = blocks[loop.closure.name].among(blocks)
-    return Loop(ports, closure, (*closure.own_coordinates, *loop.named_coordinates))
+    return Joined(ports, closure, (*closure.own_coordinates, *loop.named_coordinates))
 
 
 def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:

@@ -254,8 +254,8 @@ class LFTModel(LFTArithmetic):
 
     # -- connections ---------------------------------------------------------------------------------------------------
 
-    def close(self, controller: StateSpace, stages: int = 1, delay: Any = 0.0, order: int = 4) -> LFTModel:
-        """Return the loop closed by a controller, connected by names: ``u = u_outside + K y``.
+    def close(self, controller: Any, stages: int = 1, delay: Any = 0.0, order: int = 4, sign: int = 1) -> LFTModel:
+        """Return the loop closed by a controller, connected by names: ``u = u_outside + sign K y``.
 
         A sampled controller makes a sampled model, all inputs of which are held over each period, like the controller's. The
         nominal loop is exact, with its delays. In members, the effect of uncertain parameters is a polynomial over the period,
@@ -267,8 +267,7 @@ class LFTModel(LFTArithmetic):
 
         A sampled controller reads its inputs at the sampling instants before its commands there take effect, as in
         `simulate`. So, of outputs with a feedthrough from inputs (accelerations, reactions), it reads the values with the
-        inputs of the period before, which are further states; the model's other outputs use the new inputs. If K takes y
-        alone, `simulate` gives it ``reference - y``: pass it ``-K``.
+        inputs of the period before, which are further states; the model's other outputs use the new inputs.
 
         In continuous time a delay is a Padé fraction, of gain one at all frequencies, with an error below
         ``order!^2 / ((2 order)! (2 order + 1)!) x^(2 order + 1)`` where x is the delay times the frequency: for order 4, below
@@ -276,7 +275,7 @@ class LFTModel(LFTArithmetic):
 
         Parameters
         ----------
-        controller : control.StateSpace
+        controller : control.StateSpace or control.TransferFunction
             Its inputs named as outputs of the model, its outputs as inputs of the model.
         stages : int
             Points in each period, up to 6, for a continuous model closed by a sampled controller.
@@ -284,12 +283,17 @@ class LFTModel(LFTArithmetic):
             Of the controller's outputs, whole sampling periods and parts of them; zero for outputs that are not named.
         order : int
             Order of fractions for delays in continuous time, up to 10.
+        sign : {1, -1}
+            `simulate` gives a K that takes y alone the error ``reference - y``: with ``sign=-1`` the same K makes the same loop
+            here, its references zero. A K that also takes the references, by inputs ``r_<output>``, gets the outputs
+            themselves in both, with ``sign=1``; here its references are further inputs of the loop.
 
         Returns
         -------
         LFTModel
-            With the same inputs, outputs and blocks; sampling changes the blocks' repetitions. The model's states are followed
-            by inputs of the period before, named ``input.before``, the states of the controller, and those of delays.
+            With the same inputs, outputs and blocks, and further inputs for references that K takes; sampling changes the
+            blocks' repetitions. The model's states are followed by inputs of the period before, named ``input.before``, the
+            states of the controller, and those of delays.
 
         Raises
         ------
@@ -310,7 +314,7 @@ class LFTModel(LFTArithmetic):
         >>> loop.M.dt, loop.blocks[0].repetitions, loop.check() < 1e-3
         (0.05, 1, True)
         """
-        closing = read_closing(self, controller, stages, delay, order)
+        closing = read_closing(self, controller, stages, delay, order, sign)
         M, blocks = closed_loop(self, closing)
         known = {block.name: block for block in blocks}
         uncertain = tuple(each._replace(block=known[each.name]) for each in self.uncertain)

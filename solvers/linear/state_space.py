@@ -16,7 +16,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import SINGULAR
+from titop.blocks.basics.tolerances import SAME, SINGULAR
 from titop.solvers.signals.exported import Signal, exported_name, stems, table_of
 from titop.solvers.signals.grammar import read_names
 
@@ -232,6 +232,78 @@ def positions(where: str, names: Sequence[str], known: Sequence[Signal]) -> list
 def is_state_space(system: Any) -> bool:
     """Tell whether an object is a state space with named signals."""
     return all(hasattr(system, name) for name in ("A", "B", "C", "D", "dt", "input_labels", "output_labels"))
+
+
+def read_linear(where: str, system: Any, expected: str = "a control.StateSpace or control.TransferFunction") -> StateSpace:
+    """Return a linear system as a state space with the same signals: itself, or a transfer function (tf, zpk) realised.
+
+    Channels of a transfer function with the same denominator share states, as many as its degree times the rank of the
+    numerators: that of its rows or of its columns, whichever is less. The coordinates are those of the observer's or of the
+    controller's canonical form, so that they follow the coefficients without jumps.
+
+    Raises
+    ------
+    ModelError
+        For what is neither, for more zeros than poles, and for NaN or infinity.
+    """
+    if not is_state_space(system):
+        if not all(hasattr(system, name) for name in ("num", "den", "dt", "input_labels", "output_labels")):
+            advice = "use control.ss or control.tf with names for its inputs and outputs"
+            raise ModelError(Finding("wrong-type", where, system, expected, advice))
+        system = _realise(where, system)
+    refuse_not_finite(where, system)
+    return system  # type: ignore[no-any-return]
+
+
+def _realise(where: str, system: Any) -> StateSpace:
+    """Return a transfer function as a state space."""
+    import control
+
+    shape = system.noutputs, system.ninputs
+    groups: dict[tuple[float, ...], Array] = {}
+    D = np.zeros(shape)
+    for i, j in np.ndindex(shape):
+        num, den = (np.trim_zeros(np.array(part[i][j], dtype=float), "f") for part in (system.num, system.den))
+        if not (np.isfinite(num).all() and np.isfinite(den).all()):
+            channel = f"{where}: {system.input_labels[j]} to {system.output_labels[i]}"
+            raise ModelError(Finding("not-finite", channel, [num, den], "finite coefficients", "look at what it was made from"))
+        if len(num) > len(den):
+            raise ModelError(_improper(where, system, (i, j), len(num) - 1, len(den) - 1))
+        num, den = np.concatenate([np.zeros(len(den) - len(num)), num]) / den[0], den / den[0]
+        D[i, j] = num[0]
+        if np.any(left := num[1:] - num[0] * den[1:]):
+            groups.setdefault(tuple(den[1:].tolist()), np.zeros((len(left), *shape)))[:, i, j] = left
+    A, B, C = (np.zeros((0, 0)), np.zeros((0, shape[1])), np.zeros((shape[0], 0)))
+    for poles, numerators in groups.items():
+        by_rows, by_columns = _observer_form(poles, numerators), _observer_form(poles, numerators.transpose(0, 2, 1))
+        if len(by_columns[0]) < len(by_rows[0]):
+            by_rows = by_columns[0].T, by_columns[2].T, by_columns[1].T
+        A = np.block([[A, np.zeros((len(A), len(by_rows[0])))], [np.zeros((len(by_rows[0]), len(A))), by_rows[0]]])
+        B, C = np.vstack([B, by_rows[1]]), np.hstack([C, by_rows[2]])
+    names = {"inputs": system.input_labels, "outputs": system.output_labels, "name": system.name}
+    return control.StateSpace(A, B, C, D, system.dt, remove_useless_states=False, **names)
+
+
+def _observer_form(den: Sequence[float], numerators: Array) -> tuple[Array, Array, Array]:
+    """Return A, B and C of numerators (n, rows, columns), highest power first, over one monic denominator without its 1."""
+    n, rows, columns = numerators.shape
+    side = numerators.transpose(1, 0, 2).reshape(rows, -1)
+    mixing, parts = np.eye(rows)[:, side.any(axis=1)], side[side.any(axis=1)]
+    left, sizes, right = np.linalg.svd(parts, full_matrices=False)
+    if (rank := decided_rank(sizes, SAME * sizes[0])) < len(parts):
+        mixing, parts = mixing @ left[:, :rank] * sizes[:rank], right[:rank]
+    one = np.eye(n, k=1)
+    one[:, 0] = -np.asarray(den)
+    each = np.eye(len(parts))
+    return np.kron(each, one), parts.reshape(-1, columns), mixing @ np.kron(each, np.eye(1, n))
+
+
+def _improper(where: str, system: Any, channel: tuple[int, int], zeros: int, poles: int) -> Finding:
+    """Return what is wrong with a channel of more zeros than poles."""
+    s, expected = ("z", "no need of samples to come") if system.dt else ("s", "as many poles as zeros at least")
+    advice = "delay it by a sample: divide by z" if system.dt else "filter the derivative: Kd s becomes Kd s / (T s + 1)"
+    name = f"{where}: {system.input_labels[channel[1]]} to {system.output_labels[channel[0]]}"
+    return Finding("improper", name, f"{s}^{zeros} over {s}^{poles}", expected, advice)
 
 
 def refuse_not_finite(where: str, system: Any) -> None:

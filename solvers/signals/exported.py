@@ -15,6 +15,8 @@ from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates
 from titop.solvers.signals.units import units_of
 
+#: Head of the names of references that a controller takes.
+REFERENCE = "r_"
 #: Where the parts of a path end. In an exported name, which has no dots, only a quantity at its end can be recognised.
 _ENDS = re.compile(r"[.\[]")
 _QUANTITIES = "dV|V|W|F|T|a|tau|q|v|w|r|dv|dw|xi|theta|reaction|length|volume|rate|strain|section"

@@ -35,7 +35,7 @@ from titop.solvers.native import cache, calling
 from titop.solvers.native.identity import wheel_obstacle, wheel_settings
 from titop.solvers.native.kernel import Feature, Kernel, Unit
 from titop.solvers.native.shipped import shipping
-from titop.solvers.support.workers import spread
+from titop.solvers.support.spread import spread
 
 #: The kernels' modules that have features.
 _WITH_FEATURES = (
