@@ -360,7 +360,8 @@ class ClosedMechanism(Configurations):
     @cached_property
     def interactions(self) -> tuple[Joined, ...]:
         """The interactions and their targets, with the parameters' current values."""
-        return tuple(loop for loop in self.assembly.loops if isinstance(loop.closure, Interaction))
+        loops = self.assembly.loops if self._assembly.loops else ()
+        return tuple(loop for loop in loops if isinstance(loop.closure, Interaction))
 
     @structural
     def gear_constraints(self) -> tuple[GearConstraint, ...]:

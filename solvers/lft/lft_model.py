@@ -74,14 +74,6 @@ class LFTModel:
     error: float = 0.0
     moving: tuple[MovingCoordinate, ...] = ()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, M as matrices and signals, since systems of python-control cannot be pickled."""
-        M = self.M
-        return {**vars(self), "M": ((M.A, M.B, M.C, M.D), *named_signals(M), str(M.name), float(M.dt or 0.0))}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, M=named_system(*state["M"]))
-
     # -- members -------------------------------------------------------------------------------------------------------
 
     @property
@@ -382,7 +374,7 @@ class LFTModel:
         return result
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a ``.npz`` or ``.mat`` file; `load` reads both.
+        """Write the model to a ``.npz``, ``.mat`` (MATLAB) or ``.nc`` (netCDF) file; `load` reads them.
 
         A ``.mat`` file has ``A, B, C, D``, delta channels first, and ``blk`` in the form of mussv: ``[-r 0]`` for a real block
         repeated r times, ``[r 0]`` for a complex one, ``[rows columns]`` for a full one.

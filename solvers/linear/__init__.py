@@ -5,6 +5,6 @@
 - `system_outputs`: outputs, by names of `titop.solvers.signals` or by functions of users;
 - `linear_equations`: those of stacked points; `linearize`: named state spaces and plain matrices, without states to omit;
 - `lpv`: families over parameters; `lpv_members`: trims and linearises their points, in one choice of states (`lpv_basis`);
-  `lpv_model`, `lpv_interpolation`, `lpv_plots`: the family, its members and pictures;
+  `lpv_model`, `lpv_interpolation`, `lpv_plots`, `lpv_files`: the family, its members, pictures and files;
 - `nlsys` (with `independent_states`, for closed systems): nonlinear systems for python-control.
 """

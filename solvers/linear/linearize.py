@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -36,8 +35,7 @@ if TYPE_CHECKING:
 #: A small entry counts as zero if it is no larger than so many times its change nearby.
 _CHANGES = 8.0
 
-#: Meaning of the names in the latest calls for a model, and the number of calls for which it is stored.
-_KNOWN: WeakKeyDictionary[Model, dict[Any, Ends]] = WeakKeyDictionary()
+#: Number of calls for which the meaning of the names is stored.
 _MOST_KNOWN = 16
 
 
@@ -167,7 +165,8 @@ def linearize(
         warn(findings)
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
     states = [ends.states[k] for k in linear.states[kept]]
-    return named_system((A, B, C, D), states, ends.inputs.signals, ends.output_signals, at.model.name)
+    about = at.values_by_name()
+    return named_system((A, B, C, D), states, ends.inputs.signals, ends.output_signals, at.model.name, operating_point=about)
 
 
 class Ends(NamedTuple):
@@ -195,20 +194,23 @@ class Ends(NamedTuple):
 
 
 def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, hold: Any) -> Ends:
-    """Return the signals of some names; see `linearize`, and `read_outputs` for `at`. They are stored by the names.
+    """Return the signals of some names; see `linearize`, and `read_outputs` for `at`.
+
+    They are stored by the names, in common for all models of a structure, unless outputs depend on parameters.
 
     Raises
     ------
     ModelError
         For unknown names.
     """
-    key, known = tuple(map(_as_key, (inputs, outputs, omit, hold))), _KNOWN.setdefault(model, {})
+    key, known = tuple(map(_as_key, (inputs, outputs, omit, hold))), model.mechanism.ends
     if (ends := known.get(key)) is not None:  # another thread may clear what is stored
         return ends
     system_inputs = SystemInputs(model, inputs, hold, states=True)
     system_outputs = read_outputs(model, outputs, system_inputs, at)
     ends = Ends(system_inputs, system_outputs, state_signals(model), read_omitted(model, omit))
-    if None not in key:
+    weighed = any(group.of is not None and group.of.kind == Kind.MOMENTUM for group in system_outputs)
+    if None not in key and not weighed:
         if len(known) == _MOST_KNOWN:
             known.clear()
         known[key] = ends

@@ -324,11 +324,9 @@ def _system_class() -> Any:
             system = named_system(
                 matrices, self.plant.states, self.plant.system_inputs.signals, signals, f"{self.name}$linearized"
             )
-            if not kwargs:
-                return system
-            renamed = control.StateSpace(system, **kwargs)
-            renamed.signals = system.signals
-            return renamed
+            if kwargs:
+                system.update_names(**kwargs)
+            return system
 
     return ModelSystem
 

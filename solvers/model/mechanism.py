@@ -82,7 +82,7 @@ class Mechanism(ClosedLoops):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the kernels, which cannot be sent to another process, and caches, which are filled again there."""
-        left = ("_calls", "_make_engine", "sensitivities", "_cuts", "_openings")
+        left = ("_calls", "_make_engine", "sensitivities", "_cuts", "_openings", "ends")
         parts, shared = (
             {name: part for name, part in room.items() if name not in left} for room in (self.__dict__, self._structural)
         )
@@ -217,9 +217,21 @@ class Mechanism(ClosedLoops):
     @cached_property
     def sensor_signals(self) -> list[Quantity]:
         """The quantities that the sensors measure."""
-        weighed = any(sensor.reads_parameters for sensor in self._assembly.sensors)
-        assembly = self.assembly if weighed else self._assembly
-        return [sensor_quantities(assembly, sensor) for sensor in assembly.sensors]
+        signals = list(self._first_signals)
+        for k, sensor in enumerate(self._assembly.sensors):
+            if sensor.reads_parameters:
+                signals[k] = sensor_quantities(self.assembly, self.assembly.sensors[k])
+        return signals
+
+    @structural
+    def _first_signals(self) -> tuple[Quantity, ...]:
+        """The quantities that the sensors measure with the first parameters."""
+        return tuple(sensor_quantities(self._assembly, sensor) for sensor in self._assembly.sensors)
+
+    @structural
+    def ends(self) -> dict[Any, Any]:
+        """Cached meanings of the names in the latest linearisations, by these names, for models of any parameters."""
+        return {}
 
     @cached_property
     def line_sensor_signals(self) -> list[Quantity]:
