@@ -1,6 +1,6 @@
 """Simulations and their results.
 
-A model with its loads (`driven_model`, `acting`) is integrated from one output time to the next:
+A model with its loads (`driven_model`, `acting`, and `path_signals` of devices) is integrated from one output time to the next:
 
 - `simulate`: reads arguments, integrates (by CyRK in compiled code where nothing happens in between, else step by step),
   and collects a `trajectory`; `continuing`: where it begins, perhaps where another has ended; `solution`: the states reached,
