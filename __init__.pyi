@@ -92,6 +92,9 @@ from .solvers.lft.lft import lft as lft
 from .solvers.lft.lft import lft_arcs as lft_arcs
 from .solvers.lft.lft_model import LFTModel as LFTModel
 from .solvers.lft.moving_equilibria import MovingCoordinate as MovingCoordinate
+from .solvers.linear.connect_blocks import connect_blocks as connect_blocks
+from .solvers.linear.finite_elements import FiniteElementPart as FiniteElementPart
+from .solvers.linear.finite_elements import SparseSystem as SparseSystem
 from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv

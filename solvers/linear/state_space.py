@@ -6,6 +6,7 @@ Inverting a channel, an output becomes an input, and its input the output.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -46,8 +47,13 @@ def named_system(
 
 @cache
 def _system_class() -> Any:
-    """Return the class of named systems; python-control is imported here, not where titop is."""
+    """Return the class of named systems; python-control is imported here, not where titop is.
+
+    From then on its own state spaces pickle, too, such as controllers that are sent to other processes.
+    """
     import control
+
+    copyreg.pickle(control.StateSpace, _reduce_plain)
 
     class SignalStateSpace(control.StateSpace):
         """A state space whose signals have paths and units, which operations of python-control keep."""
@@ -159,6 +165,18 @@ def _system_class() -> Any:
             return self._named(super().minreal(tol), None, inputs, outputs)
 
     return SignalStateSpace
+
+
+def _reduce_plain(system: Any) -> tuple[Any, ...]:
+    """Return a state space of python-control for pickle: its functions, which do not pickle, are made again."""
+    kept = {name: value for name, value in vars(system).items() if name not in ("updfcn", "outfcn")}
+    return _plain_system, (system.A, system.B, system.C, system.D), kept
+
+
+def _plain_system(*matrices: Array) -> StateSpace:
+    import control
+
+    return control.StateSpace(*matrices, remove_useless_states=False)
 
 
 def _relabel(groups: Iterable[Sequence[Signal]], system: Any) -> Iterable[list[Signal]]:

@@ -26,6 +26,8 @@ class Kind(StrEnum):
     INPUT = "actuator"
     #: First-order states of blocks and interactions (nx).
     OWN_STATE = "state of the first order"
+    #: White noise of actuators and sensors, of unit density.
+    NOISE = "noise"
     #: Parameters of blocks.
     PARAMETER = "parameter"
     #: External wrenches on a port (6), in its frame.

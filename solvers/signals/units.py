@@ -31,7 +31,7 @@ def units_of(model: NamedModel, of: Quantity) -> tuple[str, ...]:
 
 
 #: Kinds whose entries all have one unit, with any number of entries.
-ALIKE = {Kind.GAP: "m", Kind.CONTACT_FORCE: "N"}
+ALIKE = {Kind.GAP: "m", Kind.CONTACT_FORCE: "N", Kind.NOISE: "1"}
 #: For the other kinds: from a model to the units of all entries.
 UNITS: dict[Kind, Callable[[NamedModel], Sequence[str]]] = {
     Kind.POSITION: lambda model: model.mechanism.assembly.coordinate_units,
