@@ -250,6 +250,7 @@ register_block(
         "geometric_stiffness": FileField(SHAPES, None),
         "position_moments": FileField(NUMBERS, None),
         "displacement_moments": FileField(NUMBERS, None),
+        "recovery": FileField(SHAPES, {}),
     },
 )
 register_block(

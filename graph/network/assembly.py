@@ -26,7 +26,7 @@ from titop.blocks.interactions.block_states import BlockStates
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
-from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.connections import Connection, Joined
 from titop.graph.network.kinematic import idle, moves_no_inertia, nodes_of
 from titop.graph.network.network import Network
 
@@ -47,7 +47,7 @@ class Assembly:
     loads : tuple of Load
     actuators : tuple of Actuator
     sensors : tuple of Sensor
-    loops : tuple of Loop
+    loops : tuple of Joined
         Loads of blocks' first-order states come last, as interactions, those of actuators' and sensors' filters too.
     gears : tuple of Gear
     limits : tuple of CoordinateLimits
@@ -62,7 +62,7 @@ class Assembly:
     loads: tuple[Load, ...]
     actuators: tuple[Actuator, ...] = ()
     sensors: tuple[Sensor, ...] = ()
-    loops: tuple[Loop, ...] = ()
+    loops: tuple[Joined, ...] = ()
     gears: tuple[Gear, ...] = ()
     limits: tuple[CoordinateLimits, ...] = ()
 
@@ -190,17 +190,17 @@ def _snapshot_of(connection: Connection, snapshots: dict[str, Any]) -> Connectio
     )
 
 
-def _stated(blocks: Mapping[str, Any], system: Network) -> Iterator[Loop]:
+def _stated(blocks: Mapping[str, Any], system: Network) -> Iterator[Joined]:
     """Yield the loads of states of blocks with coordinates of their own, and of filters of devices, as interactions."""
     for block in blocks.values():
         if block.state_names and not isinstance(block, Interaction):
             states = BlockStates(block)
-            yield Loop((), states, states.own_coordinates)
+            yield Joined((), states, states.own_coordinates)
     for device in (blocks[each.name] for each in (*system.actuators, *system.sensors) if each.is_filtered):
         units = tuple(_unit_of(blocks, name) for name in device.filter_coordinates)
         filtered, world = PathStates(device, system.gravity.copy(), units), PortRef(blocks["world"], None)
         ports = tuple(port if isinstance(port, PortRef) else world for port in filtered.own_ports)
-        yield Loop(ports, filtered, filtered.own_coordinates)
+        yield Joined(ports, filtered, filtered.own_coordinates)
 
 
 def _unit_of(blocks: Mapping[str, Any], coordinate: str) -> str:
@@ -210,12 +210,12 @@ def _unit_of(blocks: Mapping[str, Any], coordinate: str) -> str:
     return known_units(block.units, block.nv)[block.coordinates.index(entry) if entry else 0]
 
 
-def loop_among(loop: Loop, blocks: Mapping[str, Any], gravity: Array | None = None) -> Loop:
+def loop_among(loop: Joined, blocks: Mapping[str, Any], gravity: Array | None = None) -> Joined:
     """Return a loop with its blocks replaced by those of the same names in `blocks`, under another `gravity` (3) if given."""
     ports = tuple(PortRef(blocks[ref.block.name], ref.name) for ref in loop.ports)
     closure = blocks[loop.closure.name].among(blocks)
     closure = closure if gravity is None else closure.under(gravity)
-    return Loop(ports, closure, (*closure.own_coordinates, *loop.named_coordinates))
+    return Joined(ports, closure, (*closure.own_coordinates, *loop.named_coordinates))
 
 
 def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:

@@ -27,7 +27,7 @@ from titop.blocks.interactions.interaction import (
     rates_by_motion,
     stepping,
 )
-from titop.graph.network.connections import Loop as Joined
+from titop.graph.network.connections import Joined
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.equilibrium.operating_point import OperatingPoint

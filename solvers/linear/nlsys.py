@@ -86,6 +86,10 @@ class SystemFunctions:
     def __init__(self, point: OperatingPoint, inputs: Any, outputs: Any, independent: Any = None) -> None:
         self.point, self.model = point, point.model
         self.system_inputs = SystemInputs(self.model, inputs, states=True)
+        for k in self.system_inputs.displaced:
+            name = self.model.coordinate_names[k]
+            got, expected = f"{name}.q", "inputs that no nonlinear system has to differentiate"
+            raise ModelError(Finding("improper", "inputs", got, expected, f"take {name}.a, or linearize: it takes {name}.q"))
         self.origin = self._origin()
         self._chosen = np.arange(self.model.nv)
         self._independent: IndependentStates | None = None
@@ -327,11 +331,9 @@ def _system_class() -> Any:
             system = named_system(
                 matrices, self.plant.states, self.plant.system_inputs.signals, signals, f"{self.name}$linearized"
             )
-            if not kwargs:
-                return system
-            renamed = control.StateSpace(system, **kwargs)
-            renamed.signals = system.signals
-            return renamed
+            if kwargs:
+                system.update_names(**kwargs)
+            return system
 
     return ModelSystem
 

@@ -55,7 +55,9 @@ def position_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Arr
 
 def pose_derivative(at: Snapshot, change: SnapshotChanges, port: str, sequence: str) -> Array:
     """Return the change (6, z) of a port's position in inertial axes, and of its Euler angles."""
-    return np.vstack([position_derivative(at, change, port), angles_derivative(at, change, port, sequence)])
+    moved, rotation = at.model.jacobian(port, at.q), at.model.pose(port, at.q)[0]
+    turned = angles_by_rotation(port, rotation, sequence) @ change.along(moved[3:])
+    return np.vstack([change.along(rotation @ moved[:3]), turned])
 
 
 def specific_force_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:

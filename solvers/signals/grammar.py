@@ -91,10 +91,12 @@ OUTPUT = Role(
 #: Inputs of a system.
 INPUT = Role(
     "input",
-    "a joint, actuator, tendon, port or prescribed acceleration",
+    "a joint, actuator, tendon, port or prescribed acceleration or displacement",
     (
         InputForm(),
-        CoordinateForm({"": (Kind.EFFORT, ""), ".tau": (Kind.EFFORT, ""), ".a": (Kind.ACCELERATION, ".a")}),
+        CoordinateForm(
+            {"": (Kind.EFFORT, ""), ".tau": (Kind.EFFORT, ""), ".a": (Kind.ACCELERATION, ".a"), ".q": (Kind.POSITION, ".q")}
+        ),
         PortForm(_WRENCHES, whole=True),
         NoiseForm(),
     ),
