@@ -105,7 +105,7 @@ class SignalPath:
     it. So filters stand next to the system: noise of an actuator is filtered, that of a sensor is not.
 
     In linear models and equilibria, the filter acts. Dead zone, limits, rate limit and quantum have slope one there; errors
-    are zero, but white noise is an input of linear models if asked for: ``inputs=["gyro.noise", "gyro.walk"]``, of unit density.
+    are zero, but white noise of unit density is an input of linear models if asked for: ``inputs=["gyro.noise", "gyro.walk"]``.
     In `linearize`, `lpv` and `lft` a delay is a Padé fraction of order 4, of gain one, and an error below ``4e-8 x^9`` at x,
     the delay times the frequency (rad/s): 2e-5 for x = 2. `Model.to_nlsys` refuses delays.
 
