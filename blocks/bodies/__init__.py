@@ -8,7 +8,7 @@
 - `modal_checks`: what is wrong with such data; `flexible_body`: the law of these bodies;
 - `second_order`: second-order displacements of their points; `second_order_inertia`: the inertia that follows;
 - `beam`: uniform beams; `beam_matrices`: their mass and stiffness, their second order, and coordinates in which their
-  law is a polynomial of their dimensions;
+  law is a polynomial of their dimensions; `beam_reduction`: from these to their coordinates;
 - `rods`: rods with large deflections; `soft`: bodies defined by a user's kinematics;
 - `water`: fluid forces on rigid bodies, beams and rods.
 """

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array, cross, right_jacobian, right_jacobian_rate, rotation_exp, skew
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.modal_analysis import NaturalModes, lost_modes
@@ -20,6 +21,7 @@ from titop.blocks.bodies.nastran_files import nastran_fields
 from titop.blocks.bodies.reduced_matrices import SI, reduce_boundary
 from titop.blocks.bodies.second_order import stiffness_of
 from titop.blocks.bodies.second_order_inertia import deformed_inertia, inertia_change
+from titop.blocks.contract.own_coordinates import redefines
 
 #: Random configurations move ports and centre of mass by this fraction of the body's size, and turn ports by as many rad.
 _RANDOM_DEFORMATION = 0.05
@@ -331,6 +333,12 @@ class FlexibleBody(ModalBody):
         errors, warnings = super().check()
         wrong, suspicious = findings(self)
         return errors + wrong, warnings + suspicious
+
+    def cannot_object(self, entry: str, value: float) -> bool:
+        """Tell whether `entry` is a frequency with a positive `value`, or damping that takes energy."""
+        of = entry_of(entry) if owner_of(entry).startswith("mode") else ""
+        sound = value > 0.0 if of == "frequency" else of == "damping" and value >= 0.0
+        return sound and not redefines(self, "check", FlexibleBody)
 
     # -- the law -------------------------------------------------------------------------------------------------------
 
