@@ -82,7 +82,9 @@ def _superelement(file: Path, bulk: Path) -> tuple[Any, ...]:
     """Return mass, stiffness, damping (or None), boundary and recovery matrices of an external superelement."""
     library = nastran()
     punch = file.with_suffix(".pch")
-    table, _, is_boundary = library.asm2uset(str(bulk), try_rdextrn=punch.is_file() and bulk.suffix == ".asm")
+    table, _, is_boundary = library.asm2uset(
+        str(bulk), try_rdextrn=bulk.suffix == ".asm" and bulk.with_suffix(".pch").is_file()
+    )
     order = [tuple(entry) for entry in table.index]
     if file.suffix.lower() == ".op4" or (file.suffix.lower() == ".asm" and file.with_suffix(".op4").is_file()):
         matrices = {key: np.asarray(value) for key, value in library.op4.read(str(file.with_suffix(".op4"))).items()}

@@ -190,6 +190,17 @@ class TestTruncation:
         assert "modes removed, from" in str(lost)
         assert body.lost is None
 
+    def test_a_hinge_in_the_body_stays(self) -> None:
+        """A mode of no stiffness is below every frequency, and has no static compliance to lose."""
+        fields: dict[str, Any] = {"mass": 5.0, "inertia": 5.0, "participation": np.zeros((3, 6))}
+        shapes = {"C": np.vstack([np.eye(3), np.zeros((3, 3))])}
+        body = tt.FlexibleBody(
+            "panel", modal_stiffness=np.diag([0.0, 4.0, 100.0]), ports={"C": [1, 0, 0]}, shapes=shapes, **fields
+        )
+        lost = body.truncate(3.0).lost
+        assert lost is not None
+        np.testing.assert_array_equal(lost.compliance["C"], [0, 0, 1, 0, 0, 0])
+
     def test_nothing_lost(self) -> None:
         small = unsorted().truncate(9.0)
         assert small.nv == 4
