@@ -82,12 +82,12 @@ def _superelement(file: Path, bulk: Path) -> tuple[Any, ...]:
     """Return mass, stiffness, damping (or None), boundary and recovery matrices of an external superelement."""
     library = nastran()
     punch = file.with_suffix(".pch")
-    table, _, is_boundary = library.asm2uset(
-        str(bulk), try_rdextrn=bulk.suffix == ".asm" and bulk.with_suffix(".pch").is_file()
-    )
+    has_freedoms = bulk.suffix == ".asm" and bulk.with_suffix(".pch").is_file()
+    table, _, is_boundary = library.asm2uset(str(bulk), try_rdextrn=has_freedoms)
     order = [tuple(entry) for entry in table.index]
-    if file.suffix.lower() == ".op4" or (file.suffix.lower() == ".asm" and file.with_suffix(".op4").is_file()):
-        matrices = {key: np.asarray(value) for key, value in library.op4.read(str(file.with_suffix(".op4"))).items()}
+    source = file.with_suffix(".op4") if file.suffix.lower() == ".asm" else file
+    if source.suffix.lower() == ".op4" and source.is_file():
+        matrices = {key: np.asarray(value) for key, value in library.op4.read(str(source)).items()}
     else:
         frames = library.rddmig(str(punch), square=True)
         matrices = {
