@@ -113,7 +113,7 @@ class ReducedBeam(NamedTuple):
     line, turns : (3, n, p) arrays
         Displacements of the line and rotations of the sections there.
     strains : (6, n, p) array
-        Curvature and strain of the sections there, see `BeamShapes`.
+        Curvature and strain there, as `Beam.stressing_strain` has them.
     mass, stiffness : (n, n) arrays
     participation : (n, 6) array
     first, second, shortening, tip : arrays
@@ -174,7 +174,7 @@ def _scaled(unit: ReducedBeam, section: BeamSection, counts: list[int]) -> Reduc
         length * unit.lengths,
         length * units[:, None] * unit.line,
         units[:, None] * unit.turns,
-        np.array([1 / length] * 3 + [1.0] * 3)[:, None, None] * units[:, None] * unit.strains,
+        np.array([1.0 / length] * 3 + [1.0] * 3)[:, None, None] * units[:, None] * unit.strains,
         masses[:, None] * (pairs * unit.mass),
         strains[:, None] * (pairs * unit.stiffness),
         participation,
@@ -222,5 +222,5 @@ def _reduce(section: BeamSection, counts: dict[str, int]) -> ReducedBeam:
     shortening = line_shortening(shapes, places, masses, section.length)
     tip_shortened = tip_shortening(shapes, places, lengths, section.length)
     strains = np.concatenate([shapes.curvature, shapes.strain])
-    along = places, lengths, shapes.line, shapes.turns, strains
-    return ReducedBeam(*along, mass, stiffness, participation, *moments, shortening, tip_shortened)
+    of_line = places, lengths, shapes.line, shapes.turns, strains
+    return ReducedBeam(*of_line, mass, stiffness, participation, *moments, shortening, tip_shortened)

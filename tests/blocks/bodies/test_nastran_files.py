@@ -161,12 +161,14 @@ class TestWhatDoesNotFit:
         [
             (FILES / "nothing.op4", {}, "no-file"),
             (FILES / "inboard.txt", {}, "unknown-format"),
+            (5, {}, "wrong-type"),
+            (FILES / "inboard.op4", {"grids": 5}, "no-file"),
             (FILES / "inboard.op4", {"parent": 4}, "unknown-node"),
             (FILES / "inboard.op4", {"grids": FILES / "nothing.asm"}, "no-file"),
             (FILES / "inboard.op4", {"units": ("mm", "kg")}, "bad-units"),
         ],
     )
-    def test_arguments(self, nastran: Any, file: Path, changed: dict[str, Any], code: str) -> None:
+    def test_arguments(self, nastran: Any, file: Any, changed: dict[str, Any], code: str) -> None:
         with pytest.raises(tt.ModelError) as refused:
             read(file, **changed)
         assert refused.value.code == code
