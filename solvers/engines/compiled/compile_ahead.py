@@ -28,7 +28,7 @@ from titop.solvers.kernels.entries import (
 )
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
-from titop.solvers.kernels.ports import guards, held_loads, interactions, loads, own_states, port_wrenches, surroundings
+from titop.solvers.kernels.ports import guards, interactions, loads, own_states, port_wrenches, surroundings
 from titop.solvers.kernels.series import loads as load_series
 from titop.solvers.kernels.tree import joints, multi_joints, springs, world_poses
 from titop.solvers.native import cache, calling
@@ -39,7 +39,7 @@ from titop.solvers.support.spread import spread
 
 #: The kernels' modules that have features.
 _WITH_FEATURES = (
-    *(guards, held_loads, interaction_derivatives, interaction_directions, interactions, joints, loads, load_series),
+    *(guards, interaction_derivatives, interaction_directions, interactions, joints, loads, load_series),
     *(multi_joints, own_states, world_poses, port_wrenches, springs, surroundings),
 )
 
