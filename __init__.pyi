@@ -97,6 +97,8 @@ from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
+from .solvers.linear.modes import Modes as Modes
+from .solvers.linear.modes import modes as modes
 from .solvers.linear.state_space import invert_channels as invert_channels
 from .solvers.model.model import Model as Model
 from .solvers.model.readings import Contacts as Contacts
