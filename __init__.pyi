@@ -99,6 +99,8 @@ from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
 from .solvers.linear.modes import Modes as Modes
 from .solvers.linear.modes import modes as modes
+from .solvers.linear.pole_map import PoleMap as PoleMap
+from .solvers.linear.pole_map import pole_map as pole_map
 from .solvers.linear.state_space import invert_channels as invert_channels
 from .solvers.model.model import Model as Model
 from .solvers.model.readings import Contacts as Contacts

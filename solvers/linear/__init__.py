@@ -6,7 +6,7 @@
   `finite_elements`: sparse parts as blocks, and systems with them, solved frequency by frequency;
 - `system_outputs`: outputs, by names of `titop.solvers.signals` or by functions of users;
 - `linear_equations`: those of stacked points; `linearize`: named state spaces and plain matrices, without states to omit;
-- `modes`: tables of modes of bodies, systems and linear models;
+- `modes`: tables of modes of bodies, systems and linear models; `pole_map`: poles over a parameter, mode by mode;
 - `lpv`: families over parameters; `lpv_members`: trims and linearises their points, in one choice of states (`lpv_basis`);
   `lpv_model`, `lpv_interpolation`, `lpv_plots`: the family, its members and pictures;
 - `nlsys` (with `independent_states`, for closed systems): nonlinear systems for python-control.
