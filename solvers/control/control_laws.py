@@ -13,10 +13,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import is_ready
 from titop.solvers.control.controllers import Controller, ScheduledController, discretise
+from titop.solvers.signals.exported import REFERENCE
 from titop.solvers.signals.signal_tables import SignalTable, check_names
-
-#: Head of the names of references.
-REFERENCE = "r_"
 
 
 @dataclass(frozen=True)
@@ -180,5 +178,5 @@ def _input_of(label: str, measured: SignalTable, exogenous: Collection[str], sep
         return None, label
     advice = did_you_mean(label, [*measured.names, *exogenous])
     if label.startswith("u["):
-        advice = "name the signals: control.ss(A, B, C, D, inputs=[...], outputs=[...])"
+        advice = "name the signals: control.ss(A, B, C, D, inputs=[...], outputs=[...]), or control.tf(num, den, inputs=...)"
     raise ModelError(Finding("unknown-signal", where, label, "an output of the model or a reference", advice))

@@ -13,7 +13,7 @@ from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_duration, read_mapping
-from titop.solvers.linear.state_space import is_state_space, refuse_not_finite
+from titop.solvers.linear.state_space import read_linear
 from titop.solvers.signals.signal_tables import check_names
 
 #: How a continuous controller is sampled when a sample time is given: Tustin's rule keeps its frequency response.
@@ -80,7 +80,8 @@ class ScheduledController:
     Parameters
     ----------
     family : object with ``at(rho) -> control.StateSpace``, or callable ``f(rho) -> control.StateSpace``
-        Such as an LPV model; `rho` is a mapping of parameter name to number. Continuous members are sampled by Tustin's rule.
+        Such as an LPV model; `rho` is a mapping of parameter name to number. Members may be transfer functions. Continuous
+        members are sampled by Tustin's rule.
     schedule : mapping of parameter name to str
         The output of the model that measures each parameter, such as ``{"rho": "hinge.q"}``; it must not depend on
         accelerations.
@@ -123,14 +124,11 @@ class ScheduledController:
         Raises
         ------
         ModelError
-            If it is not a state space, or its states or signals differ.
+            If it is no linear system, or its states or signals differ.
         """
         K = self.family.at(dict(rho)) if hasattr(self.family, "at") else self.family(dict(rho))
         where = "family at " + ", ".join(f"{name} = {value:.6g}" for name, value in rho.items())
-        if not is_state_space(K):
-            raise ModelError(Finding("wrong-type", where, K, "a control.StateSpace", "return control.ss(...)"))
-        refuse_not_finite(where, K)
-        K = discretise(K, self.sample_time)
+        K = discretise(read_linear(where, K), self.sample_time)
         for what in ("nstates", "state_labels", "input_labels", "output_labels") if like is not None else ():
             found, expected = getattr(K, what), getattr(like, what)
             if found != expected:
