@@ -58,8 +58,8 @@ class Modes:
     names : tuple of str
         Coordinates, or the states of a linear model.
     participation : (n, len(names)) array
-        Shares of the coordinates in a mode's kinetic energy, or of the states in a pole (by left and right eigenvectors). Their
-        sum is one.
+        Shares of the coordinates in a mode's kinetic energy, or of the states in a pole (by left and right eigenvectors):
+        their sizes, the sum of which is one.
     effective_mass : (n, 6) array, kg and kg m^2
         In translations along and rotations about the axes of the world, or of the body at its parent port. NaN in motion, under
         loads that follow the body, and for linear models.
@@ -218,10 +218,12 @@ def _normal(M: Array, D: Array, K: Array, L: Array, total: Array, names: list[st
     squares[np.abs(squares) < ROUNDING * np.abs(squares).max(initial=0.0)] = 0.0
     omega, rates = np.sqrt(np.abs(squares)), np.einsum("ik,ij,jk->k", shapes, D, shapes)
     with np.errstate(divide="ignore", invalid="ignore"):
-        damping = np.where(omega > 0, rates / (2 * omega), np.where(rates == 0, 0.0, np.nan))
+        undamped = np.abs(rates) <= ROUNDING * np.abs(rates).max(initial=0.0)
+        damping = np.where(omega > 0, rates / (2 * omega), np.where(undamped, 0.0, np.nan))
     damping[squares < 0] = -1.0
     order = np.argsort(omega * np.sign(squares), kind="stable")
-    energy = shapes * (M @ shapes)
+    energy = np.abs(shapes * (M @ shapes))
+    energy /= energy.sum(axis=0)
     effective = (shapes.T @ L) ** 2
     parts = omega / (2 * np.pi), damping, energy.T, effective
     frequency, damping, participation, effective = (part[order] for part in parts)
