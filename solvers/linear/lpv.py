@@ -23,7 +23,6 @@ from titop.solvers.equilibrium.trim import read_guess
 from titop.solvers.linear.linearize import kept_states, rates_among
 from titop.solvers.linear.lpv_members import Failure, FamilyMembers, Recipe, Results, SweepOf
 from titop.solvers.linear.lpv_model import LPVModel
-from titop.solvers.linear.path_series import with_paths
 from titop.solvers.mechanism.parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
@@ -183,7 +182,7 @@ def _assemble(
         warn(switching_findings(model, results.q[valid], results.v[valid]), stacklevel=4)
     shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
     named = [ends.states[k] for k in results.states[kept]]
-    (A, B, C, D), states = with_paths(model, (A, B, C, results.D), named, ends.inputs.signals, ends.output_signals)
+    (A, B, C, D), states = ends.with_paths(model, (A, B, C, results.D), named)
 
     def on_grid(array: Array) -> Array:
         return array.reshape(*shape, *array.shape[1:])
