@@ -159,6 +159,10 @@ def _assemble(
         warn([*spin_findings(model, results.q[valid], results.v[valid]), *family.steadiness(results.v[valid])], stacklevel=4)
         warn(switching_findings(model, results.q[valid], results.v[valid]), stacklevel=4)
     shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
+    recipe, search = family.recipe, dict[str, Any]()
+    if points is None:
+        search = {"unknowns": recipe.unknowns, "bounds": recipe.bounds, "tolerance": recipe.tolerance}
+        search |= {"wrenches": family.guess.wrenches}
 
     def on_grid(array: Array) -> Array:
         return array.reshape(*shape, *array.shape[1:])
@@ -186,6 +190,7 @@ def _assemble(
         input_names=model.input_names,
         x=on_grid(results.x),
         own_states=model.state_names,
+        search=search,
         failed={tuple(map(int, np.unravel_index(row, shape))): reason for row, reason in family.failures.items()},
     )
 
