@@ -246,7 +246,7 @@ CASES: list[tuple[str, str, Callable[[], Any]]] = [
     ("failed-runs", "run", lambda: sampled(run=lambda m: None)),
     ("failed-runs", "run", lambda: sampled(run=lambda m: 1 / 0)),
     ("wrong-type", "run", lambda: sampled(run=lambda: {})),
-    ("bad-count", "workers", lambda: sampled(workers=-1)),
+    ("wrong-type", "workers", lambda: sampled(workers=-1)),
     ("unknown-outcome", "outcome", lambda: sampled().statistics("nope")),
     ("unknown-parameter", "nope", lambda: model().with_parameters({"nope": 1})),
     ("not-finite", "bob.mass", lambda: model().with_parameters({"bob.mass": np.nan})),

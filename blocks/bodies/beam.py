@@ -10,28 +10,14 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.beam_matrices import (
-    MODE_SCALES,
-    BeamShapes,
-    bending_matrices,
-    bending_shapes,
-    length_powers,
-    line_moments,
-    line_shortening,
-    points_of,
-    rod_matrices,
-    rod_shapes,
-    scaling_beside,
-    shear_bending_matrices,
-    shear_bending_shapes,
-    tip_shortening,
-)
+from titop.blocks.bodies.beam_matrices import MODE_SCALES, length_powers, scaling_beside
+from titop.blocks.bodies.beam_reduction import KINDS, BeamSection, reduced_beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.modal_bases import craig_bampton
 from titop.blocks.bodies.modal_fields import integer
-from titop.blocks.bodies.modal_reduction import boundary_names, reduced
+from titop.blocks.bodies.modal_reduction import boundary_names
 from titop.blocks.bodies.second_order import stiffness_of
 from titop.blocks.bodies.water.coefficients import with_coefficient
 from titop.blocks.bodies.water.fluid import Fluid
@@ -49,12 +35,6 @@ T = TypeVar("T")
 TIP = "C"
 #: Largest number of modes of a kind, which are accurate to rounding; a beam with so many takes half a second.
 MAX_MODES = 50
-#: Polynomials in addition to the modes, for an accuracy of 1e-8 or better.
-_MARGIN = 10
-
-#: Kinds in the names of modes: bending in the x-y and x-z planes, torsion, stretch.
-_KINDS = ("y", "z", "rx", "x")
-
 _POSITIVE = ("length", "density", "area", "young", "shear_modulus", "iy", "iz", "torsion_constant")
 
 
@@ -175,6 +155,7 @@ class Beam(ImmersedBeam, FlexibleBody):
     participation, shapes, frequencies = _Derived("participation"), _Derived("shapes"), _Derived("frequencies")
     modal_mass, modal_stiffness = _Derived("modal_mass"), _Derived("modal_stiffness")
     modal_damping, damping_ratios = _Derived("modal_damping"), _Derived("damping_ratios")
+    recovery = _Derived("recovery")
 
     def __init__(
         self,
@@ -243,7 +224,7 @@ class Beam(ImmersedBeam, FlexibleBody):
     def mode_counts(self) -> dict[str, int]:
         """Number of modes of bending in the x-y plane (``y``) and in the x-z plane (``z``), of torsion, of stretch."""
         across = self.modes if isinstance(self.modes, tuple) else (self.modes, self.modes)
-        return dict(zip(_KINDS, (*across, self.torsion_modes, self.axial_modes), strict=True))
+        return dict(zip(KINDS, (*across, self.torsion_modes, self.axial_modes), strict=True))
 
     @property
     def _mode_names(self) -> list[str]:
@@ -265,27 +246,27 @@ class Beam(ImmersedBeam, FlexibleBody):
         line, length = self.density * self.area, self.length
         polar = self.density * (self.iy + self.iz)
         sections = np.zeros(2) if self.shear_factors is None else self.density * length * np.array([self.iy, self.iz])
-        matrices = self._reduced()
+        made = reduced_beam(self._section, self.mode_counts)
         #: Places along the line (p, m), and its displacement there per unit of each coordinate (3, n, p).
-        self.line = matrices.pop("places"), matrices.pop("line")
-        self.line_turns, self.line_lengths = matrices.pop("turns"), matrices.pop("lengths")
-        if not all(np.isfinite(matrix).all() for matrix in matrices.values()):
+        self.line = made.places, made.line
+        self.line_turns, self.line_lengths = made.turns, made.lengths
+        if not all(np.isfinite(matrix).all() for matrix in made):
             raise np.linalg.LinAlgError
         shape = np.zeros((6, n))
         shape[:, :6] = np.eye(6)
         return {
             "mass": line * length,
-            "com": [length / 2, 0, 0],
-            "inertia": [polar * length, *(line * length**3 / 12 + sections)],
-            "participation": matrices["participation"],
-            "modal_mass": matrices["mass"],
-            "modal_stiffness": matrices["stiffness"],
-            "geometric_stiffness": {**stiffness_of(matrices["shortening"]), TIP: matrices["tip"]},
-            "position_moments": matrices["first"],
-            "displacement_moments": matrices["second"],
+            "com": np.array([length / 2, 0, 0]),
+            "inertia": np.diag([polar * length, *(line * length**3 / 12 + sections)]),
+            "participation": made.participation,
+            "modal_mass": made.mass,
+            "modal_stiffness": made.stiffness,
+            "geometric_stiffness": {**stiffness_of(made.shortening), TIP: made.tip},
+            "position_moments": made.first,
+            "displacement_moments": made.second,
             "ports": {TIP: [length, 0, 0]},
             "shapes": {TIP: shape},
-            "coordinate_names": names,
+            "coordinate_names": tuple(names),
         }
 
     def line_at(self, q: Array) -> Array:
@@ -316,95 +297,24 @@ class Beam(ImmersedBeam, FlexibleBody):
         """Return the powers (6 + n, no unit) of the length; None for beams with shear, or in a fluid."""
         return length_powers(self) if self.is_modal and self.shear_factors is None else None
 
-    def _reduced(self) -> dict[str, Array]:
-        """Return mass, stiffness, participation and the second-order terms, from the kinds of deformation."""
-        counts = self.mode_counts
-        n = 6 + sum(counts.values())
-        mass, stiffness, participation = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, 6))
-        x, y, z, rx, ry, rz = np.eye(6)
-        lever = self.length
-        first, finest = 6, 2 * max(counts.values()) + _MARGIN
-        points, weights = points_of(finest)
-        shapes = BeamShapes.nothing(n, len(points))
-        # of each kind: its coordinates at the tip with their signs, and the displacements of both ends by motion of P
-        for kind, tip, rigid in (
-            ("y", {1: 1.0, 5: 1.0}, [y, rz, y + lever * rz, rz]),
-            ("z", {2: 1.0, 4: -1.0}, [z, -ry, z - lever * ry, -ry]),
-            ("rx", {3: 1.0}, [rx, rx]),
-            ("x", {0: 1.0}, [x, x]),
-        ):
-            modes = counts[kind]
-            bubbles = 2 * modes + _MARGIN
-            M, K = self._matrices(kind, bubbles)
-            motion = np.vstack([*rigid, np.zeros((len(M) - len(rigid), 6))])
-            ends = len(tip)
-            basis = np.vstack([np.zeros((ends, ends + modes)), craig_bampton(M[ends:, ends:], K[ends:, ends:], ends, modes)])
-            basis[:, :ends] *= list(tip.values())
-            basis[:, ends:] *= np.sign(self._strains_at_base(kind, bubbles) @ basis[:, ends:])
-            part = reduced(M, K, motion, basis)
-            where = [*tip, *range(first, first + modes)]
-            mass[np.ix_(where, where)], stiffness[np.ix_(where, where)] = part["mass"], part["stiffness"]
-            participation[where] = part["participation"]
-            self._add_shapes(kind, bubbles, finest, basis.T, where, shapes)
-            first += modes
-        places, lengths = self.length * (points + 1) / 2, self.length * weights
-        masses = self.density * self.area * lengths
-        position, displacement = line_moments(shapes, places, masses)
-        return {
-            "places": places,
-            "line": shapes.line,
-            "turns": shapes.turns,
-            "lengths": lengths,
-            "mass": mass,
-            "stiffness": stiffness,
-            "participation": participation,
-            "first": position,
-            "second": displacement,
-            "shortening": line_shortening(shapes, places, masses, self.length),
-            "tip": tip_shortening(shapes, places, lengths, self.length),
-        }
-
-    def _strains_at_base(self, kind: str, bubbles: int) -> Array:
-        """Return the strains of one kind at the base, which fix the signs of modes: that of every mode is to be positive.
-
-        A mode between held ends has a non-zero strain there, so that its sign does not jump with dimensions and material.
-        """
-        if kind in ("x", "rx"):
-            return rod_shapes(bubbles, bubbles)[1][:, 0]
-        if self.shear_factors is None:
-            return bending_shapes(self.length, bubbles, bubbles)[2][:, 0]
-        return shear_bending_shapes(bubbles, bubbles)[3][:, 0]
-
-    def _add_shapes(self, kind: str, bubbles: int, points: int, onto: Array, where: list[int], shapes: BeamShapes) -> None:
-        """Add the shapes of one kind of deformation, with its coordinates at `where`, to the beam's shapes."""
-        if kind in ("x", "rx"):
-            values, slopes = (onto @ shape for shape in rod_shapes(bubbles, points))
-            moved, strained = (shapes.line, shapes.strain) if kind == "x" else (shapes.turns, shapes.curvature)
-            moved[0, where], strained[0, where] = values, slopes / self.length
-            return
-        along, about, sign = (1, 2, 1.0) if kind == "y" else (2, 1, -1.0)
-        if self.shear_factors is None:
-            values, slopes, curvatures = (onto @ shape for shape in bending_shapes(self.length, bubbles, points))
-            turns, curvatures = slopes / self.length, curvatures / self.length
-        else:
-            values, slopes, turns, curvatures = (onto @ shape for shape in shear_bending_shapes(bubbles, points))
-            shapes.strain[along, where] = slopes / self.length - turns
-        shapes.line[along, where] = values
-        shapes.turns[about, where], shapes.curvature[about, where] = sign * turns, sign * curvatures / self.length
-
-    def _matrices(self, kind: str, bubbles: int) -> tuple[Array, Array]:
-        """Return mass and stiffness of one kind of deformation, both ends free; see `titop.blocks.bodies.beam_matrices`."""
-        line = self.density * self.area
-        if kind == "x":
-            return rod_matrices(line, self.young * self.area, self.length, bubbles)
-        if kind == "rx":
-            polar = self.density * (self.iy + self.iz)
-            return rod_matrices(polar, self.shear_modulus * self.torsion_constant, self.length, bubbles)
-        second = self.iz if kind == "y" else self.iy
-        if self.shear_factors is None:
-            return bending_matrices(line, self.young * second, self.length, bubbles)
-        shear = self.shear_factors["yz".index(kind)] * self.shear_modulus * self.area
-        return shear_bending_matrices(line, self.density * second, self.young * second, shear, self.length, bubbles)
+    @property
+    def _section(self) -> BeamSection:
+        """The numbers from which all matrices follow."""
+        moments = {"y": self.iz, "z": self.iy}
+        shear = rotary = None
+        if self.shear_factors is not None:
+            shear = dict(zip("yz", (self.shear_factors * self.shear_modulus * self.area).tolist(), strict=True))
+            rotary = {kind: self.density * moment for kind, moment in moments.items()}
+        return BeamSection(
+            self.length,
+            self.density * self.area,
+            self.density * (self.iy + self.iz),
+            {kind: self.young * moment for kind, moment in moments.items()},
+            self.shear_modulus * self.torsion_constant,
+            self.young * self.area,
+            shear,
+            rotary,
+        )
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return dimensions, material and damping, and the numbers of a fluid."""
@@ -413,7 +323,28 @@ class Beam(ImmersedBeam, FlexibleBody):
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a beam with some parameters changed."""
+        dry = self.fluid is None and not self.reader.findings
+        sound = all(name in _POSITIVE and isinstance(value, int | float) and value > 0 for name, value in values.items())
+        if dry and sound:
+            try:
+                with np.errstate(all="raise", under="ignore"):
+                    return self._with_dimensions(values)
+            except (np.linalg.LinAlgError, ArithmeticError):
+                pass  # the constructor says what is wrong
         return self._made_anew(values)
+
+    def _with_dimensions(self, values: Mapping[str, float]) -> Beam:
+        """Return a beam in no fluid with other dimensions and material, whose fields need not be read."""
+        made = copy.copy(self)
+        made._by_default = {"poisson": self._by_default["poisson"]}
+        for name, value in values.items():
+            put(made, name, float(value))
+        fields = made._fields(unusable=False)
+        made.port_poses = {port: Pose(place) for port, place in fields.pop("ports").items()}
+        for field, array in fields.items():
+            put(made, field, array)
+        made._update()
+        return made
 
     def _made_anew(self, values: Mapping[str, Any]) -> Beam:
         """Return a beam with other numbers, built by the constructor, since everything follows from them.
@@ -439,6 +370,11 @@ class Beam(ImmersedBeam, FlexibleBody):
         errors, warnings = super().check()
         # sections without rotary inertia give an inertia that no rigid body has
         return errors, [finding for finding in warnings if finding.code != "triangle-inequality"]
+
+    def cannot_object(self, entry: str, value: float) -> bool:
+        """Tell whether `entry` is of the material or section, with a positive `value`, in no fluid."""
+        sound = entry in _POSITIVE and entry != "length" and value > 0
+        return sound and self.fluid is None and not redefines(self, "check", Beam)
 
 
 def _read_planes(reader: FieldReader, value: Any) -> int | tuple[int, int]:

@@ -209,7 +209,8 @@ def line_moments(shapes: BeamShapes, x: Array, masses: Array) -> tuple[Array, Ar
     """
     first = np.zeros((3, *shapes.line.shape[:2]))
     first[0] = shapes.line @ (x * masses)
-    second = np.einsum("kip,ljp->klij", shapes.line * masses, shapes.line, optimize=True)
+    rows = shapes.line.reshape(-1, len(x))
+    second = ((rows * masses) @ rows.T).reshape(3, -1, *shapes.line.shape[:2]).swapaxes(1, 2)
     return first, second
 
 

@@ -136,6 +136,13 @@ class Described(OwnCoordinates, Surrounded):
 
     # -- checks ----------------------------------------------------------------------------------------------------------
 
+    def cannot_object(self, entry: str, value: float) -> bool:
+        """Tell whether `check` has no objection to a parameter, `entry`, of some `value`, whatever others are.
+
+        Then it need not be asked.
+        """
+        return False
+
     #: The frequency (rad/s) compared with which spins must be small, since the law has no stiffening; None without a limit.
     spin_limit: float | None = None
 

@@ -11,6 +11,7 @@ from titop.blocks.contract.fields import Redefined
 
 #: Members that a class may redefine without a change of its blocks' law.
 _FREE = {
+    "cannot_object",
     "check",
     "common_parameters",
     "complex_parameters",

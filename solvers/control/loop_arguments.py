@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,10 +24,12 @@ from titop.solvers.control.control_laws import (
     state_space_law,
     wire,
 )
-from titop.solvers.control.control_loop import ControlLoop, SampledLoop
+from titop.solvers.control.control_loop import ControlLoop
 from titop.solvers.control.controllers import Controller, ScheduledController
-from titop.solvers.control.loop_signals import Measurements
+from titop.solvers.control.loop_list import Loop, naming, read_loops
+from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.control.operating_values import OperatingValues
+from titop.solvers.control.sampled_loop import SampledLoop, SampledLoops
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.model.model import Model
 from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
@@ -50,9 +52,14 @@ class LoopArguments:
     seed: Any = 0
     wrenches: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def loop(self) -> Loop:
+        """The arguments of one loop."""
+        return Loop(self.controller, self.sample_time, self.delay, self.reference, self.noise, self.operating_point)
+
 
 def read_loop(model: Model, times: Array, q: Array, v: Array, arguments: LoopArguments) -> ControlLoop | None:
-    """Return the control loop of a simulation that starts at q, v, if there is one.
+    """Return the control loop of a simulation that starts at q, v, if there is one; of several controllers, that of all.
 
     Raises
     ------
@@ -64,28 +71,87 @@ def read_loop(model: Model, times: Array, q: Array, v: Array, arguments: LoopArg
         return None
     if not model.nv:
         raise ModelError(Finding("no-coordinates", "controller", model.name, "a system that moves", "leave it out"))
-    operating = OperatingValues(model, arguments.operating_point)
-    loop = _read_loop(model, times, arguments, operating, _read_law(model, float(times[0]), q, v, arguments, operating.origin))
-    warn(suspicions(loop, operating, arguments.wrenches, (float(times[0]), q, v)), stacklevel=4)
-    return loop
+    listed = read_loops(arguments.controller, arguments.loop)
+    generators = _read_generators(arguments.seed, len(listed))
+    loops: list[SampledLoop | ContinuousLoop] = []
+    operating: list[OperatingValues] = []
+    findings: list[Finding] = []
+    for k, (each, generator) in enumerate(zip(listed, generators, strict=True)):
+        with naming(k if len(listed) > 1 else None):
+            operating.append(OperatingValues(model, each.operating_point))
+            law = _read_law(model, float(times[0]), q, v, each, operating[k].origin)
+            loops.append(_read_loop(model, times, each, operating[k], law, generator, arguments.saturate))
+            findings += suspicions(loops[k], operating[k], arguments.wrenches, (float(times[0]), q, v))
+    warn(findings, stacklevel=4)
+    return loops[0] if len(loops) == 1 else _join(model, loops, operating)
 
 
 def _read_loop(
-    model: Model, times: Array, arguments: LoopArguments, operating: OperatingValues, law: SampledLaw | ContinuousLaw
-) -> ControlLoop:
-    rest = (arguments.reference, operating, times, arguments.saturate)
-    delay = read_duration("delay", arguments.delay, zero=True)
+    model: Model,
+    times: Array,
+    given: Loop,
+    operating: OperatingValues,
+    law: SampledLaw | ContinuousLaw,
+    generator: np.random.Generator,
+    saturate: bool,
+) -> SampledLoop | ContinuousLoop:
+    rest = (given.reference, operating, times, saturate)
+    delay = read_duration("delay", given.delay, zero=True)
     if isinstance(law, SampledLaw):
         _refuse_endless(law.sample_time, times)
-        noise = _read_noise(arguments.noise, law.inputs)
-        return SampledLoop(model, law, delay, noise, _read_generator(arguments.seed), *rest)
+        return SampledLoop(model, law, delay, _read_noise(given.noise, law.inputs), generator, *rest)
     if delay:
         advice = "give a sample_time, or put a Pade approximation into the controller"
         raise ModelError(Finding("no-sample-time", "delay", delay, "a sampled controller", advice))
-    if arguments.noise is not None:
+    if given.noise is not None:
         advice = "give a sample_time: white noise in continuous time has no finite standard deviation"
-        raise ModelError(Finding("no-sample-time", "noise", arguments.noise, "a sampled controller", advice))
+        raise ModelError(Finding("no-sample-time", "noise", given.noise, "a sampled controller", advice))
     return ContinuousLoop(model, law, *rest)
+
+
+def _join(model: Model, loops: Sequence[SampledLoop | ContinuousLoop], operating: Sequence[OperatingValues]) -> ControlLoop:
+    """Return several loops as one; the inputs and efforts of their operating points act once."""
+    resting = _resting(model, operating)
+    driven = np.array([np.abs(np.vstack([loop.commands.to_u, loop.commands.to_tau])).sum(axis=1) > 0 for loop in loops])
+    first = np.where(driven.any(axis=0), driven.argmax(axis=0), 0)
+    for k, loop in enumerate(loops):
+        share = np.where(first == k, resting, 0.0)
+        loop.rest_at(Command(share[: model.nu], share[model.nu :]))
+    sampled = [loop for loop in loops if isinstance(loop, SampledLoop)]
+    continuous = [k for k, loop in enumerate(loops) if isinstance(loop, ContinuousLoop)]
+    held = SampledLoops(sampled) if len(sampled) > 1 else sampled[0] if sampled else None
+    if not continuous:
+        assert held is not None
+        return held
+    if len(continuous) > 1:
+        expected, advice = "one controller in continuous time", "join them with control.append, or give sample times"
+        where = " and ".join(f"controller[{k}]" for k in continuous)
+        raise ModelError(Finding("several-continuous", where, f"{len(continuous)} of them", expected, advice))
+    loop = loops[continuous[0]]
+    assert isinstance(loop, ContinuousLoop)
+    if held is not None:
+        loop.put_beside(held, continuous[0])
+    return loop
+
+
+def _resting(model: Model, operating: Sequence[OperatingValues]) -> Array:
+    """Return the inputs and efforts (nu + nv) of several operating points, which agree where they are not zero.
+
+    Raises
+    ------
+    ModelError
+        If they do not.
+    """
+    names = *model.input_names, *(f"{name}.tau" for name in model.coordinate_names)
+    resting = np.zeros(len(names))
+    for point in operating:
+        there = np.concatenate(point.command)
+        apart = (there != 0) & (resting != 0) & (np.abs(there - resting) > SAME * np.abs(resting))
+        for k in np.flatnonzero(apart).tolist():
+            expected, advice = f"{resting[k]:.6g}, as of another loop", "give all loops one operating point"
+            raise ModelError(Finding("other-point", f"operating_point: {names[k]}", float(there[k]), expected, advice))
+        resting = np.where(resting != 0, resting, there)
+    return resting
 
 
 def _refuse_endless(sample_time: float, times: Array) -> None:
@@ -103,9 +169,7 @@ def _refuse_without_controller(arguments: LoopArguments) -> None:
             raise ModelError(Finding("no-controller", name, value, "a controller beside it", "give controller=..."))
 
 
-def _read_law(
-    model: Model, begin: float, q: Array, v: Array, arguments: LoopArguments, origin: Array
-) -> SampledLaw | ContinuousLaw:
+def _read_law(model: Model, begin: float, q: Array, v: Array, arguments: Loop, origin: Array) -> SampledLaw | ContinuousLaw:
     measured, commanded = measured_signals(model), commanded_signals(model)
     K, step = arguments.controller, arguments.sample_time
     exogenous = [str(name) for name in arguments.reference] if isinstance(arguments.reference, Mapping) else []
@@ -172,9 +236,11 @@ def _parameters_at(model: Model, schedule: Schedule, t: float, q: Array, v: Arra
     return result
 
 
-def _read_generator(seed: Any) -> np.random.Generator:
+def _read_generators(seed: Any, count: int) -> list[np.random.Generator]:
+    """Return a generator for each of several loops: the noise of one does not depend on the rates of others."""
     try:
-        return np.random.default_rng(seed)
+        generator = np.random.default_rng(seed)
+        return [generator] if count == 1 else generator.spawn(count)
     except (TypeError, ValueError):
         expected = "a whole number, zero or more, a numpy.random.SeedSequence or Generator"
         raise ModelError(Finding("bad-seed", "seed", seed, expected, "0 will do")) from None

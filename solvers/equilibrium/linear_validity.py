@@ -147,7 +147,7 @@ def changing_findings(point: LoadedState) -> Iterator[Finding]:
 
 def spin_findings(model: Model, q: Any, v: Any) -> Iterator[Finding]:
     """Yield each flexible body without geometric stiffness that spins fast for its modes, at states (..., nq) and (..., nv)."""
-    for block in model.mechanism.assembly.blocks_with_coordinates:
+    for block in model.mechanism.assembly.blocks_with_coordinates if np.any(v) else ():
         if (lowest := block.spin_limit) is None:
             continue
         spin = float(np.linalg.norm(model.twist(block.name, q, v)[..., 3:], axis=-1).max())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import factorial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_sign
 from titop.solvers.lft.fractions import degrees
 from titop.solvers.lft.sampled_models import Channels, Window, kept_columns, sample_channels, sample_fraction
 from titop.solvers.linear.matrices import Matrices, side_by_side
+from titop.solvers.linear.path_series import pade
 from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear, unlike
 from titop.solvers.signals.exported import REFERENCE, Signal
 
@@ -288,20 +288,6 @@ def tap_outputs(law: Matrices, taps: Sequence[tuple[int, int]]) -> Matrices:
     rows = [kept[first[output] + ago - 1] if ago else now[output] for output, ago in taps]
     direct = [np.zeros(B.shape[1]) if ago else D[output] for output, ago in taps]
     return Matrices(grown, driven, np.reshape(rows, (len(taps), size)), np.reshape(direct, (len(taps), B.shape[1])))
-
-
-def pade(order: int, delay: float) -> Matrices:
-    """Return the fraction of some order for a delay (s): of gain one at all frequencies, its phase alone is not exact.
-
-    On the imaginary axis it differs from ``e^(-s delay)`` by less than ``n!^2 / ((2 n)! (2 n + 1)!) x^(2 n + 1)``, with n the
-    order and x the delay times the frequency.
-    """
-    from scipy.signal import tf2ss
-
-    n = order
-    above = np.array([factorial(2 * n - k) / (factorial(k) * factorial(n - k)) for k in range(n, -1, -1)])
-    A, B, C, D = tf2ss(above * (-1.0) ** np.arange(n, -1, -1), above)
-    return Matrices(A / delay, B / delay, C, D)
 
 
 def add_delays(law: Matrices, delays: Array, order: int) -> Matrices:

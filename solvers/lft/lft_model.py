@@ -17,6 +17,7 @@ from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.arithmetic import LFTArithmetic
 from titop.solvers.lft.delta_blocks import DeltaBlock, real_fraction
 from titop.solvers.lft.feedback import closed_loop, read_closing
 from titop.solvers.lft.fractions import close_deltas
@@ -38,7 +39,7 @@ _LOOKED_AT = 4
 
 
 @dataclass(frozen=True, eq=False)
-class LFTModel:
+class LFTModel(LFTArithmetic):
     """A linear model closed by normalised uncertain blocks: ``w = Δ z``; made by `lft`.
 
     Attributes
@@ -51,7 +52,7 @@ class LFTModel:
     uncertain : tuple of Uncertain
         The names of the system that each real block stands for.
     members : Family or None
-        Makes members of the system by `linearize`, with all controllers closed since; None for a loaded model.
+        Makes members of the system by `linearize`, with all controllers closed since; None for loaded and composed models.
     error : float
         If laws or equilibria are fitted, the largest difference from members of the model that `lft` returned: see `check`.
     moving : tuple of MovingCoordinate
@@ -63,6 +64,10 @@ class LFTModel:
     with underscores for dots; omitted ones are nominal. Values may be the `member` of a result, which also names complex and
     full blocks. `deltas` are normalised values, one for each block (no unit). `n` is a number of random values, `seed` their
     seed. `path` is that of a file.
+
+    Models are added, subtracted and multiplied with each other, with state spaces, matrices and numbers, as systems of
+    python-control are: ``second * first``. Parameters of the same name are the same parameter. Results are composed models,
+    which make no members of a system by `check` and `operating_point`: ask the models that they were made of.
     """
 
     M: StateSpace
@@ -71,14 +76,6 @@ class LFTModel:
     members: Family | None = None
     error: float = 0.0
     moving: tuple[MovingCoordinate, ...] = ()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, M as matrices and signals, since systems of python-control cannot be pickled."""
-        M = self.M
-        return {**vars(self), "M": ((M.A, M.B, M.C, M.D), *named_signals(M), str(M.name), float(M.dt or 0.0))}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, M=named_system(*state["M"]))
 
     # -- members -------------------------------------------------------------------------------------------------------
 
@@ -251,8 +248,8 @@ class LFTModel:
 
     def _members(self, where: str) -> Family:
         if self.members is None:
-            advice = "call tt.lft again with the same arguments: files hold matrices, no system"
-            raise ModelError(Finding("no-model", where, "a loaded model", "a model with its system", advice))
+            advice = "ask the result of tt.lft itself, with the same values: files, sums and products hold matrices, no system"
+            raise ModelError(Finding("no-model", where, "a loaded or composed model", "a model with its system", advice))
         return self.members
 
     # -- connections ---------------------------------------------------------------------------------------------------
@@ -328,9 +325,12 @@ class LFTModel:
         return result
 
     def append(
-        self, name: str, signals: str | Sequence[str], weight: Any = 1.0, kind: str = "multiplicative", outputs: Any = ()
+        self, name: Any, signals: str | Sequence[str] = (), weight: Any = 1.0, kind: str = "multiplicative", outputs: Any = ()
     ) -> LFTModel:
         """Return the model with neglected dynamics: a stable Δ(s) with a gain of at most one, and a weight.
+
+        Or ``append(system)``: with a known system behind some outputs, such as a sensor or a weight, its inputs named as these.
+        Outputs are then those of the system, and those of the model that it does not take; see `prepend`.
 
         Multiplicative: signals become ``(1 + Δ W) signals``; at inputs these are neglected dynamics of actuators, at outputs of
         sensors. Additive: outputs become ``outputs + Δ W inputs``, for neglected modes. Several signals have one full block.
@@ -340,8 +340,8 @@ class LFTModel:
 
         Parameters
         ----------
-        name : str
-            Of the new block: complex for one signal, full for several.
+        name : str, LFTModel or control.StateSpace
+            Of the new block: complex for one signal, full for several; or the known system, without other arguments.
         signals : str or sequence of str
             Only inputs or only outputs; for additive blocks inputs. The name of a vector stands for its entries.
         weight : float, control.StateSpace, control.TransferFunction, or sequence of one for each signal
@@ -356,6 +356,9 @@ class LFTModel:
         ModelError
             For unknown signals, names already in use, and unusable weights.
         """
+        if not isinstance(name, str):
+            appended: LFTModel = self._append_system(name)
+            return appended
         M, block = with_neglected(self, name, signals, weight, kind, outputs)
         result = replace(self, M=M, blocks=(*self.blocks, block))
         if M.dt or (self.members and self.members.closings):
@@ -363,7 +366,7 @@ class LFTModel:
         return result
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a ``.npz`` or ``.mat`` file; `load` reads both.
+        """Write the model to a ``.npz``, ``.mat`` (MATLAB) or ``.nc`` (netCDF) file; `load` reads them.
 
         A ``.mat`` file has ``A, B, C, D``, delta channels first, and ``blk`` in the form of mussv: ``[-r 0]`` for a real block
         repeated r times, ``[r 0]`` for a complex one, ``[rows columns]`` for a full one.

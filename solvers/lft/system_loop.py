@@ -347,6 +347,22 @@ def _momentum(moving: SystemChanges, of: Quantity) -> Signals | None:
     return None if any(owner_of(path) == wheel for path in tree.uncertainty.paths()) else moving.v * of.factor
 
 
+def _filtered(moving: SystemChanges, of: Quantity) -> Signals | None:
+    """Return the change of a filtered measurement; None where one of its parts may be uncertain."""
+    assert of.filtering is not None
+    measured, place, C, terms = of.filtering
+    if measured.kind == Kind.MOMENTUM and _momentum(moving, measured) is None:
+        return None
+    total = C @ moving.x[place]
+    for quantity, matrix in terms:
+        read = READINGS.get(quantity.kind)
+        signals = None if read is None else read(moving, quantity)
+        if signals is None:
+            return None
+        total += matrix @ signals[list(quantity.entries)]
+    return total
+
+
 #: From signals of the system and a quantity to the signals of all entries of the quantity's vector.
 READINGS: dict[Kind, Callable[[SystemChanges, Quantity], Signals | None]] = {
     Kind.POSITION: lambda moving, of: moving.q,
@@ -361,4 +377,6 @@ READINGS: dict[Kind, Callable[[SystemChanges, Quantity], Signals | None]] = {
     Kind.SPECIFIC_FORCE: lambda moving, of: moving.at(of).acceleration[:3] + CONVECTIVE @ moving.at(of).products,
     Kind.POSE: _position,
     Kind.REACTION: _reaction,
+    Kind.FILTERED: _filtered,
+    Kind.FILTERED_AT_ONCE: _filtered,
 }

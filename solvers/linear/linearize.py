@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from titop.solvers.equilibrium.linear_validity import (
 )
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, names_of, nearby
+from titop.solvers.linear.path_series import with_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import AtState, SystemOutputs, read_outputs, state_of
 from titop.solvers.model.derivatives import raw_linear_matrices
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 #: A small entry counts as zero if it is no larger than so many times its change nearby.
 _CHANGES = 8.0
 
-#: Meaning of the names in the latest calls for a model, and the number of calls for which it is stored.
-_KNOWN: WeakKeyDictionary[Model, dict[Any, Ends]] = WeakKeyDictionary()
+#: Number of calls for which the meaning of the names is stored.
 _MOST_KNOWN = 16
 
 
@@ -107,6 +106,8 @@ def linearize(
         inverted channel, about the acceleration caused by the point's efforts; ``"road.q"`` its displacement, about the same
         motion. Nothing is differentiated: the states are then what is left of coordinates and rates beside what follows the
         displacement and its rate at once, ``"wheel.q.remainder"``; outputs that need its derivatives are refused.
+        ``"gyro.noise"`` and ``"motor.walk"`` are white noise of unit density, which acts by the `noise_density` or
+        `random_walk` of a device's path (`SignalPath`).
     outputs : sequence of str, callable with a name of its own, or (name, callable), which lambdas need
         ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
         outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
@@ -168,8 +169,9 @@ def linearize(
     if findings:
         warn(findings)
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
-    states = [ends.states[k] for k in linear.states[kept]]
-    return named_system((A, B, C, D), states, ends.inputs.signals, ends.output_signals, at.model.name)
+    named, about = [ends.states[k] for k in linear.states[kept]], at.values_by_name()
+    matrices, states = with_paths(at.model, (A, B, C, D), named, ends.inputs.signals, ends.output_signals)
+    return named_system(matrices, states, ends.inputs.signals, ends.output_signals, at.model.name, operating_point=about)
 
 
 class Ends(NamedTuple):
@@ -197,14 +199,16 @@ class Ends(NamedTuple):
 
 
 def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, hold: Any) -> Ends:
-    """Return the signals of some names; see `linearize`, and `read_outputs` for `at`. They are stored by the names.
+    """Return the signals of some names; see `linearize`, and `read_outputs` for `at`.
+
+    They are stored by the names, in common for all models of a structure, unless outputs depend on parameters.
 
     Raises
     ------
     ModelError
         For unknown names.
     """
-    key, known = tuple(map(_as_key, (inputs, outputs, omit, hold))), _KNOWN.setdefault(model, {})
+    key, known = tuple(map(_as_key, (inputs, outputs, omit, hold))), model.mechanism.ends
     if (ends := known.get(key)) is not None:  # another thread may clear what is stored
         return ends
     system_inputs = SystemInputs(model, inputs, hold, states=True)
@@ -213,7 +217,8 @@ def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, h
     if system_inputs.displaced:
         states = tuple(Signal(f"{path}.remainder", unit) for path, unit in states)
     ends = Ends(system_inputs, system_outputs, states, read_omitted(model, omit))
-    if None not in key:
+    weighed = any(group.of is not None and group.of.kind == Kind.MOMENTUM for group in system_outputs)
+    if None not in key and not weighed:
         if len(known) == _MOST_KNOWN:
             known.clear()
         known[key] = ends

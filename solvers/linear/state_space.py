@@ -1,11 +1,14 @@
 """Linear systems with named signals, as python-control holds them: made, read, signals found by name, channels inverted.
 
+They are a subclass of ``control.StateSpace``, so that operations of python-control keep names and units, and that they pickle.
 Inverting a channel, an output becomes an input, and its input the output.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import copyreg
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,24 +31,159 @@ def named_system(
     outputs: Sequence[Signal],
     name: str,
     period: float = 0.0,
+    operating_point: Mapping[str, Mapping[str, float]] | None = None,
 ) -> StateSpace:
-    """Return matrices as a named system that carries its table of signals; with a sampling period (s) in discrete time."""
-    import control
+    """Return matrices as a named system that carries its table of signals; with a sampling period (s) in discrete time.
 
+    `operating_point` has the values of `OperatingPoint.values_by_name`, where the point of the system is known.
+    """
     if not inputs and 1 in (len(states), len(outputs)):
         got, expected = f"{len(states)} states, {len(outputs)} outputs and no inputs", "what python-control can hold"
         raise ModelError(Finding("no-inputs", "inputs", got, expected, "name an input, or take another state or output along"))
-    system = control.StateSpace(
-        *(matrix + 0.0 for matrix in matrices),  # no negative zeros
-        *((period,) if period else ()),
-        states=[signal.name for signal in states] or 0,
-        inputs=[signal.name for signal in inputs] or 0,
-        outputs=[signal.name for signal in outputs] or 0,
-        name=exported_name(name),
-        remove_useless_states=False,
-    )
-    system.signals = table_of(states, inputs, outputs)
+    system: StateSpace = _system_class()(matrices, states, inputs, outputs, exported_name(name), period)
+    system.operating_point = operating_point
     return system
+
+
+@cache
+def _system_class() -> Any:
+    """Return the class of named systems; python-control is imported here, not where titop is.
+
+    From then on its own state spaces pickle, too, such as controllers that are sent to other processes.
+    """
+    import control
+
+    copyreg.pickle(control.StateSpace, _reduce_plain)
+
+    class SignalStateSpace(control.StateSpace):
+        """A state space whose signals have paths and units, which operations of python-control keep."""
+
+        def __init__(self, matrices: Any, states: Any, inputs: Any, outputs: Any, name: str, period: Any) -> None:
+            super().__init__(
+                *(matrix + 0.0 for matrix in matrices),  # no negative zeros
+                *((period,) if period else ()),
+                states=[signal.name for signal in states] or 0,
+                inputs=[signal.name for signal in inputs] or 0,
+                outputs=[signal.name for signal in outputs] or 0,
+                name=name,
+                remove_useless_states=False,
+            )
+            self.signals = table_of(states, inputs, outputs)
+            self.operating_point = None
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            matrices = self.A, self.B, self.C, self.D
+            return named_system, (matrices, *named_signals(self), self.name, self.dt or 0.0, self.operating_point)
+
+        def _named(self, result: Any, states: Any, inputs: Any, outputs: Any) -> Any:
+            """Return a result of python-control with signals; with its own names where these are of another number."""
+            if not isinstance(result, control.StateSpace):
+                return result
+            groups, labels = (states, inputs, outputs), (result.state_labels, result.input_labels, result.output_labels)
+            x, u, y = (
+                unlike(group, ()) if group is not None and len(group) == len(names) else [Signal(name, "") for name in names]
+                for group, names in zip(groups, labels, strict=True)
+            )
+            return named_system((result.A, result.B, result.C, result.D), x, u, y, result.name, result.dt or 0.0)
+
+        def _about(self, result: Any) -> Any:
+            """Return a result of this system alone, which is about the same operating point."""
+            result.operating_point = self.operating_point
+            return result
+
+        def _joined(self, result: Any, other: Any, first: bool = True) -> list[Signal]:
+            """Return the states of a result with another system, whose states come first or last."""
+            mine = named_signals(self)[0]
+            more = getattr(result, "nstates", len(mine)) - len(mine)
+            states = (
+                named_signals(other)[0]
+                if isinstance(other, control.StateSpace)
+                else [Signal(f"x[{k}]", "") for k in range(more)]
+            )
+            return [*mine, *states] if first else [*states, *mine]
+
+        def __getitem__(self, key: Any) -> Any:
+            result, (states, *sides) = super().__getitem__(key), named_signals(self)
+            known = table_of(*sides)
+            return self._about(self._named(result, states, *([known[x] for x in labels] for labels in _labels(result))))
+
+        def __neg__(self) -> Any:
+            return self._about(self._named(super().__neg__(), *named_signals(self)))
+
+        def __add__(self, other: Any) -> Any:
+            result, (_, inputs, outputs) = super().__add__(other), named_signals(self)
+            return self._named(result, self._joined(result, other), inputs, outputs)
+
+        def __radd__(self, other: Any) -> Any:
+            return self + other
+
+        def __rsub__(self, other: Any) -> Any:
+            return -self + other
+
+        def __mul__(self, other: Any) -> Any:
+            result, (_, mine, outputs) = super().__mul__(other), named_signals(self)
+            inputs = None if isinstance(other, np.ndarray) else mine
+            inputs = named_signals(other)[1] if isinstance(other, control.StateSpace) else inputs
+            return self._named(result, self._joined(result, other, first=False), inputs, outputs)
+
+        def __rmul__(self, other: Any) -> Any:
+            states, inputs, outputs = named_signals(self)
+            if not isinstance(other, control.StateSpace):
+                return self._named(super().__rmul__(other), states, inputs, None if isinstance(other, np.ndarray) else outputs)
+            result = control.StateSpace.__mul__(other, self)  # what the inherited function does, without coming back here
+            return self._named(result, self._joined(result, other), inputs, named_signals(other)[2])
+
+        def __pow__(self, other: Any) -> Any:
+            result = super().__pow__(other)
+            if other != -1:
+                return result
+            states, inputs, outputs = named_signals(self)
+            return self._about(self._named(result, states, outputs, inputs))
+
+        def feedback(self, other: Any = 1, sign: float = -1) -> Any:
+            result, (_, inputs, outputs) = super().feedback(other, sign), named_signals(self)
+            return self._named(result, self._joined(result, other), inputs, outputs)
+
+        def append(self, other: Any) -> Any:
+            result, (_, inputs, outputs) = super().append(other), named_signals(self)
+            if isinstance(other, control.StateSpace):
+                _, more_inputs, more_outputs = named_signals(other)
+                inputs, outputs = [*inputs, *more_inputs], [*outputs, *more_outputs]
+            return self._named(result, self._joined(result, other), inputs, outputs)
+
+        def sample(self, *args: Any, **kwargs: Any) -> Any:
+            result = super().sample(*args, **kwargs)
+            return self._about(self._named(result, *_relabel(named_signals(self), result)))
+
+        def update_names(self, **kwargs: Any) -> None:
+            groups = named_signals(self)
+            super().update_names(**kwargs)
+            self.signals = table_of(*_relabel(groups, self))
+
+        def minreal(self, tol: float = 0.0) -> Any:
+            _, inputs, outputs = named_signals(self)
+            return self._named(super().minreal(tol), None, inputs, outputs)
+
+    return SignalStateSpace
+
+
+def _reduce_plain(system: Any) -> tuple[Any, ...]:
+    """Return a state space of python-control for pickle: its functions, which do not pickle, are made again."""
+    kept = {name: value for name, value in vars(system).items() if name not in ("updfcn", "outfcn")}
+    return _plain_system, (system.A, system.B, system.C, system.D), kept
+
+
+def _plain_system(*matrices: Array) -> StateSpace:
+    import control
+
+    return control.StateSpace(*matrices, remove_useless_states=False)
+
+
+def _relabel(groups: Iterable[Sequence[Signal]], system: Any) -> Iterable[list[Signal]]:
+    """Yield states, inputs and outputs by the labels that a system has for them: those that are new are paths."""
+    labels = system.state_labels, system.input_labels, system.output_labels
+    for each in zip(groups, labels, strict=True):
+        yield [signal if signal.name == label else Signal(label, signal.unit) for signal, label in zip(*each, strict=True)]
 
 
 def named_signals(M: StateSpace) -> tuple[list[Signal], list[Signal], list[Signal]]:

@@ -81,15 +81,17 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float], known: Col
     return known_changed(assembly, values)
 
 
-def known_changed(assembly: Assembly, values: Mapping[str, float]) -> Assembly:
+def known_changed(assembly: Assembly, values: Mapping[str, float], blocks: Mapping[str, Block] | None = None) -> Assembly:
     """Return the assembly with some of its parameters changed to finite numbers, checked by the blocks only.
+
+    Of changed `blocks`, by name, those given are taken as they are.
 
     Raises
     ------
     ModelError
         For values that a block refuses.
     """
-    changed, findings = _replace_values(assembly, values)
+    changed, findings = _replace_values(assembly, values, blocks=blocks or {})
     if findings:
         raise ModelError(findings)
     return changed
@@ -99,7 +101,7 @@ def suspicions(
     assembly: Assembly,
     values: Mapping[str, float],
     names: Iterable[str] | None = None,
-    changed: Assembly | None = None,
+    changed: Mapping[str, Block] | None = None,
 ) -> list[Finding]:
     """Return the warnings that changed values add, if blocks accept them; arguments as in `look_at`."""
     return look_at(assembly, values, names, changed)[1]
@@ -109,7 +111,7 @@ def look_at(
     assembly: Assembly,
     values: Mapping[str, float],
     names: Iterable[str] | None = None,
-    changed: Assembly | None = None,
+    changed: Mapping[str, Block] | None = None,
 ) -> tuple[list[Finding], list[Finding]]:
     """Return the errors of changed values, as blocks report them, and the warnings that were not there before.
 
@@ -119,20 +121,23 @@ def look_at(
     values : mapping of parameter name to float
     names : iterable of str, optional
         Check the blocks of these parameters only.
-    changed : Assembly, optional
-        The assembly with these values, if it exists already.
+    changed : mapping of str to Block, optional
+        Blocks with these values, by name, that exist already.
     """
     errors, warnings = [], []
     single = {entry.partition(".inertia.")[:2]: entry for entry in names or values}  # one entry of each inertia
     doubtful = [entry for entry in single.values() if not _is_harmless(assembly, entry, values)]
-    for name in dict.fromkeys(owner_of(entry) for entry in doubtful):
+    asked = dict.fromkeys(owner_of(entry) for entry in doubtful)
+    for name in asked:
         block = assembly.blocks.get(name)
         if block is not None:
             entries = {entry.removeprefix(f"{name}."): value for entry, value in values.items() if entry.startswith(f"{name}.")}
-            wrong, suspicious = (changed_block(block, entries) if changed is None else changed.blocks[name]).check()
+            now = changed_block(block, entries) if changed is None or name not in changed else changed[name]
+            wrong, suspicious = now.check()
             known = {str(finding) for finding in block.check()[1]} if suspicious else set()
             errors += wrong
             warnings += [finding for finding in suspicious if str(finding) not in known]
+    errors += [finding for name, now in (changed or {}).items() if name not in asked for finding in now.reader.findings]
     return errors, warnings
 
 
@@ -140,6 +145,8 @@ def _is_harmless(assembly: Assembly, name: str, values: Mapping[str, float]) -> 
     """Return whether the check of a body or joint cannot object to a parameter; it would take most of the time of a change."""
     block_name, *entry = parts_of(name)
     block: Any = assembly.blocks.get(block_name)
+    if block is not None and block.cannot_object(name.removeprefix(f"{block_name}."), values[name]):
+        return True
     if getattr(type(block), "check", None) not in (RigidBody.check, Joint.check):
         return False
     if entry == ["mass"]:
@@ -172,19 +179,26 @@ def perturbed_assembly(assembly: Assembly, values: Mapping[str, complex]) -> Ass
     return _replace_values(assembly, values, check=False)[0]
 
 
-def _replace_values(assembly: Assembly, values: Mapping[str, Any], check: bool = True) -> tuple[Assembly, list[Finding]]:
+def _replace_values(
+    assembly: Assembly, values: Mapping[str, Any], check: bool = True, blocks: Mapping[str, Block] | None = None
+) -> tuple[Assembly, list[Finding]]:
     gravity = np.array([values.get(f"gravity.{axis}", x) for axis, x in zip("xyz", assembly.gravity, strict=True)])
     by_block: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
         by_block.setdefault(owner_of(name), {})[entry_of(name)] = value
-    others = {name: changed_block(assembly.blocks[name], new) for name, new in by_block.items() if name in assembly.blocks}
+    ready = blocks or {}
+    others = {
+        name: ready[name] if name in ready else changed_block(assembly.blocks[name], new)
+        for name, new in by_block.items()
+        if name in assembly.blocks
+    }
     changed: dict[str, Any] = {**assembly.blocks, **others}
     actuators = tuple(changed[actuator.name] for actuator in assembly.actuators)
     driving = [actuator for actuator in actuators if isinstance(actuator, Motor)]
     if any(motor.name in others or owner_of(motor.joint) in others for motor in driving):
         _reflect_anew(changed, driving, assembly)
-    blocks = (changed[name] for name in by_block if check and name in changed)
-    findings = [finding for block in blocks for finding in block.check()[0]]
+    doubtful = (changed[name] for name in by_block if check and name in changed and name not in ready)
+    findings = [finding for block in doubtful for finding in block.check()[0]]
     connections = tuple(_changed_connection(c, changed, by_block.get(c.joint.name, {})) for c in assembly.connections)
     result = replace(
         assembly,
@@ -194,7 +208,7 @@ def _replace_values(assembly: Assembly, values: Mapping[str, Any], check: bool =
         loads=tuple(changed[load.name] for load in assembly.loads),
         actuators=actuators,
         sensors=tuple(changed[sensor.name] for sensor in assembly.sensors),
-        loops=tuple(loop_among(loop, changed) for loop in assembly.loops),
+        loops=tuple(loop_among(loop, changed, gravity) for loop in assembly.loops),
         gears=tuple(changed[gear.name] for gear in assembly.gears),
         limits=tuple(changed[limits.name] for limits in assembly.limits),
     )

@@ -16,7 +16,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import PortRef
 from titop.blocks.joints.joint import CHILD_PORT
 from titop.graph.network.assembly import Assembly
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import coordinate_mask, of_one_state, read_wrenches
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.mechanism import Engine
@@ -82,7 +82,7 @@ class Mechanism(ClosedLoops):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the kernels, which cannot be sent to another process, and caches, which are filled again there."""
-        left = ("_calls", "_make_engine", "sensitivities", "_cuts", "_openings")
+        left = ("_calls", "_make_engine", "sensitivities", "_cuts", "_openings", "ends")
         parts, shared = (
             {name: part for name, part in room.items() if name not in left} for room in (self.__dict__, self._structural)
         )
@@ -217,9 +217,22 @@ class Mechanism(ClosedLoops):
     @cached_property
     def sensor_signals(self) -> list[Quantity]:
         """The quantities that the sensors measure."""
-        weighed = any(sensor.reads_parameters for sensor in self._assembly.sensors)
-        assembly = self.assembly if weighed else self._assembly
-        return [sensor_quantities(assembly, sensor) for sensor in assembly.sensors]
+        signals, states = list(self._first_signals), dict(self.inputs.states)
+        for k, sensor in enumerate(self._assembly.sensors):
+            if sensor.reads_parameters:
+                signals[k] = sensor_quantities(self.assembly, self.assembly.sensors[k], states)
+        return signals
+
+    @structural
+    def _first_signals(self) -> tuple[Quantity, ...]:
+        """The quantities that the sensors measure with the first parameters."""
+        states = dict(self.inputs.states)
+        return tuple(sensor_quantities(self._assembly, sensor, states) for sensor in self._assembly.sensors)
+
+    @structural
+    def ends(self) -> dict[Any, Any]:
+        """Cached meanings of the names in the latest linearisations, by these names, for models of any parameters."""
+        return {}
 
     @cached_property
     def line_sensor_signals(self) -> list[Quantity]:
@@ -256,7 +269,7 @@ class Mechanism(ClosedLoops):
         applied = None if tau is None else self._read_v("tau", tau) + self.motor_efforts(u)
         return self.engine.observations.multipliers(q, v, a, pushes, applied)
 
-    def loop_of(self, name: str) -> Loop | None:
+    def loop_of(self, name: str) -> Joined | None:
         """Return the loop of the closure or interaction called `name`; None if it is the name of a joint.
 
         Raises

@@ -18,6 +18,7 @@ from titop.solvers.signals.forms import (
     Form,
     InputForm,
     LineForm,
+    NoiseForm,
     OwnStateForm,
     ParameterForm,
     PlainPositions,
@@ -97,6 +98,7 @@ INPUT = Role(
             {"": (Kind.EFFORT, ""), ".tau": (Kind.EFFORT, ""), ".a": (Kind.ACCELERATION, ".a"), ".q": (Kind.POSITION, ".q")}
         ),
         PortForm(_WRENCHES, whole=True),
+        NoiseForm(),
     ),
 )
 #: Unknowns of an equilibrium, and parameters of a family of models.

@@ -19,7 +19,7 @@ class SystemInput(NamedTuple):
 
     Attributes
     ----------
-    kind : {Kind.EFFORT, Kind.INPUT, Kind.WRENCH, Kind.ACCELERATION, Kind.POSITION}
+    kind : {Kind.EFFORT, Kind.INPUT, Kind.WRENCH, Kind.ACCELERATION, Kind.POSITION, Kind.NOISE}
     entry : int
         Coordinate, actuator input, or entry of the wrench.
     port : str
@@ -94,7 +94,7 @@ class SystemInputs:
         self._refuse_conflicts(model)
         self.imposed_names = [model.coordinate_names[k] for k in np.flatnonzero(self.prescribed)]
         self.signals = tuple(channel.signal for channel in self.named)
-        self.depend_on_attitude = any(channel.kind in (Kind.WRENCH, Kind.INPUT) for channel in self.channels)
+        self.depend_on_attitude = any(channel.kind in (Kind.WRENCH, Kind.INPUT, Kind.NOISE) for channel in self.channels)
 
     def efforts(self, model: NamedModel, q: Array, v: Array | None = None, u: Array | None = None) -> Array:
         """Return the efforts on the coordinates per unit of each input (nv, inputs); zero columns for accelerations."""
@@ -155,4 +155,7 @@ def _read(model: NamedModel, name: Any) -> list[SystemInput]:
     """Return the inputs that a name stands for."""
     of = read_name(model, INPUT, name)
     port = of.owner if of.kind == Kind.WRENCH else ""
-    return [SystemInput(of.kind, k, port, signal) for k, signal in zip(of.entries, signals_of(model, of), strict=True)]
+    pairs = zip(of.entries, signals_of(model, of), strict=True)
+    if of.kind == Kind.NOISE:  # of actuators it acts like their inputs, see `with_paths`
+        return [SystemInput(Kind.INPUT if k >= 0 else Kind.NOISE, max(k, 0), "", signal) for k, signal in pairs]
+    return [SystemInput(of.kind, k, port, signal) for k, signal in pairs]

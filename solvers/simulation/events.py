@@ -124,6 +124,20 @@ class WatchedEvent:
             raise ModelError(Finding("not-finite", where, number, "a number", advice))
         return number
 
+    def begin_at(self, t: float, y: Array) -> None:
+        """Look at the function where a simulation begins; one that goes on has `seen` it."""
+        if self.seen is None:
+            self.seen = EventValue(self(t, y), t, 0)
+
+    def memory(self) -> Array:
+        """Return the function's value at its last evaluation, since when (s) it is zero, and which way it came there."""
+        return np.array(self.seen or (math.nan, 0.0, 0), dtype=float)
+
+    def recall(self, memory: Array) -> None:
+        """Go on as after the simulation that left a `memory`."""
+        value, since, way = memory.tolist()
+        self.seen = None if math.isnan(value) else EventValue(value, since, int(way))
+
     def _read(self, returned: Any) -> float:
         value = None if returned is None else real_array(returned)
         if value is None or value.size != 1:

@@ -21,7 +21,14 @@ from titop.solvers.engines.compiled.law_tables import (
 )
 from titop.solvers.engines.compiled.observations import CompiledObservations
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.repacking import NEAR, Repacking, are_near, move_constraints, with_parameters_of
+from titop.solvers.engines.compiled.repacking import (
+    NEAR,
+    Repacking,
+    are_near,
+    changed_numbers,
+    move_constraints,
+    with_parameters_of,
+)
 from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, moves_at_rest, plainly_sound
 from titop.solvers.engines.compiled.series import CompiledSeries
 from titop.solvers.engines.compiled.states import CompiledStates
@@ -144,17 +151,22 @@ class CompiledEngine:
                 return self._rebuilt(values)
             params[index[name]] = value
         near = ample is not None and are_near(ample, params, map(repacking.inertial.get, values))
-        packed = with_parameters_of(system, params, values)
+        blocks = changed_numbers(system, values)
+        warnings: list[Finding] = []
+        if not near:
+            errors, warnings = look_at(system.structure, {**system.changes, **values}, values, blocks)
+            if errors:
+                raise ModelError(errors)
+        packed = with_parameters_of(system, params, values, blocks)
         if packed is None:
             return self._rebuilt(values)
-        still = not near and packed.moves_like(system)
+        reshaped = not system.tables.general_names.isdisjoint(blocks)
+        still = not (near or reshaped) and packed.moves_like(system)
         engine = partial(CompiledEngine.on, packed, repacking, {"_ample": ample} if near or still else {})
-        mechanism = self._mechanism.twin(engine, moved=not near and self._mechanism.is_constrained and move_constraints(values))
+        moved = not near and self._mechanism.is_constrained and (reshaped or move_constraints(values))
+        mechanism = self._mechanism.twin(engine, moved)
         if near:
             return mechanism, []
-        errors, warnings = look_at(system.structure, packed.changes, values)
-        if errors:
-            raise ModelError(errors)
         if still and (moves_at_rest(packed, mechanism.probes) or mechanism.moves_at_rest()):
             return mechanism, warnings
         return mechanism, warnings + mechanism.check_inertia()
@@ -166,4 +178,4 @@ class CompiledEngine:
         mechanism = self._mechanism.with_assembly(changed)
         if self._mechanism.is_constrained:
             mechanism.regular_before = self._mechanism.regular_configuration
-        return mechanism, suspicions(structure, changes, values, changed) + mechanism.check_inertia()
+        return mechanism, suspicions(structure, changes, values, changed.blocks) + mechanism.check_inertia()

@@ -26,7 +26,7 @@ from titop.solvers.kernels.tree import packing
 WORLD = 0
 
 
-class _ElementMount(Block):
+class ElementMount(Block):
     """The way from a port by which a body hangs back to the body's reference frame.
 
     Only a body that says itself where its ports are needs it; of others the kernels know.
@@ -152,7 +152,7 @@ class _Flattening:
             self._carry(body, connection.child.name, last)
             return
         if connection.child.name in body.ports:
-            last = self._through(_ElementMount(body, str(connection.child.name)), {"parent": last})
+            last = self._through(ElementMount(body, str(connection.child.name)), {"parent": last})
         if body.name in self.bearing:
             last = self.carriers[body.name] = self._element(body.name, Link("weld"), parent=last)
         self._general(body, {"parent": last})

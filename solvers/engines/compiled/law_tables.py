@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import has_weight, is_acted_on
 from titop.blocks.contract.block import Block, overrides_method
@@ -198,10 +197,15 @@ def touches_stage(interaction: Interaction) -> Stage | None:
     return getattr(compiled_interaction(interaction), "touches", None)
 
 
-def has_own_numbers(interaction: Interaction) -> bool:
-    """Tell whether all that an interaction does, and stores, follows from its `law_numbers` by stages of titop's own."""
-    kind = compiled_interaction(interaction)
-    return kind is not None and kind.stored is not None
+def has_own_numbers(block: Block) -> bool:
+    """Tell whether all that a block or interaction does, and stores, follows from its `law_numbers` by compiled stages."""
+    if isinstance(block, Interaction):
+        kind = compiled_interaction(block)
+        return kind is not None and kind.stored is not None
+    law = compiled_law(block)
+    if law is None or law.energy is None or not (block.complex_safe or block.compiled_law is None):
+        return False
+    return not is_acted_on(block) or (block.complex_safe and compiled_surroundings(block) is not None)
 
 
 def _is_plain(block: Block) -> bool:
@@ -251,16 +255,15 @@ def input_places(interactions: Sequence[ActingBlock], ints: Ints) -> dict[str, s
 
 
 def numbered_anew(
-    interactions: Sequence[ActingBlock], ints: Ints, numbers: Array, changes: Mapping[str, float], names: Iterable[str]
-) -> Array:
-    """Return the numbers with those of interactions changed in which one of some parameters' `names` is; inputs stay."""
-    touched = {owner_of(name) for name in names}
-    for acting in interactions:
-        if acting.block.name in touched:
-            start = f"{acting.block.name}."
-            own = {name.removeprefix(start): value for name, value in changes.items() if name.startswith(start)}
-            new = acting.block.with_parameters(own).law_numbers()
-            first = ints[acting.element, layout.NUMBERS]
-            numbers = numbers.copy()
-            numbers[0, first : first + len(new)] = new
+    placed: Iterable[GeneralBlock | ActingBlock], ints: Ints, numbers: Array, blocks: Mapping[str, Block]
+) -> Array | None:
+    """Return the numbers with those of changed `blocks`, by name; inputs stay. None if a block's own have other places now."""
+    numbers = numbers.copy()
+    for each in placed:
+        if (block := blocks.get(each.block.name)) is not None:
+            row, own = ints[each.element], np.asarray(block.law_numbers(), dtype=float)
+            resting = row[layout.ACT_INPUTS] if isinstance(each, ActingBlock) else 0
+            if len(own) != row[layout.NUMBER_COUNT] - resting or program_codes(block) != program_codes(each.block):
+                return None
+            numbers[0, row[layout.NUMBERS] :][: len(own)] = own
     return numbers

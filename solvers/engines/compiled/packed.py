@@ -69,6 +69,8 @@ class PackedSystem:
         Values of all parameters, and their units.
     changes : dict of str to float
         Parameters that are not those of `structure`.
+    blocks : dict of str to Block
+        Blocks with these parameters, where their laws' numbers have been written anew.
     ints, floats, frames, ports, numbers : arrays
         See `titop.solvers.kernels.interface.layout`.
     laws : LawStages
@@ -80,6 +82,7 @@ class PackedSystem:
     units: tuple[str, ...]
     params: Array
     changes: dict[str, float]
+    blocks: dict[str, Block]
     ints: Array
     floats: Array
     frames: Array
@@ -93,7 +96,7 @@ class PackedSystem:
         described = assembly_parameters(assembly)
         self.tables = tables = flatten(assembly, tuple(described))
         self.units = tuple(unit for _, unit in described.values())
-        self.params, self.changes = np.array([value for value, _ in described.values()]), {}
+        self.params, self.changes, self.blocks = np.array([value for value, _ in described.values()]), {}, {}
         self.ints = tables.ints
         self.numbers = law_numbers((*tables.general, *tables.interactions), self.ints)
         place_rooms(tables.general, self.ints, self.numbers)
@@ -139,7 +142,7 @@ class PackedSystem:
     @cached_property
     def assembly(self) -> Assembly:
         """The assembly with the parameters' current values."""
-        return known_changed(self.structure, self.changes) if self.changes else self.structure
+        return known_changed(self.structure, self.changes, self.blocks) if self.changes else self.structure
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return values and units of all parameters by name."""

@@ -8,20 +8,24 @@ what it was, and what its coordinate carries is at most k times that.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.paths import parts_of
+from titop.blocks.basics.paths import owner_of, parts_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, is_positive
+from titop.blocks.contract.block import Block
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.assembly import Assembly
+from titop.solvers.engines.compiled.flatten import ElementMount
 from titop.solvers.engines.compiled.law_tables import has_own_numbers, numbered_anew
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.tables import Tables
 from titop.solvers.mechanism.inputs import Inputs
+from titop.solvers.mechanism.parameters import changed_block
 
 #: The factor k.
 NEAR = 10.0
@@ -48,7 +52,7 @@ def inertial_parameters(assembly: Assembly, positions: dict[str, int]) -> dict[s
     result = {}
     for connection in assembly.connections:
         body = connection.child.block
-        if type(body).check is not RigidBody.check or f"{body.name}.mass" not in positions:
+        if type(body).check is not RigidBody.check or not body.is_rigid or f"{body.name}.mass" not in positions:
             continue
         start = positions[f"{body.name}.mass"]
         result[f"{body.name}.mass"] = InertialEntry(start, is_mass=True)
@@ -122,11 +126,12 @@ class Repacking:
         """Indices of the parameters that take effect by writing tables and numbers again; others need other tables."""
         assembly, tables = self._assembly, self._tables
         unsprung = set(tables.joints) - self._sprung_joints()
-        general = tables.general_names | {block.name for block in (*assembly.actuators, *assembly.sensors)}
+        general = tables.general_names | {loop.closure.name for loop in assembly.loops} | {gear.name for gear in assembly.gears}
+        general -= {block.name for block in tables.numbered if has_own_numbers(block)}
+        general |= {block.name for block in (*assembly.actuators, *assembly.sensors)}
         general |= {block.name for block, *_ in self._inputs.own}
-        general |= {loop.closure.name for loop in assembly.loops} | {gear.name for gear in assembly.gears}
         general |= {own.name for loop in assembly.loops for own in loop.closure.own_blocks}
-        general -= {acting.block.name for acting in tables.interactions if has_own_numbers(acting.block)}
+        general |= {each.block.body.name for each in tables.general if isinstance(each.block, ElementMount)}
         index = {}
         for position, name in enumerate(tables.parameter_names):
             block, entry, *own = parts_of(name)
@@ -147,7 +152,19 @@ class Repacking:
         return {joint.name for joint in joints if isinstance(joint, Joint) and joint.is_sprung}
 
 
-def with_parameters_of(system: PackedSystem, params: Array, values: Mapping[str, float]) -> PackedSystem | None:
+def changed_numbers(system: PackedSystem, values: Mapping[str, float]) -> dict[str, Block]:
+    """Return those blocks with numbers of their own that have some of the changed parameters, with the changes so far."""
+    changes, result = {**system.changes, **values}, {}
+    for name in {owner_of(name) for name in values} & {block.name for block in system.tables.numbered}:
+        start = f"{name}."
+        own = {each.removeprefix(start): value for each, value in changes.items() if each.startswith(start)}
+        result[name] = changed_block(system.structure.blocks[name], own)
+    return result
+
+
+def with_parameters_of(
+    system: PackedSystem, params: Array, values: Mapping[str, float], blocks: Mapping[str, Block]
+) -> PackedSystem | None:
     """Return a system with other parameters, with those tables written again that depend on them.
 
     Parameters
@@ -157,19 +174,26 @@ def with_parameters_of(system: PackedSystem, params: Array, values: Mapping[str,
         All parameters.
     values : mapping of str to float
         Those that changed.
+    blocks : mapping of str to Block
+        The `changed_numbers` of these.
 
     Returns
     -------
     PackedSystem or None
-        None if some of them are not usable.
+        None if some of them are not usable, or need other tables.
     """
-    changes, interactions = {**system.changes, **values}, system.tables.interactions
+    changes, tables = {**system.changes, **values}, system.tables
     floats, frames, ports = system.floats.copy(), np.empty(system.frames.shape), np.empty(system.ports.shape)
     result = system.variant(params=params, changes=changes, floats=floats, frames=frames, ports=ports)
     if not result.pack():
         return None
-    if interactions:
-        result.numbers = numbered_anew(interactions, system.ints, system.numbers, changes, values)
+    if blocks:
+        numbers = numbered_anew((*tables.general, *tables.interactions), system.ints, system.numbers, blocks)
+        if numbers is None:
+            return None
+        general = tuple(replace(each, block=blocks.get(each.block.name, each.block)) for each in tables.general)
+        result.numbers, result.blocks = numbers, {**system.blocks, **blocks}
+        result.tables = replace(tables, general=general)
     return result
 
 

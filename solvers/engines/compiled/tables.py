@@ -96,6 +96,11 @@ class Tables:
         """Names of the general blocks."""
         return frozenset(general.block.name for general in self.general)
 
+    @property
+    def numbered(self) -> list[Block]:
+        """The general blocks and interactions, whose laws have numbers."""
+        return [*(general.block for general in self.general), *(acting.block for acting in self.interactions)]
+
 
 class ActingBlock(NamedTuple):
     """An interaction, and the first of its rows."""

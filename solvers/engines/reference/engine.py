@@ -50,7 +50,7 @@ class ReferenceEngine:
     def with_values(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
         changed = changed_assembly(self.assembly, values, self.parameters())
         mechanism = Mechanism(changed, ReferenceEngine)
-        return mechanism, suspicions(self.assembly, values, changed=changed) + mechanism.check_inertia()
+        return mechanism, suspicions(self.assembly, values, changed=changed.blocks) + mechanism.check_inertia()
 
     def doubtful_pivots(self, places: Sequence[Array]) -> list[Pivots]:
         return [self.dynamics.pivots(q) for q in places]

@@ -129,7 +129,7 @@ def test_members_are_put_into_the_coordinates_of_the_first() -> None:
     found = scheduled.at({"k": 1}, like=members[0])
     free = found.C @ np.linalg.matrix_power(found.A, 3) @ members[0].B
     assert free == pytest.approx(0.9**3, rel=1e-12)
-    assert members[1].C @ members[1].A @ members[0].B == pytest.approx(0.0)  # as it would have gone on
+    assert not (members[1].C @ members[1].A @ members[0].B).any()  # as it would have gone on
 
 
 def test_members_in_no_like_coordinates_are_refused() -> None:
@@ -183,7 +183,10 @@ def test_rates_of_parameters_are_filtered_derivatives() -> None:
     ],
 )
 def test_bad_schedules(schedule: Any, rates: Any, code: str, where: str) -> None:
-    with pytest.raises(tt.ModelError) as caught:
+    def run() -> None:
         scheduled = tt.ScheduledController(lambda rho: gain(1.0, 1.0), schedule, 0.1, rates)
         tt.simulate(slider(), [0, 1], [0.5], [0.0], controller=scheduled)
+
+    with pytest.raises(tt.ModelError) as caught:
+        run()
     assert (caught.value.code, caught.value.where) == (code, where)

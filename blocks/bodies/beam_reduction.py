@@ -1,0 +1,222 @@
+"""From the matrices of each kind of deformation to those of a beam in its coordinates.
+
+Without shear all beams with as many modes are one, in deflections over the length l. With m the mass a length, J its polar
+moment and S the diagonal of the coordinates' units (``1/l`` of displacements of the tip, 1 of its rotations, of the modes'
+amplitudes ``(m l^3)^-1/2``, of torsion ``(J l)^-1/2``), mass is ``S M S`` times ``m l^3`` (of torsion ``J l``), stiffness
+``S K S`` times ``E I / l``, ``E A l`` or ``G J_t / l``, and so on. That beam is reduced once.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.bodies.beam_matrices import (
+    BeamShapes,
+    bending_matrices,
+    bending_shapes,
+    line_moments,
+    line_shortening,
+    points_of,
+    rod_matrices,
+    rod_shapes,
+    shear_bending_matrices,
+    shear_bending_shapes,
+    tip_shortening,
+)
+from titop.blocks.bodies.modal_bases import craig_bampton
+from titop.blocks.bodies.modal_reduction import reduced
+
+#: Polynomials in addition to the modes, for an accuracy of 1e-8 or better.
+_MARGIN = 10
+
+#: Kinds in the names of modes: bending in the x-y and x-z planes, torsion, stretch.
+KINDS = ("y", "z", "rx", "x")
+#: The tip's coordinates of each kind, with their signs.
+_TIPS = {"y": {1: 1.0, 5: 1.0}, "z": {2: 1.0, 4: -1.0}, "rx": {3: 1.0}, "x": {0: 1.0}}
+
+
+class BeamSection(NamedTuple):
+    """The numbers from which a beam's matrices follow.
+
+    Attributes
+    ----------
+    length : float, m
+    line, polar : float
+        Mass a length (kg/m) and its polar moment (kg m).
+    bending : dict of str to float, N m^2
+        E I of bending in the planes ``"y"`` and ``"z"``.
+    twisting, stretching : float
+        G J (N m^2) and E A (N).
+    shear, rotary : dict of str to float, or None
+        Of a Timoshenko beam, kappa G A (N) and rho I (kg m) in both planes.
+    """
+
+    length: float
+    line: float
+    polar: float
+    bending: dict[str, float]
+    twisting: float
+    stretching: float
+    shear: dict[str, float] | None = None
+    rotary: dict[str, float] | None = None
+
+    def matrices(self, kind: str, bubbles: int) -> tuple[Array, Array]:
+        """Return mass and stiffness of one kind of deformation, both ends free; see `titop.blocks.bodies.beam_matrices`."""
+        if kind == "x":
+            return rod_matrices(self.line, self.stretching, self.length, bubbles)
+        if kind == "rx":
+            return rod_matrices(self.polar, self.twisting, self.length, bubbles)
+        if self.shear is None or self.rotary is None:
+            return bending_matrices(self.line, self.bending[kind], self.length, bubbles)
+        return shear_bending_matrices(self.line, self.rotary[kind], self.bending[kind], self.shear[kind], self.length, bubbles)
+
+    def strains_at_base(self, kind: str, bubbles: int) -> Array:
+        """Return the strains of one kind at the base, which fix the signs of modes: that of every mode is to be positive.
+
+        A mode between held ends has a non-zero strain there, so that its sign does not jump with dimensions and material.
+        """
+        if kind in ("x", "rx"):
+            return rod_shapes(bubbles, bubbles)[1][:, 0]
+        if self.shear is None:
+            return bending_shapes(self.length, bubbles, bubbles)[2][:, 0]
+        return shear_bending_shapes(bubbles, bubbles)[3][:, 0]
+
+    def add_shapes(self, kind: str, bubbles: int, points: int, onto: Array, where: list[int], shapes: BeamShapes) -> None:
+        """Add the shapes of one kind of deformation, with its coordinates at `where`, to the beam's shapes."""
+        if kind in ("x", "rx"):
+            values, slopes = (onto @ shape for shape in rod_shapes(bubbles, points))
+            moved, strained = (shapes.line, shapes.strain) if kind == "x" else (shapes.turns, shapes.curvature)
+            moved[0, where], strained[0, where] = values, slopes / self.length
+            return
+        along, about, sign = (1, 2, 1.0) if kind == "y" else (2, 1, -1.0)
+        if self.shear is None:
+            values, slopes, curvatures = (onto @ shape for shape in bending_shapes(self.length, bubbles, points))
+            turns, curvatures = slopes / self.length, curvatures / self.length
+        else:
+            values, slopes, turns, curvatures = (onto @ shape for shape in shear_bending_shapes(bubbles, points))
+            shapes.strain[along, where] = slopes / self.length - turns
+        shapes.line[along, where] = values
+        shapes.turns[about, where], shapes.curvature[about, where] = sign * turns, sign * curvatures / self.length
+
+
+class ReducedBeam(NamedTuple):
+    """A beam with n coordinates: the tip's displacements and rotations, then amplitudes of modes, kind by kind.
+
+    Attributes
+    ----------
+    places, lengths : (p,) arrays, m
+        Points along the line, and the length that each stands for.
+    line, turns : (3, n, p) arrays
+        Displacements of the line and rotations of the sections there.
+    mass, stiffness : (n, n) arrays
+    participation : (n, 6) array
+    first, second, shortening, tip : arrays
+        See `line_moments`, `line_shortening` and `tip_shortening`.
+    """
+
+    places: Array
+    lengths: Array
+    line: Array
+    turns: Array
+    mass: Array
+    stiffness: Array
+    participation: Array
+    first: Array
+    second: Array
+    shortening: Array
+    tip: Array
+
+
+def reduced_beam(section: BeamSection, counts: dict[str, int]) -> ReducedBeam:
+    """Return a beam with `counts` modes of each of the `KINDS`.
+
+    Raises
+    ------
+    LinAlgError, ArithmeticError
+        For numbers that are out of range.
+    """
+    if section.shear is not None:
+        return _reduce(section, counts)
+    return _scaled(_unit_beam(*counts.values()), section, [*counts.values()])
+
+
+@lru_cache(maxsize=128)
+def _unit_beam(*counts: int) -> ReducedBeam:
+    """Return the beam whose numbers are all one."""
+    unit = _reduce(BeamSection(1.0, 1.0, 1.0, {"y": 1.0, "z": 1.0}, 1.0, 1.0), dict(zip(KINDS, counts, strict=True)))
+    for array in unit:
+        array.flags.writeable = False
+    return unit
+
+
+def _scaled(unit: ReducedBeam, section: BeamSection, counts: list[int]) -> ReducedBeam:
+    """Return a beam without shear from the unit beam with as many modes."""
+    length, line, (y, z) = section.length, section.line, section.bending.values()
+    mass, torsion = line * length**3, section.polar * length
+    own = 1.0 / np.sqrt([mass, mass, torsion, mass])
+    units = np.concatenate([[1.0 / length] * 3, np.ones(3), np.repeat(own, counts)])
+    pairs = np.outer(units, units)
+    stretch, twist = section.stretching * length, section.twisting / length
+    masses = _of_kinds([mass, mass, torsion, mass], counts)
+    strains = _of_kinds([y / length, z / length, twist, stretch], counts)
+    moving = np.array([line * length**2] * 3 + [mass] * 3)
+    participation = units[:, None] * np.where(np.arange(6) == 3, torsion, moving) * unit.participation
+    seconds = line * length**2 * np.array([1.0, length, length, length])
+    return ReducedBeam(
+        length * unit.places,
+        length * unit.lengths,
+        length * units[:, None] * unit.line,
+        units[:, None] * unit.turns,
+        masses[:, None] * (pairs * unit.mass),
+        strains[:, None] * (pairs * unit.stiffness),
+        participation,
+        mass * units * unit.first,
+        mass * pairs * unit.second,
+        seconds[:, None, None, None] * pairs * unit.shortening,
+        np.array([length] * 3 + [1.0] * 3)[:, None, None] * pairs * unit.tip,
+    )
+
+
+def _of_kinds(values: list[float], counts: list[int]) -> Array:
+    """Return for each coordinate (n) the value of its kind."""
+    y, z, rx, x = values
+    return np.concatenate([[x, y, z, rx, z, y], np.repeat(values, counts)])
+
+
+def _reduce(section: BeamSection, counts: dict[str, int]) -> ReducedBeam:
+    """Return mass, stiffness, participation and the second-order terms, from the kinds of deformation."""
+    n = 6 + sum(counts.values())
+    mass, stiffness, participation = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, 6))
+    x, y, z, rx, ry, rz = np.eye(6)
+    lever = section.length
+    first, finest = 6, 2 * max(counts.values()) + _MARGIN
+    points, weights = points_of(finest)
+    shapes = BeamShapes.nothing(n, len(points))
+    #: Of each kind, the displacements of both ends by motion of P.
+    ends = {"y": [y, rz, y + lever * rz, rz], "z": [z, -ry, z - lever * ry, -ry], "rx": [rx, rx], "x": [x, x]}
+    for kind, rigid in ends.items():
+        tip, modes = _TIPS[kind], counts[kind]
+        bubbles, held = 2 * modes + _MARGIN, len(tip)
+        M, K = section.matrices(kind, bubbles)
+        motion = np.vstack([*rigid, np.zeros((len(M) - len(rigid), 6))])
+        basis = np.vstack([np.zeros((held, held + modes)), craig_bampton(M[held:, held:], K[held:, held:], held, modes)])
+        basis[:, :held] *= list(tip.values())
+        basis[:, held:] *= np.sign(section.strains_at_base(kind, bubbles) @ basis[:, held:])
+        part = reduced(M, K, motion, basis)
+        where = [*tip, *range(first, first + modes)]
+        mass[np.ix_(where, where)], stiffness[np.ix_(where, where)] = part["mass"], part["stiffness"]
+        participation[where] = part["participation"]
+        section.add_shapes(kind, bubbles, finest, basis.T, where, shapes)
+        first += modes
+    places, lengths = section.length * (points + 1) / 2, section.length * weights
+    masses = section.line * lengths
+    moments = line_moments(shapes, places, masses)
+    shortening = line_shortening(shapes, places, masses, section.length)
+    tip_shortened = tip_shortening(shapes, places, lengths, section.length)
+    return ReducedBeam(
+        places, lengths, shapes.line, shapes.turns, mass, stiffness, participation, *moments, shortening, tip_shortened
+    )
