@@ -62,10 +62,10 @@ class DrivenModel(Drive):
     ) -> None:
         super().__init__(model, times, tau, wrenches, u, loop)
         self.motion = motion
-        measurements = [] if loop is None else [loop.measurements]
+        measurements = [] if loop is None else loop.all_measurements
         for each in measurements:
             each.plant = self
-        is_stepwise = isinstance(self._inputs, Constant) and (loop is None or loop.sampled)
+        is_stepwise = isinstance(self._inputs, Constant) and not isinstance(loop, ContinuousLoop)
         paths = PathSignals(model, float(times[0]), measurements, seed, is_stepwise)
         self.paths = paths if paths else None
         self.is_driven = self.is_driven or bool(paths.actuators)
@@ -98,13 +98,13 @@ class DrivenModel(Drive):
         if self.paths is None:
             return math.inf if self.loop is None else self.loop.act(self, t, y)
         if self.command is None and self.loop is not None:
-            self.command = self.loop.resting if self.loop.sampled else self.loop.command_at(self, t, y)
+            self.command = self.loop.begin(self, t, y)
         self.paths.rest(t, self.commanded(t, *self.split(t, y)))
         self.paths.sense(self, t, y)
         until = math.inf if self.loop is None else self.loop.act(self, t, y)
         if until <= t + self.paths.margin and self.loop is not None:  # one instant but for rounding
             until = self.loop.act(self, until, y)
-        if self.loop is not None and not self.loop.sampled:
+        if isinstance(self.loop, ContinuousLoop):
             self.command = self.loop.command_at(self, t, y)
         self._last = None
         return min(until, self.paths.drive(self, t, y))

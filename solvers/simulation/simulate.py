@@ -201,6 +201,7 @@ def simulate(
     loop = read_loop(model, times, q, v, loop_arguments)
     before.recall_loop(loop)
     plant = DrivenModel(model, times, tau, wrenches, motion, u, loop, seed)
+    before.recall_paths(plant)
     if model.is_constrained:
         if isinstance(scheme, str):
             require_projecting(scheme)
