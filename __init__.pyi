@@ -44,6 +44,7 @@ from .blocks.devices.sensors import StrainGauge as StrainGauge
 from .blocks.devices.sensors import Tachometer as Tachometer
 from .blocks.devices.sensors import TendonSensor as TendonSensor
 from .blocks.devices.sensors import WheelMomentum as WheelMomentum
+from .blocks.devices.signal_path import SignalPath as SignalPath
 from .blocks.interactions.cable import Cable as Cable
 from .blocks.interactions.contact import Contact as Contact
 from .blocks.interactions.distributed_load import DistributedLoad as DistributedLoad
@@ -91,6 +92,9 @@ from .solvers.lft.lft import lft as lft
 from .solvers.lft.lft import lft_arcs as lft_arcs
 from .solvers.lft.lft_model import LFTModel as LFTModel
 from .solvers.lft.moving_equilibria import MovingCoordinate as MovingCoordinate
+from .solvers.linear.connect_blocks import connect_blocks as connect_blocks
+from .solvers.linear.finite_elements import FiniteElementPart as FiniteElementPart
+from .solvers.linear.finite_elements import SparseSystem as SparseSystem
 from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv

@@ -18,7 +18,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import check_suffix
-from titop.blocks.bodies.nastran_modes import fields_of_modes, modes_of_listing, modes_of_op2, nastran
+from titop.blocks.bodies.nastran_modes import fields_of_modes, modes_of_listing, modes_of_op2, nastran, poses_of
 from titop.blocks.bodies.reduced_matrices import reduce_boundary
 
 #: Names of matrices in files of superelements: stiffness, mass and damping.
@@ -108,7 +108,7 @@ def _superelement(file: Path, bulk: Path) -> tuple[Any, ...]:
     columns = np.concatenate([np.flatnonzero(is_boundary), np.flatnonzero(~np.asarray(is_boundary))])
     square = np.ix_(columns, columns)
     sorted_rows = {key: rows[:, columns] for key, rows in recovery.items()}
-    boundary = _poses(table[np.asarray(is_boundary)])
+    boundary = poses_of(table[np.asarray(is_boundary)])
     return mass[square], stiffness[square], None if damping is None else damping[square], boundary, sorted_rows
 
 
@@ -126,19 +126,6 @@ def _named_rows(name: str, rows: Array, owners: Array | None) -> dict[str, Array
     return {f"{name}.{owner}": rows[owners == owner] for owner in dict.fromkeys(owners.tolist())}
 
 
-def _poses(table: Any) -> dict[Hashable, Pose]:
-    """Return the pose of each grid of a table of pyYeti's: its position, and the axes of its displacements."""
-    numbers = [int(grid) for grid in dict.fromkeys(table.index.get_level_values(0))]
-    partial = [grid for grid in numbers if len(table.loc[grid]) != 6]
-    if partial:
-        advice = "keep all six in the boundary (ASET 123456)"
-        value = f"{len(table.loc[partial[0]])} degrees of freedom of grid {partial[0]}"
-        raise ModelError(Finding("partial-grid", f"grid {partial[0]}", value, "grids with six degrees of freedom each", advice))
-    motion = np.asarray(nastran().rbgeom_uset(table, np.zeros(3)))
-    places = table.loc[:, "x":"z"].to_numpy()[::6]
-    return {grid: Pose(places[k], motion[6 * k : 6 * k + 3, :3].T) for k, grid in enumerate(numbers)}
-
-
 def _grids_of_bulk(file: Path) -> dict[Hashable, Pose]:
     """Return the grids of a file of bulk data."""
-    return _poses(nastran().bulk2uset(str(file))[0])
+    return poses_of(nastran().bulk2uset(str(file))[0])

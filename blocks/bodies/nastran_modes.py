@@ -12,7 +12,7 @@ Participation and rigid mass are about the basic origin, or about a reference gr
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,7 +61,7 @@ class FileModes(NamedTuple):
     is_basic: bool
     rigid: Array | None
     about: int | None
-    places: dict[int, Pose]
+    places: dict[Hashable, Pose]
 
 
 def nastran() -> Any:
@@ -84,14 +84,14 @@ def modes_of_op2(file: Path) -> FileModes:
     """Return the normal modes in an OP2 file."""
     with nastran().OP2(str(file)) as source:
         blocks = set(source.dbnames)
-        values = _block(source, "LAMA", "the eigenvalues", blocks).reshape(-1, 7)
+        values = _eigenvalues(source, file, blocks).reshape(-1, 7)
         names = [name for name in _SHAPES if name in blocks]
         if not names:
             raise _missing(file, "eigenvectors", "ask for VECTOR(PLOT) = ALL")
         vectors = source.rdop2oug(names[0])
         matrices = {key: np.asarray(value) for key, value in source.rdop2mats(lower=True).items()}
         weights = source.rdop2gpwg()
-        positions = _positions(source) if "BGPDT" in blocks else {}
+        positions = _positions(source, blocks)
     rigid = next((matrices[key] for key in ("rbmasss", "rbmass") if key in matrices), None)
     if rigid is None and weights is not None:
         rigid = np.asarray(weights["m66"])
@@ -109,28 +109,48 @@ def modes_of_op2(file: Path) -> FileModes:
     )
 
 
-def _block(source: Any, name: str, what: str, blocks: set[str]) -> Array:
-    """Return the first record behind the header of a data block, as numbers."""
-    names = sorted(entry for entry in blocks if entry.startswith(name))
+def _eigenvalues(source: Any, file: Path, blocks: set[str]) -> Array:
+    """Return the table of eigenvalues, as numbers in a row."""
+    names = sorted(entry for entry in blocks if entry.startswith("LAMA"))
     if not names:
-        raise _missing(source, what, "write them with PARAM,POST,-1")
+        raise _missing(file, "eigenvalues", "write them with PARAM,POST,-1")
     source.set_position(names[0])
     source.rdop2nt()
     source.skipop2record()
     return np.array(source.rdop2record("single"), dtype=float)
 
 
-def _positions(source: Any) -> dict[int, Pose]:
-    """Return the positions of grids whose displacements are in basic axes, from the table BGPDT."""
-    source.set_position("BGPDT")
-    source.rdop2nt()
-    words = np.array(source.rdop2record())
-    width = 12 if words.dtype.itemsize == 4 else 9  # six integers, and three numbers of eight bytes
-    if words.size % width:
+def _positions(source: Any, blocks: set[str]) -> dict[Hashable, Pose]:
+    """Return the grids of an OP2 file, from its table BGPDT: pyYeti reads that of four words a grid, with their frames.
+
+    Of twelve words a grid those are taken whose displacements are in basic axes.
+    """
+    name = next((name for name in ("BGPDT", "BGPDTS") if name in blocks), None)
+    if name is None:
         return {}
-    rows = words.reshape(-1, width)
+    source.set_position(name)
+    count = source.rdop2nt()[1][1]
+    words = np.array(source.rdop2record())
+    integers = 12 * count if words.dtype.itemsize == 4 else 9 * count  # six integers, and three numbers of eight bytes
+    if words.size != integers:
+        table = source.rdparampost(get_mats=False, get_dr_tables=False).get("uset")
+        return {} if table is None else poses_of(table[table.index.get_level_values(1) > 0])
+    rows = words.reshape(count, -1)
     places = np.ascontiguousarray(rows[:, 6:]).view(np.dtype("f8").newbyteorder(words.dtype.byteorder))
     return {int(row[2]): Pose(place.astype(float)) for row, place in zip(rows, places, strict=True) if row[0] == 0}
+
+
+def poses_of(table: Any) -> dict[Hashable, Pose]:
+    """Return the pose of each grid of a table of pyYeti's: its position, and the axes of its displacements."""
+    numbers = [int(grid) for grid in dict.fromkeys(table.index.get_level_values(0))]
+    partial = [grid for grid in numbers if len(table.loc[grid]) != 6]
+    if partial:
+        advice = "keep all six in the boundary (ASET 123456)"
+        value = f"{len(table.loc[partial[0]])} degrees of freedom of grid {partial[0]}"
+        raise ModelError(Finding("partial-grid", f"grid {partial[0]}", value, "grids with six degrees of freedom each", advice))
+    motion = np.asarray(nastran().rbgeom_uset(table, np.zeros(3)))
+    places = table.loc[:, "x":"z"].to_numpy()[::6]
+    return {grid: Pose(places[k], motion[6 * k : 6 * k + 3, :3].T) for k, grid in enumerate(numbers)}
 
 
 def modes_of_listing(file: Path) -> FileModes:
@@ -157,7 +177,7 @@ def _modal_table(lines: list[str], title: str, count: int) -> Array | None:
         words = line.split()
         joined = "".join(words)
         if joined.startswith("MODAL"):
-            inside = joined.removeprefix("MODAL") == title
+            inside = re.fullmatch(rf"MODAL{title}(\(?FOR.*)?", joined) is not None
         elif inside and len(words) == 8 and words[0].isdigit() and (row := _numbers(words[2:])) is not None:
             rows.setdefault(int(words[0]), row)
     return np.array([rows[k + 1] for k in range(count)]) if all(k + 1 in rows for k in range(count)) else None
@@ -208,7 +228,7 @@ def fields_of_modes(
             advice = did_you_mean(grid, modes.places) if modes.places else "give the bulk data by grids="
             reader.report("unknown-node", field, grid, "a grid whose position is known", advice)
         elif grid not in modes.shapes and field in wanted:
-            advice = f"print its displacements: {did_you_mean(grid, modes.shapes)}"
+            advice = did_you_mean(grid, modes.shapes) if modes.shapes else "ask for VECTOR(PRINT, PLOT) = ALL"
             reader.report("unknown-node", field, grid, "a grid with eigenvectors", advice)
     if reader.findings or modes.factors is None or modes.rigid is None:
         raise ModelError(reader.findings)

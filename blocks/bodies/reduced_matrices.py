@@ -19,7 +19,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.pose import Pose, read_pose
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import TINY, TYPED
+from titop.blocks.basics.tolerances import COARSE, TINY, TYPED
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.element_matrices import rigid_motion
 from titop.blocks.bodies.modal_analysis import DIRECTIONS
@@ -95,14 +95,15 @@ def reduce_boundary(
     places = np.array([pose.position for pose in grids.values()]) * scales.length
     origin = places[list(grids).index(parent)]
     rigid = np.vstack([rigid_motion(places - origin, 6), np.zeros((size - 6 * len(grids), 6))])
-    _check_rigid_motion(reader, "stiffness", K, rigid, list(grids))
+    square, masses = _lowest_square(M, K, 6 * len(grids)), np.abs(np.diag(M))
+    _check_rigid_motion(reader, "stiffness", K, square * masses, rigid, list(grids))
     if damping is not None:
-        _check_rigid_motion(reader, "damping", D, rigid, list(grids))
+        _check_rigid_motion(reader, "damping", D, COARSE * np.sqrt(square) * masses, rigid, list(grids))
     if not reader.findings:
         _check_rigid_mass(reader, rigid.T @ M @ rigid, float(np.abs(places - origin).max()))
     if reader.findings:
         raise ModelError(reader.findings)
-    _warn_of_coupled_modes(name, K, 6 * len(grids))
+    _warn_of_coupled_modes(name, K, square * masses, 6 * len(grids))
     order = [list(grids).index(grid) for grid in names.values()]
     columns = [*(6 * k + i for k in order for i in range(6)), *range(6 * len(grids), size)]
     basis = np.eye(size)[:, columns]
@@ -157,12 +158,27 @@ def _to_file_axes(grids: Mapping[Hashable, Pose], units: FileUnits, size: int) -
     return turned
 
 
-def _check_rigid_motion(reader: FieldReader, field: str, matrix: Array, rigid: Array, grids: Sequence[Hashable]) -> None:
-    """Report efforts under rigid motion, with the grid where they are largest; each row is scaled by its own diagonal."""
-    diagonal = np.sqrt(np.abs(np.diag(matrix)))
-    scale = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
-    efforts = np.abs(matrix @ rigid) * scale[:, None]
-    largest = np.maximum((np.abs(matrix) @ np.abs(rigid) * scale[:, None]).max(axis=0), TINY)
+def _lowest_square(mass: Array, stiffness: Array, boundary: int) -> float:
+    """Return the lowest squared frequency (rad^2/s^2) of the modes, by the diagonals; 0 without modes."""
+    squares, masses = np.diag(stiffness)[boundary:], np.diag(mass)[boundary:]
+    usable = (squares > 0) & (masses > 0)
+    return float((squares[usable] / masses[usable]).min(initial=np.inf)) if usable.any() else 0.0
+
+
+def _check_rigid_motion(
+    reader: FieldReader, field: str, matrix: Array, floor: Array, rigid: Array, grids: Sequence[Hashable]
+) -> None:
+    """Report efforts under rigid motion, with the grid where they are largest.
+
+    Each row is scaled by its own diagonal, or by what counts as one (`floor`, N): at a boundary that holds the body without
+    redundancy all of the diagonal is rounding.
+    """
+    diagonal = np.maximum(np.abs(np.diag(matrix)), floor)
+    root = np.sqrt(diagonal)
+    scale = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)[:, None]
+    sizes = np.abs(matrix)
+    np.fill_diagonal(sizes, diagonal)
+    efforts, largest = np.abs(matrix @ rigid) * scale, np.maximum((sizes @ np.abs(rigid) * scale).max(axis=0), TINY)
     row, motion = np.unravel_index((efforts / largest).argmax(), efforts.shape)
     if not efforts[row, motion] > TYPED * largest[motion]:
         return
@@ -193,9 +209,9 @@ def _check_rigid_mass(reader: FieldReader, inertia: Array, size: float) -> None:
         reader.report("no-rigid-mass", "mass", value, expected, advice)
 
 
-def _warn_of_coupled_modes(name: str, stiffness: Array, boundary: int) -> None:
+def _warn_of_coupled_modes(name: str, stiffness: Array, floor: Array, boundary: int) -> None:
     """Warn of modes that the stiffness couples with the boundary: they are not those with the boundary held."""
-    scale = np.sqrt(np.maximum(np.abs(np.diag(stiffness)), TINY))
+    scale = np.sqrt(np.maximum(np.maximum(np.abs(np.diag(stiffness)), floor), TINY))
     coupling = np.abs(stiffness[:boundary, boundary:] / np.outer(scale[:boundary], scale[boundary:])).max(initial=0.0)
     if coupling > TYPED:
         value = f"modes coupled with the boundary by {coupling:.1e} of their stiffness"

@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.control.control_laws import ContinuousLaw
 from titop.solvers.control.control_loop import ControlledModel, ControlLoop, Memory
-from titop.solvers.control.loop_signals import Command
+from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.control.sampled_loop import HeldLoop
 from titop.solvers.linear.system_outputs import read_outputs
 from titop.solvers.model.model import Model
@@ -122,12 +122,19 @@ class ContinuousLoop(ControlLoop):
     def send(self, values: Array) -> Command:
         return self.commands.send(values, self._held)
 
+    @property
+    def all_measurements(self) -> list[Measurements]:
+        return [self.measurements, *([] if self.beside is None else self.beside.all_measurements)]
+
+    def begin(self, plant: ControlledModel, t: float, y: Array) -> Command:
+        return self._command_beside(plant, t, y, None if self.beside is None else self.beside.command)
+
     def act(self, plant: ControlledModel, t: float, y: Array) -> float:
         if self.beside is None:
             return math.inf
-        plant.command = self._command_beside(plant, t, y, self.beside.command)
+        plant.command = self.begin(plant, t, y)
         until = self.beside.advance(plant, t, y)
-        plant.command = self._command_beside(plant, t, y, self.beside.command)
+        plant.command = self.begin(plant, t, y)
         return until
 
     def rate(self, plant: ControlledModel, t: float, y: Array) -> Array:

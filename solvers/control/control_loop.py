@@ -116,6 +116,11 @@ class ControlLoop(ABC):
         return self._units["references"]
 
     @property
+    def all_measurements(self) -> list[Measurements]:
+        """What each controller measures."""
+        return [self.measurements]
+
+    @property
     def tables(self) -> list[Interpolated]:
         """Samples whose kinks the commands have at once."""
         return []
@@ -134,6 +139,10 @@ class ControlLoop(ABC):
         columns = (len(names) for names in self._names.values())
         arrays = [np.array(part, dtype=float).reshape(len(t), n) for part, n in zip(rows, columns, strict=True)]
         return ControlHistory(t, arrays[0], arrays[1], arrays[2], arrays[3], self._names, self._units, held)
+
+    @abstractmethod
+    def begin(self, plant: ControlledModel, t: float, y: Array) -> Command:
+        """Return the command at the first state, before the first samples."""
 
     @abstractmethod
     def act(self, plant: ControlledModel, t: float, y: Array) -> float:

@@ -41,7 +41,14 @@ class Measurements:
     units : tuple of str
     dynamic : (ny,) bool array
         Whether an output depends on accelerations, and so has a feedthrough from commands.
+    senses : callable or None
+        From the outputs to what is read of them, where sensors have paths.
+    plant : object with `x`, or None
+        Whose first-order states are in effect.
     """
+
+    senses: Callable[[Array], Array] | None = None
+    plant: Any = None
 
     def __init__(self, model: Model, names: Sequence[str], origin: Array) -> None:
         self.model = model
@@ -70,16 +77,19 @@ class Measurements:
 
     def read(self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array | None, tau: Array) -> Array:
         """Return the outputs (ny) at a state, with accelerations `a`, external `wrenches`, inputs `u` and efforts `tau`."""
-        return self._values.read(Snapshot(self.model, q, v, a, tau, u, wrenches, self.origin))
+        values = self._values.read(Snapshot(self.model, q, v, a, tau, u, wrenches, self.origin))
+        return values if self.senses is None else self.senses(values)
 
     def read_kinematic(self, q: Array, v: Array) -> Array:
         """Return the outputs (ny) at a state, zero for those that depend on accelerations."""
         if self._entries is not None:
-            return np.concatenate([q, v])[self._entries]
+            outputs = np.concatenate([q, v])[self._entries]
+            return outputs if self.senses is None else self.senses(outputs)
         outputs = np.zeros(len(self.names))
-        at = Snapshot(self.model, q, v, self._zero, self._zero, None, None, self.origin)
+        u = None if self.plant is None or not self.model.nx else self.model.mechanism.inputs.with_states(None, self.plant.x)
+        at = Snapshot(self.model, q, v, self._zero, self._zero, u, None, self.origin)
         outputs[~self.dynamic] = self._kinematic.read(at)
-        return outputs
+        return outputs if self.senses is None else self.senses(outputs)
 
 
 class References:

@@ -26,7 +26,7 @@ from titop.solvers.arguments.reading import all_finite
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.control.control_laws import SampledLaw
 from titop.solvers.control.control_loop import ControlledModel, ControlLoop, Memory, refuse_memory
-from titop.solvers.control.loop_signals import Command, add_commands
+from titop.solvers.control.loop_signals import Command, Measurements, add_commands
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.model.model import Model
 
@@ -52,6 +52,9 @@ class HeldLoop(ControlLoop):
     @abstractmethod
     def advance(self, plant: ControlledModel, t: float, y: Array) -> float:
         """Take the samples that are due at a state, and change the `command`; return until when (s) it holds."""
+
+    def begin(self, plant: ControlledModel, t: float, y: Array) -> Command:
+        return self.command
 
     def act(self, plant: ControlledModel, t: float, y: Array) -> float:
         if plant.command is None:
@@ -252,6 +255,10 @@ class SampledLoops(HeldLoop):
     @property
     def signal_names(self) -> list[tuple[str, ...]]:
         return [names for loop in self.loops for names in loop.signal_names]
+
+    @property
+    def all_measurements(self) -> list[Measurements]:
+        return [loop.measurements for loop in self.loops]
 
     def _sum(self) -> None:
         self.command = add_commands([loop.command for loop in self.loops])

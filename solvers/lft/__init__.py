@@ -13,7 +13,8 @@ which is solved once, reduced, and named. Files know those above them:
   to its child ports;
 - `tree_passes`: motions outwards over the tree, wrenches back; `joining`: interactions, closures and gears; `system_loop`: the
   whole system, with inputs, states and outputs; `refusals`: errors and warnings;
-- `sampled_models`: from one sampling instant to the next; `feedback`: controllers and delays; `neglected`: neglected dynamics;
+- `sampled_models`: from one sampling instant to the next; `feedback`: controllers and delays; `several_rates`:
+  several controllers as one; `neglected`: neglected dynamics;
 - `members`: the same system at other values, by `linearize`; `lft_files`; `wiring`: two models joined, what they share merged;
   `arithmetic`: sums, products and feedback; `lft_model`: the model that users get;
 - `lft`: the functions for users; `block_system`: the linear TITOP model of one block, by the same passes without uncertainty.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import factorial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,8 +13,9 @@ from titop.blocks.basics.tolerances import SAME, SINGULAR
 from titop.solvers.arguments.reading import read_duration
 from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_signals, real_fraction
 from titop.solvers.lft.fractions import degrees
-from titop.solvers.lft.sampled_models import Channels, Window, kept_columns, sample_channels, sample_fraction
+from titop.solvers.lft.sampled_models import Channels, Window, kept_columns, over_cycle, sample_channels, sample_fraction
 from titop.solvers.linear.matrices import Matrices, side_by_side
+from titop.solvers.linear.path_series import pade
 from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear, unlike
 from titop.solvers.signals.exported import REFERENCE, Signal
 
@@ -33,8 +33,8 @@ class Closing(NamedTuple):
 
     Attributes
     ----------
-    matrices : Matrices
-        Of the controller, with the sign; references are its last inputs.
+    laws : tuple of Matrices
+        The controller, with the sign, at each step of its cycle: one, of several rates more. References are its last inputs.
     states, outputs : tuple of str
         Its labels.
     taken, driven : list of int
@@ -45,13 +45,13 @@ class Closing(NamedTuple):
         Of its outputs.
     stages, order : int
         Of the model of an interval, and of fractions for delays.
-    period : float
-        Of the closed loop (s); zero in continuous time.
+    step : float
+        Between samples (s); zero in continuous time.
     sampling : bool
         Whether the model is in continuous time before.
     """
 
-    matrices: Matrices
+    laws: tuple[Matrices, ...]
     states: tuple[str, ...]
     outputs: tuple[str, ...]
     taken: list[int]
@@ -60,38 +60,49 @@ class Closing(NamedTuple):
     delays: Array
     stages: int
     order: int
-    period: float
+    step: float
     sampling: bool
 
-    def law(self) -> tuple[Matrices, list[Window]]:
-        """Return the controller with its delays, and where and when its outputs act on inputs of the model."""
-        if not self.period:
-            return add_delays(self.matrices, self.delays, self.order), [Window(k) for k in self.driven]
+    @property
+    def period(self) -> float:
+        """Of the closed loop (s): all steps of the cycle; zero in continuous time."""
+        return self.step * len(self.laws)
+
+    @property
+    def is_of_intervals(self) -> bool:
+        """Whether the loop has another period than the model before."""
+        return self.sampling or len(self.laws) > 1
+
+    def late_laws(self) -> tuple[list[Matrices], list[Window]]:
+        """Return the controller's laws with its delays, and where and when its outputs act on inputs of the model."""
+        if not self.step:
+            return [add_delays(law, self.delays, self.order) for law in self.laws], [Window(k) for k in self.driven]
         taps, windows = [], []
         for k, (column, delay) in enumerate(zip(self.driven, self.delays.tolist(), strict=True)):
-            whole, part = split_delay(f"delay of {self.outputs[k]}", delay, self.period)
+            whole, part = split_delay(f"delay of {self.outputs[k]}", delay, self.step)
             if part:
                 taps.append((k, whole + 1))
                 windows.append(Window(column, 0.0, part))
             taps.append((k, whole))
             windows.append(Window(column, part, 1.0))
-        return tap_outputs(self.matrices, taps), windows
+        return [tap_outputs(law, taps) for law in self.laws], windows
 
     def exact(self, system: Matrices) -> Matrices:
         """Return the loop around a system without channels, sampled exactly; delays in continuous time are fractions."""
-        law, windows = self.law()
+        laws, windows = self.late_laws()
         if self.sampling:
             windows = [*(Window(k) for k in range(system.B.shape[1])), *windows]
             kept = kept_columns(system, Channels(), windows, self.taken)
-            found = sample_fraction(system, Channels(), self.period, 1, windows, self.taken)
+            found = sample_fraction(system, Channels(), self.step, 1, windows, self.taken)
             system = found.ports(len(system.A) + len(kept))
         else:
             system = _with_entries(system, windows)
-        return connect(system, law, self.taken)
+        steps = [connect(system, law, self.taken) for law in laws]
+        return steps[0] if len(steps) == 1 else over_cycle(steps, ()).ports(len(steps[0].A))
 
     def of_response(self, plant: Array, point: complex, omega: float) -> Array:
         """Return the response of the loop from that of the plant at a frequency (rad/s), delays in continuous time exact."""
-        K = self.matrices.responses(np.array([point]))[0]
+        K = self.laws[0].responses(np.array([point]))[0]
         K, by_r = np.split(K * np.exp(-1j * omega * self.delays)[:, None], [len(self.taken)], axis=1)
         loop = np.eye(len(K)) - K @ plant[np.ix_(self.taken, self.driven)]
         closed = plant[:, self.driven] @ np.linalg.solve(loop, np.hstack([K @ plant[self.taken], by_r]))
@@ -99,8 +110,10 @@ class Closing(NamedTuple):
         return result
 
 
-def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, order: Any, sign: Any) -> Closing:
-    """Return a controller connected by names.
+def read_closing(
+    model: Connectable, controller: Any, stages: Any, delay: Any, order: Any, sign: Any, mixed: bool = False
+) -> Closing:
+    """Return a controller connected by names; of several the `sign` is not that of those with references (`mixed`).
 
     Raises
     ------
@@ -117,6 +130,8 @@ def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, o
     (w, z), (_, inputs, outputs) = model.channels, named_signals(model.M)
     known = {signal.name: signal for signal in outputs[z:]}
     wanted = [name.removeprefix(REFERENCE) in known and name not in known for name in controller.input_labels]
+    if any(wanted) and mixed:
+        sign = 1
     if any(wanted) and sign < 0:
         got, expected = "-1", "1 for a controller that takes references: its outputs have the signs of its commands"
         raise ModelError(Finding("bad-value", "sign", got, expected, "leave sign out"))
@@ -132,35 +147,52 @@ def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, o
         raise ModelError(
             Finding("unknown-signal", "controller", "names of vectors", "a name for each of its inputs and outputs", advice)
         )
-    period = _period(model.M, controller)
+    step = _step(model.M, controller, mixed)
     if model.M.dt:
         _refuse_late(model, [z + k for k in taken], outputs)
     delays = read_delays(delay, controller.output_labels)
     labels = tuple(controller.state_labels), tuple(controller.output_labels)
-    sampling = bool(period) and not model.M.dt
+    sampling = bool(step) and not model.M.dt
     every = np.arange(controller.noutputs)
     matrices = Matrices.of(controller).scale(np.full(len(every), float(sign))).part(every, order_of)
-    closing = Closing(matrices, *labels, taken, driven, references, delays, stages, order, period, sampling)
-    if period and not closing.sampling and any(window.start for window in closing.law()[1]):
-        expected, advice = f"whole periods of {period:g} s", "give the delay where the model is sampled"
-        raise ModelError(Finding("bad-time", "delay", delay, expected, advice))
+    closing = Closing((matrices,), *labels, taken, driven, references, delays, stages, order, step, sampling)
+    if not mixed:
+        refuse_parts(closing)
     return closing
+
+
+def refuse_parts(closing: Closing) -> None:
+    """Refuse delays of a sampled model that are no whole steps."""
+    if closing.step and not closing.sampling and any(window.start for window in closing.late_laws()[1]):
+        expected, advice = f"whole periods of {closing.step:g} s", "give the delay where the model is sampled"
+        raise ModelError(Finding("bad-time", "delay", closing.delays, expected, advice))
 
 
 def closed_loop(model: Connectable, closing: Closing) -> tuple[StateSpace, tuple[DeltaBlock, ...]]:
     """Return the matrix M of the loop, and its blocks."""
     M, (w, _), blocks = model.M, model.channels, model.blocks
     kept: list[int] = []
-    law, windows = closing.law()
+    laws, windows = closing.late_laws()
     if closing.sampling:
-        system, blocks, kept = sample_channels(model, closing.period, closing.stages, windows, closing.taken)
+        system, blocks, kept = sample_channels(model, closing.step, closing.stages, windows, closing.taken)
     else:
         moved = [window._replace(column=w + window.column) for window in windows]
         system = _with_entries(Matrices.of(M), moved)
     z = sum(block.columns for block in blocks)
-    matrices = connect(system, law, [z + k for k in closing.taken])
+    steps = [connect(system, law, [z + k for k in closing.taken]) for law in laws]
+    matrices = steps[0]
+    if len(steps) > 1:
+        if others := [block.name for block in blocks if block.kind != "real"]:
+            expected, advice = (
+                "real blocks alone in loops of several rates",
+                "close by one rate, or leave the blocks out",
+            )
+            raise ModelError(Finding("complex-block", "controller", ", ".join(others), expected, advice))
+        lifted = over_cycle(steps, [block.repetitions for block in blocks])
+        matrices = lifted.ports(len(steps[0].A))
+        blocks = tuple(b._replace(repetitions=size, columns=size) for b, size in zip(blocks, lifted.sizes, strict=True))
     result = _name_signals(model, blocks, matrices, closing, kept)
-    if closing.sampling:
+    if closing.is_of_intervals:
         found = iter(degrees(real_fraction(result, blocks), sum(b.kind == "real" for b in blocks), np.random.default_rng(0)))
         blocks = tuple(block._replace(degree=next(found)) if block.kind == "real" else block for block in blocks)
     return result, blocks
@@ -188,14 +220,16 @@ def connect(system: Matrices, law: Matrices, taken: list[int]) -> Matrices:
     return side_by_side([system, law]).close_loop(wires).part(np.arange(outputs), np.r_[:first, inputs + readings : len(wires)])
 
 
-def _period(M: StateSpace, controller: StateSpace) -> float:
-    """Return the sampling period (s) of the loop, zero in continuous time."""
+def _step(M: StateSpace, controller: StateSpace, mixed: bool) -> float:
+    """Return the sampling period (s) of the loop, zero in continuous time; that of one of several (`mixed`) may be its own."""
     period, step = float(M.dt or 0.0), controller.dt
     if step is True:
         advice = "give its step: control.ss(A, B, C, D, dt, inputs=[...], outputs=[...])"
         raise ModelError(Finding("no-sample-time", "controller", "discrete time without a step", "a sample time", advice))
     if not period or step is None or (step == 0 and not controller.nstates):
         return period or float(step or 0.0)
+    if mixed and step:
+        return float(step)
     if not np.isclose(step, period, rtol=SAME, atol=0):
         found = f"a step of {step:g} s" if step else "continuous time"
         raise ModelError(
@@ -288,20 +322,6 @@ def tap_outputs(law: Matrices, taps: Sequence[tuple[int, int]]) -> Matrices:
     rows = [kept[first[output] + ago - 1] if ago else now[output] for output, ago in taps]
     direct = [np.zeros(B.shape[1]) if ago else D[output] for output, ago in taps]
     return Matrices(grown, driven, np.reshape(rows, (len(taps), size)), np.reshape(direct, (len(taps), B.shape[1])))
-
-
-def pade(order: int, delay: float) -> Matrices:
-    """Return the fraction of some order for a delay (s): of gain one at all frequencies, its phase alone is not exact.
-
-    On the imaginary axis it differs from ``e^(-s delay)`` by less than ``n!^2 / ((2 n)! (2 n + 1)!) x^(2 n + 1)``, with n the
-    order and x the delay times the frequency.
-    """
-    from scipy.signal import tf2ss
-
-    n = order
-    above = np.array([factorial(2 * n - k) / (factorial(k) * factorial(n - k)) for k in range(n, -1, -1)])
-    A, B, C, D = tf2ss(above * (-1.0) ** np.arange(n, -1, -1), above)
-    return Matrices(A / delay, B / delay, C, D)
 
 
 def add_delays(law: Matrices, delays: Array, order: int) -> Matrices:

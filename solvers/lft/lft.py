@@ -36,6 +36,8 @@ from titop.solvers.lft.refusals import (
 )
 from titop.solvers.lft.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty import WIDEST_HALF, WIDEST_QUARTER, Uncertain, Uncertainty
+from titop.solvers.linear.linear_equations import names_of
+from titop.solvers.linear.path_series import with_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal as Named
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -183,7 +185,7 @@ def lft(
     warn_of_motion(at, system.a)
     refuse_rescaled(system.model, uncertainty, system.ends)
     family = Family(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
-    small, states = system.fraction(reduce), system.states
+    small, states = system.fraction(reduce), system.left
     if system.ends.omitted.size:
         small, states = _omit(small, system, family)
     named = [system.ends.states[k] for k in states]
@@ -230,9 +232,9 @@ def _assemble(
     A, B = model.A[n:, n:], np.hstack([model.A[n:, :n], model.B[n:]])
     C = np.vstack([model.A[:n, n:], model.C[:, n:]])
     D = np.block([[model.A[:n, :n], model.B[:n]], [model.C[:, :n], model.D]])
-    M = named_system(
-        (A, B, C, D), states, [*w, *system.ends.inputs.signals], [*z, *system.ends.output_signals], system.point.model.name
-    )
+    inputs, outputs, at = system.ends.inputs.signals, system.ends.output_signals, system.point.model
+    matrices, named = with_paths(at, (A, B, C, D), states, inputs, outputs, len(w))
+    M = named_system(matrices, named, [*w, *inputs], [*z, *outputs], at.name)
     return LFTModel(M, blocks, counted, family, moving=moving)
 
 
@@ -245,14 +247,14 @@ def _omit(model: Fractional, system: SystemLoop, family: Family) -> tuple[Fracti
         As `linearize` of random members, if something depends on a state to omit.
     """
     if system.model.is_constrained:
-        family = family._replace(independent=[system.model.coordinate_names[k] for k in system.states if k < system.model.nv])
+        family = family._replace(independent=names_of(system.model, system.states, system.ends.inputs))
     for deltas in np.random.default_rng(0).uniform(-1.0, 1.0, (_MEMBERS, len(family.uncertainty.all))).tolist():
         names = (uncertain.name for uncertain in family.uncertainty.all)
         family.member(family.uncertainty.values_at(dict(zip(names, deltas, strict=True))))
-    left = ~np.isin(system.states, system.ends.omitted)
+    left = ~np.isin(system.left, system.ends.omitted)
     kept = np.concatenate([np.full(sum(model.sizes[:-1]), True), left])
     sizes = *model.sizes[:-1], int(left.sum())
-    return Fractional(model.A[np.ix_(kept, kept)], model.B[kept], model.C[:, kept], model.D, sizes), system.states[left]
+    return Fractional(model.A[np.ix_(kept, kept)], model.B[kept], model.C[:, kept], model.D, sizes), system.left[left]
 
 
 # -- arcs -------------------------------------------------------------------------------------------------------------------

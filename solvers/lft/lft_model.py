@@ -16,15 +16,17 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.control.loop_list import Loop, naming, read_loops
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.arithmetic import LFTArithmetic
 from titop.solvers.lft.delta_blocks import DeltaBlock, real_fraction
-from titop.solvers.lft.feedback import closed_loop, read_closing
+from titop.solvers.lft.feedback import Closing, closed_loop, read_closing
 from titop.solvers.lft.fractions import close_deltas
 from titop.solvers.lft.lft_files import load_lft, save_lft
 from titop.solvers.lft.members import Family, coarse_findings, read_value, read_values, refuse_complex, response_error
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.neglected import outside, with_neglected
+from titop.solvers.lft.several_rates import join_closings, read_controllers
 from titop.solvers.lft.uncertainty import Uncertain
 from titop.solvers.linear.state_space import named_signals, named_system
 
@@ -269,14 +271,20 @@ class LFTModel(LFTArithmetic):
         `simulate`. So, of outputs with a feedthrough from inputs (accelerations, reactions), it reads the values with the
         inputs of the period before, which are further states; the model's other outputs use the new inputs.
 
+        Several controllers, of other rates too, may be listed as in `simulate`: alone, as `Loop` or as mappings. Those in
+        continuous time are closed first. The others make a model sampled with the least common multiple of their sample times,
+        at whose instants all have a sample; in between all is as above, exact, delays too. Inputs are held over this period,
+        outputs are those at its beginning, uncertain parameters have the repetitions of each step.
+
         In continuous time a delay is a Padé fraction, of gain one at all frequencies, with an error below
         ``order!^2 / ((2 order)! (2 order + 1)!) x^(2 order + 1)`` where x is the delay times the frequency: for order 4, below
         1e-4 up to x = 2.4 rad, 1e-2 up to 4 rad.
 
         Parameters
         ----------
-        controller : control.StateSpace or control.TransferFunction
-            Its inputs named as outputs of the model, its outputs as inputs of the model.
+        controller : control.StateSpace, control.TransferFunction or Loop, or a list of these
+            Its inputs named as outputs of the model, its outputs as inputs of the model. Of a `Loop` the controller, sample
+            time and delay count here; references, noise and operating points are for simulations.
         stages : int
             Points in each period, up to 6, for a continuous model closed by a sampled controller.
         delay : float or mapping of name to float, s
@@ -286,7 +294,8 @@ class LFTModel(LFTArithmetic):
         sign : {1, -1}
             `simulate` gives a K that takes y alone the error ``reference - y``: with ``sign=-1`` the same K makes the same loop
             here, its references zero. A K that also takes the references, by inputs ``r_<output>``, gets the outputs
-            themselves in both, with ``sign=1``; here its references are further inputs of the loop.
+            themselves in both, with ``sign=1``; here its references are further inputs of the loop. Of several controllers
+            the sign is that of those that take y alone.
 
         Returns
         -------
@@ -298,8 +307,9 @@ class LFTModel(LFTArithmetic):
         Raises
         ------
         ModelError
-            For unknown names, sample times other than the model's, unusable delays, ill-posed algebraic loops, and
-            controllers of sampled models that read outputs with a feedthrough from inputs: close these first.
+            For unknown names, sample times other than the model's or without a common multiple, unusable delays, ill-posed
+            algebraic loops, and controllers of sampled models that read outputs with a feedthrough from inputs: close these
+            first. For complex and full blocks in loops of several rates.
 
         Examples
         --------
@@ -314,7 +324,16 @@ class LFTModel(LFTArithmetic):
         >>> loop.M.dt, loop.blocks[0].repetitions, loop.check() < 1e-3
         (0.05, 1, True)
         """
-        closing = read_closing(self, controller, stages, delay, order, sign)
+        if not isinstance(controller, Loop | Mapping | list | tuple):
+            return self._closed_by(read_closing(self, controller, stages, delay, order, sign))
+        model, (continuous, sampled) = self, read_controllers(read_loops(controller, Loop(None, delay=delay)))
+        for k, loop in continuous:
+            with naming(k):
+                model = model._closed_by(read_closing(model, loop.controller, stages, loop.delay, order, sign, mixed=True))
+        return model._closed_by(join_closings(model, sampled, stages, order, sign)) if sampled else model
+
+    def _closed_by(self, closing: Closing) -> LFTModel:
+        """Return the loop closed by a controller."""
         M, blocks = closed_loop(self, closing)
         known = {block.name: block for block in blocks}
         uncertain = tuple(each._replace(block=known[each.name]) for each in self.uncertain)

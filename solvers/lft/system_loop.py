@@ -14,7 +14,7 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.block_laws import CONVECTIVE
-from titop.solvers.lft.fractions import Fractional
+from titop.solvers.lft.fractions import Fractional, close_deltas
 from titop.solvers.lft.joining import LoopConstraints, interaction, refuse_uncertain_pose
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
 from titop.solvers.lft.other_values import accelerations_at, inputs_of, state_at
@@ -22,11 +22,15 @@ from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change
 from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.uncertainty import Uncertainty, gains_of
+from titop.solvers.linear.displacement_inputs import Places, displace
 from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
+
+#: So many random members tell whether outputs need the rates of a displacement.
+_LOOKED_AT = 4
 
 
 class SystemLoop:
@@ -46,7 +50,9 @@ class SystemLoop:
     a : (nv,) array
         Accelerations at the point, which all members share.
     states : int array
-        Entries of ``[dq; dv; dx]``.
+        Entries of ``[dq; dv; dx]``, those of displaced coordinates among them.
+    left : int array
+        Those that are states of the model: without these.
     frozen : tuple of str
         Outputs that are read as in the middle of all ranges: exact only if how they are read is certain.
     """
@@ -93,7 +99,55 @@ class SystemLoop:
         Channels that nothing reaches or shows are left out if asked for, before.
         """
         deltas = [uncertain.name for uncertain in self.uncertainty.all]
-        return self.loop.fraction(deltas, self._rates, self._outputs, reduce)
+        model = self.loop.fraction(deltas, self._rates, self._outputs, reduce)
+        return self._displace(model) if self.ends.inputs.displaced else model
+
+    @property
+    def left(self) -> Array:
+        """Entries of ``[dq; dv; dx]`` that are states of the model: displaced coordinates are none."""
+        displaced = [*self.ends.inputs.displaced]
+        left: Array = self.states[~np.isin(self.states, [*displaced, *(self.model.nv + k for k in displaced)])]
+        return left
+
+    def _displace(self, model: Fractional) -> Fractional:
+        """Return the model with displacements in the place of accelerations: see `titop.solvers.linear.displacement_inputs`.
+
+        What their accelerations and rates do at once follows from copies of all channels, those of each one after the other.
+
+        Raises
+        ------
+        ModelError
+            For outputs of any member that need the rates of a displacement.
+        """
+        rng, count = np.random.default_rng(3), len(model.sizes) - 1
+        for values in (np.zeros(count), *rng.uniform(-1.0, 1.0, (_LOOKED_AT, count))):
+            member = [part[None] for part in close_deltas(model, [*values.tolist(), None])[:4]]
+            displace(self.model, member, self.states, self.ends.inputs, self.ends.output_signals)
+        at = Places.of(self.model, self.states, self.ends.inputs)
+        n, nu, x = sum(model.sizes[:-1]), model.B.shape[1], len(at.others)
+        turning = at.turning(model.A[None, n:, n:])[0]
+        columns = np.eye(3 * n + x + nu)
+        copies, states, inputs = columns[: 3 * n].reshape(3, n, -1), columns[3 * n : 3 * n + x], columns[3 * n + x :]
+        displacements = inputs[at.columns]
+        driven, follows = [], np.zeros((x, len(columns)))
+        for k, of_displaced in enumerate(((None, None), (None, displacements), (displacements, turning @ displacements))):
+            given = np.zeros((n + len(self.states) + nu, len(columns)))
+            given[:n] = copies[k]
+            given[n + at.others] = follows + (states if k == 2 else 0.0)
+            for places, value in zip((at.q, at.v), of_displaced, strict=True):
+                given[n + places] = 0.0 if value is None else value
+            if k == 2:
+                given[n + len(self.states) :] = inputs
+            given[n + len(self.states) + at.columns] = (displacements, turning @ displacements, 0.0)[k]
+            rows = np.block([[model.A, model.B], [model.C, model.D]]) @ given
+            driven.append(rows[:n])
+            follows = rows[n + at.others]
+        order = np.argsort(np.tile(np.repeat(np.arange(count), model.sizes[:-1]), 3), kind="stable")
+        everything = np.vstack([np.concatenate(driven)[order], follows, rows[n + len(self.states) :]])
+        everything[:, : 3 * n] = everything[:, order]
+        end = 3 * n + x
+        sizes = *(3 * size for size in model.sizes[:-1]), x
+        return Fractional(everything[:end, :end], everything[:end, end:], everything[end:, :end], everything[end:, end:], sizes)
 
     def _build(self, independent: Array) -> None:
         model, loop, inputs, nv = self.model, self.loop, self.ends.inputs, self.model.nv
@@ -293,6 +347,22 @@ def _momentum(moving: SystemChanges, of: Quantity) -> Signals | None:
     return None if any(owner_of(path) == wheel for path in tree.uncertainty.paths()) else moving.v * of.factor
 
 
+def _filtered(moving: SystemChanges, of: Quantity) -> Signals | None:
+    """Return the change of a filtered measurement; None where one of its parts may be uncertain."""
+    assert of.filtering is not None
+    measured, place, C, terms = of.filtering
+    if measured.kind == Kind.MOMENTUM and _momentum(moving, measured) is None:
+        return None
+    total = C @ moving.x[place]
+    for quantity, matrix in terms:
+        read = READINGS.get(quantity.kind)
+        signals = None if read is None else read(moving, quantity)
+        if signals is None:
+            return None
+        total += matrix @ signals[list(quantity.entries)]
+    return total
+
+
 #: From signals of the system and a quantity to the signals of all entries of the quantity's vector.
 READINGS: dict[Kind, Callable[[SystemChanges, Quantity], Signals | None]] = {
     Kind.POSITION: lambda moving, of: moving.q,
@@ -307,4 +377,6 @@ READINGS: dict[Kind, Callable[[SystemChanges, Quantity], Signals | None]] = {
     Kind.SPECIFIC_FORCE: lambda moving, of: moving.at(of).acceleration[:3] + CONVECTIVE @ moving.at(of).products,
     Kind.POSE: _position,
     Kind.REACTION: _reaction,
+    Kind.FILTERED: _filtered,
+    Kind.FILTERED_AT_ONCE: _filtered,
 }

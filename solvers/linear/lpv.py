@@ -22,6 +22,7 @@ from titop.solvers.equilibrium.trim import read_guess
 from titop.solvers.linear.linearize import kept_states, rates_among
 from titop.solvers.linear.lpv_members import Failure, FamilyMembers, Recipe, Results, SweepOf
 from titop.solvers.linear.lpv_model import LPVModel
+from titop.solvers.linear.path_series import with_paths
 from titop.solvers.mechanism.parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
@@ -180,6 +181,8 @@ def _assemble(
         warn([*spin_findings(model, results.q[valid], results.v[valid]), *family.steadiness(results.v[valid])], stacklevel=4)
         warn(switching_findings(model, results.q[valid], results.v[valid]), stacklevel=4)
     shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
+    named = [ends.states[k] for k in results.states[kept]]
+    (A, B, C, D), states = with_paths(model, (A, B, C, results.D), named, ends.inputs.signals, ends.output_signals)
 
     def on_grid(array: Array) -> Array:
         return array.reshape(*shape, *array.shape[1:])
@@ -189,13 +192,13 @@ def _assemble(
         parameters=axes,
         units={name: unit_of(model, name) for name in axes},
         is_grid=grid,
-        states=tuple(ends.states[k] for k in results.states[kept]),
+        states=tuple(states),
         inputs=ends.inputs.signals,
         outputs=ends.output_signals,
         A=on_grid(A),
         B=on_grid(B),
         C=on_grid(C),
-        D=on_grid(results.D),
+        D=on_grid(D),
         q=on_grid(results.q),
         v=on_grid(results.v),
         tau=on_grid(results.tau),

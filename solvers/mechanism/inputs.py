@@ -122,7 +122,8 @@ class Inputs:
     """The inputs of a model, followed by its first-order states.
 
     Inputs of actuators come first, then those of blocks in the order of coordinates, then those of interactions; the states are
-    those of interactions. Actuators and interactions are in the order in which they were added. Methods take inputs with the
+    those of interactions. Actuators and interactions are in the order in which they were added. An actuator with a filter is an
+    interaction here (`PathStates`), behind all others. Methods take inputs with the
     states behind them, except for `read`.
 
     Attributes
@@ -155,7 +156,7 @@ class Inputs:
 
     def __init__(self, assembly: Assembly) -> None:
         actuators, driven = (
-            assembly.actuators,
+            [actuator for actuator in assembly.actuators if not actuator.is_filtered],
             [block for block in assembly.blocks_with_coordinates if block.inputs and not block.state_names],
         )
         interactions = [loop.closure for loop in assembly.loops if loop.closure.inputs]

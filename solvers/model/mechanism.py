@@ -217,16 +217,17 @@ class Mechanism(ClosedLoops):
     @cached_property
     def sensor_signals(self) -> list[Quantity]:
         """The quantities that the sensors measure."""
-        signals = list(self._first_signals)
+        signals, states = list(self._first_signals), dict(self.inputs.states)
         for k, sensor in enumerate(self._assembly.sensors):
             if sensor.reads_parameters:
-                signals[k] = sensor_quantities(self.assembly, self.assembly.sensors[k])
+                signals[k] = sensor_quantities(self.assembly, self.assembly.sensors[k], states)
         return signals
 
     @structural
     def _first_signals(self) -> tuple[Quantity, ...]:
         """The quantities that the sensors measure with the first parameters."""
-        return tuple(sensor_quantities(self._assembly, sensor) for sensor in self._assembly.sensors)
+        states = dict(self.inputs.states)
+        return tuple(sensor_quantities(self._assembly, sensor, states) for sensor in self._assembly.sensors)
 
     @structural
     def ends(self) -> dict[Any, Any]:

@@ -17,6 +17,7 @@ from titop.solvers.control.control_loop import ControlLoop
 from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.mechanism.inputs import PortPush, Push
 from titop.solvers.model.model import Model
+from titop.solvers.simulation.path_signals import PathSignals
 from titop.solvers.support.interpolated import Interpolated
 
 _ARRAY, _FLOAT = np.ndarray, np.dtype(float)
@@ -181,6 +182,8 @@ class Drive:
         Whether there are inputs.
     feedback : bool
         Whether a load is a function that may depend on the state.
+    paths : PathSignals or None
+        What commands and measurements pass, if anything but filters.
     """
 
     def __init__(
@@ -199,6 +202,7 @@ class Drive:
         self.x = np.zeros(model.nx)
         self.has_states, self._has_inputs = model.nx > 0, model.nu > 0
         self.is_driven = u is not None or loop is not None or self.has_states
+        self.paths: PathSignals | None = None
         functions = self._efforts, self._inputs, *self.varying.values()
         self.feedback = any(isinstance(function, FeedbackFunction) for function in functions)
 
@@ -238,11 +242,26 @@ class Drive:
         return efforts if self.command is None else efforts + self.command.tau
 
     def inputs(self, t: float, q: Array, v: Array) -> Array | None:
-        """Return all inputs, followed by the first-order states, or None; in closed loop clipped to the actuators' ranges."""
+        """Return all inputs, followed by the first-order states, or None; in closed loop clipped to the actuators' ranges.
+
+        They are behind the paths of actuators, but for filters.
+        """
+        u = self._commanded(t, q, v)
+        if self.paths is not None:
+            u = self.paths.apply(u)
+        return self.model.mechanism.inputs.with_states(u, self.x) if self.has_states else u
+
+    def _commanded(self, t: float, q: Array, v: Array) -> Array | None:
+        """Return the inputs before the paths of actuators, or None."""
         u = self._inputs.at(t, q, v)
         if self.command is not None and self.loop is not None and self._has_inputs:
             u = self.loop.commands.within_limits(self.command.u if u is None else self.command.u + u)
-        return self.model.mechanism.inputs.with_states(u, self.x) if self.has_states else u
+        return u
+
+    def commanded(self, t: float, q: Array, v: Array) -> Array:
+        """Return the inputs (nu) before the paths of actuators."""
+        u = self._commanded(t, q, v)
+        return np.zeros(self.model.nu) if u is None else np.array(u)
 
     @property
     def held_inputs(self) -> Array | None:
@@ -255,7 +274,7 @@ class Drive:
 
     def histories(self, t: Array) -> tuple[Array, Array | None] | None:
         """Return efforts (n, nv) and inputs (n, nu, or None) at times t (n, s); None if they depend on the state."""
-        if self.feedback or self.loop is not None:
+        if self.feedback or self.loop is not None or self.paths is not None:
             return None
         tau, u = (acts.rows(t) for acts in (self._efforts, self._inputs) if isinstance(acts, Constant | Sampled))
         return tau, u

@@ -18,7 +18,7 @@ from titop.solvers.simulation.events import WatchedEvent
 from titop.solvers.simulation.trajectory import Trajectory
 
 #: Heads of the names of what integrator, events and controllers leave.
-_INTEGRATOR, _EVENT = "integrator.", "event."
+_INTEGRATOR, _EVENT, _PATH = "integrator.", "event.", "path."
 
 
 class Start:
@@ -97,6 +97,24 @@ class Start:
             if name in left:
                 event.recall(left[name])
 
+    def recall_paths(self, plant: DrivenModel) -> None:
+        """Let the paths of devices go on where those of the other simulation have stopped.
+
+        Raises
+        ------
+        ModelError
+            If one of them is another.
+        """
+        if self._start is None or plant.paths is None:
+            return
+        now = plant.paths.memory()
+        left = {name: self._left(f"{_PATH}{name}.") for name in now}
+        for name, arrays in now.items():
+            if {key: array.shape[1:] for key, array in arrays.items()} != {key: x.shape[1:] for key, x in left[name].items()}:
+                advice = "go on with the same paths, or begin anew: q0=start.q[-1], v0=start.v[-1]"
+                raise ModelError(Finding("other-path", f"{name}.path", list(left[name]), f"{list(arrays)}", advice))
+        plant.paths.recall(left, float(self._start.t[-1]))
+
     def state(self, q: Array, v: Array, loop: ControlLoop | None) -> Array:
         """Return the state at the first time, q and v as they are there, with those of the controllers."""
         more = np.zeros(0) if loop is None else loop.initial_state
@@ -133,5 +151,7 @@ def leave(y: Array, plant: DrivenModel, events: Mapping[str, WatchedEvent], inte
     """Return what a simulation needs to go on later from its last state, by name."""
     left = {"y": y.copy()} | {f"{_INTEGRATOR}{name}": array for name, array in (integrator or {}).items()}
     left |= {f"{_EVENT}{name}": event.memory() for name, event in events.items()}
+    paths = {} if plant.paths is None else plant.paths.memory()
+    left |= {f"{_PATH}{name}.{key}": array for name, arrays in paths.items() for key, array in arrays.items()}
     controllers = [] if plant.loop is None else plant.loop.memory()
     return left | {f"controller[{k}].{name}": array for k, each in enumerate(controllers) for name, array in each.items()}

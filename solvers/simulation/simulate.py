@@ -134,11 +134,12 @@ def simulate(
         that moves with it; here a `ModelWarning` names the measured outputs that drift away from their values there (such as
         the angle of a wheel that turns) and have no `reference`.
     noise : float, array_like (ny,) or mapping of output name to float, optional
-        Standard deviations of white noise on the outputs at the samples, in the outputs' units.
+        Standard deviations of white noise on the outputs at the samples, in the outputs' units, whatever the sample time; in
+        addition to the errors of sensors themselves, which are densities (`SignalPath`).
     saturate : bool
         Limit the inputs, in closed loop, to the actuators' ranges; `Trajectory.control` has the unlimited commands.
     seed : int, numpy.random.SeedSequence or Generator
-        Of the noise; the same seed gives the same bits.
+        Of the noise, and of the errors of sensors and actuators (`SignalPath`); the same seed gives the same bits.
     x0 : array_like (nx,) or mapping of state name to number, optional
         First-order states at ``t[0]``; zero by default. All methods integrate them together with q and v.
     start : Trajectory, optional
@@ -199,7 +200,8 @@ def simulate(
     loop_arguments = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)
     loop = read_loop(model, times, q, v, loop_arguments)
     before.recall_loop(loop)
-    plant = DrivenModel(model, times, tau, wrenches, motion, u, loop)
+    plant = DrivenModel(model, times, tau, wrenches, motion, u, loop, seed)
+    before.recall_paths(plant)
     if model.is_constrained:
         if isinstance(scheme, str):
             require_projecting(scheme)
@@ -299,7 +301,7 @@ def _integrate(
     """
     is_free = not plant.model.is_constrained and not plant.has_stages
     kinks = plant.kinks(tolerances["rtol"])
-    ends_within = events or plant.gaps.count or len(kinks) or (plant.loop is not None and plant.loop.sampled)
+    ends_within = events or plant.gaps.count or len(kinks) or (plant.loop is not None and plant.loop.sampled) or plant.paths
     if method in EXPLICIT and not ends_within and (plant.is_plain or is_free):
         return _integrate_at_once(plant, times, y0, str(method), tolerances, monitor)
     from titop.solvers.simulation.stepping import integrate_stepwise  # imports scipy's integrators

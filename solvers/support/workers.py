@@ -275,7 +275,7 @@ class Borrowed:
         while True:
             self._submit()
             done, _ = wait(self._away, return_when=FIRST_COMPLETED)
-            if answers := [answer for future in done for answer in self._collect(future)]:
+            if answers := [answer for future in [*self._away] if future in done for answer in self._collect(future)]:
                 return answers
 
     def _submit(self) -> None:
@@ -283,6 +283,8 @@ class Borrowed:
         while self._waiting and len(self._away) < _AWAY:
             size = min(len(self._waiting), -(-self._most // _PARTS))
             again = self._deaths[self._waiting[0]]  # also part of what a caching executor knows a task by
+            if again and self._away:
+                return
             batch = [self._waiting.popleft() for _ in range(1 if again else size)]
             sent = _pack([self._tasks[key] for key in batch])
             try:
@@ -292,7 +294,7 @@ class Borrowed:
             self._away[future] = batch
 
     def _collect(self, future: Future[list[bytes]]) -> list[Answer]:
-        """Return what came of some tasks; what was lost with its process is tried again, one by one."""
+        """Return what came of some tasks; what was lost is tried again at the end, each task alone."""
         batch = self._away.pop(future)
         try:
             messages = future.result()
@@ -302,7 +304,7 @@ class Borrowed:
             dead = [key for key in batch if self._deaths[key] >= TRIES]
             if dead and not self._begun:
                 raise self._broken(how, dead[0]) from error
-            self._waiting.extendleft(key for key in reversed(batch) if key not in dead)
+            self._waiting.extend(key for key in batch if key not in dead)
             for key in dead:
                 del self._tasks[key]
             return [Answer(key, how=f"{how}, each of {TRIES} times that it was tried") for key in dead]

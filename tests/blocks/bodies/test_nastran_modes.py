@@ -14,7 +14,8 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import titop as tt
-from tests.blocks.bodies.test_nastran_files import FILES, UNITS
+from tests.blocks.bodies.test_nastran_files import FILES, FRAME, UNITS
+from titop.blocks.bodies import nastran_modes
 
 OP2 = FILES / "pn_mwe_s-solution_1.op2"
 #: Single precision, and sums over the pair of modes of equal frequency.
@@ -98,6 +99,17 @@ class TestOutput2:
         turned = read(grids=tmp_path / "turned.bdf")
         np.testing.assert_allclose(turned.shapes["end"], rod.shapes["end"][[2, 0, 1, 5, 3, 4]], atol=1e-12)
         np.testing.assert_allclose(turned.shapes["middle"], rod.shapes["middle"], atol=1e-12)
+
+    def test_files_of_other_layout_have_frames(self, nastran: Any) -> None:
+        """An older file, of pyYeti's own tests: grid 11 has the frame of the truss in its superelement."""
+        file = Path(nastran.__file__).parents[1] / "tests" / "nas2cam_extseout" / "assemble.op2"
+        if not file.is_file():
+            pytest.skip("pyYeti came without its tests")
+        modes = nastran_modes.modes_of_op2(file)
+        assert modes.factors is None
+        np.testing.assert_allclose(modes.places[11].position, [600, 300, 300])
+        np.testing.assert_allclose(modes.places[11].rotation, FRAME, atol=1e-12)
+        np.testing.assert_allclose(modes.places[3].rotation, np.eye(3), atol=1e-12)
 
     @pytest.mark.parametrize(
         ("changed", "code", "where"),

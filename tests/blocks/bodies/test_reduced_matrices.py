@@ -103,6 +103,25 @@ class TestAxesAndUnits:
         found = np.sqrt(np.sort(squares.real)[6:])
         np.testing.assert_allclose(found, expected, rtol=1e-8)  # squares that span a factor 1e5
 
+    def test_one_grid_holds_the_body_without_redundancy(self) -> None:
+        """Then nothing is left of the boundary's stiffness but rounding: the clamped beam's modes, moved by P."""
+        _, M, K = beam_model()
+        modes = eigh(K[6:, 6:], M[6:, 6:], subset_by_index=[0, 5])
+        nodes = np.linspace(0, 1, ELEMENTS + 1)
+        rigid = np.vstack([np.eye(6)] * len(nodes))
+        rigid[1::6, 5], rigid[2::6, 4] = nodes, -nodes
+        basis = np.hstack([rigid, np.vstack([np.zeros((6, 6)), modes[1]])])
+        noise = 1e-10 * np.random.default_rng(0).normal(size=(12, 12))
+        noise[6:, 6:] = 0.0
+        stiffness = block_diag(np.zeros((6, 6)), np.diag(modes[0])) + noise + noise.T
+        body = tt.FlexibleBody.from_craig_bampton("beam", basis.T @ M @ basis, stiffness, {1: [0, 0, 0]}, None, 1)
+        np.testing.assert_allclose(body.natural_frequencies[:4], np.repeat([3.5160153, 22.0344916], 2), rtol=1e-5)
+        assert body.ports == ()
+        wrong = stiffness + block_diag(np.diag([0, 1e-3, 0, 0, 0, 0]), np.zeros((6, 6)))
+        with pytest.raises(tt.ModelError) as refused:
+            tt.FlexibleBody.from_craig_bampton("beam", basis.T @ M @ basis, wrong, {1: [0, 0, 0]}, None, 1)
+        assert refused.value.code == "not-free"
+
     def test_other_grids_are_ports(self) -> None:
         body = read(ports=None)
         assert body.ports == ("grid9",)

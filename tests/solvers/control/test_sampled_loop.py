@@ -160,3 +160,26 @@ def test_the_dataset_has_each_loop() -> None:
     data = run.to_xarray()
     assert (data.sizes["t_control_0"], data.sizes["t_control_1"]) == (13, 5)
     assert np.array_equal(data["commanded_1"], run.controls[1].u)
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau"])
+def test_measurements_at_rates_of_their_own_are_held(method: str) -> None:
+    """A ruler that is read at every fourth sample, late by one, and a tachometer at each: one controller and two."""
+    s = tt.System("slider", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", mass=MASS), tt.Prismatic("rail", axis=[1, 0, 0]))
+    s.add_actuator(tt.Motor("motor", "rail"))
+    s.add_sensor(tt.Encoder("ruler", "rail", path=tt.SignalPath(sample_time=4 * STEP, delay=STEP)))
+    s.add_sensor(tt.Tachometer("speed", "rail"))
+    model, t = s.resolve(), STEP * np.arange(25)
+    K = gain(4.0, 3.0, inputs=["ruler", "speed"], dt=STEP)
+    apart = [gain(4.0, inputs=["ruler"], dt=STEP), gain(3.0, inputs=["speed"], dt=STEP)]
+    A, B = held(STEP)
+    x, read, expected, rulers = np.array([0.5, 0.2]), 0.5, [], [0.5]
+    for k in range(len(t)):
+        expected.append(x)
+        rulers += [x[0]] if k and k % 4 == 0 else []
+        read = rulers[-1] if k % 4 else rulers[max(0, len(rulers) - 2)]  # that of the instant itself comes a sample late
+        x = A @ x - B * (4.0 * read + 3.0 * x[1])
+    for loops in (K, apart):
+        run = tt.simulate(model, t, [0.5], [0.2], controller=loops, method=method, **TIGHT)
+        assert largest(state(run) - np.array(expected)) < ACCURACY

@@ -114,6 +114,26 @@ def test_loops_of_several_rates_go_on_bit_for_bit(method: Any, mixed: bool, tmp_
         assert differences(whole, part) == []
 
 
+def test_paths_of_devices_go_on_bit_for_bit(tmp_path: Path) -> None:
+    """A gyro with errors, an encoder that is slow and late, a motor that lags and takes commands in steps."""
+    s = tt.System("slider", gravity=[0, 0, 0])
+    mass = tt.RigidBody("mass", 2.0, inertia=0.1)
+    s.connect("world", mass, tt.Prismatic("rail", axis=[1, 0, 0]))
+    lag = control.ss([[-20.0]], [[20.0]], [[1.0]], [[0.0]])
+    s.add_actuator(tt.Motor("motor", "rail", path=tt.SignalPath(lag, delay=0.03, quantum=0.01)))
+    slow = tt.SignalPath(sample_time=0.2, delay=0.15, noise_density=1e-3)
+    s.add_sensor(tt.Encoder("ruler", "rail", path=slow))
+    s.add_sensor(tt.Tachometer("speed", "rail", path=tt.SignalPath(sample_time=0.05, random_walk=0.01, bias=0.02)))
+    model, t = s.resolve(), np.linspace(0, 2, 41)
+    run = beginning(model, [0.5], [0.0], controller=gain(4.0, 3.0, inputs=["ruler", "speed"], dt=0.05), seed=3)
+    whole = run(t, None)
+    for part in in_parts(run, t, (9, 22), tmp_path):
+        assert differences(whole, part) == []
+    left = {name: array for name, array in whole.memory.items() if not name.startswith("path.ruler")}
+    with pytest.raises(tt.ModelError, match=r"ruler\.path.*other-path"):
+        run(t + 2, replace(whole, memory=left))
+
+
 def test_closed_loops_of_bodies_go_on_bit_for_bit(tmp_path: Path) -> None:
     model, q, v = closed_four_bar()
     name, t = model.joint_names[0], np.linspace(0, 1, 21)
