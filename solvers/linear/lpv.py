@@ -14,8 +14,7 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments.percent import Percent
-from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.arguments.reading import Percent, read_mapping
 from titop.solvers.equilibrium.continuation import BarePoint, bare, unit_of, value_of, values_of
 from titop.solvers.equilibrium.linear_validity import excess, spin_findings, switching_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
