@@ -14,10 +14,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.units import rate_unit
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, put
+from titop.blocks.contract.own_coordinates import rate_unit
 
 #: Numbers that may be given for each channel, with what they have to be.
 _PER_CHANNEL = ("bias", "noise_density", "random_walk", "quantum", "dead_zone", "rate_limit")

@@ -21,8 +21,8 @@ from titop.solvers.lft.delta_blocks import channel_signals
 from titop.solvers.lft.fractions import Fractional, degrees, recentre, reduce_fraction
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.lft.members import Family
-from titop.solvers.lft.moving_equilibria import How, MovingCoordinate, moving_ranges, with_moving
-from titop.solvers.lft.operating_points import Equilibria, accelerations_at, held_point, is_of_point, value_at
+from titop.solvers.lft.moving_equilibria import Equilibria, How, MovingCoordinate, moving_ranges, with_moving
+from titop.solvers.lft.other_values import accelerations_at, held_point, is_of_point, value_at
 from titop.solvers.lft.refusals import (
     refuse_corners,
     refuse_idle,

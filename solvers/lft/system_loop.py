@@ -19,7 +19,7 @@ from titop.solvers.lft.block_laws import CONVECTIVE
 from titop.solvers.lft.fractions import Fractional, close_deltas
 from titop.solvers.lft.joining import LoopConstraints, interaction, refuse_uncertain_pose
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
-from titop.solvers.lft.operating_points import accelerations_at, inputs_of, state_at
+from titop.solvers.lft.other_values import accelerations_at, inputs_of, state_at
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change
 from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
