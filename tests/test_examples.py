@@ -473,6 +473,35 @@ def test_fishing_rod(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert np.abs(line[:, [0, 2]].T - solved[2:, ::5]).max() < 5e-4
 
 
+def test_satellite_dossier(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Deflection under thrust and margins against closed forms; files that say the same."""
+    example = script("satellite_dossier")
+    proved, nominal, samples = example["main"](["--output", str(tmp_path / "dossier.png"), "--samples", "2", "--workers", "1"])
+    said = capsys.readouterr().out
+    assert proved.is_stable
+    model, mass = nominal.model, 800.0 + 2 * 30.0 + 50.0 + 4 * 5.0
+    point = example["burn"](model)
+    thrust = 25.0 / mass
+    assert -point.parameters["gravity.z"] == pytest.approx(thrust, rel=1e-9)  # Newton's second law
+    force = np.sqrt(30.0) * 2 * 0.7340955 / 1.8751041  # participation of the first mode across the panel
+    bent = point.q[model.configuration_names.index("left_panel.mode1")]
+    assert bent == pytest.approx(-force * thrust / (0.25 * 2 * np.pi) ** 2, rel=1e-9)
+    assert "margin in all directions: 0.6" in said
+    error = example["errors"](nominal)
+    assert np.abs(error[0] + 1e3 * example["STEP"]).max() < 1e-9  # a whole step away at first
+    assert np.abs(error[-100:]).max() < 0.2  # mrad: noise of 1e-5 rad/sqrt(Hz), held at 4 Hz, is 0.02 mrad a sample
+    assert samples.n == 2
+    assert samples.outcomes["error"].max() < 0.5
+    members = tt.load_linear(tmp_path / "members.mat")
+    assert isinstance(members, tt.LPVModel)
+    slow = members.at(left_drive_q=0.2, right_drive_q=0.2)
+    fine = tt.linearize(model, tt.trim(model, ["left_drive.tau", "right_drive.tau"], q={"left_drive": 0.2, "right_drive": 0.2}))
+    assert slow.nstates < fine.nstates  # what nothing depends on is left out
+    assert np.array_equal(tt.load_linear(tmp_path / "rate_loop.mat").D, example["design"](model)[0].D)
+    assert tt.load(tmp_path / "observatory.toml").resolve().state_names == model.state_names
+    assert np.array_equal(tt.load_trajectory(tmp_path / "slew.npz", model).q, nominal.q)
+
+
 @pytest.mark.long
 def test_robust_satellite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Takes 35 s: all bounds of 18 repetitions, and four simulations of 500 s."""

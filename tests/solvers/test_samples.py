@@ -163,6 +163,14 @@ class TestTies:
         # relative errors of covariances of 2000 samples: some sqrt(2 / 2000) = 3 %, four times that
         np.testing.assert_allclose(np.cov(columns), covariance, rtol=0.13)
 
+    @pytest.mark.parametrize("shared", [(1.0, 2.0), tt.percent(20), stats.norm(2.0, 0.1), lambda rng: rng.normal()])
+    def test_names_in_a_tuple_share_a_number(self, shared: Any) -> None:
+        """As in `tt.lft`; of some percent about the first."""
+        samples = tt.monte_carlo(spring(), {("rail.stiffness", "rail.damping"): shared}, lambda model: {"x": 0.0}, n=5)
+        k, d = samples.parameters.values()
+        assert np.array_equal(k, d)
+        assert len(set(k)) == 5
+
     @pytest.mark.parametrize(
         "tie",
         ["nothing", ("mass.mass", "x"), ("mass.mass", 1.0, 2.0), 3.0, lambda values: "heavy"],
@@ -177,8 +185,8 @@ class TestTies:
             tt.monte_carlo(spring(), DISTRIBUTIONS, lambda model: {}, n=1, ties={"mass.mass": "rail.stiffness"})
         with refusal("unknown-parameter", "ties['mass.mas']"):
             tt.monte_carlo(spring(), DISTRIBUTIONS, lambda model: {}, n=1, ties={"mass.mas": "rail.stiffness"})
-        with refusal("bad-distribution", "2 finite numbers drawn"):
-            tt.monte_carlo(spring(), {("mass.mass", "rail.damping"): lambda rng: [1.0]}, lambda model: {}, n=1)
+        with refusal("bad-distribution", "a finite number drawn for all, or 2"):
+            tt.monte_carlo(spring(), {("mass.mass", "rail.damping"): lambda rng: [1.0, 2.0, 3.0]}, lambda model: {}, n=1)
 
 
 class TestSensitivity:
