@@ -58,9 +58,9 @@ from .blocks.interactions.springs import SpringDamper as SpringDamper
 from .blocks.interactions.tendon import PressureChamber as PressureChamber
 from .blocks.interactions.tendon import Tendon as Tendon
 from .blocks.joints.coordinate_limits import CoordinateLimits as CoordinateLimits
-from .blocks.joints.friction import Friction as Friction
+from .blocks.joints.friction_and_limits import Friction as Friction
+from .blocks.joints.friction_and_limits import Limits as Limits
 from .blocks.joints.joint import Joint as Joint
-from .blocks.joints.limits import Limits as Limits
 from .blocks.joints.plain_joints import Cylindrical as Cylindrical
 from .blocks.joints.plain_joints import Planar as Planar
 from .blocks.joints.plain_joints import Prismatic as Prismatic
@@ -74,7 +74,7 @@ from .graph.files.block_types import register_block as register_block
 from .graph.load import load as load
 from .graph.system import System as System
 from .graph.urdf.robot_system import from_urdf as from_urdf
-from .solvers.arguments.percent import percent as percent
+from .solvers.arguments.reading import percent as percent
 from .solvers.control.control_history import ControlHistory as ControlHistory
 from .solvers.control.controllers import Controller as Controller
 from .solvers.control.controllers import ScheduledController as ScheduledController

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.quaternion_joints import QUATERNION_NAMES
 from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.equilibrium.continuation import search_again
+from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.lpv_files import AXES, MATRICES, SIGNALS, TRIMS, load_lpv, save_lpv
 from titop.solvers.linear.lpv_interpolation import GridInterpolation, ListInterpolation
 from titop.solvers.linear.lpv_plots import (
@@ -27,6 +29,7 @@ from titop.solvers.linear.lpv_plots import (
 )
 from titop.solvers.linear.pole_map import track_poles
 from titop.solvers.linear.state_space import named_system
+from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.exported import Signal, exported_name
 from titop.solvers.support.archive import MAX_BYTES
 from titop.solvers.support.extras import import_xarray
@@ -65,6 +68,9 @@ class LPVModel:
         By the index of each point without an equilibrium, the reason.
     x : (\\*shape, nx) array
         First-order states of the trims; `own_states` are their names.
+    search : dict
+        What the trims were searched with: ``unknowns``, ``bounds``, ``wrenches`` and ``tolerance`` of `lpv`; empty where points
+        were given, and in loaded families.
 
     Notes
     -----
@@ -95,6 +101,7 @@ class LPVModel:
     failed: Mapping[tuple[int, ...], str] = field(default_factory=dict)
     x: Array = field(default_factory=lambda: np.zeros(0))
     own_states: tuple[str, ...] = ()
+    search: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.own_states:
@@ -123,8 +130,15 @@ class LPVModel:
         numbers = self._interpolate(rho, values)
         return named_system([numbers[name] for name in MATRICES], self.states, self.inputs, self.outputs, self.name)
 
-    def trim_at(self, rho: Mapping[str, float] | None = None, **values: float) -> dict[str, Array]:
+    @overload
+    def trim_at(self, rho: Mapping[str, float] | None = None, model: None = None, **values: float) -> dict[str, Array]: ...
+    @overload
+    def trim_at(self, rho: Mapping[str, float] | None = None, *, model: Model, **values: float) -> OperatingPoint: ...
+    def trim_at(self, rho: Mapping[str, float] | None = None, model: Model | None = None, **values: float) -> Any:
         """Return the trims ``q, v, tau, u, y`` at some values of the parameters, interpolated as the matrices are in `at`.
+
+        With the family's `model`, an equilibrium is searched from there, as `lpv` did at the points: the result is an
+        `OperatingPoint` of the model with these parameters.
 
         Configuration (nq, rad or m), rates (nv), efforts (nv, N m or N), inputs (nu) and outputs in their own units; also ``x``
         if there are first-order states (nx). Between points a trim is an equilibrium up to the interpolation error.
@@ -133,10 +147,22 @@ class LPVModel:
         Raises
         ------
         ModelError
-            As `at`.
+            As `at`; with a model, for another than the family's, and for families without `search`.
+        ConvergenceError
+            If no equilibrium is found from there.
         """
         numbers = self._interpolate(rho, values)
-        return {name: numbers[name] for name in (*TRIMS, *(["x"] if self.own_states else []))}
+        trims = {name: numbers[name] for name in (*TRIMS, *(["x"] if self.own_states else []))}
+        if model is None:
+            return trims
+        names = ("configuration_names", "coordinate_names", "input_names")
+        if any(getattr(read_model(model), name) != getattr(self, name) for name in names):
+            raise ModelError(Finding("other-model", "model", model.name, f"the model of {self.name!r}", "pass that of tt.lpv"))
+        if not self.search:
+            got, advice = "a family of given points, or a loaded one", "use tt.trim with q=, tau= and so on of trim_at(...)"
+            raise ModelError(Finding("no-search", "trim_at", got, "a family whose trims tt.lpv has searched", advice))
+        target = self._read_values({**(rho or {}), **values})
+        return search_again(model, numbers, dict(zip(self.parameters, target.tolist(), strict=True)), **self.search)
 
     @property
     def _quaternions(self) -> list[int]:
