@@ -44,6 +44,7 @@ from .blocks.devices.sensors import StrainGauge as StrainGauge
 from .blocks.devices.sensors import Tachometer as Tachometer
 from .blocks.devices.sensors import TendonSensor as TendonSensor
 from .blocks.devices.sensors import WheelMomentum as WheelMomentum
+from .blocks.devices.signal_path import SignalPath as SignalPath
 from .blocks.interactions.cable import Cable as Cable
 from .blocks.interactions.contact import Contact as Contact
 from .blocks.interactions.distributed_load import DistributedLoad as DistributedLoad
@@ -57,9 +58,9 @@ from .blocks.interactions.springs import SpringDamper as SpringDamper
 from .blocks.interactions.tendon import PressureChamber as PressureChamber
 from .blocks.interactions.tendon import Tendon as Tendon
 from .blocks.joints.coordinate_limits import CoordinateLimits as CoordinateLimits
-from .blocks.joints.friction import Friction as Friction
+from .blocks.joints.friction_and_limits import Friction as Friction
+from .blocks.joints.friction_and_limits import Limits as Limits
 from .blocks.joints.joint import Joint as Joint
-from .blocks.joints.limits import Limits as Limits
 from .blocks.joints.plain_joints import Cylindrical as Cylindrical
 from .blocks.joints.plain_joints import Planar as Planar
 from .blocks.joints.plain_joints import Prismatic as Prismatic
@@ -73,10 +74,11 @@ from .graph.files.block_types import register_block as register_block
 from .graph.load import load as load
 from .graph.system import System as System
 from .graph.urdf.robot_system import from_urdf as from_urdf
-from .solvers.arguments.percent import percent as percent
+from .solvers.arguments.reading import percent as percent
 from .solvers.control.control_history import ControlHistory as ControlHistory
 from .solvers.control.controllers import Controller as Controller
 from .solvers.control.controllers import ScheduledController as ScheduledController
+from .solvers.control.loop_list import Loop as Loop
 from .solvers.equilibrium.continuation import trim_along as trim_along
 from .solvers.equilibrium.equilibrium_path import EquilibriumPath as EquilibriumPath
 from .solvers.equilibrium.equilibrium_path import equilibrium_path as equilibrium_path
@@ -90,14 +92,22 @@ from .solvers.lft.lft import lft as lft
 from .solvers.lft.lft import lft_arcs as lft_arcs
 from .solvers.lft.lft_model import LFTModel as LFTModel
 from .solvers.lft.moving_equilibria import MovingCoordinate as MovingCoordinate
+from .solvers.linear.connect_blocks import connect_blocks as connect_blocks
+from .solvers.linear.finite_elements import FiniteElementPart as FiniteElementPart
+from .solvers.linear.finite_elements import SparseSystem as SparseSystem
 from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
+from .solvers.linear.modes import Modes as Modes
+from .solvers.linear.modes import modes as modes
+from .solvers.linear.pole_map import PoleMap as PoleMap
+from .solvers.linear.pole_map import pole_map as pole_map
 from .solvers.linear.state_space import invert_channels as invert_channels
+from .solvers.linear_files import load_linear as load_linear
+from .solvers.linear_files import save_linear as save_linear
 from .solvers.model.model import Model as Model
 from .solvers.model.readings import Contacts as Contacts
-from .solvers.monte_carlo import Samples as Samples
 from .solvers.monte_carlo import monte_carlo as monte_carlo
 from .solvers.motions.trajectory_series import trajectory_series as trajectory_series
 from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability
@@ -108,6 +118,7 @@ from .solvers.robust.robust_stability import RobustStability as RobustStability
 from .solvers.robust.robust_stability import robust_stability as robust_stability
 from .solvers.robust.worst_case_gain import WorstCaseGain as WorstCaseGain
 from .solvers.robust.worst_case_gain import worst_case_gain as worst_case_gain
+from .solvers.samples import Samples as Samples
 from .solvers.signals.exported import Signal as Signal
 from .solvers.signals.exported import signal_table as signal_table
 from .solvers.simulation.events import Event as Event
@@ -116,5 +127,6 @@ from .solvers.simulation.simulate import simulate as simulate
 from .solvers.simulation.solution import SimulationInterrupt as SimulationInterrupt
 from .solvers.simulation.trajectory import Trajectory as Trajectory
 from .solvers.simulation.trajectory import load_trajectory as load_trajectory
+from .solvers.support.spread import SweepInterrupt as SweepInterrupt
 
 __version__: str

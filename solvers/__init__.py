@@ -10,9 +10,12 @@ Read in this order; rooms know those above them:
 - `model`: what users compute with;
 - `native`: how Python functions become machine code; `kernels`: those that the compiled engine passes with;
 - `engines`: the two that resolve systems; `resolve`: a system into a model, by one of them;
-- `equilibrium`: trimming; `linear`: linear models, families of them; `monte_carlo`: models at random parameters;
+- `equilibrium`: trimming; `linear`: linear models, families of them; random parameters:
+  `distributions`, `samples`, `monte_carlo`;
+- `control`: control loops around a model;
 - `lft`: linear models that are exact functions of uncertain parameters; `robust`: how stable all of them are;
-- `control`: control loops around a model; `pictures`: of models and motions; `motions`: given as functions of time;
+- `linear_files`: all of these in files, also of MATLAB;
+- `pictures`: of models and motions; `motions`: given as functions of time;
 - `simulation`: integrating in time, trajectories;
 - `cli`: the command line.
 """

@@ -1,164 +1,91 @@
-"""Monte Carlo: results of a model whose parameters are random."""
+"""Monte Carlo: results of a model whose parameters and initial state are random."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments.percent import Percent
-from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.distributions import Distributions, initial_state
+from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.mechanism.parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
-from titop.solvers.support.extras import import_xarray
+from titop.solvers.samples import Samples
+from titop.solvers.support.checkpoint import Checkpoint, identity
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.workers import spread
+from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
 
-if TYPE_CHECKING:
-    import xarray
-
-Draw = Callable[[np.random.Generator], float]
 Outcome = dict[str, Array]
 
-#: Samples, and processes, of one study: a million take some 2 GB.
+#: Samples of one call: a million take some 2 GB.
 _MOST = 1_000_000
 
-
-class Statistics(NamedTuple):
-    """Statistics of an outcome over the samples, each of the outcome's shape.
-
-    `std` is the unbiased standard deviation; `low`, `median` and `high` are the 5, 50 and 95 % quantiles.
-    """
-
-    mean: Any
-    std: Any
-    least: Any
-    low: Any
-    median: Any
-    high: Any
-    greatest: Any
-
-
-@dataclass(frozen=True, repr=False)
-class Samples:
-    """The parameters drawn, and the outcomes.
-
-    Attributes
-    ----------
-    name : str
-        Name of the model.
-    parameters : dict of name to (n,) array
-    outcomes : dict of name to (n, ...) array
-        NaN where the run failed.
-    failures : dict of int to str
-        Messages of the failed runs, by the index of the sample.
-    seed : int
-
-    Notes
-    -----
-    `outcome` in the methods is the name of an outcome.
-    """
-
-    name: str
-    parameters: dict[str, Array]
-    outcomes: dict[str, Array]
-    failures: dict[int, str]
-    seed: int
-
-    @property
-    def n(self) -> int:
-        """Number of samples, failures included."""
-        sizes = {len(column) for column in (*self.parameters.values(), *self.outcomes.values())}
-        return max(sizes, default=len(self.failures))
-
-    def values(self, outcome: str) -> Array:
-        """Return an outcome (samples, ...) of the runs that did not fail, in its own unit.
-
-        Raises
-        ------
-        ModelError
-            If the name is unknown.
-        """
-        if outcome not in self.outcomes:
-            advice = did_you_mean(outcome, self.outcomes)
-            raise ModelError(Finding("unknown-outcome", "outcome", outcome, "an outcome of the runs", advice))
-        return np.delete(self.outcomes[outcome], list(self.failures), axis=0)
-
-    def statistics(self, outcome: str) -> Statistics:
-        """Return statistics of an outcome over the runs that did not fail."""
-        values = self.values(outcome)
-        std = values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1:], np.nan)
-        return Statistics(values.mean(axis=0), std, *np.quantile(values, [0.0, 0.05, 0.5, 0.95, 1.0], axis=0))
-
-    def to_xarray(self) -> xarray.Dataset:
-        """Return outcomes as a Dataset over the samples, with ``parameters`` and the messages of failed runs (``failure``).
-
-        Raises
-        ------
-        ImportError
-            If xarray is not installed (``pip install titop[xarray]``).
-        ModelError
-            If outcomes have names of the dataset's own variables.
-        """
-        xarray = import_xarray("Samples.to_xarray")
-        reserved = {"parameters", "failure", "sample", "parameter"}.intersection(self.outcomes)
-        if reserved:
-            expected, advice = "other names: the dataset's own are these", "rename what `run` returns, or read `outcomes`"
-            raise ModelError(Finding("reserved-name", "outcomes", ", ".join(sorted(reserved)), expected, advice))
-        columns = np.array(list(self.parameters.values())).reshape(len(self.parameters), self.n)
-        variables: dict[str, Any] = {"parameters": (("sample", "parameter"), columns.T)}
-        for name, values in self.outcomes.items():
-            axes = (f"{name}_{k}" for k in range(values.ndim - 1))
-            variables[name] = (("sample", *axes), values)
-        variables["failure"] = ("sample", np.array([self.failures.get(k, "") for k in range(self.n)], dtype=np.str_))
-        coordinates = {"sample": np.arange(self.n), "parameter": np.array(list(self.parameters), dtype=np.str_)}
-        return xarray.Dataset(variables, coordinates, attrs={"system": self.name, "seed": self.seed})
-
-    def __repr__(self) -> str:
-        text = f"Samples({self.name!r}, n={self.n}, outcomes: {', '.join(self.outcomes) or 'none'}; "
-        if not self.failures:
-            return f"{text}no failures)"
-        k, message = next(iter(self.failures.items()))
-        return f"{text}{len(self.failures)} failed, the first at sample {k}: {message})"
+#: Samples by which a checkpoint knows the distributions.
+_FEW = 3
 
 
 def monte_carlo(
     model: Model,
-    distributions: Mapping[str, Any],
+    distributions: Mapping[Any, Any],
     run: Callable[..., Mapping[str, Any]],
-    n: int,
+    n: int | None = None,
     seed: int = 0,
-    workers: int = 1,
+    workers: int | Executor = 1,
     progress: bool = True,
+    which: Iterable[int] | None = None,
+    ties: Mapping[str, Any] | None = None,
+    point: OperatingPoint | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Samples:
     """Call a function with a model at random parameters, many times.
 
     Parameters
     ----------
     model : Model
-    distributions : mapping of parameter name to distribution
+    distributions : mapping of name to distribution
         A frozen distribution of `scipy.stats`, a pair ``(low, high)`` or ``tt.percent(10)`` for a uniform one, or a function of
-        a NumPy random generator that returns a number. Names are those of ``model.parameters()``.
+        a NumPy random generator that returns a number. Names are those of ``model.parameters()``; of the initial state,
+        ``"hinge.q"`` for a coordinate, ``"hinge.v"`` for a rate, or the name of a first-order state. Coordinates of free and
+        spherical joints are displacements from the nominal configuration. A tuple of names has one distribution of as many
+        numbers: ``{("a.mass", "b.mass"): scipy.stats.multivariate_normal(means, covariance)}``.
     run : callable ``f(model) -> mapping``, or ``f(model, seed) -> mapping``
         The function to call with each model, such as a simulation. It returns numbers or arrays by name, always with the same
-        names and shapes. `seed` is an int that differs for each sample, for noise.
-    n : int
-        Number of samples.
+        names and shapes. `seed` is an int that differs for each sample, for noise. If initial states are drawn, or a `point` is
+        given, it is called with an `OperatingPoint` in the place of the model: ``f(point)``, ``f(point, seed)``, with
+        ``point.model``, ``point.q``, ``point.v`` and ``point.x``, loops closed.
+    n : int, optional
+        Number of samples; not needed if `which` is given.
     seed : int
-        Each sample has its own random generator (`numpy.random.SeedSequence.spawn`) and draws its parameters in the order of
-        their names. So the results do not depend, to the last bit, on the number of workers or the order of the distributions.
-    workers : int
-        Number of processes. Where processes cannot be forked (Windows, macOS), `run` must be importable, not a lambda.
+        Each sample has its own random generator, by its number (`numpy.random.SeedSequence.spawn`), and draws its parameters in
+        the order of their names. So the results do not depend, to the last bit, on the number of workers, the order of the
+        distributions or the other samples.
+    workers : int or Executor
+        Number of processes, or an executor of `concurrent.futures`, such as dask's ``client.get_executor()`` or MPI's; their
+        processes need titop. Where processes cannot be forked (Windows, macOS), `run` must be importable, not a lambda; an
+        executor takes any function if cloudpickle is installed. A task whose process dies is tried three times. Linear algebra
+        has one thread in each process.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
+    which : iterable of int, optional
+        The numbers of the samples to compute, such as ``range(100, 200)``: parts of a study, which ``+`` joins.
+    ties : mapping of name to tie, optional
+        Parameters, or initial states, that follow what is drawn: the name of what they are equal to, ``(name, factor)``, or a
+        function of the drawn values by name.
+    point : OperatingPoint, optional
+        The nominal state, and its loads; by default the neutral configuration at rest.
+    checkpoint : str or path, optional
+        A file that keeps what was computed. If it exists, the same call goes on from it; it may have another number of workers
+        and other samples of the same study. It is written whole or not at all, every five seconds (less often where that takes
+        longer than a twentieth of the time) and at the end. What is lost when this process is killed is what was computed since
+        then, and what was in the works. The functions' own code is compared too, not what it calls.
 
     Returns
     -------
@@ -168,7 +95,9 @@ def monte_carlo(
     Raises
     ------
     ModelError
-        For unusable arguments.
+        For unusable arguments; for the checkpoint of another study.
+    SweepInterrupt
+        On Ctrl-C; its `found` has the samples computed until then.
 
     Examples
     --------
@@ -185,40 +114,151 @@ def monte_carlo(
         raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
     if not callable(run):
         raise ModelError(Finding("wrong-type", "run", run, "a function of a model", "write f(model) -> {name: number}"))
-    n, workers = _read_count("n", n), _read_count("workers", workers)
-    seed, draws = _read_seed(seed), _read_distributions(model, distributions)
-    seeds = [child.spawn(2) for child in np.random.SeedSequence(seed).spawn(n)]
-    parameters = {name: np.empty(n) for name in draws}
-    for k, (seed_of_parameters, _) in enumerate(seeds):
-        rng = np.random.default_rng(seed_of_parameters)
-        for name in sorted(draws):  # in an order that does not depend on the mapping's
-            parameters[name][k] = _read_drawn(name, draws[name](rng))
-    seeded = _takes_seed(run)
-    samples = [{name: float(column[k]) for name, column in parameters.items()} for k in range(n)]
-    warn_of_samples(model.mechanism.assembly, samples)
+    numbers, workers, seed = _read_which(n, which), read_workers(workers), _read_seed(seed)
+    drawing = Distributions(_read_point(model, point), distributions, ties)
+    study = _Study(drawing, run, point is not None or drawing.has_states, seed, workers, progress)
+    drawn = [drawing.sample(np.random.default_rng(study.seeds(k)[0])) for k in numbers]
+    warn_of_samples(model.mechanism.assembly, [drawing.parameters(values) for values in drawn])
+    keeper = None
+    if checkpoint is not None:
+        few = [drawing.sample(np.random.default_rng(study.seeds(k)[0])) for k in range(_FEW)]
+        about = {"model": identity(model), "distributions": few, "seed": seed, "run": run}
+        about["point"] = (drawing.point.q, drawing.point.v, drawing.point.x, drawing.point.tau, drawing.point.u)
+        keeper = Checkpoint(checkpoint, "monte_carlo", about)
+    tasks = [(k, (values, study.seed_of_run(k))) for k, values in zip(numbers, drawn, strict=True)]
+    results = study.results(tasks, keeper)
+    there = [k for k, number in enumerate(numbers) if number in results]
+    parameters = {name: np.array([drawn[k][name] for k in there]) for name in drawing.names}
+    samples = _gather(model, parameters, {numbers[k]: results[numbers[k]] for k in there}, study)
+    if len(there) < len(numbers):
+        stopped = f"stopped after {len(there)} of {len(numbers)} samples: they are the .found of this exception"
+        raise SweepInterrupt(stopped, samples)
+    return samples
 
-    def sample(k: int) -> Outcome | str:
-        arguments = (int(seeds[k][1].generate_state(1, np.uint64)[0]),) if seeded else ()
+
+class _Study:
+    """A function to be called at random parameters.
+
+    Parameters
+    ----------
+    drawing : Distributions
+    run : callable
+    of_points : bool
+        Whether it is called with an operating point.
+    seed, workers, progress
+        As for `monte_carlo`, checked.
+    """
+
+    def __init__(
+        self,
+        drawing: Distributions,
+        run: Callable[..., Any],
+        of_points: bool,
+        seed: int,
+        workers: int | Executor,
+        progress: bool,
+    ) -> None:
+        self.drawing, self.run, self.of_points, self.is_seeded = drawing, run, of_points, _takes_seed(run)
+        self.seed, self.workers, self.progress = seed, workers, progress
+
+    def seeds(self, k: int) -> Sequence[np.random.SeedSequence]:
+        """Return those of a sample: of its parameters and of its run."""
+        return np.random.SeedSequence(self.seed, spawn_key=(k,)).spawn(2)
+
+    def seed_of_run(self, k: int) -> tuple[int, ...]:
+        """Return what a sample's run is called with besides its model."""
+        return (int(self.seeds(k)[1].generate_state(1, np.uint64)[0]),) if self.is_seeded else ()
+
+    def results(self, tasks: list[tuple[int, Any]], keeper: Checkpoint | None = None) -> dict[int, Outcome | str]:
+        """Return the outcomes of tasks, and the messages of those that failed, by number; after Ctrl-C of some.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If there is none.
+        """
+        made = self.drawing.point, self.drawing.places, self.run, self.of_points
+        found: dict[int, Outcome | str] = {}
+        with (
+            Spread(_running, made, self.workers, lambda task, how: how, checkpoint=keeper) as spread,
+            progress_bar(progress=self.progress, total=len(tasks), unit="run") as bar,
+        ):
+            try:
+                for k, result in spread.results(tasks):
+                    found[k] = result
+                    bar.update()
+            except KeyboardInterrupt:
+                if not found:
+                    raise
+        return found
+
+    def sobol(self, outcome: str, n: int) -> tuple[tuple[str, ...], Array, Array]:
+        """Return the names of what is drawn, and Sobol indices of an outcome, (names, ...) each."""
+        from scipy.stats import sobol_indices
+
+        laws = self.drawing.laws
+        for law in laws:
+            if not hasattr(law.scipy, "ppf"):
+                found, expected = f"what {', '.join(law.names)} is drawn from", "independent parameters that have quantiles"
+                advice = "give pairs, tt.percent(10) or distributions of scipy.stats such as norm(1.0, 0.1)"
+                raise ModelError(Finding("no-quantiles", "sobol", found, expected, advice))
+        names, shapes = [law.names[0] for law in laws], list[tuple[int, ...]]()
+
+        def outcomes(columns: Array) -> Array:
+            rows = [dict(zip(names, column, strict=True)) for column in columns.T.tolist()]
+            tasks = [(k, (self.drawing.with_ties(row), self.seed_of_run(0))) for k, row in enumerate(rows)]
+            results = [*self.results(tasks).values()]
+            bad = next((result for result in results if isinstance(result, str)), "")
+            if bad or len(results) < len(tasks):
+                advice = "Sobol indices need all runs: mend them, or narrow the distributions"
+                raise ModelError(
+                    Finding("failed-runs", "sobol", bad or "a study that was stopped", "runs without errors", advice)
+                )
+            values = np.array([result[outcome] for result in results if not isinstance(result, str)])
+            shapes.append(values.shape[1:])
+            return values.reshape(len(values), -1).T
+
+        rng = np.random.default_rng(self.seed)
+        indices = sobol_indices(func=outcomes, n=n, dists=[law.scipy for law in laws], random_state=rng)
+        first, total = (part.reshape(-1, len(names)).T for part in (indices.first_order, indices.total_order))
+        return tuple(names), first.reshape(len(names), *shapes[0]), total.reshape(len(names), *shapes[0])
+
+
+def _running(
+    point: OperatingPoint, places: Mapping[str, Any], run: Callable[..., Any], of_points: bool
+) -> Callable[[Any], Outcome | str]:
+    """Return the function that runs a sample: its outcomes, or why it failed."""
+
+    def sample(task: tuple[dict[str, float], tuple[int, ...]]) -> Outcome | str:
+        values, seed = task
         try:
-            return _read_outcome(run(changed_model(model, samples[k]), *arguments))
+            model = changed_model(point.model, {name: value for name, value in values.items() if not places[name].kind})
+            states = {name: value for name, value in values.items() if places[name].kind}
+            return _read_outcome(run(initial_state(point, model, places, states) if of_points else model, *seed))
         except Exception as error:
             return f"{type(error).__name__}: {error}"
 
-    return _gather(model, parameters, _spread(sample, n, workers, progress), seed)
+    return sample
 
 
-def _spread(sample: Callable[[int], Outcome | str], n: int, workers: int, progress: bool) -> list[Outcome | str]:
-    """Return all samples, computed in one process or several; if a process dies, its sample fails."""
-    results = map(sample, range(n)) if workers == 1 else spread(range(n), lambda: sample, (), workers, lambda k, how: how)
-    return list(progress_bar(results, progress, total=n, unit="run"))
-
-
-def _read_count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ModelError(Finding("bad-count", name, value, "a whole number, one or more", "check the value"))
-    if value > _MOST:
-        raise ModelError(Finding("bad-count", name, value, f"at most {_MOST:,}", "make several studies of other seeds"))
-    return int(value)
+def _read_which(n: Any, which: Any) -> list[int]:
+    """Return the numbers of the samples."""
+    if which is None or n is not None:
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise ModelError(Finding("bad-count", "n", n, "a whole number, one or more", "check the value"))
+        if n > _MOST:
+            advice = "make several studies of other seeds, or parts of one: which=range(...)"
+            raise ModelError(Finding("bad-count", "n", n, f"at most {_MOST:,}", advice))
+    if which is None:
+        return [*range(int(n))]
+    numbers = None if isinstance(which, str) or not isinstance(which, Iterable) else [*which]
+    is_whole = bool(numbers) and all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in numbers or [])
+    if not numbers or not is_whole or min(numbers) < 0 or len(set(numbers)) < len(numbers) or len(numbers) > _MOST:
+        expected = f"different whole numbers, zero or more, at most {_MOST:,}"
+        raise ModelError(Finding("bad-which", "which", which, expected, "such as range(100, 200)"))
+    if n is not None and max(numbers) >= n:
+        raise ModelError(Finding("bad-which", "which", max(numbers), f"numbers below n = {n}", "leave n out"))
+    return [int(k) for k in numbers]
 
 
 def _read_seed(seed: Any) -> int:
@@ -227,45 +267,16 @@ def _read_seed(seed: Any) -> int:
     return int(seed)
 
 
-def _read_distributions(model: Model, distributions: Mapping[str, Any]) -> dict[str, Draw]:
-    known = model.parameters()
-    draws, findings = {}, []
-    for name, distribution in read_mapping("distributions", distributions).items():
-        where = f"distributions[{name!r}]"
-        if callable(distribution) and not hasattr(distribution, "rvs"):
-            check_function(where, distribution, "rng")
-        is_percent = isinstance(distribution, Percent) and name in known
-        draw = _read_draw(distribution.about(where, known[name][0]) if is_percent else distribution)
-        if name not in known:
-            advice = did_you_mean(name, known)
-            findings.append(Finding("unknown-parameter", where, name, "a parameter of the model", advice))
-        elif draw is None:
-            expected = "a frozen scipy distribution, (low, high) with low < high, tt.percent(10), or a function of a generator"
-            findings.append(Finding("bad-distribution", where, distribution, expected, "such as scipy.stats.norm(1.0, 0.1)"))
-        else:
-            draws[name] = draw
-    if findings:
-        raise ModelError(findings)
-    return draws
-
-
-def _read_draw(distribution: Any) -> Draw | None:
-    if hasattr(distribution, "rvs") and hasattr(distribution, "args"):
-        return lambda rng: distribution.rvs(random_state=rng)
-    if callable(distribution) and not hasattr(distribution, "rvs"):
-        return distribution  # type: ignore[no-any-return]
-    pair = real_array(distribution)
-    if pair is None or pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1]:
-        return None
-    return lambda rng: rng.uniform(*pair)
-
-
-def _read_drawn(name: str, value: Any) -> float:
-    number = real_array(value)
-    if number is None or number.size != 1 or not np.isfinite(number).all():
-        advice = "check the distribution"
-        raise ModelError(Finding("bad-distribution", f"distributions[{name!r}]", value, "a finite number drawn", advice))
-    return float(number.ravel()[0])
+def _read_point(model: Model, point: Any) -> OperatingPoint:
+    if point is None:
+        return OperatingPoint(model, model.neutral())
+    if not isinstance(point, OperatingPoint):
+        advice = "pass what tt.trim returns, or tt.OperatingPoint(model, q, v)"
+        raise ModelError(Finding("wrong-type", "point", point, "an operating point", advice))
+    if point.model.coordinate_names != model.coordinate_names:
+        found = f"a point of {point.model.name!r}"
+        raise ModelError(Finding("other-model", "point", found, f"a point of {model.name!r}", "take one of this model"))
+    return OperatingPoint(model, point.q, point.v, point.tau, point.u, point.wrenches, x=point.x)
 
 
 def _takes_seed(run: Callable[..., Any]) -> bool:
@@ -296,23 +307,22 @@ def _read_outcome(outcome: Any) -> Outcome:
     return read
 
 
-def _gather(model: Model, parameters: dict[str, Array], results: Sequence[Outcome | str], seed: int) -> Samples:
+def _gather(model: Model, parameters: dict[str, Array], results: Mapping[int, Outcome | str], study: _Study) -> Samples:
     """Return the samples; a run whose outcomes differ in kind from those of the first usable run fails too."""
-    first = next((result for result in results if isinstance(result, dict)), {})
+    first = next((result for result in results.values() if isinstance(result, dict)), {})
     shapes = {name: value.shape for name, value in first.items()}
     outcomes = {name: np.full((len(results), *shape), np.nan) for name, shape in shapes.items()}
     failures: dict[int, str] = {}
-    for k, result in enumerate(results):
+    for place, (k, result) in enumerate(results.items()):
         if isinstance(result, str):
             failures[k] = result
         elif {name: value.shape for name, value in result.items()} != shapes:
             failures[k] = f"other outcomes than before: {', '.join(f'{name} {value.shape}' for name, value in result.items())}"
         else:
             for name, value in result.items():
-                outcomes[name][k] = value
-    samples = Samples(model.name, parameters, outcomes, failures, seed)
+                outcomes[name][place] = value
     if failures:
         k, message = next(iter(failures.items()))
         broken = f"{len(failures)} of {len(results)} runs failed, the first at sample {k}: {message}"
         warn([Finding("failed-runs", "run", broken, "runs without errors", "see samples.failures")])
-    return samples
+    return Samples(model.name, parameters, outcomes, failures, study.seed, np.array([*results])).with_sobol(study.sobol)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
 
 
-def check_function(where: str, function: Any, arguments: str) -> None:
+def check_function(where: str, function: Any, arguments: str, advice: str = "take just these arguments, in this order") -> None:
     """Refuse what cannot be called with `arguments`, such as ``"t, q, v"``; functions without a signature are accepted.
 
     Raises
@@ -16,7 +17,7 @@ def check_function(where: str, function: Any, arguments: str) -> None:
     ModelError
         Naming the argument at `where`, and the function's own signature.
     """
-    expected, advice = f"a function f({arguments})", "take just these arguments, in this order"
+    expected = f"a function f({arguments})"
     if not callable(function):
         raise ModelError(Finding("wrong-type", where, function, expected, f"write lambda {arguments}: ..."))
     try:
@@ -28,6 +29,56 @@ def check_function(where: str, function: Any, arguments: str) -> None:
     except TypeError:
         name = getattr(function, "__name__", type(function).__name__)
         raise ModelError(Finding("wrong-signature", where, f"{name}{signature}", expected, advice)) from None
+
+
+def function_of_state(where: str, function: Any) -> Callable[[float, Any, Any], Any]:
+    """Return a function of time and state, ``f(t, q, v)``; one of time alone, ``f(t)``, is passed the time alone.
+
+    See `takes_state` for how the two are told apart.
+
+    Raises
+    ------
+    ModelError
+        For what can be called in neither way, naming the argument at `where`.
+    """
+    if takes_state(where, function):
+        return function  # type: ignore[no-any-return]
+    return lambda t, q, v: function(t)
+
+
+def takes_state(where: str, function: Any) -> bool:
+    """Tell whether a function is one of time and state, ``f(t, q, v)``, rather than of time alone, ``f(t)``.
+
+    What further arguments with defaults mean is unknown (those of splines are orders of derivatives): such functions are of
+    time alone, unless these arguments are called q and v. Functions without a signature are of time and state.
+
+    Raises
+    ------
+    ModelError
+        For what can be called in neither way, naming the argument at `where`.
+    """
+    expected, advice = "a function f(t) or f(t, q, v)", "take the time, or time, q and v in this order"
+    if not callable(function):
+        raise ModelError(Finding("wrong-type", where, function, expected, "write lambda t: ... or lambda t, q, v: ..."))
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return True
+    of_time, of_state = (_binds(signature, arguments) for arguments in ("t", "tqv"))
+    if not (of_time or of_state):
+        name = getattr(function, "__name__", type(function).__name__)
+        raise ModelError(Finding("wrong-signature", where, f"{name}{signature}", expected, advice))
+    parameters = signature.parameters.values()
+    means_state = {"q", "v"} <= set(signature.parameters) or any(each.kind is each.VAR_POSITIONAL for each in parameters)
+    return of_state and (means_state or not of_time)
+
+
+def _binds(signature: inspect.Signature, arguments: str) -> bool:
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        return False
+    return True
 
 
 def check_switch(where: str, value: Any) -> None:

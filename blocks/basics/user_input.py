@@ -167,6 +167,22 @@ class FieldReader:
         count = array.size if array is not None and n is None else n or 0
         return self.array(field, value if array is None or array.ndim else array[None], (count,), advice)
 
+    def fractions(self, field: str, value: Any, length: float) -> Array:
+        """Read places (k, m) along a rod or beam, and return them as fractions of its length.
+
+        Raises
+        ------
+        ModelError
+            If they are not on it.
+        """
+        places = self.numbers(field, value) / length
+        if not self.findings and not ((places >= 0) & (places <= 1)).all():
+            expected, advice = f"{field} from 0 to the length, {length:g} m", "count from the base, in metres"
+            self.report("off-the-rod", field, value, expected, advice)
+        if self.findings:
+            raise ModelError(self.findings)
+        return places
+
     def switch(self, field: str, value: Any) -> bool:
         """Read True or False."""
         if type(value).__name__ not in ("bool", "bool_"):

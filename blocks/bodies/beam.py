@@ -23,10 +23,9 @@ from titop.blocks.bodies.water.coefficients import with_coefficient
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed_beam import FIELDS, ImmersedBeam
 from titop.blocks.bodies.water.line_water import water_around
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.block import Block, overrides
 from titop.blocks.contract.description import CoordinateScaling, Picture
 from titop.blocks.contract.fields import Consumed, Field, Fielded, Fixed, fields_of, put
-from titop.blocks.contract.overrides import overrides
 from titop.blocks.contract.own_coordinates import CoordinateNames, redefines
 
 T = TypeVar("T")
@@ -155,6 +154,7 @@ class Beam(ImmersedBeam, FlexibleBody):
     participation, shapes, frequencies = _Derived("participation"), _Derived("shapes"), _Derived("frequencies")
     modal_mass, modal_stiffness = _Derived("modal_mass"), _Derived("modal_stiffness")
     modal_damping, damping_ratios = _Derived("modal_damping"), _Derived("damping_ratios")
+    recovery = _Derived("recovery")
 
     def __init__(
         self,
@@ -249,6 +249,8 @@ class Beam(ImmersedBeam, FlexibleBody):
         #: Places along the line (p, m), and its displacement there per unit of each coordinate (3, n, p).
         self.line = made.places, made.line
         self.line_turns, self.line_lengths = made.turns, made.lengths
+        #: Curvature and strain there per unit of each coordinate (6, n, p), as `stressing_strain` has them.
+        self.line_strains = made.strains
         if not all(np.isfinite(matrix).all() for matrix in made):
             raise np.linalg.LinAlgError
         shape = np.zeros((6, n))
@@ -279,6 +281,42 @@ class Beam(ImmersedBeam, FlexibleBody):
         along = np.concatenate([[0.0], places, [self.length]])
         points = np.outer(along, [1.0, 0.0, 0.0]) + np.einsum("knp,n->pk", moved, q)
         return points + np.outer(along / self.length, self.pose(TIP, q)[1] - points[-1])
+
+    def stressing_strain(self, q: Array, abscissas: Any) -> Array:
+        """Return the strains of sections (k, 6; rad/m and no unit): of torsion and both bendings, of stretch and both shears.
+
+        They are linear in the coordinates, whose polynomials hold static loads at the ends exactly. Modes converge more slowly
+        in strain than in displacement.
+
+        Parameters
+        ----------
+        q : (n,) array or stack of such
+        abscissas : array_like (k,), m
+            From the base.
+
+        Raises
+        ------
+        ModelError
+            If abscissas are not on the beam.
+        """
+        from scipy.interpolate import BarycentricInterpolator
+
+        fractions = FieldReader(self.name).fractions("abscissas", abscissas, self.length)
+        shapes = BarycentricInterpolator(self.line[0] / self.length, self.line_strains, axis=2)(fractions)
+        return np.einsum("cnk,...n->...kc", shapes, q)
+
+    def axial_stress(self, q: Array, abscissas: Any, y: float, z: float) -> Array:
+        """Return the axial stress (k, N/m^2) of sections at y and z (m) from their centre: ``E (e + z k_y - y k_z)``.
+
+        Parameters
+        ----------
+        q, abscissas
+            As for `stressing_strain`.
+        y, z : float, m
+        """
+        strains = self.stressing_strain(q, abscissas)
+        stress: Array = self.young * (strains[..., 3] + z * strains[..., 1] - y * strains[..., 2])
+        return stress
 
     def picture(self, q: Array) -> Picture | None:
         """Return the deformed line; None if a subclass redefines the pose of the tip."""

@@ -112,6 +112,8 @@ class ReducedBeam(NamedTuple):
         Points along the line, and the length that each stands for.
     line, turns : (3, n, p) arrays
         Displacements of the line and rotations of the sections there.
+    strains : (6, n, p) array
+        Curvature and strain there, as `Beam.stressing_strain` has them.
     mass, stiffness : (n, n) arrays
     participation : (n, 6) array
     first, second, shortening, tip : arrays
@@ -122,6 +124,7 @@ class ReducedBeam(NamedTuple):
     lengths: Array
     line: Array
     turns: Array
+    strains: Array
     mass: Array
     stiffness: Array
     participation: Array
@@ -171,6 +174,7 @@ def _scaled(unit: ReducedBeam, section: BeamSection, counts: list[int]) -> Reduc
         length * unit.lengths,
         length * units[:, None] * unit.line,
         units[:, None] * unit.turns,
+        np.array([1.0 / length] * 3 + [1.0] * 3)[:, None, None] * units[:, None] * unit.strains,
         masses[:, None] * (pairs * unit.mass),
         strains[:, None] * (pairs * unit.stiffness),
         participation,
@@ -217,6 +221,6 @@ def _reduce(section: BeamSection, counts: dict[str, int]) -> ReducedBeam:
     moments = line_moments(shapes, places, masses)
     shortening = line_shortening(shapes, places, masses, section.length)
     tip_shortened = tip_shortening(shapes, places, lengths, section.length)
-    return ReducedBeam(
-        places, lengths, shapes.line, shapes.turns, mass, stiffness, participation, *moments, shortening, tip_shortened
-    )
+    strains = np.concatenate([shapes.curvature, shapes.strain])
+    of_line = places, lengths, shapes.line, shapes.turns, strains
+    return ReducedBeam(*of_line, mass, stiffness, participation, *moments, shortening, tip_shortened)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of
-from titop.blocks.basics.pose import pose_suspicions
 from titop.blocks.basics.spatial import Array, cross, right_jacobian, right_jacobian_rate, rotation_exp, skew
-from titop.blocks.basics.tolerances import CANCELLED, CLOSE, SAME
-from titop.blocks.bodies.modal_analysis import excess_participation, lowest_eigenvalue, natural_modes
+from titop.blocks.basics.user_input import FieldReader, check_suffix
+from titop.blocks.bodies.modal_analysis import NaturalModes, lost_modes
 from titop.blocks.bodies.modal_body import ModalBody
+from titop.blocks.bodies.modal_checks import findings
 from titop.blocks.bodies.modal_reduction import reduce_finite_elements
-from titop.blocks.bodies.rigid_body import check_inertia
+from titop.blocks.bodies.nastran_files import SUFFIXES, nastran_fields
+from titop.blocks.bodies.reduced_matrices import SI, reduce_boundary
 from titop.blocks.bodies.second_order import stiffness_of
-from titop.blocks.bodies.second_order_inertia import deformed_inertia, gram_at, inertia_change
+from titop.blocks.bodies.second_order_inertia import deformed_inertia, inertia_change
 from titop.blocks.contract.own_coordinates import redefines
 
 #: Random configurations move ports and centre of mass by this fraction of the body's size, and turn ports by as many rad.
@@ -68,6 +71,9 @@ class FlexibleBody(ModalBody):
         `geometric_stiffness`, as are
     displacement_moments : array_like (3, 3, n, n), optional
         Entries k, l: ``int Phi_k^T Phi_l dm`` (kg).
+    recovery : mapping of name to array_like (k, n), optional
+        What a finite-element program gives per unit of each modal coordinate: stresses, strains, forces in elements,
+        displacements of further nodes. See `recover`.
 
     Notes
     -----
@@ -159,9 +165,149 @@ class FlexibleBody(ModalBody):
         reduced = reduce_finite_elements(name, positions, mass, stiffness, parent, ports, modes, method, geometric_stiffness)
         return cls(name, **reduced.fields(), damping_ratios=damping_ratios)
 
+    @classmethod
+    def from_craig_bampton(
+        cls,
+        name: str,
+        mass: Any,
+        stiffness: Any,
+        boundary: Mapping[Hashable, Any],
+        ports: Mapping[str, Hashable] | None,
+        parent: Hashable,
+        units: Sequence[str | float] = SI,
+        damping_ratios: Any = 0.0,
+        damping: Any = None,
+        recovery: Mapping[str, Any] | None = None,
+    ) -> FlexibleBody:
+        """Return the body of matrices that a finite-element program has reduced already.
+
+        Its coordinates are the displacements of each child port relative to P, then the modes, as `from_finite_elements` has
+        them. Static deformations under loads at all boundary grids are exact.
+
+        Parameters
+        ----------
+        name : str
+            Unique name in the system.
+        mass, stiffness : array_like (N, N)
+            Of the free body: six degrees of freedom (displacements, then rotations) of each boundary grid, in the order of
+            `boundary`, then modal coordinates.
+        boundary : mapping of grid to position (3) or Pose
+            Positions in body axes. The orientation of a `Pose` is that of the grid's degrees of freedom (its output frame);
+            without it they are in body axes.
+        ports : mapping of name to grid, or None
+            Child ports, in body axes. Other grids of the boundary become ports as well: grid 19 is ``grid19``.
+        parent : grid
+            That of P.
+        units : sequence of 3
+            Units of length, mass and time of all numbers: names such as ``("mm", "t", "s")``, or numbers of SI units.
+            Amplitudes of modes are scaled as well: modes of unit mass stay such modes.
+        damping_ratios : float or (n,)
+            Of the natural modes of the body clamped at P, by ascending frequency.
+        damping : array_like (N, N), optional
+            Damping matrix of the same coordinates, added to that of the ratios.
+        recovery : mapping of name to array_like (k, N), optional
+            Recovery matrices of the same coordinates, see `recover`: their results stay in the units and axes of the file.
+
+        Raises
+        ------
+        ModelError
+            If shapes do not fit, or if rigid motion of the grids strains the body, or moves no rigid body's mass: then
+            positions, axes, units or the order of the coordinates are not those of the matrices.
+        """
+        boundary_data = (mass, stiffness, boundary, ports, parent, units, damping, recovery)
+        return cls(name, **reduce_boundary(name, *boundary_data).fields(), damping_ratios=damping_ratios)
+
+    @classmethod
+    def from_nastran(
+        cls,
+        path: str | PathLike[str],
+        parent: int,
+        ports: Mapping[str, int] | None = None,
+        name: str | None = None,
+        units: Sequence[str | float] = SI,
+        damping_ratios: Any = 0.0,
+        grids: str | PathLike[str] | None = None,
+        reference: int | None = None,
+    ) -> FlexibleBody:
+        """Return the body of a NASTRAN file: reduced matrices, or normal modes of the body clamped at P.
+
+        Body axes are those of the basic frame.
+
+        Parameters
+        ----------
+        path : path
+            ``.op4`` or ``.pch`` of an external superelement (EXTSEOUT), with the ``.asm`` beside it: see `from_craig_bampton`;
+            the punch file beside it names the recovery matrices, ``MUG1.16`` of a grid and ``MEF1.10`` of an element. Or
+            ``.op2`` or ``.f06`` of normal modes (SOL 103) with MEFFMASS and the rigid mass.
+        parent : int
+            Grid of P.
+        ports : mapping of name to int, optional
+            Grids of the child ports. All grids of the boundary of a superelement are ports.
+        name : str, optional
+            Unique name in the system; that of the file by default.
+        units : sequence of 3
+            Units of length, mass and time in the file, as in `from_craig_bampton`.
+        damping_ratios : float or (n,)
+            Of the natural modes of the body clamped at P, by ascending frequency.
+        grids : path, optional
+            Bulk data with the positions of grids, if not in the file or beside it.
+        reference : int, optional
+            Grid about which participation and rigid mass are; the basic origin by default.
+
+        Raises
+        ------
+        ModelError
+            If pyYeti is not installed, the file lacks something, or what it says does not fit together.
+        """
+        check_suffix(path, SUFFIXES)
+        name = Path(path).stem if name is None else name
+        return cls(name, **nastran_fields(path, name, parent, ports, units, grids, reference), damping_ratios=damping_ratios)
+
     def in_natural_modes(self) -> FlexibleBody:
-        """Return the same body in natural modes: frequencies instead of matrices. Its damping must be by ratios alone."""
-        frequencies, modes = natural_modes(self.matrices.mass, self.matrices.stiffness)
+        """Return the same body in natural modes: frequencies instead of matrices. Its damping must be by ratios alone.
+
+        Raises
+        ------
+        ModelError
+            If the body is in a fluid, or its law is redefined.
+        """
+        return self._in_modes(self.natural_modes)
+
+    def truncate(self, frequency: float) -> FlexibleBody:
+        """Return the body with its natural modes up to a frequency (rad/s), each with its damping ratio.
+
+        What is lost is in `lost` of the result: ``print(body.truncate(100.0).lost)``. Loads at ports find the body stiffer than
+        it is. To remove modes without losing static deformations, reduce the matrices to fewer modes (`from_finite_elements`).
+
+        Parameters
+        ----------
+        frequency : float, rad/s
+            The highest that stays.
+
+        Raises
+        ------
+        ModelError
+            If no mode is left, the body is in a fluid, or its law is redefined.
+        """
+        reader, modes = FieldReader(self.name), self.natural_modes
+        limit = reader.scalar("frequency", frequency)
+        kept = modes.frequencies <= limit
+        if not reader.findings and not kept.any():
+            expected = f"a frequency of at least that of the first mode, {modes.frequencies[0]:.6g} rad/s"
+            reader.report("no-modes", "frequency", frequency, expected, "a body without modes is a tt.RigidBody")
+        if reader.findings:
+            raise ModelError(reader.findings)
+        result = self._in_modes(modes.where(kept))
+        result.lost = lost_modes(modes.where(~kept), modes, self.effective_mass.fraction[~kept], self.shapes)
+        return result
+
+    def _in_modes(self, natural: NaturalModes) -> FlexibleBody:
+        """Return the body in some of its natural modes."""
+        if not self.is_modal:
+            value = "a fluid around it" if self.fluid is not None else "a law of its own"
+            advice = "take the modes of the body without it"
+            raise ModelError(Finding("not-modal", self.name, value, "a body whose law is that of its modes", advice))
+        frequencies, modes = natural.frequencies, natural.shapes
         damping = None if self.modal_damping is None else modes.T @ self.modal_damping @ modes
         second: dict[str, Any] = {}
         if self.second_order is not None:
@@ -177,8 +323,9 @@ class FlexibleBody(ModalBody):
             participation=modes.T @ self.participation,
             ports=self.port_poses,
             shapes={port: shape @ modes for port, shape in self.shapes.items()},
-            damping_ratios=self.damping_ratios,
+            damping_ratios=natural.ratios,
             modal_damping=damping,
+            recovery={name: rows @ modes for name, rows in self.recovery.items()},
             **second,
         )
 
@@ -299,88 +446,3 @@ class FlexibleBody(ModalBody):
         if self.second_order is None:
             return numbers
         return np.concatenate([numbers, self.second_order.law_numbers(self.rigid_inverse, len(numbers))])
-
-
-# -- errors and warnings about the data -------------------------------------------------------------------------------
-
-
-def findings(body: ModalBody) -> tuple[list[Finding], list[Finding]]:
-    """Return what is wrong with a body whose fields have been read, and what is suspicious."""
-    errors: list[Finding] = []
-    warnings: list[Finding] = []
-    if body.mass < 0:
-        errors.append(Finding("negative-mass", f"{body.name}.mass", body.mass, "a mass >= 0", "check the sign and the unit"))
-    if np.isfinite(body.inertia).all():
-        check_inertia(f"{body.name}.inertia", body.inertia, float(body.mass * body.com @ body.com), errors, warnings)
-    errors += _matrix_findings(body) + _moment_findings(body)
-    warnings += _damping_findings(body)
-    for port, pose in body.port_poses.items():
-        warnings += pose_suspicions(f"{body.name}.{port}", pose)
-    numbers = (body.matrices.mass, body.participation, body.rigid_inertia)
-    if not errors and all(np.isfinite(array).all() for array in numbers):
-        excess, directions = excess_participation(*numbers)
-        if np.isinf(excess):
-            expected, advice = "numbers whose products double precision can hold", "check the units of all numbers"
-            largest = f"numbers up to {max(np.abs(array).max() for array in numbers):.3g}"
-            errors.append(Finding("out-of-range", f"{body.name}.participation", largest, expected, advice))
-        elif excess > SAME:
-            value = f"modes whose effective mass exceeds the rigid body's by {100 * excess:.2g} % along {directions}"
-            expected = "a residual mass D_P - L^T M^-1 L without negative eigenvalue"
-            advice = "the rigid data are the whole body's; participation is that of mass-normalised modes at P, linear first"
-            errors.append(Finding("too-much-participation", f"{body.name}.participation", value, expected, advice))
-    return errors, warnings
-
-
-def _matrix_findings(body: ModalBody) -> list[Finding]:
-    name = body.name
-    if body.frequencies is not None:
-        if np.isfinite(body.frequencies).all() and (body.frequencies <= 0).any():
-            advice = "the modes are those of the body clamped at P: leave rigid modes out"
-            return [Finding("bad-frequency", f"{name}.frequencies", body.frequencies.tolist(), "frequencies > 0", advice)]
-        return []
-    errors = []
-    mass, stiffness, _ = body.matrices
-    for field, matrix in (("mass", mass), ("stiffness", stiffness)):
-        if np.isfinite(matrix).all() and not lowest_eigenvalue(matrix) > (CANCELLED if field == "mass" else -SAME):
-            code, expected = (
-                ("bad-modal-mass", "a positive definite matrix")
-                if field == "mass"
-                else ("indefinite-stiffness", "a positive semidefinite matrix")
-            )
-            value, advice = f"lowest eigenvalue {np.linalg.eigvalsh(matrix)[0]:.3g}", "check signs and the order of coordinates"
-            errors.append(Finding(code, f"{name}.modal_{field}", value, expected, advice))
-    return errors
-
-
-def _moment_findings(body: ModalBody) -> list[Finding]:
-    """Return what is wrong with the second-order moments of a body: with them a deformed body has no valid inertia."""
-    second, scales = body.second_order, body.coordinate_scales
-    if second is None:
-        return []
-    arrays = second.first, second.second, second.shortening, body.undeformed
-    if not all(np.isfinite(array).all() for array in arrays):
-        return []
-    with np.errstate(all="ignore"):
-        gram = gram_at(second, body.undeformed, np.asarray(scales, dtype=float))
-    if not (np.isfinite(gram).all() and np.isfinite(body.rigid_inverse).all()):
-        expected, advice = "numbers whose products double precision can hold", "check the units of all numbers"
-        largest = f"numbers up to {max(np.abs(array).max() for array in arrays):.3g}"
-        return [Finding("out-of-range", f"{body.name}.displacement_moments", largest, expected, advice)]
-    lowest = lowest_eigenvalue(gram)
-    if not lowest < -CLOSE:
-        return []
-    value = f"a deformed body's inertia with the eigenvalue {lowest:.3g}, of one scaled to a diagonal of ones"
-    expected = "moments of the modes whose modal mass and participation are given"
-    advice = "check signs, coordinates and that positions are those from P"
-    return [Finding("bad-moments", f"{body.name}.displacement_moments", value, expected, advice)]
-
-
-def _damping_findings(body: ModalBody) -> list[Finding]:
-    where, advice = f"{body.name}.damping_ratios", "check the sign: the body feeds energy"
-    if (body.damping_ratios < 0).any():
-        return [Finding("negative-damping", where, body.damping_ratios.tolist(), "ratios >= 0", advice)]
-    damping = body.modal_damping
-    if damping is not None and np.isfinite(damping).all() and lowest_eigenvalue(damping) < -SAME:
-        value, expected = f"lowest eigenvalue {np.linalg.eigvalsh(damping)[0]:.3g}", "a positive semidefinite matrix"
-        return [Finding("negative-damping", f"{body.name}.modal_damping", value, expected, advice)]
-    return []

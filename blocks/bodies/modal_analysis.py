@@ -6,13 +6,13 @@ rigid inertia at P (6x6). Everything holds for any modal coordinates, whether or
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import TYPED
+from titop.blocks.basics.tolerances import NEGLIGIBLE, TYPED
 
 #: The six motions at a port, in their order.
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
@@ -39,6 +39,68 @@ class EffectiveMass(NamedTuple):
 
     mass: Array
     fraction: Array
+
+
+class NaturalModes(NamedTuple):
+    """Natural modes of a body clamped at P, in one order: a mode keeps its damping ratio.
+
+    Attributes
+    ----------
+    frequencies : (k,) array, rad/s
+        Ascending.
+    shapes : (n, k) array
+        Mass-normalised, in the body's coordinates.
+    ratios : (k,) array
+        The damping ratios given for these modes.
+    """
+
+    frequencies: Array
+    shapes: Array
+    ratios: Array
+
+    def where(self, chosen: Array) -> NaturalModes:
+        """Return some of the modes, by a mask (k)."""
+        return NaturalModes(self.frequencies[chosen], self.shapes[:, chosen], self.ratios[chosen])
+
+
+class LostModes(NamedTuple):
+    """What a body lost with the modes that `FlexibleBody.truncate` removed; its text lists it.
+
+    Attributes
+    ----------
+    frequencies : (k,) array, rad/s
+        Of the removed modes.
+    effective_mass : (6,) array
+        Their effective mass along and about the axes at P, as a fraction of the rigid body's.
+    compliance : dict of port to (6,) array
+        The removed fraction of the static displacement of each port under a force or moment there, along and about the axes
+        at P, with P clamped; motion without stiffness left out.
+    """
+
+    frequencies: Array
+    effective_mass: Array
+    compliance: dict[str, Array]
+
+    def __str__(self) -> str:
+        if not len(self.frequencies):
+            return "no modes removed"
+        parts = {"effective mass": self.effective_mass}
+        parts |= {f"static compliance at {port}": lost for port, lost in self.compliance.items()}
+        lines = [f"{len(self.frequencies)} modes removed, from {self.frequencies[0]:.6g} to {self.frequencies[-1]:.6g} rad/s"]
+        for what, lost in parts.items():
+            shown = [f"{name} {100 * x:.3g} %" for name, x in zip(DIRECTIONS, lost, strict=True) if x > NEGLIGIBLE / 10]
+            lines.append(f"  lost {what}: {', '.join(shown) or 'below 0.01 %'}")
+        return "\n".join(lines)
+
+
+def lost_modes(removed: NaturalModes, body_modes: NaturalModes, fraction: Array, shapes: Mapping[str, Array]) -> LostModes:
+    """Return what is lost with removed modes (k of `body_modes`); `fraction` (k, 6) is their effective mass."""
+    compliance = {}
+    elastic = body_modes.where(body_modes.frequencies > 0)
+    for port, shape in shapes.items():
+        part, whole = (((shape @ modes.shapes / modes.frequencies) ** 2).sum(axis=1) for modes in (removed, elastic))
+        compliance[port] = np.divide(part, whole, out=np.zeros(6), where=whole > 0)
+    return LostModes(removed.frequencies, fraction.sum(axis=0), compliance)
 
 
 def coordinate_units(shapes: Iterable[Array], mass: Array) -> tuple[str, ...]:
@@ -77,9 +139,8 @@ def ratio_damping(mass: Array, stiffness: Array, ratios: Array) -> Array:
     return (at_modes * (2 * ratios * frequencies)) @ at_modes.T
 
 
-def effective_mass(mass: Array, stiffness: Array, participation: Array, rigid: Array) -> EffectiveMass:
-    """Return the effective masses ``(phi_i^T L)^2`` of the natural modes."""
-    _, modes = natural_modes(mass, stiffness)
+def effective_mass(modes: Array, participation: Array, rigid: Array) -> EffectiveMass:
+    """Return the effective masses ``(phi_i^T L)^2`` of mass-normalised modes (n x k, columns)."""
     masses = (modes.T @ participation) ** 2
     total = np.diag(rigid)
     return EffectiveMass(masses, np.divide(masses, total, out=np.zeros_like(masses), where=total > 0))

@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, replace_entry, rigid_inertia
-from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies import modal_fields
 from titop.blocks.bodies.modal_analysis import (
     EffectiveMass,
+    LostModes,
     ModalMatrices,
+    NaturalModes,
     are_matrices_usable,
     coordinate_units,
     effective_mass,
@@ -27,7 +30,7 @@ from titop.blocks.bodies.modal_parameters import common_numbers, entry_of_mode, 
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, moved_pose, pose_parameters
 from titop.blocks.bodies.second_order import SecondOrder
 from titop.blocks.bodies.second_order_inertia import rigid_inverse
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.block import Block, overrides
 from titop.blocks.contract.description import CommonParameter, MassProperties, Picture
 from titop.blocks.contract.fields import (
     Field,
@@ -42,7 +45,6 @@ from titop.blocks.contract.fields import (
     symmetric,
     vector,
 )
-from titop.blocks.contract.overrides import overrides
 
 
 def _per_mode(read: Callable[[FieldReader, Any, int], Array]) -> Read[Array]:
@@ -68,6 +70,9 @@ class ModalBody(Block):
     geometric_stiffness = Fixed[dict[str, Array] | None](lambda body, field, value: value)
     position_moments = Fixed[Array | None](lambda body, field, value: value)
     displacement_moments = Fixed[Array | None](lambda body, field, value: value)
+    recovery = Field(lambda body, field, value: modal_fields.read_recovery(body.reader, value, body.nv))
+    #: What `FlexibleBody.truncate` removed; None of other bodies.
+    lost: LostModes | None = None
 
     def __init__(
         self,
@@ -88,6 +93,7 @@ class ModalBody(Block):
         geometric_stiffness: Mapping[str, Any] | None = None,
         position_moments: Any = None,
         displacement_moments: Any = None,
+        recovery: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(name)
         reader = self.reader
@@ -104,6 +110,7 @@ class ModalBody(Block):
         self.geometric_stiffness, self.position_moments, self.displacement_moments = read_second_order(
             reader, geometric_stiffness, *moments, n, self.port_poses
         )
+        self.recovery = recovery
         self._update()
 
     def _update(self) -> None:
@@ -155,12 +162,57 @@ class ModalBody(Block):
     @property
     def natural_frequencies(self) -> Array:
         """Natural frequencies (n, rad/s) of the body clamped at P, ascending."""
-        return natural_modes(self.matrices.mass, self.matrices.stiffness)[0]
+        return self.natural_modes.frequencies
+
+    @property
+    def natural_modes(self) -> NaturalModes:
+        """Natural modes of the body clamped at P, by ascending frequency, each with the damping ratio given for it.
+
+        Of a body given by frequencies they are its coordinates, sorted.
+        """
+        if self.frequencies is None:
+            return NaturalModes(*natural_modes(self.matrices.mass, self.matrices.stiffness), self.damping_ratios)
+        order = np.argsort(self.frequencies, kind="stable")
+        return NaturalModes(self.frequencies[order], np.eye(self.nv)[:, order], self.damping_ratios[order])
+
+    @property
+    def natural_damping(self) -> Array:
+        """Damping ratios (n) of the natural modes, in the order of `natural_frequencies`; modal damping is in them too."""
+        modes = self.natural_modes
+        powers = np.einsum("ik,ij,jk->k", modes.shapes, self.matrices.damping, modes.shapes)
+        return np.divide(powers, 2 * modes.frequencies, out=np.zeros(self.nv), where=modes.frequencies > 0)
 
     @property
     def effective_mass(self) -> EffectiveMass:
         """Effective masses of the natural modes, absolute and as fractions of the rigid body's."""
-        return effective_mass(self.matrices.mass, self.matrices.stiffness, self.participation, self.rigid_inertia)
+        return effective_mass(self.natural_modes.shapes, self.participation, self.rigid_inertia)
+
+    def recover(self, name: str, q: Any) -> Array:
+        """Return what a recovery matrix gives (k; own units), such as the stresses of an element.
+
+        It is that of the deformation alone, relative to P, by mode displacements: a static part of truncated modes is missing.
+
+        Parameters
+        ----------
+        name : str
+            Of the recovery matrix, one of `recovery`.
+        q : array_like (..., n)
+            The body's coordinates, one set or a stack of them.
+
+        Raises
+        ------
+        ModelError
+            If there is no such matrix, or the shape does not fit.
+        """
+        if not isinstance(name, str) or name not in self.recovery:
+            advice = did_you_mean(name, self.recovery) if self.recovery else "give matrices by recovery={...}"
+            raise ModelError(Finding("unknown-recovery", f"{self.name}.recovery", name, "one of its recovery matrices", advice))
+        eta = real_array(q)
+        if eta is None or eta.shape[-1:] != (self.nv,):
+            expected = f"{self.nv} coordinates of the body, or rows of them"
+            raise ModelError(Finding("wrong-shape", f"{self.name}.q", q, expected, "give those of this body alone"))
+        result: Array = eta @ self.recovery[name].T
+        return result
 
     @property
     def residual_mass(self) -> Array:

@@ -99,6 +99,22 @@ def read_shapes(reader: FieldReader, shapes: Any, ports: Mapping[str, Pose], n: 
     return {port: result[port] for port in ports}
 
 
+def read_recovery(reader: FieldReader, recovery: Any, n: int) -> dict[str, Array]:
+    """Read the recovery matrices (k, n); n numbers stand for a single row."""
+    if recovery is not None and not isinstance(recovery, Mapping):
+        advice = 'write {"root stress": array of shape (k, n)}'
+        reader.report("wrong-type", "recovery", recovery, "a mapping of names to arrays", advice)
+        recovery = {}
+    result = {}
+    for name, value in (recovery or {}).items():
+        rows = real_array(value)
+        if rows is not None and rows.ndim == 1:
+            value = rows = rows[None]
+        count = len(rows) if rows is not None and rows.ndim else 1
+        result[str(name)] = reader.array(f"recovery.{name}", value, (count, n), "one column a modal coordinate")
+    return result
+
+
 def integer(reader: FieldReader, field: str, value: Any, least: int, most: int) -> int:
     """Read a whole number from `least` to `most`."""
     number = reader.scalar(field, value)

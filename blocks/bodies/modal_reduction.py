@@ -56,8 +56,8 @@ class ReducedBody:
     shapes : dict of name to (6, n) array
     names : tuple of str
         Of the coordinates.
-    second : dict
-        Geometric stiffness and moments, empty where they are not known.
+    beside : dict
+        Further fields: geometric stiffness and moments, damping, recovery, where they are known.
     """
 
     rigid_inertia: Array
@@ -67,7 +67,7 @@ class ReducedBody:
     ports: dict[str, Array]
     shapes: dict[str, Array]
     names: tuple[str, ...]
-    second: dict[str, Any]
+    beside: dict[str, Any]
 
     def fields(self) -> dict[str, Any]:
         """Return the fields of a `FlexibleBody`."""
@@ -82,7 +82,7 @@ class ReducedBody:
             "modal_mass": self.mass,
             "modal_stiffness": self.stiffness,
             "coordinate_names": self.names,
-            **self.second,
+            **self.beside,
         }
 
 
@@ -184,7 +184,7 @@ def reduce_finite_elements(
             load: np.array([_symmetric(moved.T @ (matrix @ moved)) for matrix in matrices]) for load, matrices in loads.items()
         }
         second = {"position_moments": position, "displacement_moments": displacement, "geometric_stiffness": stiffening}
-    return ReducedBody(**reduced(M, K, rigid, moved), ports=places, shapes=shapes, names=names, second=second)
+    return ReducedBody(**reduced(M, K, rigid, moved), ports=places, shapes=shapes, names=names, beside=second)
 
 
 def _warn_of_rotary_inertia(name: str, part: float) -> None:

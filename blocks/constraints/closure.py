@@ -54,6 +54,10 @@ class Closure(Block):
         """Return the closure, its own blocks replaced by those of the same names among `blocks`."""
         return self
 
+    def under(self, gravity: Array) -> Closure:
+        """Return the closure under other `gravity` (3, m/s^2): itself, unless it depends on that."""
+        return self
+
 
 def relative_pose(pose1: tuple[Array, Array], pose2: tuple[Array, Array]) -> tuple[Array, Array]:
     """Return rotation (3x3) and position (3) of port 2 in port 1, from both poses in one frame."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -11,13 +10,14 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.basics.units import inertia_unit
 from titop.blocks.contract.block import Block, PortRef, block_name
 from titop.blocks.contract.fields import Field, axis, bound, choice, non_negative, optional, put, refuse_change, scalar
+from titop.blocks.contract.own_coordinates import effort_unit, inertia_unit
 from titop.blocks.devices.loads import FRAMES, read_target
+from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
 
 
-class Actuator(Block):
+class Actuator(Device):
     """Common part of all actuators.
 
     Attributes
@@ -28,6 +28,10 @@ class Actuator(Block):
         Of each of them.
     lower, upper : float
         Range of each input, data for `Trajectory.violations`.
+
+    Notes
+    -----
+    All actuators take `path`, a `SignalPath`: what a command passes before it acts.
     """
 
     rational_parameters: ClassVar[tuple[str, ...] | None] = ()
@@ -36,6 +40,15 @@ class Actuator(Block):
     input_unit: str = "N"
     lower: float = -math.inf
     upper: float = math.inf
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The inputs."""
+        return self.inputs
+
+    def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the unit of each input."""
+        return tuple(map(effort_unit, along)) or self.input_units
 
     @property
     def input_units(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -62,6 +75,7 @@ class Motor(Actuator):
         ``gear^2`` times this is added to the joint's armature; coordinates of other blocks have none.
     effort_limit : float, N m or N
         Largest absolute input.
+    path : SignalPath, optional
     """
 
     rational_parameters = ("gear", "rotor_inertia")
@@ -75,10 +89,27 @@ class Motor(Actuator):
     effort_limit: float
 
     def __init__(
-        self, name: str, joint: str | Block, gear: float = 1.0, rotor_inertia: float = 0.0, effort_limit: float = math.inf
+        self,
+        name: str,
+        joint: str | Block,
+        gear: float = 1.0,
+        rotor_inertia: float = 0.0,
+        effort_limit: float = math.inf,
+        *,
+        path: SignalPath | None = None,
     ) -> None:
-        super().__init__(name)
+        super().__init__(name, path)
         self.joint, self.gear, self.rotor_inertia, self.upper = joint, gear, rotor_inertia, effort_limit
+
+    @property
+    def filter_coordinates(self) -> tuple[str, ...]:
+        """The coordinate."""
+        return (self.joint,)
+
+    @property
+    def filter_law(self) -> tuple[FilterKind, Any]:
+        """The effort on the coordinate for one of the rotor."""
+        return FilterKind.EFFORT, self.gear
 
     @property
     def lower(self) -> float:  # type: ignore[override]
@@ -98,8 +129,9 @@ class Motor(Actuator):
         return errors, warnings
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`, with the unit of the rotor's inertia for its coordinate."""
-        return self.parameters() | {"rotor_inertia": (float(self.rotor_inertia), inertia_unit(units[0]))}
+        """Return `parameters`, with units for its coordinate."""
+        rotor = {"rotor_inertia": (float(self.rotor_inertia), inertia_unit(units[0]))}
+        return self.parameters() | rotor | self._path_parameters(units)
 
 
 class PortActuator(Actuator):
@@ -119,14 +151,24 @@ class PortActuator(Actuator):
     frame = Field(choice(FRAMES, "bad-frame"))
     direction: Any = None
 
-    def __init__(self, name: str, target: PortRef | Block, frame: str = "port") -> None:
-        super().__init__(name)
+    def __init__(self, name: str, target: PortRef | Block, frame: str = "port", path: SignalPath | None = None) -> None:
+        super().__init__(name, path)
         self.target, self.frame = target, frame
 
     @property
     def wrenches(self) -> Array:
         """Wrench per unit of each input (k, 6), in the frame."""
         raise NotImplementedError
+
+    @property
+    def filter_ports(self) -> tuple[Any, ...]:
+        """The target, behind the world for loads in its axes."""
+        return (self.target,) if self.frame == "port" else ("world", self.target)
+
+    @property
+    def filter_law(self) -> tuple[FilterKind, Any]:
+        """The wrenches."""
+        return FilterKind.WRENCH if self.frame == "port" else FilterKind.WRENCH_IN_WORLD, self.wrenches
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the actuator and what is suspicious."""
@@ -137,15 +179,18 @@ class PortActuator(Actuator):
         return errors, warnings
 
     def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the direction."""
+        """Return the direction, and what the path has."""
         direction = () if self.direction is None else self.direction
-        return {f"direction.{axis}": (float(x), "1") for axis, x in zip("xyz", direction, strict=False)}
+        turned = {f"direction.{axis}": (float(x), "1") for axis, x in zip("xyz", direction, strict=False)}
+        return super().parameters() | turned
 
     def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some components changed."""
-        changed = copy.copy(self)
+        """Return a copy with some numbers changed."""
+        of_path = {name: value for name, value in values.items() if name.startswith("path.")}
+        changed: Any = super().with_parameters(of_path)
         for name, value in values.items():
-            assert changed.direction is not None
+            if name in of_path:
+                continue
             turned = replace_entry(changed.direction, "xyz".index(name.removeprefix("direction.")), value)
             put(changed, "direction", turned)
         return changed
@@ -163,6 +208,7 @@ class Thruster(PortActuator):
         Direction of the force on the body, in the port's frame; normalised.
     max_thrust : float, N
         The thrust is between zero and this.
+    path : SignalPath, optional
     """
 
     lower = 0.0
@@ -171,9 +217,15 @@ class Thruster(PortActuator):
     direction = Field(axis)
 
     def __init__(
-        self, name: str, target: PortRef | Block, direction: Any = (0.0, 0.0, 1.0), max_thrust: float = math.inf
+        self,
+        name: str,
+        target: PortRef | Block,
+        direction: Any = (0.0, 0.0, 1.0),
+        max_thrust: float = math.inf,
+        *,
+        path: SignalPath | None = None,
     ) -> None:
-        super().__init__(name, target)
+        super().__init__(name, target, path=path)
         self.direction, self.upper = direction, max_thrust
 
     @property
@@ -190,8 +242,16 @@ class _AlongAxes(PortActuator):
     start: ClassVar[int] = 0
     direction = Field(optional(axis))
 
-    def __init__(self, name: str, target: PortRef | Block, direction: Any = None, frame: str = "port") -> None:
-        super().__init__(name, target, frame)
+    def __init__(
+        self,
+        name: str,
+        target: PortRef | Block,
+        direction: Any = None,
+        frame: str = "port",
+        *,
+        path: SignalPath | None = None,
+    ) -> None:
+        super().__init__(name, target, frame, path)
         self.direction = direction
 
     @property
@@ -219,6 +279,7 @@ class Force(_AlongAxes):
         Normalised; without it there are three inputs ``name.x``, ``name.y``, ``name.z``.
     frame : {"port", "world"}
         Frame of the direction or components.
+    path : SignalPath, optional
     """
 
 
@@ -233,6 +294,7 @@ class Torque(_AlongAxes):
         Normalised; without it there are three inputs ``name.x``, ``name.y``, ``name.z``.
     frame : {"port", "world"}
         Frame of the direction or components.
+    path : SignalPath, optional
     """
 
     input_unit = "N m"

@@ -12,8 +12,9 @@ from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import Consumed
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.devices.sensors import WheelMomentum
+from titop.blocks.devices.signal_path import SignalPath
+from titop.blocks.joints.friction_and_limits import Limits
 from titop.blocks.joints.joint import unit_vector
-from titop.blocks.joints.limits import Limits
 from titop.blocks.joints.plain_joints import Revolute
 
 
@@ -37,6 +38,8 @@ class ReactionWheel:
         Limit of the motor. Efforts applied to the bearing itself, as `name`, are not limited, and count as violations.
     friction : Friction, optional
         Of the bearing.
+    path : SignalPath, optional
+        Of the motor's commands.
 
     Notes
     -----
@@ -44,7 +47,7 @@ class ReactionWheel:
     """
 
     axis, inertia, mass = Consumed(), Consumed(), Consumed()
-    torque_limit, friction = Consumed(), Consumed()
+    torque_limit, friction, path = Consumed(), Consumed(), Consumed()
 
     def __init__(
         self,
@@ -55,9 +58,11 @@ class ReactionWheel:
         mass: float,
         torque_limit: float = math.inf,
         friction: Any = None,
+        *,
+        path: SignalPath | None = None,
     ) -> None:
         self.name, self.target = name, target
-        self.motor = Motor(f"{name}/motor", name, effort_limit=torque_limit)
+        self.motor = Motor(f"{name}/motor", name, effort_limit=torque_limit, path=path)
         self.bearing = Revolute(name, axis=axis, friction=friction, limits=Limits(effort=self.motor.upper))
         usable = not self.bearing.reader.findings and self.bearing.axis.any()
         spin = unit_vector(self.bearing.axis) if usable else np.array([0.0, 0.0, 1.0])

@@ -2,29 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.user_input import sequence_findings
 from titop.blocks.bodies.rods.strains import COMPONENTS
 from titop.blocks.contract.block import Block, PortRef, block_name
 from titop.blocks.contract.fields import Field, non_negative, optional
+from titop.blocks.contract.own_coordinates import rate_unit
 from titop.blocks.devices.loads import read_target
+from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
 
 
-class Sensor(Block):
+class Sensor(Device):
     """Common part of all sensors.
 
     Attributes
     ----------
     outputs : tuple of str
         Names of the outputs within the block; a single output has the block's name.
+
+    Notes
+    -----
+    All sensors take `path`, a `SignalPath`: what a measurement passes before a controller reads it.
     """
 
     rational_parameters = ()
     file_tables = ("sensors",)
+    #: Why its path may have no filter; empty if it may.
+    refuses_filter: ClassVar[str] = ""
+    #: Unit of all outputs, "1" where it depends on the system.
+    output_unit: ClassVar[str] = "1"
     #: Whether its reading depends on parameters of bodies.
     reads_parameters: ClassVar[bool] = False
     outputs: tuple[str, ...] = ("",)
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The outputs."""
+        return self.outputs
+
+    def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the unit of each output."""
+        return (self.output_unit,) * len(self.outputs)
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the sensor and what is suspicious."""
+        errors, warnings = super().check()
+        if self.is_filtered and self.refuses_filter:
+            expected, advice = f"no filter: {self.refuses_filter}", "put the filter in front of the controller: K * filter"
+            errors.append(Finding("no-filter", f"{self.name}.path.filter", type(self).__name__, expected, advice))
+        return errors, warnings
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -35,9 +64,14 @@ class Sensor(Block):
 class _PortSensor(Sensor):
     target = Field(read_target)
 
-    def __init__(self, name: str, target: PortRef | Block) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, target: PortRef | Block, *, path: SignalPath | None = None) -> None:
+        super().__init__(name, path)
         self.target = target
+
+    @property
+    def filter_ports(self) -> tuple[Any, ...]:
+        """The target."""
+        return (self.target,)
 
 
 class Accelerometer(_PortSensor):
@@ -47,9 +81,19 @@ class Accelerometer(_PortSensor):
     ----------
     name : str
     target : PortRef or Block
+    path : SignalPath, optional
+        The states of a filter are then ``x - B V``, V the velocity of the port in its axes and B the filter's matrix: so that
+        they do not depend on accelerations.
     """
 
     outputs = ("x", "y", "z")
+    output_unit = "m/s^2"
+    filter_law = FilterKind.SPECIFIC_FORCE, ()
+
+    @property
+    def filter_ports(self) -> tuple[Any, ...]:
+        """The world, and the target."""
+        return ("world", self.target)
 
 
 class Gyro(_PortSensor):
@@ -59,9 +103,13 @@ class Gyro(_PortSensor):
     ----------
     name : str
     target : PortRef or Block
+    path : SignalPath, optional
     """
 
     outputs = ("x", "y", "z")
+    output_unit = "rad/s"
+
+    filter_law = FilterKind.ANGULAR_VELOCITY, ()
 
 
 def _read_sequence(sensor: Block, field: str, value: Any) -> Any:
@@ -78,13 +126,16 @@ class PoseSensor(_PortSensor):
     target : PortRef or Block
     sequence : str
         Axes of the intrinsic Euler angles.
+    path : SignalPath, optional
+        Without a filter.
     """
 
     outputs = ("x", "y", "z", "theta[0]", "theta[1]", "theta[2]")
+    refuses_filter = "angles jump at half a turn"
     sequence = Field(_read_sequence)
 
-    def __init__(self, name: str, target: PortRef | Block, sequence: str = "XYZ") -> None:
-        super().__init__(name, target)
+    def __init__(self, name: str, target: PortRef | Block, sequence: str = "XYZ", *, path: SignalPath | None = None) -> None:
+        super().__init__(name, target, path=path)
         self.sequence = sequence
 
 
@@ -107,9 +158,12 @@ class StrainGauge(_PortSensor):
     name : str
     target : PortRef or Rod
         A port of a rod; the rod itself means its base.
+    path : SignalPath, optional
+        Without a filter.
     """
 
     outputs = COMPONENTS
+    refuses_filter = "strains are read from the rod"
     target = Field(_read_rod_port)
 
 
@@ -119,9 +173,14 @@ class _JointSensor(Sensor):
     of_joints_alone: ClassVar[bool] = False
     joint = Field(block_name)
 
-    def __init__(self, name: str, joint: str | Block) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, joint: str | Block, *, path: SignalPath | None = None) -> None:
+        super().__init__(name, path)
         self.joint = joint
+
+    @property
+    def filter_coordinates(self) -> tuple[str, ...]:
+        """The coordinate."""
+        return (self.joint,)
 
 
 class Encoder(_JointSensor):
@@ -132,7 +191,18 @@ class Encoder(_JointSensor):
     name : str
     joint : str or Block
         The joint or block, or the name of one of its coordinates.
+    path : SignalPath, optional
     """
+
+    filter_law = FilterKind.POSITION, ()
+
+    def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the unit of the coordinate."""
+        return tuple(along) or ("1",)
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`, with units for its coordinate."""
+        return self.parameters() | self._path_parameters(units)
 
 
 class Tachometer(_JointSensor):
@@ -143,7 +213,18 @@ class Tachometer(_JointSensor):
     name : str
     joint : str or Block
         The joint or block, or the name of one of its coordinates.
+    path : SignalPath, optional
     """
+
+    filter_law = FilterKind.RATE, ()
+
+    def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the unit of the rate."""
+        return tuple(map(rate_unit, along)) or ("1",)
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`, with units for its coordinate."""
+        return self.parameters() | self._path_parameters(units)
 
 
 class ReactionSensor(_JointSensor):
@@ -153,8 +234,11 @@ class ReactionSensor(_JointSensor):
     ----------
     name : str
     joint : str or Block
+    path : SignalPath, optional
+        Without a filter.
     """
 
+    refuses_filter = "reactions follow from all loads, not from the state"
     outputs = ("fx", "fy", "fz", "tx", "ty", "tz")
     of_joints_alone = True
 
@@ -169,15 +253,18 @@ class WheelMomentum(_JointSensor):
         The wheel's joint.
     inertia : float, kg m^2, optional
         About the axis; by default that of the body on the joint, which follows its parameters.
+    path : SignalPath, optional
     """
 
     of_joints_alone = True
     reads_parameters = True
     inertia = Field(optional(non_negative("negative-inertia")))
 
-    def __init__(self, name: str, joint: str | Block, inertia: float | None = None) -> None:
-        super().__init__(name, joint)
+    def __init__(self, name: str, joint: str | Block, inertia: float | None = None, *, path: SignalPath | None = None) -> None:
+        super().__init__(name, joint, path=path)
         self.inertia = inertia
+
+    filter_law = FilterKind.RATE, ()
 
 
 class TendonSensor(Sensor):
@@ -187,14 +274,18 @@ class TendonSensor(Sensor):
     ----------
     name : str
     tendon : str or Tendon
+    path : SignalPath, optional
+        Without a filter.
     """
+
+    refuses_filter = "lengths are read from the rods"
 
     outputs = ("length", "rate")
     joint_fields: ClassVar[tuple[str, ...]] = ("tendon",)
     tendon = Field(block_name)
 
-    def __init__(self, name: str, tendon: str | Block) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, tendon: str | Block, *, path: SignalPath | None = None) -> None:
+        super().__init__(name, path)
         self.tendon = tendon
 
 

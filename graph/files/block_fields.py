@@ -1,4 +1,4 @@
-"""Fields of rods, lines, loads, contacts and bodies in a fluid in model files: sections, strains, shapes, coefficients."""
+"""Fields of rods, contacts, bodies in a fluid and devices in model files: sections, strains, shapes, coefficients, paths."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.line_water import POTENTIAL
+from titop.blocks.devices.signal_path import LinearFilter, SignalPath
 from titop.blocks.interactions.shape import Shape
-from titop.graph.files.file_fields import FLAG, NUMBER, NUMBERS, TEXTS, FileField, ValueKind, read_fields
+from titop.graph.files.file_fields import FLAG, NUMBER, NUMBERS, TEXTS, FileField, Numbers, ValueKind, read_fields
 from titop.graph.files.file_reading import FileReading, join
 from titop.graph.files.records import POSE, Record, made
 
@@ -93,6 +94,49 @@ WATER = {
     **{name: FileField(CoefficientsKind(name), None) for name in ("added_mass", "drag")},
     "lift": FileField(NUMBERS, None),
 }
+
+
+class FilterTable(ValueKind):
+    """A filter of a device: a table of its kind and numbers or of matrices, or a list of these."""
+
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
+        """Return a `LinearFilter`, or a list of them."""
+        if isinstance(value, list):
+            return [self.read(entry, f"{where}[{index}]", reading) for index, entry in enumerate(value)]
+        table = reading.table(value, where)
+        numbers = {
+            name: reading.text(entry, join(where, name)) if name == "kind" else NUMBERS.read(entry, join(where, name), reading)
+            for name, entry in table.items()
+        }
+        return made(lambda: LinearFilter.of_table(numbers), where, reading)
+
+    def write(self, value: Any) -> Any:
+        """Return a table, or a list of them."""
+        return [each.described() for each in value] if isinstance(value, tuple) else value.described()
+
+
+class UnlimitedNumbers(Numbers):
+    """Numbers, which may be infinite."""
+
+    def read(self, value: Any, where: str, reading: FileReading) -> Any:
+        """Return a float or nested lists."""
+        if not isinstance(value, list):
+            return reading.number(value, where, True)
+        return [self.read(entry, f"{where}[{index}]", reading) for index, entry in enumerate(value)]
+
+
+#: The path of a device.
+PATH = Record(
+    SignalPath,
+    {
+        "filter": FileField(FilterTable(), None),
+        "delay": FileField(NUMBER, 0.0),
+        "sample_time": FileField(NUMBER, None),
+        **{name: FileField(NUMBERS, 0.0) for name in ("bias", "noise_density", "random_walk", "quantum", "dead_zone")},
+        "rate_limit": FileField(UnlimitedNumbers(), float("inf")),
+        "limits": FileField(UnlimitedNumbers(), None),
+    },
+)
 
 
 class SectionKind(ValueKind):

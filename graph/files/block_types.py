@@ -39,12 +39,13 @@ from titop.blocks.interactions.distributed_load import DistributedLoad
 from titop.blocks.interactions.springs import CompliantClosure, SpringDamper
 from titop.blocks.interactions.tendon import PressureChamber, Tendon
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.friction_and_limits import Limits
 from titop.blocks.joints.joint import Joint
-from titop.blocks.joints.limits import Limits
 from titop.blocks.joints.plain_joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.files.block_fields import (
     BASIS,
+    PATH,
     POINTS,
     ROD,
     ROD_PORTS,
@@ -125,7 +126,8 @@ def register_block(cls: type[Block], type_name: str, fields: Mapping[str, FileFi
         replaces it.
     fields : mapping of str to FileField or ValueKind, optional
         In the order in which they are written; a kind alone stands for a field that must be given. Those of the constructor by
-        default, which are texts or switches where their defaults are, else numbers; ``target`` is a port, ``joint`` a joint.
+        default, which are texts or switches where their defaults are, else numbers; ``target`` is a port, ``joint`` a joint,
+        ``path`` a `SignalPath`.
 
     Raises
     ------
@@ -154,7 +156,8 @@ def _arguments(cls: type[Block]) -> dict[str, FileField | ValueKind]:
     for name, argument in list(inspect.signature(cls).parameters.items())[1:]:
         if argument.kind in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
             default = argument.default
-            kind = {"target": PORT, "joint": BLOCK_NAME}.get(name) or {bool: FLAG, str: TEXT}.get(type(default), NUMBERS)
+            known = {"target": PORT, "joint": BLOCK_NAME, "path": PATH}
+            kind = known.get(name) or {bool: FLAG, str: TEXT}.get(type(default), NUMBERS)
             fields[name] = kind if default is argument.empty else FileField(kind, None)
     return fields
 
@@ -202,6 +205,7 @@ _PASSIVE = {
 }
 _ORIGIN = (0.0, 0.0, 0.0)
 _FRAME = FileField(TEXT, "port")
+_PATH = {"path": FileField(PATH, None)}
 
 
 def _kind(closure: Any) -> str:
@@ -246,6 +250,7 @@ register_block(
         "geometric_stiffness": FileField(SHAPES, None),
         "position_moments": FileField(NUMBERS, None),
         "displacement_moments": FileField(NUMBERS, None),
+        "recovery": FileField(SHAPES, {}),
     },
 )
 register_block(
@@ -393,6 +398,7 @@ register_block(
         "gear": FileField(NUMBER, 1.0),
         "rotor_inertia": FileField(NUMBER, 0.0),
         "effort_limit": FileField(UNLIMITED, float("inf"), attribute="upper"),
+        **_PATH,
     },
 )
 register_block(
@@ -402,14 +408,18 @@ register_block(
         "target": PORT,
         "direction": FileField(NUMBERS, None),
         "max_thrust": FileField(UNLIMITED, float("inf"), attribute="upper"),
+        **_PATH,
     },
 )
+_directed: dict[str, FileField | ValueKind] = {"target": PORT, "direction": FileField(NUMBERS, None), "frame": _FRAME}
 for _cls in (actuators.Force, actuators.Torque):
-    register_block(_cls, _cls.__name__.lower(), {"target": PORT, "direction": FileField(NUMBERS, None), "frame": _FRAME})
-for _sensor in (sensors.Accelerometer, sensors.Gyro, sensors.Encoder, sensors.Tachometer):
-    register_block(_sensor, _sensor.__name__.lower())
-register_block(sensors.PoseSensor, "pose", {"target": PORT, "sequence": FileField(TEXT, "XYZ")})
-register_block(sensors.StrainGauge, "strain-gauge")
-register_block(sensors.ReactionSensor, "reaction")
-register_block(sensors.TendonSensor, "tendon", {"tendon": BLOCK_NAME})
-register_block(sensors.WheelMomentum, "wheel-momentum")
+    register_block(_cls, _cls.__name__.lower(), _directed | _PATH)
+register_block(sensors.Accelerometer, "accelerometer", {"target": PORT, **_PATH})
+register_block(sensors.Gyro, "gyro", {"target": PORT, **_PATH})
+register_block(sensors.Encoder, "encoder", {"joint": BLOCK_NAME, **_PATH})
+register_block(sensors.Tachometer, "tachometer", {"joint": BLOCK_NAME, **_PATH})
+register_block(sensors.PoseSensor, "pose", {"target": PORT, "sequence": FileField(TEXT, "XYZ"), **_PATH})
+register_block(sensors.StrainGauge, "strain-gauge", {"target": PORT, **_PATH})
+register_block(sensors.ReactionSensor, "reaction", {"joint": BLOCK_NAME, **_PATH})
+register_block(sensors.TendonSensor, "tendon", {"tendon": BLOCK_NAME, **_PATH})
+register_block(sensors.WheelMomentum, "wheel-momentum", {"joint": BLOCK_NAME, "inertia": FileField(NUMBER, None), **_PATH})

@@ -17,7 +17,7 @@ from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, type_of
 from titop.graph.files.document import FORMAT, SYSTEM, VERSION, WORLD
 from titop.graph.files.file_fields import write_fields
 from titop.graph.files.toml_text import check_size, format_table
-from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.connections import Connection, Joined
 from titop.graph.network.network import Network
 
 
@@ -55,7 +55,7 @@ def tables_of(system: Network) -> Iterator[tuple[tuple[str, ...], dict[str, Any]
             yield (section, block.name), _block_entries(section, block)
 
 
-def _sections_of(loops: Mapping[str, Loop]) -> dict[str, str]:
+def _sections_of(loops: Mapping[str, Joined]) -> dict[str, str]:
     """Return the section of each loop: that of closures, until a loop has inputs or other targets than two ports.
 
     From there on interactions are written to their own section, so that inputs and sums of loads keep their order.
@@ -85,7 +85,7 @@ def _unwritten(name: str, block: Block) -> Finding:
     return Finding("unregistered-class", name, found, "a class that files know", advice)
 
 
-def _block_entries(section: str, block: Block, between: Connection | Loop | None = None) -> dict[str, Any]:
+def _block_entries(section: str, block: Block, between: Connection | Joined | None = None) -> dict[str, Any]:
     known = type_of(block)
     assert known is not None
     entries: dict[str, Any] = {} if DEFAULT_TYPES.get(section) == known.name else {"type": known.name}

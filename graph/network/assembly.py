@@ -13,19 +13,19 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of, split_path
 from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.basics.units import known_units
 from titop.blocks.bodies.rigid_body import World
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.contract.own_coordinates import CoordinateNames
+from titop.blocks.contract.own_coordinates import CoordinateNames, known_units
 from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
 from titop.blocks.devices.loads import Load
+from titop.blocks.devices.path_states import PathStates
 from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.block_states import BlockStates
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
-from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.connections import Connection, Joined
 from titop.graph.network.kinematic import idle, moves_no_inertia, nodes_of
 from titop.graph.network.network import Network
 
@@ -46,8 +46,8 @@ class Assembly:
     loads : tuple of Load
     actuators : tuple of Actuator
     sensors : tuple of Sensor
-    loops : tuple of Loop
-        Loads of blocks' first-order states come last, as interactions.
+    loops : tuple of Joined
+        Loads of blocks' first-order states come last, as interactions, those of actuators' and sensors' filters too.
     gears : tuple of Gear
     limits : tuple of CoordinateLimits
         Of own coordinates of bodies.
@@ -61,7 +61,7 @@ class Assembly:
     loads: tuple[Load, ...]
     actuators: tuple[Actuator, ...] = ()
     sensors: tuple[Sensor, ...] = ()
-    loops: tuple[Loop, ...] = ()
+    loops: tuple[Joined, ...] = ()
     gears: tuple[Gear, ...] = ()
     limits: tuple[CoordinateLimits, ...] = ()
 
@@ -173,7 +173,7 @@ def assemble(system: Network) -> Assembly:
         loads=tuple(_acting_snapshot(load, snapshots) for load in system.loads),
         actuators=tuple(_acting_snapshot(actuator, snapshots) for actuator in system.actuators),
         sensors=tuple(_acting_snapshot(sensor, snapshots) for sensor in system.sensors),
-        loops=(*(loop_among(loop, snapshots) for loop in system.loops), *_stated(snapshots.values())),
+        loops=(*(loop_among(loop, snapshots) for loop in system.loops), *_stated(snapshots, system)),
         gears=tuple(snapshots[gear.name] for gear in system.gears),
         limits=tuple(snapshots[limits.name] for limits in system.limits),
     )
@@ -189,19 +189,32 @@ def _snapshot_of(connection: Connection, snapshots: dict[str, Any]) -> Connectio
     )
 
 
-def _stated(blocks: Iterable[Block]) -> Iterator[Loop]:
-    """Yield the loads of states of blocks with coordinates of their own, as interactions on these coordinates."""
-    for block in blocks:
+def _stated(blocks: Mapping[str, Any], system: Network) -> Iterator[Joined]:
+    """Yield the loads of states of blocks with coordinates of their own, and of filters of devices, as interactions."""
+    for block in blocks.values():
         if block.state_names and not isinstance(block, Interaction):
             states = BlockStates(block)
-            yield Loop((), states, states.own_coordinates)
+            yield Joined((), states, states.own_coordinates)
+    for device in (blocks[each.name] for each in (*system.actuators, *system.sensors) if each.is_filtered):
+        units = tuple(_unit_of(blocks, name) for name in device.filter_coordinates)
+        filtered, world = PathStates(device, system.gravity.copy(), units), PortRef(blocks["world"], None)
+        ports = tuple(port if isinstance(port, PortRef) else world for port in filtered.own_ports)
+        yield Joined(ports, filtered, filtered.own_coordinates)
 
 
-def loop_among(loop: Loop, blocks: Mapping[str, Any]) -> Loop:
-    """Return a loop with its blocks replaced by those of the same names in `blocks`."""
+def _unit_of(blocks: Mapping[str, Any], coordinate: str) -> str:
+    """Return the unit of a coordinate, named as motors do."""
+    name, entry = split_path(coordinate)
+    block = blocks[name]
+    return known_units(block.units, block.nv)[block.coordinates.index(entry) if entry else 0]
+
+
+def loop_among(loop: Joined, blocks: Mapping[str, Any], gravity: Array | None = None) -> Joined:
+    """Return a loop with its blocks replaced by those of the same names in `blocks`, under another `gravity` (3) if given."""
     ports = tuple(PortRef(blocks[ref.block.name], ref.name) for ref in loop.ports)
     closure = blocks[loop.closure.name].among(blocks)
-    return Loop(ports, closure, (*closure.own_coordinates, *loop.named_coordinates))
+    closure = closure if gravity is None else closure.under(gravity)
+    return Joined(ports, closure, (*closure.own_coordinates, *loop.named_coordinates))
 
 
 def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:

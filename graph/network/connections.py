@@ -29,7 +29,7 @@ class Connection:
 
 
 @dataclass(frozen=True)
-class Loop:
+class Joined:
     """A closure with its two ports, or an interaction with its ports and coordinates.
 
     Attributes

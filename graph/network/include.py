@@ -14,7 +14,7 @@ from titop.blocks.basics.user_input import FieldReader, is_name
 from titop.blocks.bodies.rigid_body import PortedBlock
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import put
-from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.connections import Connection, Joined
 from titop.graph.network.network import Network
 
 #: Separates the parts of a prefixed name.
@@ -183,7 +183,7 @@ class _Inclusion:
             self.ports[name] = Pose(position + rotation @ shift, rotation @ turn)
         return here.block.port(name)
 
-    def loop(self, loop: Loop) -> tuple[str, tuple[Any, ...]]:
+    def loop(self, loop: Joined) -> tuple[str, tuple[Any, ...]]:
         """Return the method that adds a closure's copy, and its arguments."""
         ports, closure = [self.port(ref) for ref in loop.named_ports], self.copies[loop.closure.name].among(self.copies)
         if loop.is_between_two_ports:

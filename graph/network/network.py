@@ -23,7 +23,7 @@ from titop.blocks.devices.sensors import KINDS, Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
 from titop.blocks.joints.joint import CHILD_PORT, Joint
-from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.connections import Connection, Joined
 
 
 class Network(Fielded):
@@ -53,7 +53,7 @@ class Network(Fielded):
         self.gravity = gravity
         self.world = World()
         self.connections: list[Connection] = []
-        self.loops: list[Loop] = []
+        self.loops: list[Joined] = []
         self.gears: list[Gear] = []
         self.limits: list[CoordinateLimits] = []
         self.loads: list[Load] = []
@@ -174,7 +174,7 @@ class Network(Fielded):
         if reader.findings or len(refs) < len(ports):
             return
         self._add_block(closure, new=True)
-        self.loops.append(Loop(refs, closure, tuple(coordinates)))
+        self.loops.append(Joined(refs, closure, tuple(coordinates)))
         for ref in refs:
             if self.graph.nodes.get(ref.block.name, {}).get("block") is ref.block:
                 self.graph.add_edge(closure.name, ref.block.name, parent_port=None, child_port=ref.name, placement=Pose())

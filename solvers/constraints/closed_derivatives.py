@@ -24,7 +24,7 @@ from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
 from titop.blocks.constraints.closure import displacement_jacobians
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.springs import CompliantClosure
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import least_beside_dead_centre, refuse_dead_centre
 from titop.solvers.constraints.closed_loops import ClosedLoops
@@ -79,13 +79,13 @@ def multiplier_changes(
 class PortPair(NamedTuple):
     """A loop's ports at a configuration: the pose of the second in the first, and S (12 x nv)."""
 
-    loop: Loop
+    loop: Joined
     rotation: Array
     position: Array
     S: Array
 
 
-def port_pairs(mechanism: ClosedLoops, loops: Sequence[Loop], q: Array) -> list[PortPair]:
+def port_pairs(mechanism: ClosedLoops, loops: Sequence[Joined], q: Array) -> list[PortPair]:
     """Return the ports of some loops at a configuration."""
     pairs = []
     for loop in loops:
@@ -136,7 +136,7 @@ def inverse_derivatives(
     return result
 
 
-def _compliant_loops(mechanism: ClosedLoops) -> list[Loop]:
+def _compliant_loops(mechanism: ClosedLoops) -> list[Joined]:
     """Return the loops with compliant closures."""
     return [loop for loop in mechanism.interactions if isinstance(loop.closure, CompliantClosure)]
 

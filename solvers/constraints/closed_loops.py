@@ -11,7 +11,7 @@ from titop.blocks.basics.errors import ConvergenceError, Finding
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.constraints.rigid_closure import KINDS, RigidClosure
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.constraints.assembling import some_closed_configuration
 from titop.solvers.constraints.branch import (
@@ -53,7 +53,7 @@ def redundancy_findings(mechanism: ClosedMechanism, q: Array) -> Iterator[Findin
         yield Finding("redundant-closure", closure, ", ".join(entries), expected, advice)
 
 
-def _cure(mechanism: ClosedMechanism, q: Array, loop: Loop, rows: slice, comparable: Array) -> str:
+def _cure(mechanism: ClosedMechanism, q: Array, loop: Joined, rows: slice, comparable: Array) -> str:
     """Return advice that makes a closure's constraints independent: a closure of another kind, with its axis or another."""
     others = np.delete(comparable, np.r_[rows], axis=0)
     rank = len(independent_rows(comparable))

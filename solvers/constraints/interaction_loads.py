@@ -11,13 +11,13 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, loads_by_states, motion_among
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import of_one_state, overflow
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push, acting_inputs
 
 
-def target_motion(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
+def target_motion(mechanism: ClosedMechanism, loop: Joined, q: Array, v: Array, u: Array | None = None) -> TargetMotion:
     """Return the motion of a loop's ports and coordinates; `u` are its inputs with its states behind them, none by default."""
     motions = [mechanism.engine.observations.port_motion(str(ref), q, v, np.zeros(mechanism.nv)) for ref in loop.ports]
     poses = [(motion.rotation, motion.position) for motion in motions]
@@ -27,7 +27,7 @@ def target_motion(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Array, u:
     return motion_among(poses, [motion.twist for motion in motions], along, rates, inputs, mechanism.scale.reach, states)
 
 
-def stated_motions(mechanism: ClosedMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Loop, TargetMotion]]:
+def stated_motions(mechanism: ClosedMechanism, q: Array, v: Array, u: Any) -> Iterator[tuple[Joined, TargetMotion]]:
     """Yield the interactions with first-order states, each with its motion; `u` as `Inputs.whole` takes it."""
     inputs, driving = of_one_state(mechanism.inputs.whole(u)), dict(mechanism.inputs.driving)
     for loop in mechanism.interactions:
@@ -35,7 +35,7 @@ def stated_motions(mechanism: ClosedMechanism, q: Array, v: Array, u: Any) -> It
             yield loop, target_motion(mechanism, loop, q, v, inputs[driving[loop.closure.name]])
 
 
-def target_derivatives(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Array, motion: TargetMotion) -> Array:
+def target_derivatives(mechanism: ClosedMechanism, loop: Joined, q: Array, v: Array, motion: TargetMotion) -> Array:
     """Return the derivatives of the motion of a loop's targets by coordinates and rates (rows, 2 nv).
 
     Rows are, like the columns of `load_derivatives`: small twists of all ports but the first, relative to it; twists;
@@ -53,7 +53,7 @@ def target_derivatives(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Arra
     return np.vstack([*relative, *twists, along])
 
 
-def efforts_by_states(mechanism: ClosedMechanism, loop: Loop, q: Array, motion: TargetMotion) -> Array:
+def efforts_by_states(mechanism: ClosedMechanism, loop: Joined, q: Array, motion: TargetMotion) -> Array:
     """Return the derivatives (nv, k) of an interaction's efforts on all coordinates by its states."""
     by_x, p = loads_by_states(loop.closure, motion), len(loop.ports)
     total = np.zeros((mechanism.nv, by_x.shape[1]))
@@ -81,19 +81,19 @@ def read_rates(interaction: Interaction, motion: TargetMotion) -> Array:
     return rates
 
 
-def contacts_of(mechanism: ClosedMechanism) -> dict[str, Loop]:
+def contacts_of(mechanism: ClosedMechanism) -> dict[str, Joined]:
     """Return the contacts by name."""
     return {loop.closure.name: loop for loop in mechanism.interactions if loop.closure.has_points}
 
 
-def touch_rows(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array) -> Array:
+def touch_rows(mechanism: ClosedMechanism, loop: Joined, q: Array, v: Array, u: Array) -> Array:
     """Return gap, force and slip of all spheres or points of a contact; see `ObservationsCore.touches`."""
     contact: Any = loop.closure
     touches = contact.touches(target_motion(mechanism, loop, q, v, u))
     return np.array([[touch.gap, *touch.force, *touch.slip] for touch in touches], float)
 
 
-def relative_pose(mechanism: ClosedMechanism, loop: Loop, q: Array) -> tuple[Array, Array]:
+def relative_pose(mechanism: ClosedMechanism, loop: Joined, q: Array) -> tuple[Array, Array]:
     """Return rotation (3x3) and position (3, m) of a loop's second port in the frame of its first."""
     motion = target_motion(mechanism, loop, q, np.zeros(mechanism.nv))
     return motion.R[1], motion.r[1]
@@ -108,7 +108,7 @@ def interaction_pushes(mechanism: ClosedMechanism, q: Array, v: Array, inputs: M
     return pushes
 
 
-def interaction_efforts(mechanism: ClosedMechanism, loop: Loop, q: Array, v: Array, u: Array | None = None) -> Array:
+def interaction_efforts(mechanism: ClosedMechanism, loop: Joined, q: Array, v: Array, u: Array | None = None) -> Array:
     """Return an interaction's efforts on all coordinates (nv)."""
     wrenches, efforts = loop.closure.act(target_motion(mechanism, loop, q, v, u))
     total = np.zeros(mechanism.nv, np.result_type(wrenches, efforts, float))

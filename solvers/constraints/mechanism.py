@@ -16,7 +16,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.interaction import Interaction
 from titop.graph.network.assembly import Assembly
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.mechanism.conditioning import Pivots
@@ -281,7 +281,7 @@ class ObservationsCore(Protocol):
     def actuation_matrix(self, q: Array) -> Array:
         """Return the efforts on the coordinates per unit of each input (nv, nu)."""
 
-    def touches(self, loop: Loop, q: Array, v: Array, u: Array) -> Array:
+    def touches(self, loop: Joined, q: Array, v: Array, u: Array) -> Array:
         """Return gap (m), force (3, N) and slip (3, m/s) of the k spheres or points of a contact (k, 7) with inputs u."""
 
     def energy(self, q: Array, v: Array) -> tuple[Any, Any, Any]:
@@ -353,12 +353,12 @@ class ClosedMechanism(Configurations):
         return self._make_engine(self)
 
     @structural
-    def rigid_loops(self) -> tuple[Loop, ...]:
+    def rigid_loops(self) -> tuple[Joined, ...]:
         """The loops with rigid closures."""
         return tuple(loop for loop in self._assembly.loops if isinstance(loop.closure, RigidClosure))
 
     @cached_property
-    def interactions(self) -> tuple[Loop, ...]:
+    def interactions(self) -> tuple[Joined, ...]:
         """The interactions and their targets, with the parameters' current values."""
         loops = self.assembly.loops if self._assembly.loops else ()
         return tuple(loop for loop in loops if isinstance(loop.closure, Interaction))

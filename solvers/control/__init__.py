@@ -2,7 +2,8 @@
 
 - `controllers`: the kinds that users give; `control_laws` gives them one interface;
 - `loop_signals`: measured, reference and commanded signals; `operating_values`: the operating point of these signals;
-- `control_loop`: the sampled loop; `continuous_loop`: the loop in continuous time, for compiled and implicit steps too;
-- `loop_arguments`: reads the arguments of `simulate`, and warns;
+- `control_loop`: what loops have in common; `sampled_loop`: with sample and hold, one or several of different rates;
+  `continuous_loop`: in continuous time, for compiled and implicit steps too, alone or beside these;
+- `loop_list`: the loops that users list; `loop_arguments`: reads the arguments of `simulate`, and warns;
 - `control_history`: the signals of a loop over time.
 """

@@ -12,12 +12,14 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.control.control_laws import ContinuousLaw
-from titop.solvers.control.control_loop import ControlledModel, ControlLoop
-from titop.solvers.control.loop_signals import Command
+from titop.solvers.control.control_loop import ControlledModel, ControlLoop, Memory
+from titop.solvers.control.loop_signals import Command, Measurements
+from titop.solvers.control.sampled_loop import HeldLoop
 from titop.solvers.linear.system_outputs import read_outputs
 from titop.solvers.model.model import Model
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
+from titop.solvers.support.interpolated import Interpolated
 
 
 class LinearFeedback(NamedTuple):
@@ -67,10 +69,16 @@ class ContinuousLoop(ControlLoop):
     ----------
     K : control.StateSpace
         The controller.
+    beside : HeldLoop or None
+        Sampled controllers beside it.
+    place : int
+        Where it stands among these.
     """
 
     sampled = False
     sample_time = math.inf
+    beside: HeldLoop | None = None
+    place = 0
 
     def __init__(self, model: Model, law: ContinuousLaw, *rest: Any) -> None:
         wiring, self.K = law.wiring, law.K
@@ -89,8 +97,45 @@ class ContinuousLoop(ControlLoop):
         advice = "give a sample_time, or let the controller's gain fall with frequency (a lag of the actuator, zero D)"
         return Finding("algebraic-loop", "controller", hops, "no output that acts on itself at once", advice)
 
+    @property
+    def tables(self) -> list[Interpolated]:
+        return self.references.tables
+
+    @property
+    def signal_names(self) -> list[tuple[str, ...]]:
+        others = [] if self.beside is None else self.beside.signal_names
+        return [*others[: self.place], *super().signal_names, *others[self.place :]]
+
+    def put_beside(self, loop: HeldLoop, place: int) -> None:
+        """Add the commands of sampled controllers, among which this one stands at a `place`."""
+        self.beside, self.place, self.sampled, self.sample_time = loop, place, True, loop.sample_time
+        self._hold(loop.command)
+
+    def _hold(self, command: Command) -> None:
+        """Set the commands that are held beside this controller's."""
+        self._held = self._resting + np.concatenate(command)
+
+    def rest_at(self, resting: Command) -> None:
+        super().rest_at(resting)
+        self._held = self._resting
+
+    def send(self, values: Array) -> Command:
+        return self.commands.send(values, self._held)
+
+    @property
+    def all_measurements(self) -> list[Measurements]:
+        return [self.measurements, *([] if self.beside is None else self.beside.all_measurements)]
+
+    def begin(self, plant: ControlledModel, t: float, y: Array) -> Command:
+        return self._command_beside(plant, t, y, None if self.beside is None else self.beside.command)
+
     def act(self, plant: ControlledModel, t: float, y: Array) -> float:
-        return math.inf
+        if self.beside is None:
+            return math.inf
+        plant.command = self.begin(plant, t, y)
+        until = self.beside.advance(plant, t, y)
+        plant.command = self.begin(plant, t, y)
+        return until
 
     def rate(self, plant: ControlledModel, t: float, y: Array) -> Array:
         """Return dy/dt."""
@@ -109,24 +154,30 @@ class ContinuousLoop(ControlLoop):
     def feedback(self, given: Array | None) -> LinearFeedback | None:
         """Return the controller as tables, for additional inputs `given` (nu); None if tables cannot describe it.
 
-        They cannot if it measures more than coordinates and their rates, or if inputs are not constant efforts and wrenches.
+        They cannot if it measures more than coordinates and their rates, if references follow the state, or if inputs are not
+        constant efforts and wrenches.
         """
         model, K = self.measurements.model, self.K
+        if self.references.follow_state:
+            return None
         measured = self.measurements.selection(model.nq, model.nv)
         if measured is None or model.mechanism.inputs.own or model.mechanism.inputs.driving:
             return None
         sent = np.vstack([self.commands.to_u, self.commands.to_tau])
-        resting = np.concatenate([self.resting.u + (0.0 if given is None else given), self.resting.tau])
+        added, varies = np.zeros(len(self._resting)), self.references.vary or self.sampled
+        if given is not None:
+            added[: model.nu] = given
         by_error = np.vstack([sent @ K.D, K.B])
         gains = np.hstack([by_error @ self._from_y @ measured, np.vstack([sent @ K.C, K.A])])
-        still = np.concatenate([resting, np.zeros(K.nstates)]) - by_error @ self._from_y @ self.trim
-        by_reference = by_error @ self._from_r
+        at_rest, still = -by_error @ self._from_y @ self.trim, np.zeros(K.nstates)
+        by_reference, nowhere = by_error @ self._from_r, (np.zeros(0), np.zeros(0))
 
         def offset(t: float) -> Array:
-            return still + by_reference @ (self.references.read(t) - self.r_trim)
+            held = np.concatenate([self._held + added, still])
+            return held + at_rest + by_reference @ (self.references.read(t, *nowhere) - self.r_trim)
 
         inputs = model.mechanism.inputs
-        return LinearFeedback(gains, offset, self.references.vary, self.commands.limits, inputs.motors, inputs.thrust)
+        return LinearFeedback(gains, offset, varies, self.commands.limits, inputs.motors, inputs.thrust)
 
     def derivatives(self, plant: ControlledModel, t: float, y: Array, by_state: Array, by_tau: Array) -> Array:
         """Return the derivatives (nv + nx, 2 nv + nx) of accelerations and ``dx/dt`` by tangent changes of q, by v and x.
@@ -154,12 +205,24 @@ class ContinuousLoop(ControlLoop):
         change = SnapshotDerivatives(lambda matrix: matrix, *whole, np.zeros((nv, 2 * nv)), self._inputs.applied)
         outputs = np.vstack([np.zeros((0, 2 * nv + nc)), *(group.derivatives(state, change) for group in self._outputs)])
         y_by_state, y_by_command = outputs[:, : 2 * nv], outputs[:, 2 * nv :] * acting
-        command_by_state = K.D @ self._from_y @ y_by_state  # D has no entries for outputs with a feedthrough from commands
-        e_by_state = self._from_y @ (y_by_state + y_by_command @ command_by_state)
+        sought_by_state = self._from_r @ self.references.derivatives(model, t, q, v)
+        # D has no entries for outputs with a feedthrough from commands
+        command_by_state = K.D @ (self._from_y @ y_by_state + sought_by_state)
+        e_by_state = self._from_y @ (y_by_state + y_by_command @ command_by_state) + sought_by_state
         e_by_x = self._from_y @ y_by_command @ K.C
         return np.block([[by_state + by_command @ command_by_state, by_command @ K.C], [K.B @ e_by_state, K.A + K.B @ e_by_x]])
 
     def command_at(self, plant: ControlledModel, t: float, y: Array) -> Command:
+        return self._command_beside(plant, t, y, None if self.beside is None else self.beside.command_at(plant, t, y))
+
+    def _alone(self, t: float, q: Array, v: Array, x: Array) -> Command:
+        """Return the command without those of sampled controllers."""
+        return self.commands.send(self.K.C @ x + self.K.D @ self._error(t, q, v), self._resting)
+
+    def _command_beside(self, plant: ControlledModel, t: float, y: Array, held: Command | None) -> Command:
+        """Return the command at a state, with those of sampled controllers, which are held from now on."""
+        if held is not None:
+            self._hold(held)
         q, v = plant.split(t, y)
         return self.command(self._states(plant, y), self._error(t, q, v))
 
@@ -173,15 +236,29 @@ class ContinuousLoop(ControlLoop):
     def _error(self, t: float, q: Array, v: Array, outputs: Array | None = None) -> Array:
         """Return the controller's inputs; without `outputs`, those that depend on accelerations are meaningless."""
         outputs = self.measurements.read_kinematic(q, v) if outputs is None else outputs
-        return self._from_y @ (outputs - self.trim) + self._from_r @ (self.references.read(t) - self.r_trim)
+        return self._from_y @ (outputs - self.trim) + self._from_r @ (self.references.read(t, q, v) - self.r_trim)
 
-    def history(self, plant: ControlledModel, t: Array, y: Array) -> ControlHistory:
+    def histories(self, plant: ControlledModel, t: Array, y: Array) -> tuple[ControlHistory, ...]:
         outputs, references, commands, states = [], [], [], []
         for instant, state in zip(t, y, strict=True):
             q, v = plant.split(instant, state)
             plant.command = self.command_at(plant, instant, state)
             outputs.append(plant.measure(self.measurements, instant, q, v, plant.dynamics(instant, q, v)[0]))
-            references.append(self.references.read(instant))
-            commands.append(plant.command)
+            references.append(self.references.read(instant, q, v))
             states.append(self._states(plant, state))
-        return self.rows(t, outputs, references, commands, states)
+            commands.append(plant.command if self.beside is None else self._alone(instant, q, v, states[-1]))
+        history = self.rows(t, outputs, references, commands, states, False)
+        if self.beside is None:
+            return (history,)
+        others = self.beside.histories(plant, t, y)
+        return *others[: self.place], history, *others[self.place :]
+
+    def memory(self) -> list[Memory]:
+        others = [] if self.beside is None else self.beside.memory()
+        return [*others[: self.place], {}, *others[self.place :]]
+
+    def recall(self, memory: Sequence[Memory]) -> None:
+        others = [*memory[: self.place], *memory[self.place + 1 :]]
+        if self.beside is not None:
+            self.beside.recall(others)
+            self._hold(self.beside.command)

@@ -1,32 +1,30 @@
 """Control loops around a model: measurement, comparison and command, and their integration in time.
 
-A sampled controller runs at ``t[0] + k T``. At each sample the outputs are read under the commands in effect until then (so
-that accelerometers make no algebraic loop), and the controller is called. Its commands take effect at the sample, or after the
-delay, and are held. A step of the integrator ends at every change of the commands.
+`sampled_loop` has the loops with sample and hold, `continuous_loop` the one whose states are integrated with the model's.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from bisect import bisect_right
-from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import SAME
-from titop.solvers.arguments.reading import all_finite
 from titop.solvers.control.control_history import ControlHistory
-from titop.solvers.control.control_laws import REFERENCE, SampledLaw
 from titop.solvers.control.loop_signals import Command, Commands, Measurements, References
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.model.model import Model
+from titop.solvers.signals.exported import REFERENCE
 from titop.solvers.signals.grammar import MEASURED, read_name
 from titop.solvers.signals.signal_tables import check_names, measured_signals
 from titop.solvers.signals.units import units_of
+from titop.solvers.support.interpolated import Interpolated
+
+#: What a controller needs to go on later, beside the states that are integrated: arrays by name.
+Memory = dict[str, Array]
 
 
 class ControlledModel(Protocol):
@@ -66,9 +64,12 @@ class ControlLoop(ABC):
     ----------
     initial_state : (nx,) array
         States that are integrated together with the model's.
+    resting : Command
+        The inputs and efforts of the operating point.
     """
 
     initial_state: Array
+    #: Whether steps have to end where commands jump.
     sampled: bool
     #: Time between samples (s); infinite where there are none.
     sample_time: float
@@ -89,8 +90,7 @@ class ControlLoop(ABC):
         self.commands = Commands(model, outputs, saturate)
         self.trim, self.r_trim = operating.outputs(inputs), operating.outputs(references)
         self.references = References(references, reference, times, self.r_trim)
-        self.resting = operating.command
-        self._resting = np.concatenate(self.resting)
+        self.rest_at(operating.command)
         self._names = {
             "outputs": inputs,
             "references": tuple(f"{REFERENCE}{name}" if name in known else name for name in references),
@@ -106,20 +106,43 @@ class ControlLoop(ABC):
         }
 
     @property
+    def signal_names(self) -> list[tuple[str, ...]]:
+        """Names of the signals of each controller, as in its history."""
+        return [tuple(name for names in self._names.values() for name in names)]
+
+    @property
     def reference_units(self) -> tuple[str, ...]:
         """Units of the references."""
         return self._units["references"]
+
+    @property
+    def all_measurements(self) -> list[Measurements]:
+        """What each controller measures."""
+        return [self.measurements]
+
+    @property
+    def tables(self) -> list[Interpolated]:
+        """Samples whose kinks the commands have at once."""
+        return []
+
+    def rest_at(self, resting: Command) -> None:
+        """Set the inputs and efforts to which commands are added."""
+        self.resting, self._resting = resting, np.concatenate(resting)
 
     def send(self, values: Array) -> Command:
         """Return the complete command for the controller's outputs, which are deviations from the operating point."""
         return self.commands.send(values, self._resting)
 
-    def rows(self, t: Array, y: Any, r: Any, commands: list[Command], x: Any) -> ControlHistory:
-        """Return the signals of the loop at times t (n,)."""
+    def rows(self, t: Array, y: Any, r: Any, commands: list[Command], x: Any, held: bool) -> ControlHistory:
+        """Return the signals of the loop at times t (n,); whether commands are `held` between them."""
         rows = (y, r, self.commands.values(commands), x)
         columns = (len(names) for names in self._names.values())
         arrays = [np.array(part, dtype=float).reshape(len(t), n) for part, n in zip(rows, columns, strict=True)]
-        return ControlHistory(t, arrays[0], arrays[1], arrays[2], arrays[3], self._names, self._units, self.sampled)
+        return ControlHistory(t, arrays[0], arrays[1], arrays[2], arrays[3], self._names, self._units, held)
+
+    @abstractmethod
+    def begin(self, plant: ControlledModel, t: float, y: Array) -> Command:
+        """Return the command at the first state, before the first samples."""
 
     @abstractmethod
     def act(self, plant: ControlledModel, t: float, y: Array) -> float:
@@ -130,119 +153,28 @@ class ControlLoop(ABC):
         """Return the command at an output time of the solution, where its state is y."""
 
     @abstractmethod
-    def history(self, plant: ControlledModel, t: Array, y: Array) -> ControlHistory:
-        """Return the signals of the loop for a solution."""
+    def histories(self, plant: ControlledModel, t: Array, y: Array) -> tuple[ControlHistory, ...]:
+        """Return the signals of each controller for a solution."""
+
+    @abstractmethod
+    def memory(self) -> list[Memory]:
+        """Return what each controller needs to go on later."""
+
+    @abstractmethod
+    def recall(self, memory: Sequence[Memory]) -> None:
+        """Go on where a `memory` was left.
+
+        Raises
+        ------
+        ModelError
+            If another controller left it.
+        """
 
 
-class _Instant(NamedTuple):
-    """A time at which a sample is taken, or the commands of sample number `applied` take effect, or both."""
-
-    time: float
-    sample: bool
-    applied: int
-
-
-class _Sample(NamedTuple):
-    """The controller's inputs at a time (s), outputs, references and its states, and its commands."""
-
-    time: float
-    measured: Array
-    reference: Array
-    state: Array
-    command: Command
-
-
-class SampledLoop(ControlLoop):
-    """A loop with sample and hold.
-
-    Parameters
-    ----------
-    delay : float, s
-        From a sample to the commands.
-    noise : (ny,) array
-        Standard deviations of the outputs at the samples.
-    rng : numpy.random.Generator
-    """
-
-    sampled = True
-    initial_state = np.zeros(0)
-
-    def __init__(
-        self,
-        model: Model,
-        law: SampledLaw,
-        delay: float,
-        noise: Array,
-        rng: np.random.Generator,
-        reference: Any,
-        operating: OperatingValues,
-        times: Array,
-        saturate: bool,
-    ) -> None:
-        names = law.inputs, law.references, law.outputs, law.states
-        super().__init__(model, names, reference, operating, times, saturate)
-        self._law, self._delay, self._noise, self._rng = law, delay / law.sample_time, noise, rng
-        self._is_noisy = bool(noise.any())
-        self.sample_time = law.sample_time
-        self._samples: list[_Sample] = []
-        self._instants: list[float] = []
-        self._acting: list[Command] = []
-        self._state = law.initial_state.copy()
-        self._plan = self._instants_between(float(times[0]), float(times[-1]))
-        self._next = next(self._plan)
-
-    def act(self, plant: ControlledModel, t: float, y: Array) -> float:
-        if not self._instants:
-            self._act(plant, t, self.resting)
-        while self._next.time <= t:
-            if self._next.sample:
-                self._state = self._sample(plant, t, y, self._state)
-            if self._next.applied >= 0:
-                self._act(plant, t, self._samples[self._next.applied].command)
-            self._next = next(self._plan)
-        return self._next.time
-
-    def _instants_between(self, begin: float, end: float) -> Iterator[_Instant]:
-        """Yield the instants and their actions; those that rounding has moved past the end are put there."""
-        step = self._law.sample_time
-        whole = int(np.floor(self._delay + SAME))
-        part = self._delay - whole if self._delay - whole > SAME else 0.0
-        last = end - SAME * step
-        for k in range(int((end - begin) / step + SAME) + 1):
-            sampled, late = begin + k * step, begin + (k + part) * step
-            yield _Instant(end if sampled >= last else sampled, True, -1 if part else k - whole)
-            if part and k >= whole and late <= end + SAME * step:
-                yield _Instant(end if late >= last else late, False, k - whole)
-        yield _Instant(math.inf, False, -1)
-
-    def _act(self, plant: ControlledModel, t: float, command: Command) -> None:
-        self._acting.append(command)
-        self._instants.append(t)
-        plant.command = command
-
-    def _sample(self, plant: ControlledModel, t: float, state: Array, x: Array) -> Array:
-        """Take a sample, call the controller, store its commands, and return its next states."""
-        q, v = plant.split(t, state)
-        if self._accelerated:
-            measured = plant.measure(self.measurements, t, q, v, plant.dynamics(t, q, v)[0])
-        else:
-            measured = self.measurements.read_kinematic(q, v)
-        if self._is_noisy:
-            measured = measured + self._noise * self._rng.standard_normal(len(measured))
-        r = self.references.read(t)
-        x_next, u = self._law.update(t, x.copy(), measured - self.trim, r - self.r_trim, measured)
-        if not (all_finite(x_next) and all_finite(u)):
-            advice = "the loop is unstable, or the controller's numbers are wrong"
-            raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", u, "finite commands and states", advice))
-        self._samples.append(_Sample(t, measured, r, x, self.send(u)))
-        return x_next
-
-    def command_at(self, plant: ControlledModel, t: float, y: Array) -> Command:
-        return self._acting[bisect_right(self._instants, t + SAME * self._law.sample_time) - 1]
-
-    def history(self, plant: ControlledModel, t: Array, y: Array) -> ControlHistory:
-        instants, outputs, references, states = ([sample[k] for sample in self._samples] for k in range(4))
-        return self.rows(np.array(instants), outputs, references, [sample.command for sample in self._samples], states)
+def refuse_memory(where: str, got: Any, expected: str) -> NoReturn:
+    """Refuse to go on with another controller than before."""
+    advice = "go on with the same controllers, or begin anew: q0=start.q[-1], v0=start.v[-1]"
+    raise ModelError(Finding("other-controller", where, got, expected, advice))
 
 
 def _unit(model: Model, output: str) -> str:

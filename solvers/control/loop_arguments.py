@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,15 +11,26 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, TYPED
+from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_duration
 from titop.solvers.control.continuous_loop import ContinuousLoop
-from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw, controller_law, scheduled_law, state_space_law, wire
-from titop.solvers.control.control_loop import ControlLoop, SampledLoop
+from titop.solvers.control.control_laws import (
+    ContinuousLaw,
+    SampledLaw,
+    Schedule,
+    controller_law,
+    scheduled_law,
+    state_space_law,
+    wire,
+)
+from titop.solvers.control.control_loop import ControlLoop
 from titop.solvers.control.controllers import Controller, ScheduledController
-from titop.solvers.control.loop_signals import Measurements
+from titop.solvers.control.loop_list import Loop, naming, read_loops
+from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.control.operating_values import OperatingValues
-from titop.solvers.linear.state_space import is_state_space, refuse_not_finite
+from titop.solvers.control.sampled_loop import SampledLoop, SampledLoops
+from titop.solvers.linear.state_space import read_linear
 from titop.solvers.model.model import Model
 from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
 
@@ -41,9 +52,14 @@ class LoopArguments:
     seed: Any = 0
     wrenches: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def loop(self) -> Loop:
+        """The arguments of one loop."""
+        return Loop(self.controller, self.sample_time, self.delay, self.reference, self.noise, self.operating_point)
+
 
 def read_loop(model: Model, times: Array, q: Array, v: Array, arguments: LoopArguments) -> ControlLoop | None:
-    """Return the control loop of a simulation that starts at q, v, if there is one.
+    """Return the control loop of a simulation that starts at q, v, if there is one; of several controllers, that of all.
 
     Raises
     ------
@@ -55,28 +71,87 @@ def read_loop(model: Model, times: Array, q: Array, v: Array, arguments: LoopArg
         return None
     if not model.nv:
         raise ModelError(Finding("no-coordinates", "controller", model.name, "a system that moves", "leave it out"))
-    operating = OperatingValues(model, arguments.operating_point)
-    loop = _read_loop(model, times, arguments, operating, _read_law(model, q, v, arguments, operating.origin))
-    warn(suspicions(loop, operating, arguments.wrenches, float(times[0])), stacklevel=4)
-    return loop
+    listed = read_loops(arguments.controller, arguments.loop)
+    generators = _read_generators(arguments.seed, len(listed))
+    loops: list[SampledLoop | ContinuousLoop] = []
+    operating: list[OperatingValues] = []
+    findings: list[Finding] = []
+    for k, (each, generator) in enumerate(zip(listed, generators, strict=True)):
+        with naming(k if len(listed) > 1 else None):
+            operating.append(OperatingValues(model, each.operating_point))
+            law = _read_law(model, float(times[0]), q, v, each, operating[k].origin)
+            loops.append(_read_loop(model, times, each, operating[k], law, generator, arguments.saturate))
+            findings += suspicions(loops[k], operating[k], arguments.wrenches, (float(times[0]), q, v))
+    warn(findings, stacklevel=4)
+    return loops[0] if len(loops) == 1 else _join(model, loops, operating)
 
 
 def _read_loop(
-    model: Model, times: Array, arguments: LoopArguments, operating: OperatingValues, law: SampledLaw | ContinuousLaw
-) -> ControlLoop:
-    rest = (arguments.reference, operating, times, arguments.saturate)
-    delay = read_duration("delay", arguments.delay, zero=True)
+    model: Model,
+    times: Array,
+    given: Loop,
+    operating: OperatingValues,
+    law: SampledLaw | ContinuousLaw,
+    generator: np.random.Generator,
+    saturate: bool,
+) -> SampledLoop | ContinuousLoop:
+    rest = (given.reference, operating, times, saturate)
+    delay = read_duration("delay", given.delay, zero=True)
     if isinstance(law, SampledLaw):
         _refuse_endless(law.sample_time, times)
-        noise = _read_noise(arguments.noise, law.inputs)
-        return SampledLoop(model, law, delay, noise, _read_generator(arguments.seed), *rest)
+        return SampledLoop(model, law, delay, _read_noise(given.noise, law.inputs), generator, *rest)
     if delay:
         advice = "give a sample_time, or put a Pade approximation into the controller"
         raise ModelError(Finding("no-sample-time", "delay", delay, "a sampled controller", advice))
-    if arguments.noise is not None:
+    if given.noise is not None:
         advice = "give a sample_time: white noise in continuous time has no finite standard deviation"
-        raise ModelError(Finding("no-sample-time", "noise", arguments.noise, "a sampled controller", advice))
+        raise ModelError(Finding("no-sample-time", "noise", given.noise, "a sampled controller", advice))
     return ContinuousLoop(model, law, *rest)
+
+
+def _join(model: Model, loops: Sequence[SampledLoop | ContinuousLoop], operating: Sequence[OperatingValues]) -> ControlLoop:
+    """Return several loops as one; the inputs and efforts of their operating points act once."""
+    resting = _resting(model, operating)
+    driven = np.array([np.abs(np.vstack([loop.commands.to_u, loop.commands.to_tau])).sum(axis=1) > 0 for loop in loops])
+    first = np.where(driven.any(axis=0), driven.argmax(axis=0), 0)
+    for k, loop in enumerate(loops):
+        share = np.where(first == k, resting, 0.0)
+        loop.rest_at(Command(share[: model.nu], share[model.nu :]))
+    sampled = [loop for loop in loops if isinstance(loop, SampledLoop)]
+    continuous = [k for k, loop in enumerate(loops) if isinstance(loop, ContinuousLoop)]
+    held = SampledLoops(sampled) if len(sampled) > 1 else sampled[0] if sampled else None
+    if not continuous:
+        assert held is not None
+        return held
+    if len(continuous) > 1:
+        expected, advice = "one controller in continuous time", "join them with control.append, or give sample times"
+        where = " and ".join(f"controller[{k}]" for k in continuous)
+        raise ModelError(Finding("several-continuous", where, f"{len(continuous)} of them", expected, advice))
+    loop = loops[continuous[0]]
+    assert isinstance(loop, ContinuousLoop)
+    if held is not None:
+        loop.put_beside(held, continuous[0])
+    return loop
+
+
+def _resting(model: Model, operating: Sequence[OperatingValues]) -> Array:
+    """Return the inputs and efforts (nu + nv) of several operating points, which agree where they are not zero.
+
+    Raises
+    ------
+    ModelError
+        If they do not.
+    """
+    names = *model.input_names, *(f"{name}.tau" for name in model.coordinate_names)
+    resting = np.zeros(len(names))
+    for point in operating:
+        there = np.concatenate(point.command)
+        apart = (there != 0) & (resting != 0) & (np.abs(there - resting) > SAME * np.abs(resting))
+        for k in np.flatnonzero(apart).tolist():
+            expected, advice = f"{resting[k]:.6g}, as of another loop", "give all loops one operating point"
+            raise ModelError(Finding("other-point", f"operating_point: {names[k]}", float(there[k]), expected, advice))
+        resting = np.where(resting != 0, resting, there)
+    return resting
 
 
 def _refuse_endless(sample_time: float, times: Array) -> None:
@@ -94,7 +169,7 @@ def _refuse_without_controller(arguments: LoopArguments) -> None:
             raise ModelError(Finding("no-controller", name, value, "a controller beside it", "give controller=..."))
 
 
-def _read_law(model: Model, q: Array, v: Array, arguments: LoopArguments, origin: Array) -> SampledLaw | ContinuousLaw:
+def _read_law(model: Model, begin: float, q: Array, v: Array, arguments: Loop, origin: Array) -> SampledLaw | ContinuousLaw:
     measured, commanded = measured_signals(model), commanded_signals(model)
     K, step = arguments.controller, arguments.sample_time
     exogenous = [str(name) for name in arguments.reference] if isinstance(arguments.reference, Mapping) else []
@@ -106,14 +181,11 @@ def _read_law(model: Model, q: Array, v: Array, arguments: LoopArguments, origin
         inputs = tuple(measured.find("controller.inputs", name) for name in K.inputs)
         return controller_law(K, inputs, tuple(commanded.find("controller.outputs", name) for name in K.outputs))
     if isinstance(K, ScheduledController):
-        schedule = {name: measured.find("schedule", output) for name, output in K.schedule.items()}
-        first = K.at(_parameters_at(model, schedule, q, v, origin))
-        return scheduled_law(K, first, wire(first, measured, commanded, exogenous), schedule)
-    if not is_state_space(K):
-        advice = "use control.ss(K) with names for its inputs and outputs, or tt.Controller for a function"
-        expected = "a control.StateSpace, tt.Controller or tt.ScheduledController"
-        raise ModelError(Finding("wrong-type", "controller", K, expected, advice))
-    refuse_not_finite("controller", K)
+        schedule = _read_schedule(model, K.schedule, measured)
+        start = _parameters_at(model, schedule, begin, q, v, origin)
+        first = K.at(start, rates=dict.fromkeys(K.rates, 0.0))
+        return scheduled_law(K, first, wire(first, measured, commanded, exogenous), schedule, start)
+    K = read_linear("controller", K, "a control.StateSpace or TransferFunction, tt.Controller or tt.ScheduledController")
     wiring = wire(K, measured, commanded, exogenous)
     if step is None and K.dt is True:
         advice = "its time base is discrete without a step"
@@ -123,19 +195,52 @@ def _read_law(model: Model, q: Array, v: Array, arguments: LoopArguments, origin
     return state_space_law(K, wiring, read_duration("sample_time", K.dt if step is None else step))
 
 
-def _parameters_at(model: Model, schedule: dict[str, str], q: Array, v: Array, origin: Array) -> dict[str, float]:
-    """Return the scheduling parameters at a state."""
-    measurements = Measurements(model, tuple(schedule.values()), origin)
-    for name, output in schedule.items():
-        if measurements.dynamic[list(schedule).index(name)]:
+def _read_schedule(model: Model, given: Mapping[str, Any], measured: SignalTable) -> Schedule:
+    """Return what scheduling parameters follow; parameters of the model and numbers are constant functions."""
+    return {name: _read_source(model, f"schedule[{name!r}]", source, measured) for name, source in given.items()}
+
+
+def _read_source(model: Model, where: str, source: Any, measured: SignalTable) -> str | Callable[[float], float]:
+    if isinstance(source, str) and source not in measured and source in model.mechanism.parameter_names:
+        source = model.parameters()[source][0]
+    if isinstance(source, str):
+        return measured.find("schedule", source)
+    if callable(source):
+        advice = "give a function of time alone, or an output that a sensor measures: a controller knows no more of the state"
+        check_function(where, source, "t", advice)
+        return lambda t: _read_number(f"{where} at t = {t:.6g} s", source(t))
+    number = _read_number(where, source)
+    return lambda t: number
+
+
+def _read_number(where: str, value: Any) -> float:
+    number = real_array(value)
+    if number is None or number.size != 1 or not np.isfinite(number).all():
+        expected = "an output or a parameter of the model, a function of time, or a number"
+        raise ModelError(Finding("wrong-type", where, value, expected, 'such as {"angle": "hinge.q"}'))
+    return float(number.ravel()[0])
+
+
+def _parameters_at(model: Model, schedule: Schedule, t: float, q: Array, v: Array, origin: Array) -> dict[str, float]:
+    """Return the scheduling parameters at a time (s) and a state."""
+    result = {}
+    for name, source in schedule.items():
+        if not isinstance(source, str):
+            result[name] = source(t)
+            continue
+        measurements = Measurements(model, (source,), origin)
+        if measurements.dynamic[0]:
             advice = "schedule by positions and velocities"
-            raise ModelError(Finding("dynamic-schedule", f"schedule[{name!r}]", output, "no accelerations or forces", advice))
-    return dict(zip(schedule, measurements.read_kinematic(q, v).tolist(), strict=True))
+            raise ModelError(Finding("dynamic-schedule", f"schedule[{name!r}]", source, "no accelerations or forces", advice))
+        result[name] = float(measurements.read_kinematic(q, v)[0])
+    return result
 
 
-def _read_generator(seed: Any) -> np.random.Generator:
+def _read_generators(seed: Any, count: int) -> list[np.random.Generator]:
+    """Return a generator for each of several loops: the noise of one does not depend on the rates of others."""
     try:
-        return np.random.default_rng(seed)
+        generator = np.random.default_rng(seed)
+        return [generator] if count == 1 else generator.spawn(count)
     except (TypeError, ValueError):
         expected = "a whole number, zero or more, a numpy.random.SeedSequence or Generator"
         raise ModelError(Finding("bad-seed", "seed", seed, expected, "0 will do")) from None
@@ -157,7 +262,7 @@ def _read_noise(noise: Any, names: tuple[str, ...]) -> Array:
     return deviations
 
 
-def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[str, Any], start: float) -> Iterator[Finding]:
+def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[str, Any], start: Any) -> Iterator[Finding]:
     """Yield warnings: wrenches of the operating point that are not applied, references that look like deviations from it,
     and outputs that drift away from it.
 
@@ -167,13 +272,13 @@ def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[
     operating : OperatingValues
     wrenches : mapping of port name to wrench or function
         The loads of the simulation.
-    start : float, s
+    start : (t, q, v)
     """
     for port, wrench in operating.wrenches.items():
         if wrench.any() and port not in wrenches:
             advice = "pass wrenches=point.wrenches, or something else for this port"
             yield Finding("missing-wrench", f"wrenches[{port!r}]", "none", f"{wrench} of the operating point", advice)
-    references = zip(loop.references.names, loop.reference_units, loop.references.read(start), loop.r_trim, strict=True)
+    references = zip(loop.references.names, loop.reference_units, loop.references.read(*start), loop.r_trim, strict=True)
     for name, unit, reference, there in references:
         size = loop.measurements.model.mechanism.scale.length if unit in ("m", "m/s") else 1.0
         if abs(reference - there) > abs(reference) and abs(there) > TYPED * size:

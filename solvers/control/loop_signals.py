@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.tolerances import CENTRAL_STEP
+from titop.blocks.basics.user_functions import function_of_state, takes_state
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import COMMANDED, MEASURED, read_name
@@ -39,7 +41,14 @@ class Measurements:
     units : tuple of str
     dynamic : (ny,) bool array
         Whether an output depends on accelerations, and so has a feedthrough from commands.
+    senses : callable or None
+        From the outputs to what is read of them, where sensors have paths.
+    plant : object with `x`, or None
+        Whose first-order states are in effect.
     """
+
+    senses: Callable[[Array], Array] | None = None
+    plant: Any = None
 
     def __init__(self, model: Model, names: Sequence[str], origin: Array) -> None:
         self.model = model
@@ -68,16 +77,19 @@ class Measurements:
 
     def read(self, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array | None, tau: Array) -> Array:
         """Return the outputs (ny) at a state, with accelerations `a`, external `wrenches`, inputs `u` and efforts `tau`."""
-        return self._values.read(Snapshot(self.model, q, v, a, tau, u, wrenches, self.origin))
+        values = self._values.read(Snapshot(self.model, q, v, a, tau, u, wrenches, self.origin))
+        return values if self.senses is None else self.senses(values)
 
     def read_kinematic(self, q: Array, v: Array) -> Array:
         """Return the outputs (ny) at a state, zero for those that depend on accelerations."""
         if self._entries is not None:
-            return np.concatenate([q, v])[self._entries]
+            outputs = np.concatenate([q, v])[self._entries]
+            return outputs if self.senses is None else self.senses(outputs)
         outputs = np.zeros(len(self.names))
-        at = Snapshot(self.model, q, v, self._zero, self._zero, None, None, self.origin)
+        u = None if self.plant is None or not self.model.nx else self.model.mechanism.inputs.with_states(None, self.plant.x)
+        at = Snapshot(self.model, q, v, self._zero, self._zero, u, None, self.origin)
         outputs[~self.dynamic] = self._kinematic.read(at)
-        return outputs
+        return outputs if self.senses is None else self.senses(outputs)
 
 
 class References:
@@ -88,8 +100,8 @@ class References:
     names : sequence of str
         In titop's spelling.
     given : mapping, array_like or callable, optional
-        Numbers, arrays (n,) at the `times` or functions ``f(t)`` by name; or all together: numbers (nr,), an array (n, nr) at
-        the `times`, or a function ``f(t) -> (nr,)``. Linear between the times.
+        Numbers, arrays (n,) at the `times` or functions ``f(t)`` or ``f(t, q, v)`` by name; or all together: numbers (nr,), an
+        array (n, nr) at the `times`, or a function that returns (nr,). Linear between the times.
     times : (n,) array, s
     resting : (nr,) array
         Values of references that are not given.
@@ -103,18 +115,36 @@ class References:
     def __init__(self, names: Sequence[str], given: Any, times: Array, resting: Array) -> None:
         self.names = tuple(names)
         self._resting = resting
-        self._functions: list[tuple[Any, Callable[[float], Any]]] = []
-        #: Whether they depend on time.
-        self.vary = given is not None
+        self._functions: list[tuple[Any, Callable[[float, Any, Any], Any]]] = []
+        #: References that are samples.
+        self.tables: list[Interpolated] = []
+        #: Whether they depend on time, and whether on the state.
+        self.vary, self.follow_state = given is not None, False
         if given is None:
             return
         if not isinstance(given, Mapping):
-            self._functions = [(slice(None), _function_of_time("reference", given, times, (len(self.names),)))]
+            self._functions = [(slice(None), self._function("reference", given, times, (len(self.names),)))]
             return
         table = SignalTable("a reference of the controller", self.names)
         for key, value in given.items():
             entry = self.names.index(table.find("reference", str(key)))
-            self._functions.append((entry, _function_of_time(f"reference[{key!r}]", value, times, ())))
+            self._functions.append((entry, self._function(f"reference[{key!r}]", value, times, ())))
+
+    def _function(self, where: str, value: Any, times: Array, shape: tuple[int, ...]) -> Callable[[float, Any, Any], Any]:
+        """Return a function of time and state with values of some shape."""
+        if callable(value):
+            function = function_of_state(where, value)
+            self.follow_state |= takes_state(where, value)
+            return lambda t, q, v: _read_numbers(where, function(t, q, v), shape)
+        numbers = real_array(value)
+        if numbers is not None and shape == (1,) and numbers.ndim == 1 and len(numbers) > 1:
+            numbers = numbers[:, None]
+        if numbers is not None and numbers.ndim == len(shape) + 1:
+            table = Interpolated(times, _read_numbers(where, numbers, (len(times), *shape)))
+            self.tables.append(table)
+            return lambda t, q, v: table(t)
+        constant = _read_numbers(where, value, shape)
+        return lambda t, q, v: constant
 
     @property
     def specified(self) -> tuple[str, ...]:
@@ -124,32 +154,25 @@ class References:
             chosen[entry] = True
         return tuple(name for name, is_chosen in zip(self.names, chosen, strict=True) if is_chosen)
 
-    @property
-    def tables(self) -> list[Interpolated]:
-        """References that are samples."""
-        return [function for _, function in self._functions if isinstance(function, Interpolated)]
-
-    def read(self, t: float) -> Array:
-        """Return the references (nr) at time t (s)."""
+    def read(self, t: float, q: Array, v: Array) -> Array:
+        """Return the references (nr) at time t (s) and a state."""
         r = self._resting.copy()
+        if self.follow_state:  # functions may change or store what they are passed
+            q, v = q.copy(), v.copy()
         for entry, function in self._functions:
-            r[entry] = function(t)
+            r[entry] = function(t, q, v)
         return r
 
-
-def _function_of_time(where: str, value: Any, times: Array, shape: tuple[int, ...]) -> Callable[[float], Any]:
-    """Return a function of time with values of some shape."""
-    if callable(value):
-        check_function(where, value, "t")
-        return lambda t: _read_numbers(where, value(t), shape)
-    numbers = real_array(value)
-    if numbers is not None and shape == (1,) and numbers.ndim == 1 and len(numbers) > 1:
-        numbers = numbers[:, None]
-    if numbers is not None and numbers.ndim == len(shape) + 1:
-        samples = _read_numbers(where, numbers, (len(times), *shape))
-        return Interpolated(times, samples)
-    constant = _read_numbers(where, value, shape)
-    return lambda t: constant
+    def derivatives(self, model: Model, t: float, q: Array, v: Array) -> Array:
+        """Return the derivatives (nr, 2 nv) by tangent changes of q and by v, by differences; zero for those of time alone."""
+        nv, sizes = model.nv, model.mechanism.scale.coordinates
+        result = np.zeros((len(self.names), 2 * nv))
+        for k, size in enumerate(sizes if self.follow_state else ()):
+            step = np.eye(nv)[k] * (CENTRAL_STEP * size)
+            ends = [(self.read(t, model.integrate(q, way * step), v), self.read(t, q, v + way * step)) for way in (1, -1)]
+            for column, (ahead, behind) in zip((k, nv + k), zip(*ends, strict=True), strict=True):
+                result[:, column] = (ahead - behind) / (2 * step[k])
+        return result
 
 
 def _read_numbers(where: str, value: Any, shape: tuple[int, ...]) -> Array:
@@ -168,6 +191,11 @@ class Command(NamedTuple):
 
     u: Array
     tau: Array
+
+
+def add_commands(commands: Sequence[Command]) -> Command:
+    """Return the sum of commands, one at least."""
+    return Command(*(reduce(np.add, parts) for parts in zip(*commands, strict=True)))
 
 
 class Commands:

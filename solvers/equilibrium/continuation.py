@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
 
@@ -19,14 +22,53 @@ from titop.solvers.equilibrium.search import search
 from titop.solvers.equilibrium.trim import read_count, read_guess, read_tolerance
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_dependents
 from titop.solvers.model.model import Model
+from titop.solvers.model.parameters import changed_model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
 from titop.solvers.signals.units import units_of
+from titop.solvers.support.checkpoint import Checkpoint, identity
+from titop.solvers.support.progress import progress_bar
+from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
 
 #: A step without an equilibrium is halved so often.
 _HALVINGS = 8
 
 #: Along a branch that may cross another one: the longest step, and the largest number of steps.
 _LONGEST, _STEPS = 0.2, 200
+
+#: Points of a branch that are computed between two answers of a process.
+STRETCH = 20
+
+
+@dataclass(frozen=True)
+class BarePoint:
+    """The numbers of an operating point, to be sent to another process, and what the search has told of it."""
+
+    q: Array
+    v: Array
+    tau: Array
+    u: Array | None
+    wrenches: Any
+    parameters: Any
+    x: Array
+    findings: dict[str, Any]
+
+    def on(self, model: Model) -> OperatingPoint:
+        """Return the operating point, to the last bit, for a model."""
+        changed = changed_model(model, self.parameters) if self.parameters else model
+        members = {name: value for name, value in vars(self).items() if name != "findings"}
+        point = object.__new__(OperatingPoint)
+        point.__dict__.update(members | self.findings | {"model": changed})
+        return point
+
+
+def bare(point: OperatingPoint, model: Model | None = None) -> BarePoint:
+    """Return a point's numbers; with a model, also the parameters in which the point's own model differs from it."""
+    parameters = dict(point.parameters)
+    if model is not None and point.model is not model:
+        known = model.parameters()
+        parameters |= {name: value for name, (value, _) in point.model.parameters().items() if value != known[name][0]}
+    findings = {name: getattr(point, name) for name in ("unknowns", "rank", "free", "overdetermined", "negative")}
+    return BarePoint(point.q, point.v, point.tau, point.u, point.wrenches, parameters, point.x, findings)
 
 
 def trim_along(
@@ -43,6 +85,9 @@ def trim_along(
     parameters: Mapping[str, float] | None = None,
     bounds: Mapping[str, Any] | None = None,
     tolerance: float = 1e-9,
+    workers: int | Executor = 1,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: bool = True,
 ) -> list[OperatingPoint]:
     """Follow an equilibrium along a parameter.
 
@@ -64,6 +109,13 @@ def trim_along(
         Steps from each value to the next: ``values=[0, 10], steps=50`` gives 51 equilibria.
     q, v, tau, u, wrenches, parameters, bounds, tolerance
         As in `trim`; the guess is for the first value.
+    workers : int or Executor
+        Where the branch is followed: see `monte_carlo`. As each point is the guess for the next, one process works at a time,
+        and several are no faster; another takes over where it dies.
+    checkpoint : str or path, optional
+        A file from which the branch goes on when it is followed again: see `monte_carlo`. At most twenty points are lost.
+    progress : bool
+        Show a progress bar on a terminal when it takes longer than a second.
 
     Returns
     -------
@@ -77,6 +129,8 @@ def trim_along(
     ConvergenceError
         Where the branch ends, such as at a fold; the message gives the value, and `found` of the error has the points before
         it.
+    SweepInterrupt
+        On Ctrl-C; its `found` has the points computed until then, but for the last twenty.
 
     Examples
     --------
@@ -93,14 +147,51 @@ def trim_along(
     if unknowns is None:
         unknowns = [entry for entry in model.coordinate_names if entry != varied.names[0]]
     sought = with_dependents(guess, TrimUnknowns(guess, unknowns).entries, varied.entries)
-    points: list[OperatingPoint] = []
-    for target in targets:
-        start = points[-1] if points else guess
-        try:
-            points.append(follow(start, {name: target}, sought, bounds, tolerance, bool(points), guess.q))
-        except ConvergenceError as error:
-            raise ConvergenceError(str(error), points) from None
-    return points
+    keeper = None
+    if checkpoint is not None:
+        about = {"model": identity(model), "values": (name, targets), "guess": bare(guess, model)}
+        about["options"] = [entry.name for entry in sought], bounds, tolerance
+        keeper = Checkpoint(checkpoint, "trim_along", about, (BarePoint,))
+    made, points = (guess, name, sought, bounds, tolerance), list[BarePoint]()
+    spread = Spread(_following, made, read_workers(workers), _refuse_death, checkpoint=keeper)
+    try:
+        with spread, progress_bar(progress=progress, total=len(targets), unit=" points trimmed") as bar:
+            for first in range(0, len(targets), STRETCH):
+                spread.ask(first, (points[-1] if points else None, targets[first : first + STRETCH]))
+                reached, end = spread.answer(first)
+                points += reached
+                bar.update(len(reached))
+                if end:
+                    raise ConvergenceError(end, [point.on(guess.model) for point in points])
+    except KeyboardInterrupt:
+        stopped = f"stopped after {len(points)} of {len(targets)} points: they are the .found of this exception"
+        raise SweepInterrupt(stopped, [point.on(guess.model) for point in points]) from None
+    return [point.on(guess.model) for point in points]
+
+
+def _following(
+    guess: OperatingPoint, name: str, unknowns: Sequence[TrimUnknown], bounds: Any, tolerance: float
+) -> Callable[[Any], tuple[list[BarePoint], str]]:
+    """Return the function that follows a stretch of a branch: its points, and why there are no more, if the branch ends."""
+
+    def follow_stretch(task: tuple[BarePoint | None, Array]) -> tuple[list[BarePoint], str]:
+        before, targets = task
+        point = None if before is None else before.on(guess.model)
+        points: list[BarePoint] = []
+        for target in targets.tolist():
+            try:
+                point = follow(point or guess, {name: target}, unknowns, bounds, tolerance, point is not None, guess.q)
+            except ConvergenceError as error:
+                return points, str(error)
+            points.append(bare(point))
+        return points, ""
+
+    return follow_stretch
+
+
+def _refuse_death(task: tuple[Any, Array], how: str) -> ModelError:
+    got, advice = f"{how} at values {task[1][0]:.6g} to {task[1][-1]:.6g}", "workers=1 shows what happens there"
+    return ModelError(Finding("worker-died", "workers", got, "processes that come to their end", advice))
 
 
 def single_unknown(guess: OperatingPoint, name: str, where: str) -> TrimUnknowns:
@@ -164,6 +255,28 @@ def follow(
         if part == 1.0:
             return point
         start, reached = point, part
+
+
+def search_again(
+    model: Model,
+    guess: Mapping[str, Array],
+    target: Mapping[str, float],
+    unknowns: Sequence[str] | str,
+    bounds: Any,
+    tolerance: float,
+    wrenches: Mapping[str, Array] | None,
+) -> OperatingPoint:
+    """Return the equilibrium at some values by name, searched from a guess: ``q, v, tau``, inputs ``u`` and states ``x``.
+
+    Raises
+    ------
+    ConvergenceError
+        If there is none near the guess.
+    """
+    u = guess["u"] if model.nu else None
+    start = OperatingPoint(model, guess["q"], guess["v"], guess["tau"], u, wrenches, x=guess["x"])
+    sought = with_dependents(start, TrimUnknowns(start, unknowns).entries, TrimUnknowns(start, list(target)).entries)
+    return _step(start, target, sought, bounds, tolerance, False, start.q)
 
 
 def _step(

@@ -129,6 +129,28 @@ class OperatingPoint:
         """
         return self.model.mechanism.inputs.with_states(self.u, self.x) if self.model.nx else self.u
 
+    def values_by_name(self) -> dict[str, dict[str, float]]:
+        """Return the numbers of ``q``, ``v``, ``tau``, ``u``, ``x``, ``wrenches`` and ``parameters``, by name.
+
+        Each in its own unit; zeros are left out, but for those of q. A wrench is six numbers, ``"hub.A.F[0]"`` to
+        ``"hub.A.T[2]"``.
+        """
+        model = self.model
+        names = model.configuration_names, *[model.coordinate_names] * 2
+        names = *names, model.mechanism.inputs.names, model.mechanism.inputs.state_names
+        arrays = self.q, self.v, self.tau, () if self.u is None else self.u, self.x
+        result = {
+            kind: {name: float(value) for name, value in zip(labels, array, strict=False) if value or kind == "q"}
+            for kind, labels, array in zip(("q", "v", "tau", "u", "x"), names, arrays, strict=True)
+        }
+        wrenches = {
+            f"{port}.{part}[{k}]": float(wrench[3 * (part == "T") + k])
+            for port, wrench in (self.wrenches or {}).items()
+            for part in "FT"
+            for k in range(3)
+        }
+        return {**result, "wrenches": wrenches, "parameters": {name: float(x) for name, x in self.parameters.items()}}
+
     @cached_property
     def residual(self) -> Array:
         """Accelerations (nv, rad/s^2 or m/s^2) at the point: zero at an equilibrium, also at a moving one."""

@@ -25,9 +25,9 @@ from titop.solvers.constraints.interaction_loads import interaction_pushes
 from titop.solvers.engines.reference.engine import reference_passes
 from titop.solvers.engines.reference.passes import Node, Passes, State
 from titop.solvers.equilibrium.operating_point import read_point
-from titop.solvers.lft.changed_blocks import LawPoint, law_slopes
 from titop.solvers.lft.legs import Leg, certain_leg
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
+from titop.solvers.lft.other_values import LawPoint, law_slopes
 from titop.solvers.lft.steps import Change, Rest
 from titop.solvers.lft.tree_passes import TURNED
 from titop.solvers.linear.state_space import named_system
@@ -76,7 +76,7 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     point : OperatingPoint, (q, v, tau), (q, v) or q
     name : str
         A body, or a joint. The parent port is the port of the parent to which the block is attached, with its frame; all other
-        ports are child ports.
+        ports are child ports, and so is the block's own frame (``arm.W``, ``arm.dV``) where others are attached to it.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     node, state = reference.nodes[k], states[k]
     own = at.q[node.q], at.v[node.v], at.residual[node.v]
     exchanged = _child_ports(reference, node)
-    others = [None, *(port for port in node.block.ports if port not in exchanged)]
+    others = [port for port in (None, *node.block.ports) if port not in exchanged]
     ports, loaded = ([_port(reference, states, k, port, own, pushes) for port in group] for group in (exchanged, others))
     driven = sum(push.derivatives(at.q) for push in own_pushes(pushes) if push.v == node.v)
     here = LawPoint(*own, state.V, state.A, state.rotation, state.position, reference.assembly.gravity, np.asarray(driven))
@@ -122,10 +122,13 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     return named_system(_matrices(node, here, ports, loaded), *_signals(at.model, node, exchanged), name)
 
 
-def _child_ports(reference: Passes, node: Node) -> list[str]:
-    """Return the names of a block's ports, without that by which it is attached to its parent."""
-    hangs = next((c.child.name for c in reference.assembly.connections if c.child.block.name == node.block.name), None)
-    return [port for port in node.block.ports if port != hangs]
+def _child_ports(reference: Passes, node: Node) -> list[str | None]:
+    """Return the names of a block's ports, without that by which it is attached to its parent; None: its frame, if in use."""
+    name, assembly = node.block.name, reference.assembly
+    hangs = next((c.child.name for c in assembly.connections if c.child.block.name == name), None)
+    others = [c.parent for c in assembly.connections], *(loop.ports for loop in assembly.loops)
+    in_use = any(ref.block.name == name and ref.name is None for refs in others for ref in refs)
+    return [*(port for port in node.block.ports if port != hangs), *([None] if in_use else [])]
 
 
 def _port(reference: Passes, states: list[State], k: int, port: str | None, own: Any, pushes: Any) -> LoadedPort:
@@ -189,7 +192,7 @@ def _matrices(node: Node, at: LawPoint, ports: list[LoadedPort], loaded: list[Lo
     return rows[:, :x], rows[:, x:], result[:, :x], result[:, x:]
 
 
-def _signals(model: Model, node: Node, ports: list[str]) -> tuple[list[Signal], list[Signal], list[Signal]]:
+def _signals(model: Model, node: Node, ports: list[str | None]) -> tuple[list[Signal], list[Signal], list[Signal]]:
     name, parent = node.block.name, PARENT_PORT if PARENT_PORT not in ports else "parent"
     entries = tuple(range(node.v.start, node.v.stop))
 
@@ -201,8 +204,9 @@ def _signals(model: Model, node: Node, ports: list[str]) -> tuple[list[Signal], 
     states += [*own(Kind.POSITION, ".q"), *own(Kind.RATE, ".v")]
     inputs, outputs = _six(f"{name}.{parent}.dV", ACCELERATION_UNITS), _six(f"{name}.{parent}.W", WRENCH_UNITS)
     for port in ports:
-        inputs += _six(f"{name}.{port}.W", WRENCH_UNITS)
-        outputs += _six(f"{name}.{port}.dV", ACCELERATION_UNITS)
+        path = name if port is None else f"{name}.{port}"
+        inputs += _six(f"{path}.W", WRENCH_UNITS)
+        outputs += _six(f"{path}.dV", ACCELERATION_UNITS)
     inputs += own(Kind.ACCELERATION, ".a")
     outputs += own(Kind.EFFORT, ".tau")
     return states, inputs, outputs

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import factorial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,10 +13,11 @@ from titop.blocks.basics.tolerances import SAME, SINGULAR
 from titop.solvers.arguments.reading import read_duration
 from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_signals, real_fraction
 from titop.solvers.lft.fractions import degrees
-from titop.solvers.lft.sampled_models import Channels, Window, kept_columns, sample_channels, sample_fraction
+from titop.solvers.lft.sampled_models import Channels, Window, kept_columns, over_cycle, sample_channels, sample_fraction
 from titop.solvers.linear.matrices import Matrices, side_by_side
-from titop.solvers.linear.state_space import is_state_space, named_signals, named_system, positions, refuse_not_finite, unlike
-from titop.solvers.signals.exported import Signal
+from titop.solvers.linear.path_series import pade
+from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear, unlike
+from titop.solvers.signals.exported import REFERENCE, Signal
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -29,123 +29,170 @@ _MOST = 1000
 
 
 class Closing(NamedTuple):
-    """A controller, and how it is connected: ``u = u_outside + K y``.
+    """A controller, and how it is connected: ``u = u_outside + sign K y``.
 
     Attributes
     ----------
-    matrices : Matrices
-        Of the controller.
+    laws : tuple of Matrices
+        The controller, with the sign, at each step of its cycle: one, of several rates more. References are its last inputs.
     states, outputs : tuple of str
         Its labels.
     taken, driven : list of int
         Where its inputs and outputs stand among outputs and inputs of the model, without channels.
+    references : tuple of Signal
+        More inputs of the loop: what the controller takes beside outputs.
     delays : array (s)
         Of its outputs.
     stages, order : int
         Of the model of an interval, and of fractions for delays.
-    period : float
-        Of the closed loop (s); zero in continuous time.
+    step : float
+        Between samples (s); zero in continuous time.
     sampling : bool
         Whether the model is in continuous time before.
     """
 
-    matrices: Matrices
+    laws: tuple[Matrices, ...]
     states: tuple[str, ...]
     outputs: tuple[str, ...]
     taken: list[int]
     driven: list[int]
+    references: tuple[Signal, ...]
     delays: Array
     stages: int
     order: int
-    period: float
+    step: float
     sampling: bool
 
-    def law(self) -> tuple[Matrices, list[Window]]:
-        """Return the controller with its delays, and where and when its outputs act on inputs of the model."""
-        if not self.period:
-            return add_delays(self.matrices, self.delays, self.order), [Window(k) for k in self.driven]
+    @property
+    def period(self) -> float:
+        """Of the closed loop (s): all steps of the cycle; zero in continuous time."""
+        return self.step * len(self.laws)
+
+    @property
+    def is_of_intervals(self) -> bool:
+        """Whether the loop has another period than the model before."""
+        return self.sampling or len(self.laws) > 1
+
+    def late_laws(self) -> tuple[list[Matrices], list[Window]]:
+        """Return the controller's laws with its delays, and where and when its outputs act on inputs of the model."""
+        if not self.step:
+            return [add_delays(law, self.delays, self.order) for law in self.laws], [Window(k) for k in self.driven]
         taps, windows = [], []
         for k, (column, delay) in enumerate(zip(self.driven, self.delays.tolist(), strict=True)):
-            whole, part = split_delay(f"delay of {self.outputs[k]}", delay, self.period)
+            whole, part = split_delay(f"delay of {self.outputs[k]}", delay, self.step)
             if part:
                 taps.append((k, whole + 1))
                 windows.append(Window(column, 0.0, part))
             taps.append((k, whole))
             windows.append(Window(column, part, 1.0))
-        return tap_outputs(self.matrices, taps), windows
+        return [tap_outputs(law, taps) for law in self.laws], windows
 
     def exact(self, system: Matrices) -> Matrices:
         """Return the loop around a system without channels, sampled exactly; delays in continuous time are fractions."""
-        law, windows = self.law()
+        laws, windows = self.late_laws()
         if self.sampling:
             windows = [*(Window(k) for k in range(system.B.shape[1])), *windows]
             kept = kept_columns(system, Channels(), windows, self.taken)
-            found = sample_fraction(system, Channels(), self.period, 1, windows, self.taken)
+            found = sample_fraction(system, Channels(), self.step, 1, windows, self.taken)
             system = found.ports(len(system.A) + len(kept))
         else:
             system = _with_entries(system, windows)
-        return connect(system, law, self.taken)
+        steps = [connect(system, law, self.taken) for law in laws]
+        return steps[0] if len(steps) == 1 else over_cycle(steps, ()).ports(len(steps[0].A))
 
     def of_response(self, plant: Array, point: complex, omega: float) -> Array:
         """Return the response of the loop from that of the plant at a frequency (rad/s), delays in continuous time exact."""
-        K = self.matrices.responses(np.array([point]))[0]
-        K = K * np.exp(-1j * omega * self.delays)[:, None]
+        K = self.laws[0].responses(np.array([point]))[0]
+        K, by_r = np.split(K * np.exp(-1j * omega * self.delays)[:, None], [len(self.taken)], axis=1)
         loop = np.eye(len(K)) - K @ plant[np.ix_(self.taken, self.driven)]
-        result: Array = plant + plant[:, self.driven] @ np.linalg.solve(loop, K @ plant[self.taken])
+        closed = plant[:, self.driven] @ np.linalg.solve(loop, np.hstack([K @ plant[self.taken], by_r]))
+        result: Array = closed + np.hstack([plant, np.zeros((len(plant), by_r.shape[1]))])
         return result
 
 
-def read_closing(model: Connectable, controller: Any, stages: Any, delay: Any, order: Any) -> Closing:
-    """Return a controller connected by names.
+def read_closing(
+    model: Connectable, controller: Any, stages: Any, delay: Any, order: Any, sign: Any, mixed: bool = False
+) -> Closing:
+    """Return a controller connected by names; of several the `sign` is not that of those with references (`mixed`).
 
     Raises
     ------
     ModelError
-        For what is no state space or cannot be connected.
+        For what is no linear system or cannot be connected.
     """
-    if not is_state_space(controller):
-        raise ModelError(
-            Finding("wrong-type", "controller", type(controller).__name__, "a control.StateSpace", "use control.ss")
-        )
-    refuse_not_finite("controller", controller)
+    controller = read_linear("controller", controller)
+    if isinstance(sign, bool) or sign not in (-1, 1):
+        advice = "1 for u = u_outside + K y, -1 for u = u_outside - K y, as simulate feeds back reference - y"
+        raise ModelError(Finding("bad-value", "sign", sign, "1 or -1", advice))
     for name, value, most, usual in (("stages", stages, _STAGES, "1 or 2"), ("order", order, _ORDERS, "4")):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
             raise ModelError(Finding("bad-value", name, value, f"a whole number from 1 to {most}", f"{usual} will do"))
     (w, z), (_, inputs, outputs) = model.channels, named_signals(model.M)
-    taken = positions("controller inputs", controller.input_labels, outputs[z:])
+    known = {signal.name: signal for signal in outputs[z:]}
+    wanted = [name.removeprefix(REFERENCE) in known and name not in known for name in controller.input_labels]
+    if any(wanted) and mixed:
+        sign = 1
+    if any(wanted) and sign < 0:
+        got, expected = "-1", "1 for a controller that takes references: its outputs have the signs of its commands"
+        raise ModelError(Finding("bad-value", "sign", got, expected, "leave sign out"))
+    order_of = np.argsort(wanted, kind="stable")  # references last
+    names = [controller.input_labels[k] for k in order_of]
+    count = len(names) - sum(wanted)
+    references = tuple(known[name.removeprefix(REFERENCE)] for name in names[count:])
+    references = tuple(Signal(f"{REFERENCE}{signal.path}", signal.unit) for signal in references)
+    taken = positions("controller inputs", names[:count], outputs[z:])
     driven = positions("controller outputs", controller.output_labels, inputs[w:])
-    if (len(taken), len(driven)) != (controller.ninputs, controller.noutputs):
+    if (len(taken), len(driven)) != (count, controller.noutputs):
         advice = "name the entries of vectors one by one"
         raise ModelError(
             Finding("unknown-signal", "controller", "names of vectors", "a name for each of its inputs and outputs", advice)
         )
-    period = _period(model.M, controller)
+    step = _step(model.M, controller, mixed)
     if model.M.dt:
         _refuse_late(model, [z + k for k in taken], outputs)
     delays = read_delays(delay, controller.output_labels)
     labels = tuple(controller.state_labels), tuple(controller.output_labels)
-    sampling = bool(period) and not model.M.dt
-    closing = Closing(Matrices.of(controller), *labels, taken, driven, delays, stages, order, period, sampling)
-    if period and not closing.sampling and any(window.start for window in closing.law()[1]):
-        expected, advice = f"whole periods of {period:g} s", "give the delay where the model is sampled"
-        raise ModelError(Finding("bad-time", "delay", delay, expected, advice))
+    sampling = bool(step) and not model.M.dt
+    every = np.arange(controller.noutputs)
+    matrices = Matrices.of(controller).scale(np.full(len(every), float(sign))).part(every, order_of)
+    closing = Closing((matrices,), *labels, taken, driven, references, delays, stages, order, step, sampling)
+    if not mixed:
+        refuse_parts(closing)
     return closing
+
+
+def refuse_parts(closing: Closing) -> None:
+    """Refuse delays of a sampled model that are no whole steps."""
+    if closing.step and not closing.sampling and any(window.start for window in closing.late_laws()[1]):
+        expected, advice = f"whole periods of {closing.step:g} s", "give the delay where the model is sampled"
+        raise ModelError(Finding("bad-time", "delay", closing.delays, expected, advice))
 
 
 def closed_loop(model: Connectable, closing: Closing) -> tuple[StateSpace, tuple[DeltaBlock, ...]]:
     """Return the matrix M of the loop, and its blocks."""
     M, (w, _), blocks = model.M, model.channels, model.blocks
     kept: list[int] = []
-    law, windows = closing.law()
+    laws, windows = closing.late_laws()
     if closing.sampling:
-        system, blocks, kept = sample_channels(model, closing.period, closing.stages, windows, closing.taken)
+        system, blocks, kept = sample_channels(model, closing.step, closing.stages, windows, closing.taken)
     else:
         moved = [window._replace(column=w + window.column) for window in windows]
         system = _with_entries(Matrices.of(M), moved)
     z = sum(block.columns for block in blocks)
-    matrices = connect(system, law, [z + k for k in closing.taken])
+    steps = [connect(system, law, [z + k for k in closing.taken]) for law in laws]
+    matrices = steps[0]
+    if len(steps) > 1:
+        if others := [block.name for block in blocks if block.kind != "real"]:
+            expected, advice = (
+                "real blocks alone in loops of several rates",
+                "close by one rate, or leave the blocks out",
+            )
+            raise ModelError(Finding("complex-block", "controller", ", ".join(others), expected, advice))
+        lifted = over_cycle(steps, [block.repetitions for block in blocks])
+        matrices = lifted.ports(len(steps[0].A))
+        blocks = tuple(b._replace(repetitions=size, columns=size) for b, size in zip(blocks, lifted.sizes, strict=True))
     result = _name_signals(model, blocks, matrices, closing, kept)
-    if closing.sampling:
+    if closing.is_of_intervals:
         found = iter(degrees(real_fraction(result, blocks), sum(b.kind == "real" for b in blocks), np.random.default_rng(0)))
         blocks = tuple(block._replace(degree=next(found)) if block.kind == "real" else block for block in blocks)
     return result, blocks
@@ -154,31 +201,35 @@ def closed_loop(model: Connectable, closing: Closing) -> tuple[StateSpace, tuple
 def connect(system: Matrices, law: Matrices, taken: list[int]) -> Matrices:
     """Return the loop of a system and a law that takes some of its outputs and drives its last inputs.
 
+    What the law takes beside the outputs are inputs of the loop, after the system's.
+
     Raises
     ------
     ModelError
         For a loop without a solution at once.
     """
-    (outputs, inputs), (commands, readings) = system.D.shape, law.D.shape
+    (outputs, inputs), (commands, _), readings = system.D.shape, law.D.shape, len(taken)
     first = inputs - commands
-    loop = law.D @ system.D[taken, first:]
+    loop = law.D[:, :readings] @ system.D[taken, first:]
     if np.linalg.svd(np.eye(commands) - loop, compute_uv=False).min(initial=1.0) < SINGULAR * (1.0 + np.linalg.norm(loop)):
         advice = "add an actuator's or a sensor's delay"
         raise ModelError(Finding("algebraic-loop", "controller", "a singular loop", "a loop with a solution at once", advice))
-    wires = np.zeros((inputs + readings, outputs + commands))
+    wires = np.zeros((inputs + law.D.shape[1], outputs + commands))
     wires[first:inputs, outputs:] = np.eye(commands)
     wires[inputs + np.arange(readings), taken] = 1.0
-    return side_by_side([system, law]).close_loop(wires).part(np.arange(outputs), np.arange(first))
+    return side_by_side([system, law]).close_loop(wires).part(np.arange(outputs), np.r_[:first, inputs + readings : len(wires)])
 
 
-def _period(M: StateSpace, controller: StateSpace) -> float:
-    """Return the sampling period (s) of the loop, zero in continuous time."""
+def _step(M: StateSpace, controller: StateSpace, mixed: bool) -> float:
+    """Return the sampling period (s) of the loop, zero in continuous time; that of one of several (`mixed`) may be its own."""
     period, step = float(M.dt or 0.0), controller.dt
     if step is True:
         advice = "give its step: control.ss(A, B, C, D, dt, inputs=[...], outputs=[...])"
         raise ModelError(Finding("no-sample-time", "controller", "discrete time without a step", "a sample time", advice))
     if not period or step is None or (step == 0 and not controller.nstates):
         return period or float(step or 0.0)
+    if mixed and step:
+        return float(step)
     if not np.isclose(step, period, rtol=SAME, atol=0):
         found = f"a step of {step:g} s" if step else "continuous time"
         raise ModelError(
@@ -212,8 +263,8 @@ def _name_signals(
     more += [Signal(name, "") for name in closing.states]
     more += [Signal(f"delayed[{k}]", "") for k in range(len(matrices.A) - len(states) - len(more))]
     new_w, new_z = channel_signals(blocks)
-    all_states = [*states, *unlike(more, states)]
-    return named_system(matrices, all_states, [*new_w, *inputs[w:]], [*new_z, *outputs[z:]], str(model.M.name), closing.period)
+    all_states, all_inputs = [*states, *unlike(more, states)], [*inputs[w:], *unlike(closing.references, inputs)]
+    return named_system(matrices, all_states, [*new_w, *all_inputs], [*new_z, *outputs[z:]], str(model.M.name), closing.period)
 
 
 # -- delays -----------------------------------------------------------------------------------------------------------------
@@ -271,20 +322,6 @@ def tap_outputs(law: Matrices, taps: Sequence[tuple[int, int]]) -> Matrices:
     rows = [kept[first[output] + ago - 1] if ago else now[output] for output, ago in taps]
     direct = [np.zeros(B.shape[1]) if ago else D[output] for output, ago in taps]
     return Matrices(grown, driven, np.reshape(rows, (len(taps), size)), np.reshape(direct, (len(taps), B.shape[1])))
-
-
-def pade(order: int, delay: float) -> Matrices:
-    """Return the fraction of some order for a delay (s): of gain one at all frequencies, its phase alone is not exact.
-
-    On the imaginary axis it differs from ``e^(-s delay)`` by less than ``n!^2 / ((2 n)! (2 n + 1)!) x^(2 n + 1)``, with n the
-    order and x the delay times the frequency.
-    """
-    from scipy.signal import tf2ss
-
-    n = order
-    above = np.array([factorial(2 * n - k) / (factorial(k) * factorial(n - k)) for k in range(n, -1, -1)])
-    A, B, C, D = tf2ss(above * (-1.0) ** np.arange(n, -1, -1), above)
-    return Matrices(A / delay, B / delay, C, D)
 
 
 def add_delays(law: Matrices, delays: Array, order: int) -> Matrices:

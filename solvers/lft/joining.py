@@ -27,13 +27,12 @@ from titop.blocks.interactions.interaction import (
     rates_by_motion,
     stepping,
 )
-from titop.graph.network.connections import Loop as Joined
+from titop.graph.network.connections import Joined
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.changed_blocks import ChangedBlock, not_rational
 from titop.solvers.lft.loops import Signals, stack, zeros
-from titop.solvers.lft.operating_points import state_at
+from titop.solvers.lft.other_values import ChangedBlock, not_rational, state_at
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate, misfit
 from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.uncertainty import Uncertainty

@@ -21,8 +21,8 @@ from titop.solvers.lft.delta_blocks import channel_signals
 from titop.solvers.lft.fractions import Fractional, degrees, recentre, reduce_fraction
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.lft.members import Family
-from titop.solvers.lft.moving_equilibria import How, MovingCoordinate, moving_ranges, with_moving
-from titop.solvers.lft.operating_points import Equilibria, accelerations_at, held_point, is_of_point, value_at
+from titop.solvers.lft.moving_equilibria import Equilibria, How, MovingCoordinate, moving_ranges, with_moving
+from titop.solvers.lft.other_values import accelerations_at, held_point, is_of_point, value_at
 from titop.solvers.lft.refusals import (
     refuse_corners,
     refuse_idle,
@@ -36,6 +36,7 @@ from titop.solvers.lft.refusals import (
 )
 from titop.solvers.lft.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty import WIDEST_HALF, WIDEST_QUARTER, Uncertain, Uncertainty
+from titop.solvers.linear.linear_equations import names_of
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal as Named
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -183,7 +184,7 @@ def lft(
     warn_of_motion(at, system.a)
     refuse_rescaled(system.model, uncertainty, system.ends)
     family = Family(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
-    small, states = system.fraction(reduce), system.states
+    small, states = system.fraction(reduce), system.left
     if system.ends.omitted.size:
         small, states = _omit(small, system, family)
     named = [system.ends.states[k] for k in states]
@@ -230,9 +231,9 @@ def _assemble(
     A, B = model.A[n:, n:], np.hstack([model.A[n:, :n], model.B[n:]])
     C = np.vstack([model.A[:n, n:], model.C[:, n:]])
     D = np.block([[model.A[:n, :n], model.B[:n]], [model.C[:, :n], model.D]])
-    M = named_system(
-        (A, B, C, D), states, [*w, *system.ends.inputs.signals], [*z, *system.ends.output_signals], system.point.model.name
-    )
+    ends, at = system.ends, system.point.model
+    matrices, named = ends.with_paths(at, (A, B, C, D), states, len(w))
+    M = named_system(matrices, named, [*w, *ends.inputs.signals], [*z, *ends.output_signals], at.name)
     return LFTModel(M, blocks, counted, family, moving=moving)
 
 
@@ -245,14 +246,14 @@ def _omit(model: Fractional, system: SystemLoop, family: Family) -> tuple[Fracti
         As `linearize` of random members, if something depends on a state to omit.
     """
     if system.model.is_constrained:
-        family = family._replace(independent=[system.model.coordinate_names[k] for k in system.states if k < system.model.nv])
+        family = family._replace(independent=names_of(system.model, system.states, system.ends.inputs))
     for deltas in np.random.default_rng(0).uniform(-1.0, 1.0, (_MEMBERS, len(family.uncertainty.all))).tolist():
         names = (uncertain.name for uncertain in family.uncertainty.all)
         family.member(family.uncertainty.values_at(dict(zip(names, deltas, strict=True))))
-    left = ~np.isin(system.states, system.ends.omitted)
+    left = ~np.isin(system.left, system.ends.omitted)
     kept = np.concatenate([np.full(sum(model.sizes[:-1]), True), left])
     sizes = *model.sizes[:-1], int(left.sum())
-    return Fractional(model.A[np.ix_(kept, kept)], model.B[kept], model.C[:, kept], model.D, sizes), system.states[left]
+    return Fractional(model.A[np.ix_(kept, kept)], model.B[kept], model.C[:, kept], model.D, sizes), system.left[left]
 
 
 # -- arcs -------------------------------------------------------------------------------------------------------------------

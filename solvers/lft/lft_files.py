@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.local_files import open_file, replaced_file
 from titop.blocks.basics.user_input import check_suffix
 from titop.blocks.contract.description import Share
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.uncertainty import NamedRange, Uncertain
-from titop.solvers.linear.linearize import named_system
-from titop.solvers.linear.state_space import named_signals
+from titop.solvers.linear.state_space import named_signals, named_system
 from titop.solvers.signals.exported import Signal
-from titop.solvers.support.archive import Archive, write_archive
+from titop.solvers.support.archive import FORMATS, Archive, write_archive
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -60,7 +57,6 @@ def save_lft(
     moving: Sequence[MovingCoordinate],
 ) -> None:
     """Write a model to a file; see `LFTModel.save`."""
-    check_suffix(path, ("npz", "mat"))
     members = [(u.name, member) for u in uncertain for member in u.members]
     shares = [(name, member.path, share) for name, member in members for share in member.shares]
     texts: dict[str, list[Any]] = {
@@ -83,20 +79,12 @@ def save_lft(
     arrays |= {"name": np.array(str(M.name)), "format": np.array(_FORMAT)}
     labels = {name: np.array(rows, dtype=str) for name, rows in texts.items()}
     labels |= {name: labels[name].reshape(-1, width) for name, width in _TEXTS.items()}
-    if Path(path).suffix.lower() == ".npz":
-        write_archive(path, arrays | labels)
-        return
-    from scipy.io import savemat
-
-    with replaced_file(path) as file:
-        savemat(file, arrays | {name: rows.astype(object) for name, rows in labels.items()}, do_compression=True)
+    write_archive(path, arrays | labels, FORMATS)
 
 
 def load_lft(path: str | Path) -> Loaded:
     """Return what a file says of a model, which knows no members any more."""
-    check_suffix(path, ("npz", "mat"))
-    if Path(path).suffix.lower() != ".npz":
-        return _load_mat(path)
+    check_suffix(path, FORMATS)
     archive = Archive(path, "LFTModel.save")
     archive.check_format(_FORMAT)
     tables: dict[str, Any] = {name: archive.texts(name, None, width) for name, width in _TEXTS.items()}
@@ -107,28 +95,6 @@ def load_lft(path: str | Path) -> Loaded:
     shapes = (x, x), (x, u), (y, x), (y, u)
     tables |= {name: archive.array(name, *shape) for name, shape in zip(_MATRICES, shapes, strict=True)}
     return _model(tables, archive.texts("name"))
-
-
-def _load_mat(path: str | Path) -> Loaded:
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
-
-    try:
-        with open_file(path) as file:
-            found = loadmat(file)
-        tables: dict[str, Any] = {name: np.asarray(found[name], dtype=float) for name in (*_MATRICES, *_NUMBERS)}
-        tables |= {name: np.asarray(found[name], dtype=float).item() for name in _SCALARS}
-        tables |= {name: [tuple(map(_text, row)) for row in found[name]] for name in _TEXTS}
-        tables |= {name: tuple(map(_text, found[name].ravel())) for name in _NAMES}
-        return _model(tables, _text(found["name"]))
-    except (MatReadError, KeyError, ValueError, TypeError, IndexError, NotImplementedError) as error:
-        expected, advice = "a file that LFTModel.save wrote", "check the path"
-        raise ModelError(Finding("bad-file", str(path), f"{type(error).__name__}: {error}", expected, advice)) from None
-
-
-def _text(value: Any) -> str:
-    array = np.asarray(value).ravel()
-    return str(array[0]) if array.size else ""
 
 
 def _block_numbers(b: DeltaBlock) -> list[float]:

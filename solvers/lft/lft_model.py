@@ -16,14 +16,17 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.control.loop_list import Loop, naming, read_loops
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.arithmetic import LFTArithmetic
 from titop.solvers.lft.delta_blocks import DeltaBlock, real_fraction
-from titop.solvers.lft.feedback import closed_loop, read_closing
+from titop.solvers.lft.feedback import Closing, closed_loop, read_closing
 from titop.solvers.lft.fractions import close_deltas
 from titop.solvers.lft.lft_files import load_lft, save_lft
 from titop.solvers.lft.members import Family, coarse_findings, read_value, read_values, refuse_complex, response_error
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.neglected import outside, with_neglected
+from titop.solvers.lft.several_rates import join_closings, read_controllers
 from titop.solvers.lft.uncertainty import Uncertain
 from titop.solvers.linear.state_space import named_signals, named_system
 
@@ -38,7 +41,7 @@ _LOOKED_AT = 4
 
 
 @dataclass(frozen=True, eq=False)
-class LFTModel:
+class LFTModel(LFTArithmetic):
     """A linear model closed by normalised uncertain blocks: ``w = Δ z``; made by `lft`.
 
     Attributes
@@ -51,7 +54,7 @@ class LFTModel:
     uncertain : tuple of Uncertain
         The names of the system that each real block stands for.
     members : Family or None
-        Makes members of the system by `linearize`, with all controllers closed since; None for a loaded model.
+        Makes members of the system by `linearize`, with all controllers closed since; None for loaded and composed models.
     error : float
         If laws or equilibria are fitted, the largest difference from members of the model that `lft` returned: see `check`.
     moving : tuple of MovingCoordinate
@@ -63,6 +66,10 @@ class LFTModel:
     with underscores for dots; omitted ones are nominal. Values may be the `member` of a result, which also names complex and
     full blocks. `deltas` are normalised values, one for each block (no unit). `n` is a number of random values, `seed` their
     seed. `path` is that of a file.
+
+    Models are added, subtracted and multiplied with each other, with state spaces, matrices and numbers, as systems of
+    python-control are: ``second * first``. Parameters of the same name are the same parameter. Results are composed models,
+    which make no members of a system by `check` and `operating_point`: ask the models that they were made of.
     """
 
     M: StateSpace
@@ -71,14 +78,6 @@ class LFTModel:
     members: Family | None = None
     error: float = 0.0
     moving: tuple[MovingCoordinate, ...] = ()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, M as matrices and signals, since systems of python-control cannot be pickled."""
-        M = self.M
-        return {**vars(self), "M": ((M.A, M.B, M.C, M.D), *named_signals(M), str(M.name), float(M.dt or 0.0))}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, M=named_system(*state["M"]))
 
     # -- members -------------------------------------------------------------------------------------------------------
 
@@ -251,14 +250,14 @@ class LFTModel:
 
     def _members(self, where: str) -> Family:
         if self.members is None:
-            advice = "call tt.lft again with the same arguments: files hold matrices, no system"
-            raise ModelError(Finding("no-model", where, "a loaded model", "a model with its system", advice))
+            advice = "ask the result of tt.lft itself, with the same values: files, sums and products hold matrices, no system"
+            raise ModelError(Finding("no-model", where, "a loaded or composed model", "a model with its system", advice))
         return self.members
 
     # -- connections ---------------------------------------------------------------------------------------------------
 
-    def close(self, controller: StateSpace, stages: int = 1, delay: Any = 0.0, order: int = 4) -> LFTModel:
-        """Return the loop closed by a controller, connected by names: ``u = u_outside + K y``.
+    def close(self, controller: Any, stages: int = 1, delay: Any = 0.0, order: int = 4, sign: int = 1) -> LFTModel:
+        """Return the loop closed by a controller, connected by names: ``u = u_outside + sign K y``.
 
         A sampled controller makes a sampled model, all inputs of which are held over each period, like the controller's. The
         nominal loop is exact, with its delays. In members, the effect of uncertain parameters is a polynomial over the period,
@@ -270,8 +269,12 @@ class LFTModel:
 
         A sampled controller reads its inputs at the sampling instants before its commands there take effect, as in
         `simulate`. So, of outputs with a feedthrough from inputs (accelerations, reactions), it reads the values with the
-        inputs of the period before, which are further states; the model's other outputs use the new inputs. If K takes y
-        alone, `simulate` gives it ``reference - y``: pass it ``-K``.
+        inputs of the period before, which are further states; the model's other outputs use the new inputs.
+
+        Several controllers, of other rates too, may be listed as in `simulate`: alone, as `Loop` or as mappings. Those in
+        continuous time are closed first. The others make a model sampled with the least common multiple of their sample times,
+        at whose instants all have a sample; in between all is as above, exact, delays too. Inputs are held over this period,
+        outputs are those at its beginning, uncertain parameters have the repetitions of each step.
 
         In continuous time a delay is a Padé fraction, of gain one at all frequencies, with an error below
         ``order!^2 / ((2 order)! (2 order + 1)!) x^(2 order + 1)`` where x is the delay times the frequency: for order 4, below
@@ -279,26 +282,34 @@ class LFTModel:
 
         Parameters
         ----------
-        controller : control.StateSpace
-            Its inputs named as outputs of the model, its outputs as inputs of the model.
+        controller : control.StateSpace, control.TransferFunction or Loop, or a list of these
+            Its inputs named as outputs of the model, its outputs as inputs of the model. Of a `Loop` the controller, sample
+            time and delay count here; references, noise and operating points are for simulations.
         stages : int
             Points in each period, up to 6, for a continuous model closed by a sampled controller.
         delay : float or mapping of name to float, s
             Of the controller's outputs, whole sampling periods and parts of them; zero for outputs that are not named.
         order : int
             Order of fractions for delays in continuous time, up to 10.
+        sign : {1, -1}
+            `simulate` gives a K that takes y alone the error ``reference - y``: with ``sign=-1`` the same K makes the same loop
+            here, its references zero. A K that also takes the references, by inputs ``r_<output>``, gets the outputs
+            themselves in both, with ``sign=1``; here its references are further inputs of the loop. Of several controllers
+            the sign is that of those that take y alone.
 
         Returns
         -------
         LFTModel
-            With the same inputs, outputs and blocks; sampling changes the blocks' repetitions. The model's states are followed
-            by inputs of the period before, named ``input.before``, the states of the controller, and those of delays.
+            With the same inputs, outputs and blocks, and further inputs for references that K takes; sampling changes the
+            blocks' repetitions. The model's states are followed by inputs of the period before, named ``input.before``, the
+            states of the controller, and those of delays.
 
         Raises
         ------
         ModelError
-            For unknown names, sample times other than the model's, unusable delays, ill-posed algebraic loops, and
-            controllers of sampled models that read outputs with a feedthrough from inputs: close these first.
+            For unknown names, sample times other than the model's or without a common multiple, unusable delays, ill-posed
+            algebraic loops, and controllers of sampled models that read outputs with a feedthrough from inputs: close these
+            first. For complex and full blocks in loops of several rates.
 
         Examples
         --------
@@ -313,7 +324,16 @@ class LFTModel:
         >>> loop.M.dt, loop.blocks[0].repetitions, loop.check() < 1e-3
         (0.05, 1, True)
         """
-        closing = read_closing(self, controller, stages, delay, order)
+        if not isinstance(controller, Loop | Mapping | list | tuple):
+            return self._closed_by(read_closing(self, controller, stages, delay, order, sign))
+        model, (continuous, sampled) = self, read_controllers(read_loops(controller, Loop(None, delay=delay)))
+        for k, loop in continuous:
+            with naming(k):
+                model = model._closed_by(read_closing(model, loop.controller, stages, loop.delay, order, sign, mixed=True))
+        return model._closed_by(join_closings(model, sampled, stages, order, sign)) if sampled else model
+
+    def _closed_by(self, closing: Closing) -> LFTModel:
+        """Return the loop closed by a controller."""
         M, blocks = closed_loop(self, closing)
         known = {block.name: block for block in blocks}
         uncertain = tuple(each._replace(block=known[each.name]) for each in self.uncertain)
@@ -324,9 +344,12 @@ class LFTModel:
         return result
 
     def append(
-        self, name: str, signals: str | Sequence[str], weight: Any = 1.0, kind: str = "multiplicative", outputs: Any = ()
+        self, name: Any, signals: str | Sequence[str] = (), weight: Any = 1.0, kind: str = "multiplicative", outputs: Any = ()
     ) -> LFTModel:
         """Return the model with neglected dynamics: a stable Δ(s) with a gain of at most one, and a weight.
+
+        Or ``append(system)``: with a known system behind some outputs, such as a sensor or a weight, its inputs named as these.
+        Outputs are then those of the system, and those of the model that it does not take; see `prepend`.
 
         Multiplicative: signals become ``(1 + Δ W) signals``; at inputs these are neglected dynamics of actuators, at outputs of
         sensors. Additive: outputs become ``outputs + Δ W inputs``, for neglected modes. Several signals have one full block.
@@ -336,8 +359,8 @@ class LFTModel:
 
         Parameters
         ----------
-        name : str
-            Of the new block: complex for one signal, full for several.
+        name : str, LFTModel or control.StateSpace
+            Of the new block: complex for one signal, full for several; or the known system, without other arguments.
         signals : str or sequence of str
             Only inputs or only outputs; for additive blocks inputs. The name of a vector stands for its entries.
         weight : float, control.StateSpace, control.TransferFunction, or sequence of one for each signal
@@ -352,6 +375,9 @@ class LFTModel:
         ModelError
             For unknown signals, names already in use, and unusable weights.
         """
+        if not isinstance(name, str):
+            appended: LFTModel = self._append_system(name)
+            return appended
         M, block = with_neglected(self, name, signals, weight, kind, outputs)
         result = replace(self, M=M, blocks=(*self.blocks, block))
         if M.dt or (self.members and self.members.closings):
@@ -359,7 +385,7 @@ class LFTModel:
         return result
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a ``.npz`` or ``.mat`` file; `load` reads both.
+        """Write the model to a ``.npz``, ``.mat`` (MATLAB) or ``.nc`` (netCDF) file; `load` reads them.
 
         A ``.mat`` file has ``A, B, C, D``, delta channels first, and ``blk`` in the form of mussv: ``[-r 0]`` for a real block
         repeated r times, ``[r 0]`` for a complex one, ``[rows columns]`` for a full one.

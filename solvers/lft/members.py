@@ -16,7 +16,8 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.feedback import Closing
-from titop.solvers.lft.operating_points import Equilibria, held_point, is_of_point
+from titop.solvers.lft.moving_equilibria import Equilibria
+from titop.solvers.lft.other_values import held_point, is_of_point
 from titop.solvers.lft.uncertainty import Uncertain, Uncertainty, gains_of
 from titop.solvers.linear.linearize import linearize
 from titop.solvers.linear.matrices import Matrices
@@ -136,7 +137,7 @@ class Family(NamedTuple):
         Inputs that are held are sampled exactly. Delays in continuous time are exact unless the loop is sampled later.
         """
         system, closings = self.member(values), self.closings
-        sampling = next((k + 1 for k, closing in enumerate(closings) if closing.sampling), 0)
+        sampling = max((k + 1 for k, closing in enumerate(closings) if closing.is_of_intervals), default=0)
         matrices = Matrices.of(system)
         for closing in closings[:sampling]:
             matrices = closing.exact(matrices)
@@ -219,7 +220,7 @@ def coarse_findings(closing: Closing, members: Iterable[tuple[StateSpace, StateS
         return []
     where, found = f"close: stages={closing.stages}", f"errors up to {worst:.2g} of the response"
     advice = f"try stages={closing.stages + 1}, or sample faster; see check"
-    half, fastest = np.pi / closing.period, max(np.abs(plant.poles()).max(initial=0.0) for plant, _ in pairs)
+    half, fastest = np.pi / closing.step, max(np.abs(plant.poles()).max(initial=0.0) for plant, _ in pairs)
     if fastest > half:
         found = f"{found}, with poles up to {fastest:.4g} rad/s"
         advice = (

@@ -14,7 +14,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_signals
 from titop.solvers.lft.fractions import reach
 from titop.solvers.linear.matrices import Matrices, side_by_side
-from titop.solvers.linear.state_space import named_signals, named_system, positions, refuse_not_finite, unlike
+from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear, unlike
 from titop.solvers.signals.exported import Signal
 
 if TYPE_CHECKING:
@@ -121,17 +121,12 @@ def _system(where: str, weight: Any, period: float) -> Matrices:
     import control
 
     expected = "a finite number, a control.StateSpace or a proper control.TransferFunction"
-    if isinstance(weight, control.TransferFunction):
-        try:
-            weight = control.ss(weight)
-        except (ValueError, control.ControlMIMONotImplemented) as error:
-            raise ModelError(Finding("bad-weight", where, str(error), expected, "see control.tf")) from None
-    if not isinstance(weight, control.StateSpace):
+    if not isinstance(weight, control.StateSpace | control.TransferFunction):
         number = real_array(weight)
         if number is None or number.ndim or not np.isfinite(number):
             raise ModelError(Finding("bad-weight", where, weight, expected, "see control.ss, control.tf"))
         return Matrices.constant(np.array([[float(number)]]))
-    refuse_not_finite(where, weight)
+    weight = read_linear(where, weight, expected)
     if weight.nstates:
         _check_dynamics(where, weight, period)
     return Matrices.of(weight)

@@ -258,6 +258,37 @@ def _end(A: Array, B: Array, w: Array, period: float, nodes: _Nodes, windows: Se
     return E, np.hstack([held[:, :0], *columns]), by_w
 
 
+def over_cycle(steps: Sequence[Matrices], sizes: Sequence[int]) -> Fractional:
+    """Return sampled models one after the other as one over all of their steps, as a fraction in their real deltas.
+
+    Parameters
+    ----------
+    steps : sequence of Matrices
+        With the same states, inputs and outputs; the channels of the deltas come first.
+    sizes : sequence of int
+        Of each delta.
+
+    Returns
+    -------
+    Fractional
+        From states and inputs, which are held over the cycle, to the states at its end and the outputs at its beginning.
+        Channels are those of all steps.
+    """
+    count, w, (outputs, inputs) = len(steps), sum(sizes), steps[0].D.shape
+    n = len(steps[0].A)
+    first = n + inputs - w  # where the channels of the first step begin
+    width = first + count * w
+    held = np.eye(inputs - w, width, n)
+    x, shown, channels = np.eye(n, width), np.zeros((0, width)), []
+    for k, (A, B, C, D) in enumerate(steps):
+        u = np.vstack([np.eye(w, width, first + k * w), held])
+        y = C @ x + D @ u
+        shown = y[w:] if k == 0 else shown
+        channels.append(y[:w])
+        x = A @ x + B @ u
+    return _fraction(np.vstack([x, shown, *channels]), n + outputs - w, first, tuple(sizes), count)
+
+
 def _fraction(rows: Array, outputs: int, inputs: int, sizes: tuple[int, ...], times: int) -> Fractional:
     """Return rows as a fraction: channels that come several times, all of them one after the other, ordered by delta."""
     edges = np.cumsum([0, *sizes])

@@ -20,6 +20,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.solvers.constraints.closed_dynamics import refuse_overdriven
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.linear.displacement_inputs import displace
 from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
@@ -113,20 +114,41 @@ def linear_equations(
     system_outputs: Sequence[SystemOutputs],
     independent: Sequence[str] | None = None,
 ) -> LinearEquations:
-    """Return the stacked linear equations of points, all in the same states.
+    """Return the stacked linear equations of points, all in the same states, displacements as inputs in their place.
 
     Without `independent` the first point chooses its coordinates.
 
     Raises
     ------
     ModelError
-        If locked coordinates move, and if the chosen coordinates are not independent.
+        If locked coordinates move, if the chosen coordinates are not independent, and for outputs that need rates of inputs.
     """
+    linear = _by_accelerations(points, system_inputs, system_outputs, independent)
+    if not system_inputs.displaced:
+        return linear
+    signals = [signal for group in system_outputs for signal in group.signals]
+    matrices, states = displace(points[0].model, linear[:4], linear.states, system_inputs, signals)
+    return LinearEquations(*matrices, linear.a, linear.tau, linear.drift, states, linear.of_first)
+
+
+def names_of(model: Model, states: Array, system_inputs: SystemInputs) -> list[str]:
+    """Return the names of independent coordinates: those among the states of linear equations, and displaced ones."""
+    chosen = {*states.tolist(), *system_inputs.displaced}
+    return [model.coordinate_names[k] for k in sorted(chosen) if k < model.nv]
+
+
+def _by_accelerations(
+    points: Sequence[ActedState],
+    system_inputs: SystemInputs,
+    system_outputs: Sequence[SystemOutputs],
+    independent: Sequence[str] | None,
+) -> LinearEquations:
+    """Return the equations with accelerations as inputs where displacements are asked for."""
     model, q, v = points[0].model, points[0].q, points[0].v
     if len(points) > 1 and closure_derivatives(model, q, v) is not None:
-        first = linear_equations(points[:1], system_inputs, system_outputs, independent)
+        first = _by_accelerations(points[:1], system_inputs, system_outputs, independent)
         chosen = [model.coordinate_names[k] for k in first.states if k < model.nv]
-        parts = [first, *(linear_equations([point], system_inputs, system_outputs, chosen) for point in points[1:])]
+        parts = [first, *(_by_accelerations([point], system_inputs, system_outputs, chosen) for point in points[1:])]
         stacked = map(np.concatenate, list(zip(*parts, strict=True))[:-2])
         return LinearEquations._make([*stacked, first.states, first.of_first])
     motion = motions(points, system_inputs)

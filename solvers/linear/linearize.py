@@ -19,14 +19,15 @@ from titop.solvers.equilibrium.linear_validity import (
     switching_findings,
 )
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
-from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, nearby
+from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, names_of, nearby
+from titop.solvers.linear.path_series import Stacked, with_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import AtState, SystemOutputs, read_outputs, state_of
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
 from titop.solvers.signals.exported import Signal, state_signals
 from titop.solvers.signals.grammar import STATE, read_name, read_names
-from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.quantities import DEPENDENT, Kind
 from titop.solvers.signals.system_inputs import SystemInputs
 
 if TYPE_CHECKING:
@@ -102,7 +103,11 @@ def linearize(
         ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's
         and ``"flexor"`` a tendon's inputs; ``"boom.tendon"`` an input of a block; ``"hub.C"`` the wrench at a port in its frame
         (``"hub.C.F"``, ``"hub.C.T"`` its parts); ``"hinge.a"`` the acceleration of a joint, whose effort is then an output: an
-        inverted channel, about the acceleration caused by the point's efforts.
+        inverted channel, about the acceleration caused by the point's efforts; ``"road.q"`` its displacement, about the same
+        motion. Nothing is differentiated: the states are then what is left of coordinates and rates beside what follows the
+        displacement and its rate at once, ``"wheel.q.remainder"``; outputs that need its derivatives are refused.
+        ``"gyro.noise"`` and ``"motor.walk"`` are white noise of unit density, which acts by the `noise_density` or
+        `random_walk` of a device's path (`SignalPath`).
     outputs : sequence of str, callable with a name of its own, or (name, callable), which lambdas need
         ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
         outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
@@ -146,7 +151,7 @@ def linearize(
     linear = linear_equations([at], ends.inputs, ends.outputs, independent)
     kept = np.arange(len(linear.states))
     if ends.omitted.size:
-        chosen = [at.model.coordinate_names[k] for k in linear.states if k < at.model.nv]
+        chosen = names_of(at.model, linear.states, ends.inputs)
 
         def again(_: Array) -> list[tuple[Array, Array]]:
             rng = np.random.default_rng(0)
@@ -164,8 +169,9 @@ def linearize(
     if findings:
         warn(findings)
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
-    states = [ends.states[k] for k in linear.states[kept]]
-    return named_system((A, B, C, D), states, ends.inputs.signals, ends.output_signals, at.model.name)
+    named, about = [ends.states[k] for k in linear.states[kept]], at.values_by_name()
+    matrices, states = ends.with_paths(at.model, (A, B, C, D), named)
+    return named_system(matrices, states, ends.inputs.signals, ends.output_signals, at.model.name, operating_point=about)
 
 
 class Ends(NamedTuple):
@@ -179,17 +185,28 @@ class Ends(NamedTuple):
         All states of the model, in the order of ``[dq; dv; dx]``.
     omitted : int array
         Entries of the states to leave out.
+    has_paths : bool
+        Whether a device of the model has a path.
     """
 
     inputs: SystemInputs
     outputs: tuple[SystemOutputs, ...]
     states: tuple[Signal, ...]
     omitted: Array
+    has_paths: bool
 
     @property
     def output_signals(self) -> tuple[Signal, ...]:
         """Paths and units of the outputs."""
         return tuple(signal for group in self.outputs for signal in group.signals)
+
+    def with_paths(
+        self, model: Model, matrices: Stacked, states: Sequence[Signal], before: int = 0
+    ) -> tuple[Stacked, Sequence[Signal]]:
+        """Return matrices with the delays and noise of the devices' paths, and their states; see `with_paths`."""
+        if not self.has_paths:
+            return matrices, states
+        return with_paths(model, matrices, states, self.inputs.signals, self.output_signals, before)
 
 
 def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, hold: Any) -> Ends:
@@ -207,8 +224,13 @@ def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, h
         return ends
     system_inputs = SystemInputs(model, inputs, hold, states=True)
     system_outputs = read_outputs(model, outputs, system_inputs, at)
-    ends = Ends(system_inputs, system_outputs, state_signals(model), read_omitted(model, omit))
-    weighed = any(group.of is not None and group.of.kind == Kind.MOMENTUM for group in system_outputs)
+    states = state_signals(model)
+    if system_inputs.displaced:
+        states = tuple(Signal(f"{path}.remainder", unit) for path, unit in states)
+    assembly = model.mechanism.assembly
+    has_paths = any(device.path is not None for device in (*assembly.actuators, *assembly.sensors))
+    ends = Ends(system_inputs, system_outputs, states, read_omitted(model, omit), has_paths)
+    weighed = any(group.of is not None and group.of.kind in DEPENDENT for group in system_outputs)
     if None not in key and not weighed:
         if len(known) == _MOST_KNOWN:
             known.clear()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
@@ -12,18 +14,19 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments.percent import Percent
-from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.equilibrium.continuation import unit_of, value_of, values_of
+from titop.solvers.arguments.reading import Percent, read_mapping
+from titop.solvers.equilibrium.continuation import BarePoint, bare, unit_of, value_of, values_of
 from titop.solvers.equilibrium.linear_validity import excess, spin_findings, switching_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess
 from titop.solvers.linear.linearize import kept_states, rates_among
-from titop.solvers.linear.lpv_members import FamilyMembers, Recipe, Results
+from titop.solvers.linear.lpv_members import Failure, FamilyMembers, Recipe, Results, SweepOf
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.mechanism.parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
+from titop.solvers.support.checkpoint import Checkpoint, identity
+from titop.solvers.support.spread import SweepInterrupt, read_workers
 
 #: Largest memory (bytes) of a family; each point needs some besides its numbers.
 _MOST_MEMORY, _POINT = 8 * 2**30, 2000
@@ -50,9 +53,10 @@ def lpv(
     independent: Sequence[str] | None = None,
     grid: bool = True,
     tolerance: float = 1e-9,
-    workers: int = 1,
+    workers: int | Executor = 1,
     progress: bool = True,
     x: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> LPVModel:
     """Return the family of a system's linear models over parameters and operating points.
 
@@ -82,11 +86,14 @@ def lpv(
         parameters; those that depend on others through closures and gears always are.
     grid : bool
         If false, the values are a list of points: equally many of each parameter.
-    workers : int
-        Number of processes. A script that uses several needs the guard ``if __name__ == "__main__":``; blocks and functions
-        of one's own have to be in a module that the processes can import.
+    workers : int or Executor
+        Number of processes, or an executor: see `monte_carlo`. A script that uses several needs the guard ``if __name__ ==
+        "__main__":``; blocks and functions of one's own have to be in a module that the processes can import.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
+    checkpoint : str or path, optional
+        A file from which the family goes on when it is computed again: see `monte_carlo`. A process that is killed loses at
+        most twenty points of a line, or five hundred linear models.
 
     Returns
     -------
@@ -99,6 +106,8 @@ def lpv(
         coordinates fail; for a family too large for memory (8 GiB).
     ConvergenceError
         If no point has an equilibrium.
+    SweepInterrupt
+        On Ctrl-C; its `found` is the family with the points computed until then, the others among its `failed`.
 
     Warns
     -----
@@ -127,13 +136,25 @@ def lpv(
     rows = [dict(zip(axes, row, strict=True)) for row in targets.tolist()]
     warn_of_samples(guess.model.mechanism.assembly, [{name: row[name] for name in row if name in known} for row in rows])
     lines = _lines(targets, tuple(len(values) for values in axes.values()) if grid else (len(targets),))
-    if points is None:
-        results = family.trim(targets, lines, _read_workers(workers), progress)
-    else:
+    workers = read_workers(workers)
+    if points is not None:
         points = _read_points(model, points, len(targets))
         _refuse_other_values(points, axes, targets)
-        results = family.at_known(points, targets, lines, _read_workers(workers), progress)
-    return _assemble(family, axes, grid, targets, results, points)
+    keeper = None
+    if checkpoint is not None:
+        about: dict[str, Any] = {
+            "model": identity(model),
+            "parameters": axes,
+            "points": [bare(point, model) for point in points or []],
+        }
+        about |= {"guess": (guess.q, guess.v, guess.tau, guess.u, guess.x, guess.wrenches), "options": recipe, "grid": grid}
+        keeper = Checkpoint(checkpoint, "lpv", about, (BarePoint, Failure, Results))
+    sweep = SweepOf(workers, keeper, progress)
+    results = family.trim(targets, lines, sweep) if points is None else family.at_known(points, targets, lines, sweep)
+    whole = _assemble(family, axes, grid, targets, results, points)
+    if family.stopped:
+        raise SweepInterrupt("the family was stopped: what was computed is the .found of this exception", whole)
+    return whole
 
 
 def _assemble(
@@ -159,6 +180,12 @@ def _assemble(
         warn([*spin_findings(model, results.q[valid], results.v[valid]), *family.steadiness(results.v[valid])], stacklevel=4)
         warn(switching_findings(model, results.q[valid], results.v[valid]), stacklevel=4)
     shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
+    recipe, search = family.recipe, dict[str, Any]()
+    if points is None:
+        search = {"unknowns": recipe.unknowns, "bounds": recipe.bounds, "tolerance": recipe.tolerance}
+        search |= {"wrenches": family.guess.wrenches}
+    named = [ends.states[k] for k in results.states[kept]]
+    (A, B, C, D), states = ends.with_paths(model, (A, B, C, results.D), named)
 
     def on_grid(array: Array) -> Array:
         return array.reshape(*shape, *array.shape[1:])
@@ -168,13 +195,13 @@ def _assemble(
         parameters=axes,
         units={name: unit_of(model, name) for name in axes},
         is_grid=grid,
-        states=tuple(ends.states[k] for k in results.states[kept]),
+        states=tuple(states),
         inputs=ends.inputs.signals,
         outputs=ends.output_signals,
         A=on_grid(A),
         B=on_grid(B),
         C=on_grid(C),
-        D=on_grid(results.D),
+        D=on_grid(D),
         q=on_grid(results.q),
         v=on_grid(results.v),
         tau=on_grid(results.tau),
@@ -186,6 +213,7 @@ def _assemble(
         input_names=model.input_names,
         x=on_grid(results.x),
         own_states=model.state_names,
+        search=search,
         failed={tuple(map(int, np.unravel_index(row, shape))): reason for row, reason in family.failures.items()},
     )
 
@@ -294,9 +322,3 @@ def _refuse_other_values(points: Sequence[OperatingPoint], axes: dict[str, Array
             expected = f"{name} = {targets[worst, column]:.9g}"
             advice = "give points and values in the same order, the last parameter fastest"
             raise ModelError(Finding("other-value", f"points[{worst}]", f"{values[worst]:.9g}", expected, advice))
-
-
-def _read_workers(workers: Any) -> int:
-    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise ModelError(Finding("wrong-type", "workers", workers, "a number of processes, 1 or more", "leave it out for one"))
-    return workers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.equilibrium.continuation import follow
+from titop.solvers.equilibrium.continuation import STRETCH, BarePoint, bare, follow
 from titop.solvers.equilibrium.linear_validity import steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_dependents
@@ -21,40 +22,26 @@ from titop.solvers.linear.lpv_basis import FamilyBasis
 from titop.solvers.linear.system_outputs import state_of
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
-from titop.solvers.model.parameters import changed_model
 from titop.solvers.signals.snapshot import Snapshot
+from titop.solvers.support.checkpoint import Checkpoint, digest
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.workers import spread
+from titop.solvers.support.spread import Spread
 
-#: Points that are linearised together.
-_CHUNK = 500
+#: Points that are linearised together, at most; and in how many parts a family is, at least.
+_CHUNK, _PARTS = 500, 8
 
 #: Lines of points: the preceding line of each (-1 for the first), and the rows of its points.
 LineRows = list[tuple[int, Array]]
-
-
-@dataclass(frozen=True)
-class BarePoint:
-    """The numbers of an operating point, to be sent to another process."""
-
-    q: Array
-    v: Array
-    tau: Array
-    u: Array | None
-    wrenches: Any
-    parameters: Any
-    x: Array
-
-    def on(self, model: Model) -> OperatingPoint:
-        """Return the operating point, for a model."""
-        changed = changed_model(model, self.parameters) if self.parameters else model
-        return OperatingPoint(changed, self.q, self.v, self.tau, self.u, self.wrenches, self.parameters, x=self.x)
 
 
 class Failure(NamedTuple):
     """The reason why there is no operating point: the search's message."""
 
     reason: str
+
+
+#: What there is of points that Ctrl-C has left out.
+_STOPPED = Failure("not computed: stopped by Ctrl-C")
 
 
 #: Complete points stay in this process.
@@ -122,19 +109,19 @@ class FamilyMembers:
     ----------
     failures : dict of int to str
         Reasons why there is no member, by row of the latest targets.
+    stopped : bool
+        Whether Ctrl-C came before the end.
     """
 
     def __init__(self, guess: OperatingPoint, recipe: Recipe) -> None:
-        self.guess, self.recipe = guess, recipe
+        self.guess, self.recipe, self.stopped = guess, recipe, False
         self.failures: dict[int, str] = {}
         self._linearised_at: tuple[list[AnyPoint], Any] = [], None
         self.ends = read_ends(guess.model, state_of(guess), recipe.inputs, recipe.outputs, recipe.omit, recipe.hold)
 
     # -- members -------------------------------------------------------------------------------------------------------
 
-    def at_known(
-        self, points: Sequence[OperatingPoint], targets: Array, lines: LineRows, workers: int, progress: bool
-    ) -> Results:
+    def at_known(self, points: Sequence[OperatingPoint], targets: Array, lines: LineRows, sweep: SweepOf) -> Results:
         """Return the results at given points.
 
         Raises
@@ -142,10 +129,11 @@ class FamilyMembers:
         ModelError
             Where the family's independent coordinates fail.
         """
-        sent = [bare(point, self.guess.model) if workers > 1 else point for point in points]
-        return self._members(sent, targets, lines, workers, progress)
+        sent = [bare(point, self.guess.model) if sweep.leaves_here else point for point in points]
+        with self._spread(sweep) as spread:
+            return self._members(sent, targets, lines, spread, sweep.progress)
 
-    def trim(self, targets: Array, lines: LineRows, workers: int, progress: bool) -> Results:
+    def trim(self, targets: Array, lines: LineRows, sweep: SweepOf) -> Results:
         """Return the results at points found by continuation: first the lines' first points in order, then all lines.
 
         Raises
@@ -154,19 +142,44 @@ class FamilyMembers:
             If no point has an equilibrium.
         ModelError
             If the family's independent coordinates fail.
+        KeyboardInterrupt
+            If nothing is known yet.
         """
-        points: list[BarePoint | Failure] = [Failure("")] * len(targets)
-        tasks = [
-            Task(rows, self._span(targets[rows]), "follow_line", (start, targets[rows]))
-            for start, (_, rows) in zip(self._line_starts(targets, lines), lines, strict=True)
-        ]
-        for task, line in self._run(tasks, "points trimmed", workers, progress):
-            for row, point in zip(task.rows, line, strict=True):
-                points[row] = point
-        return self._members(points, targets, lines, workers, progress)
+        points: list[BarePoint | Failure] = [_STOPPED] * len(targets)
+        with self._spread(sweep) as spread:
+            starts = self._line_starts(targets, lines, spread)
+            with progress_bar(progress=sweep.progress, total=len(targets), unit=" points trimmed") as bar:
+                try:
+                    for rows, stretch in self._stretches(targets, lines, starts, spread):
+                        for row, point in zip(rows, stretch, strict=True):
+                            points[row] = point
+                        bar.update(len(rows))
+                except KeyboardInterrupt:
+                    self.stopped = True
+                    if all(isinstance(point, Failure) for point in points):
+                        raise
+            return self._members(points, targets, lines, spread, sweep.progress)
+
+    def _stretches(
+        self, targets: Array, lines: LineRows, starts: Sequence[BarePoint | None], spread: Spread
+    ) -> Iterator[tuple[Array, list[BarePoint | Failure]]]:
+        """Yield rows and points, stretch by stretch; each begins where the one before it on its line has ended."""
+
+        def stretch(line: int, first: int, known: BarePoint | None) -> tuple[Any, Task]:
+            rows = lines[line][1][first : first + STRETCH]
+            return ("trimmed", line, first), Task(rows, self._span(targets[rows]), "follow_line", (known, targets[rows]))
+
+        tasks = [stretch(line, 0, start) for line, start in enumerate(starts)]
+        known = list(starts)
+        for number, ((_, line, first), points) in enumerate(spread.results(tasks)):
+            yield tasks[number][1].rows, points
+            there = [point for point in points if isinstance(point, BarePoint)]
+            known[line] = there[-1] if there else known[line]
+            if first + STRETCH < len(lines[line][1]):
+                tasks.append(stretch(line, first + STRETCH, known[line]))
 
     def _members(
-        self, points: Sequence[AnyPoint | Failure], targets: Array, lines: LineRows, workers: int, progress: bool
+        self, points: Sequence[AnyPoint | Failure], targets: Array, lines: LineRows, spread: Spread, progress: bool
     ) -> Results:
         """Return the results at the points found, all in the same states."""
         self.failures = {k: point.reason for k, point in enumerate(points) if isinstance(point, Failure)}
@@ -178,16 +191,25 @@ class FamilyMembers:
         there = [point for point in points if not isinstance(point, Failure)]
         independent = self._independent(there, rows, targets, lines)
         self._linearised_at = there, independent
-        size = min(_CHUNK, -(-len(rows) // workers))
+        size = min(_CHUNK, -(-len(rows) // _PARTS))
+        cuts, which = {k: rows[k : k + size] for k in range(0, len(rows), size)}, digest(rows)
         tasks = [
-            Task(rows[k : k + size], self._span(targets[rows[k : k + size]]), "linearise", (there[k : k + size], independent))
-            for k in range(0, len(rows), size)
+            (("linearised", which, k), Task(part, self._span(targets[part]), "linearise", (there[k : k + size], independent)))
+            for k, part in cuts.items()
         ]
         whole: Results | None = None
-        for task, part in self._run(tasks, "points linearised", workers, progress):
-            whole = whole or Results.empty(len(points), part)
-            whole.put(task.rows, part)
+        with progress_bar(progress=progress, total=len(rows), unit=" points linearised") as bar:
+            try:
+                for (*_, k), part in spread.results(tasks):
+                    whole = whole or Results.empty(len(points), part)
+                    whole.put(cuts[k], part)
+                    bar.update(len(cuts[k]))
+            except KeyboardInterrupt:
+                self.stopped = True
+                if whole is None:
+                    raise
         assert whole is not None
+        self.failures |= {int(row): _STOPPED.reason for row in rows[~whole.valid[rows]]}
         return whole
 
     def nearby(self, rows: Array) -> list[tuple[Array, Array]]:
@@ -256,14 +278,18 @@ class FamilyMembers:
             points.append(point if isinstance(point, Failure) else bare(point))
         return points
 
-    def _line_starts(self, targets: Array, lines: LineRows) -> list[BarePoint | None]:
+    def _line_starts(self, targets: Array, lines: LineRows, spread: Spread) -> list[BarePoint | None]:
         """Return the equilibrium from which each line starts: that of its first point, or of an earlier line."""
-        starts: list[OperatingPoint | None] = []
+        starts: list[BarePoint | None] = []
         for before, rows in lines:
             known = starts[before] if before >= 0 else None
-            first = self._point(known, targets[rows[0]])
-            starts.append(known if isinstance(first, Failure) else first)
-        return [None if start is None else bare(start) for start in starts]
+
+            def first(known: BarePoint | None = known, values: Array = targets[rows[0]]) -> BarePoint | None:
+                point = self._point(None if known is None else self.whole(known), values)
+                return known if isinstance(point, Failure) else bare(point)
+
+            starts.append(spread.here(("start", len(starts)), first))
+        return starts
 
     def _point(self, start: OperatingPoint | None, values: Array) -> OperatingPoint | Failure:
         """Return the equilibrium at some values, from one at other values or from the guess."""
@@ -290,18 +316,25 @@ class FamilyMembers:
     def _span(self, targets: Array) -> str:
         return f"{self.values(targets[0])} to {self.values(targets[-1])}"
 
-    # -- several processes ---------------------------------------------------------------------------------------------
+    def _spread(self, sweep: SweepOf) -> Spread:
+        """Return what answers tasks, computed here or in several processes."""
+        if not sweep.leaves_here:
+            return Spread(lambda: lambda task: task.run(self), (), 1, _refuse_death, checkpoint=sweep.checkpoint)
+        made = type(self.guess.model.mechanism.engine), self.guess.model.mechanism.assembly, bare(self.guess), self.recipe
+        return Spread(_worker, made, sweep.workers, _refuse_death, "spawn", sweep.checkpoint)
 
-    def _run(self, tasks: list[Task], unit: str, workers: int, progress: bool) -> Iterator[tuple[Task, Any]]:
-        """Yield tasks and their results, computed here or in several processes, with a bar that counts their points."""
-        results: Iterator[Any] = (task.run(self) for task in tasks)
-        if workers > 1:
-            made = type(self.guess.model.mechanism.engine), self.guess.model.mechanism.assembly, bare(self.guess), self.recipe
-            results = spread(tasks, _worker, made, workers, _refuse_death, "spawn")
-        with progress_bar(progress=progress, total=sum(len(task.rows) for task in tasks), unit=f" {unit}") as bar:
-            for task, result in zip(tasks, results, strict=True):
-                yield task, result
-                bar.update(len(task.rows))
+
+class SweepOf(NamedTuple):
+    """How a family is computed."""
+
+    workers: int | Executor
+    checkpoint: Checkpoint | None
+    progress: bool
+
+    @property
+    def leaves_here(self) -> bool:
+        """Whether another process computes."""
+        return self.workers != 1
 
 
 class Task(NamedTuple):
@@ -343,12 +376,3 @@ def _neighbours(rows: Array, lines: LineRows) -> list[int]:
         for place, previous in zip(there, [firsts[max(line_before, 0)], *there[:-1]], strict=True):
             before[place] = previous
     return before
-
-
-def bare(point: OperatingPoint, model: Model | None = None) -> BarePoint:
-    """Return a point's numbers; with a model, also the parameters in which the point's own model differs from it."""
-    parameters = dict(point.parameters)
-    if model is not None and point.model is not model:
-        known = model.parameters()
-        parameters |= {name: value for name, (value, _) in point.model.parameters().items() if value != known[name][0]}
-    return BarePoint(point.q, point.v, point.tau, point.u, point.wrenches, parameters, point.x)

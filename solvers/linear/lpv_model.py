@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.quaternion_joints import QUATERNION_NAMES
 from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.equilibrium.continuation import search_again
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.linear.lpv_files import AXES, MATRICES, SIGNALS, TRIMS, load_lpv, save_lpv
 from titop.solvers.linear.lpv_interpolation import GridInterpolation, ListInterpolation
 from titop.solvers.linear.lpv_plots import (
     Colours,
@@ -24,24 +27,17 @@ from titop.solvers.linear.lpv_plots import (
     frequency_responses,
     read_frequencies,
 )
+from titop.solvers.linear.pole_map import track_poles
 from titop.solvers.linear.state_space import named_system
+from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.exported import Signal, exported_name
-from titop.solvers.support.archive import MAX_BYTES, Archive, write_archive
+from titop.solvers.support.archive import MAX_BYTES
 from titop.solvers.support.extras import import_xarray
 
 if TYPE_CHECKING:
     import xarray
     from control import StateSpace
     from matplotlib.figure import Figure
-
-_MATRICES = ("A", "B", "C", "D")
-_TRIMS = ("q", "v", "tau", "u", "y")
-_SIGNALS = ("states", "inputs", "outputs")
-_NAMES = ("configuration_names", "coordinate_names", "input_names")
-_FORMAT = 1
-
-#: Axes of the arrays at a point: states, inputs, outputs, entries of q, of v, of u.
-_AXES = {"A": "xx", "B": "xw", "C": "yx", "D": "yw", "q": "q", "v": "v", "tau": "v", "u": "u", "y": "y"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +68,9 @@ class LPVModel:
         By the index of each point without an equilibrium, the reason.
     x : (\\*shape, nx) array
         First-order states of the trims; `own_states` are their names.
+    search : dict
+        What the trims were searched with: ``unknowns``, ``bounds``, ``wrenches`` and ``tolerance`` of `lpv`; empty where points
+        were given, and in loaded families.
 
     Notes
     -----
@@ -102,6 +101,7 @@ class LPVModel:
     failed: Mapping[tuple[int, ...], str] = field(default_factory=dict)
     x: Array = field(default_factory=lambda: np.zeros(0))
     own_states: tuple[str, ...] = ()
+    search: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.own_states:
@@ -128,10 +128,17 @@ class LPVModel:
             For unknown or missing parameters, values outside the points, and if a neighbouring point has no equilibrium.
         """
         numbers = self._interpolate(rho, values)
-        return named_system([numbers[name] for name in _MATRICES], self.states, self.inputs, self.outputs, self.name)
+        return named_system([numbers[name] for name in MATRICES], self.states, self.inputs, self.outputs, self.name)
 
-    def trim_at(self, rho: Mapping[str, float] | None = None, **values: float) -> dict[str, Array]:
+    @overload
+    def trim_at(self, rho: Mapping[str, float] | None = None, model: None = None, **values: float) -> dict[str, Array]: ...
+    @overload
+    def trim_at(self, rho: Mapping[str, float] | None = None, *, model: Model, **values: float) -> OperatingPoint: ...
+    def trim_at(self, rho: Mapping[str, float] | None = None, model: Model | None = None, **values: float) -> Any:
         """Return the trims ``q, v, tau, u, y`` at some values of the parameters, interpolated as the matrices are in `at`.
+
+        With the family's `model`, an equilibrium is searched from there, as `lpv` did at the points: the result is an
+        `OperatingPoint` of the model with these parameters.
 
         Configuration (nq, rad or m), rates (nv), efforts (nv, N m or N), inputs (nu) and outputs in their own units; also ``x``
         if there are first-order states (nx). Between points a trim is an equilibrium up to the interpolation error.
@@ -140,10 +147,22 @@ class LPVModel:
         Raises
         ------
         ModelError
-            As `at`.
+            As `at`; with a model, for another than the family's, and for families without `search`.
+        ConvergenceError
+            If no equilibrium is found from there.
         """
         numbers = self._interpolate(rho, values)
-        return {name: numbers[name] for name in (*_TRIMS, *(["x"] if self.own_states else []))}
+        trims = {name: numbers[name] for name in (*TRIMS, *(["x"] if self.own_states else []))}
+        if model is None:
+            return trims
+        names = ("configuration_names", "coordinate_names", "input_names")
+        if any(getattr(read_model(model), name) != getattr(self, name) for name in names):
+            raise ModelError(Finding("other-model", "model", model.name, f"the model of {self.name!r}", "pass that of tt.lpv"))
+        if not self.search:
+            got, advice = "a family of given points, or a loaded one", "use tt.trim with q=, tau= and so on of trim_at(...)"
+            raise ModelError(Finding("no-search", "trim_at", got, "a family whose trims tt.lpv has searched", advice))
+        target = self._read_values({**(rho or {}), **values})
+        return search_again(model, numbers, dict(zip(self.parameters, target.tolist(), strict=True)), **self.search)
 
     @property
     def _quaternions(self) -> list[int]:
@@ -156,7 +175,7 @@ class LPVModel:
         point = self._read_values({**read_mapping("rho", {} if rho is None else rho), **values})
         around, result, over = self._between(point), {}, len(self.shape)
         if around is not None:
-            arrays = {name: getattr(self, name) for name in (*_AXES, "x")}
+            arrays = {name: getattr(self, name) for name in (*AXES, "x")}
             flat = {name: array.reshape(self.valid.size, *array.shape[over:]) for name, array in arrays.items()}
             result = {name: around.value(table) for name, table in flat.items()}
             result["q"] = around.configuration(flat["q"], self._quaternions)
@@ -193,22 +212,30 @@ class LPVModel:
 
     @cached_property
     def eigenvalues(self) -> Array:
-        """Poles (\\*shape, states) of all members (rad/s); along the last parameter, matching poles have the same position."""
-        flat = np.full((int(np.prod(self.shape)), len(self.states)), np.nan, dtype=complex)
-        flat[self.valid.ravel()] = np.linalg.eigvals(self.A.reshape(len(flat), *self.A.shape[-2:])[self.valid.ravel()])
-        lines = flat.reshape(-1, self.shape[-1], len(self.states))
-        for line in lines:
-            _order_along(line)
-        return lines.reshape(*self.shape, -1)
+        """Poles (\\*shape, states) of all members (rad/s); along the last parameter, those of a mode have the same position."""
+        lines = self.A.reshape(-1, self.shape[-1], *self.A.shape[-2:])
+        return np.array([track_poles(line) for line in lines]).reshape(*self.shape, -1)
 
-    def poles(self) -> Figure:
-        """Draw the poles in the complex plane, coloured by the last parameter.
+    def poles(self, limits: Any = None, log: bool = False) -> Figure:
+        """Draw the poles in the complex plane, coloured by the last parameter, with a line for each mode along it.
+
+        Parameters
+        ----------
+        limits : (4,) array_like, optional, rad/s
+            Least and greatest real part, least and greatest imaginary part.
+        log : bool
+            Logarithmic axes, linear next to zero.
 
         Returns
         -------
         matplotlib.figure.Figure
+
+        Raises
+        ------
+        ModelError
+            For unusable limits.
         """
-        return draw_poles(self.eigenvalues, self.name, self._colours)
+        return draw_poles(self.eigenvalues, self.name, self._colours, limits, log)
 
     def bode(self, input: str | None = None, output: str | None = None, omega: Any = None) -> Figure:
         """Draw gain and phase of all members, coloured by the last parameter.
@@ -231,7 +258,7 @@ class LPVModel:
         """
         column, row = _position("input", input, self.inputs), _position("output", output, self.outputs)
         frequencies = frequencies_around(self.eigenvalues[self.valid]) if omega is None else read_frequencies(omega)
-        A, B, C, D = (getattr(self, name).reshape(self.valid.size, *getattr(self, name).shape[-2:]) for name in _MATRICES)
+        A, B, C, D = (getattr(self, name).reshape(self.valid.size, *getattr(self, name).shape[-2:]) for name in MATRICES)
         one_channel = A, B[:, :, column, None], C[:, row, None], D[:, row, column, None, None]
         responses = frequency_responses(*one_channel, frequencies)
         return draw_bode(responses, frequencies, self.inputs[column], self.outputs[row], self._colours)
@@ -258,7 +285,7 @@ class LPVModel:
         coordinates: dict[str, Any] = {
             name: (name if self.is_grid else "point", values) for name, values in self.parameters.items()
         }
-        x, w, y = ([signal.name for signal in getattr(self, name)] for name in _SIGNALS)
+        x, w, y = ([signal.name for signal in getattr(self, name)] for name in SIGNALS)
         coordinates |= {"state": x, "to_state": x, "input": w, "output": y}
         coordinates |= {"configuration": list(self.configuration_names), "coordinate": list(self.coordinate_names)}
         coordinates |= {"actuator": list(self.input_names)}
@@ -269,27 +296,23 @@ class LPVModel:
             coordinates |= {"own_state": list(self.own_states)}
             ends |= {"x": ("own_state",)}
         variables = {name: ((*over, *dims), getattr(self, name)) for name, dims in ends.items()}
-        units = self.units | {signal.name: signal.unit for name in _SIGNALS for signal in getattr(self, name)}
+        units = self.units | {signal.name: signal.unit for name in SIGNALS for signal in getattr(self, name)}
         attributes = {"system": self.name, **{f"unit of {name}": unit for name, unit in units.items()}}
         return xarray.Dataset({**variables, "valid": (over, self.valid)}, coordinates, attributes)
 
     def save(self, path: str | Path) -> None:
-        """Write the family to a ``.npz`` file, completely or not at all; `load` reads it.
+        """Write the family to a ``.npz``, ``.mat`` (MATLAB) or ``.nc`` (netCDF) file, completely or not at all.
+
+        A ``.mat`` file has what ``ssInterpolant`` takes: ``A, B, C, D`` with the axes of the parameters last, a struct
+        ``SamplingGrid`` of the parameters' values, and a struct array ``offsets`` with ``dx, x, u, y`` at all points. There,
+        states are coordinates and rates themselves, where these are plain numbers; outputs are those of `y`.
 
         Raises
         ------
         ModelError
             If the path has another suffix.
         """
-        arrays: dict[str, Any] = {name: getattr(self, name) for name in (*_MATRICES, *_TRIMS, "x", "valid")}
-        arrays |= {f"parameter:{name}": values for name, values in self.parameters.items()}
-        arrays |= {"parameter_units": np.array(list(self.units.items()), dtype=np.str_)}
-        arrays |= {name: np.array(getattr(self, name), dtype=np.str_).reshape(-1, 2) for name in _SIGNALS}
-        arrays |= {name: np.array(getattr(self, name), dtype=np.str_) for name in (*_NAMES, "own_states")}
-        arrays |= {"failed": np.array([*self.failed], dtype=int).reshape(-1, len(self.shape))}
-        arrays |= {"reasons": np.array([*self.failed.values()], dtype=np.str_)}
-        arrays |= {"name": np.array(self.name), "is_grid": np.array(self.is_grid), "format": np.array(_FORMAT)}
-        write_archive(path, arrays)
+        save_lpv(path, self)
 
     @classmethod
     def load(cls, path: str | Path, max_bytes: int = MAX_BYTES) -> LPVModel:
@@ -306,50 +329,12 @@ class LPVModel:
         ModelError
             If the file is of another format, or too large.
         """
-        archive = Archive(path, "LPVModel.save", max_bytes)
-        archive.check_format(_FORMAT)
-        is_grid = archive.scalar("is_grid", "b")
-        units = dict(archive.texts("parameter_units", None, 2))
-        parameters = {name: archive.array(f"parameter:{name}", None) for name in units}
-        lengths = [len(values) for values in parameters.values()]
-        shape = tuple(lengths) if is_grid else tuple(lengths[:1])
-        if not lengths or (not is_grid and len(set(lengths)) > 1):
-            archive.refuse(f"parameters of lengths {lengths}")
-        fields: dict[str, Any] = {name: tuple(Signal(*row) for row in archive.texts(name, None, 2)) for name in _SIGNALS}
-        fields |= {name: archive.names(name) for name in _NAMES}
-        sizes = dict(zip("xwyqvu", map(len, fields.values()), strict=True))
-        fields |= {name: archive.array(name, *shape, *(sizes[axis] for axis in axes)) for name, axes in _AXES.items()}
-        if "own_states" in archive.arrays:  # not in files of earlier versions
-            fields["own_states"] = archive.names("own_states")
-            fields["x"] = archive.array("x", *shape, len(fields["own_states"]))
-        fields["valid"] = archive.array("valid", *shape, kinds="b")
-        if "failed" in archive.arrays:  # not in files of earlier versions
-            failed = archive.array("failed", None, len(shape), kinds="iu").tolist()
-            reasons = archive.names("reasons")
-            if len(reasons) != len(failed):
-                archive.refuse(f"{len(reasons)} reasons for {len(failed)} points that failed")
-            fields["failed"] = dict(zip(map(tuple, failed), reasons, strict=True))
-        return cls(name=archive.texts("name"), parameters=parameters, units=units, is_grid=is_grid, **fields)
+        return cls(**load_lpv(path, max_bytes))
 
     def __repr__(self) -> str:
         axes = ", ".join(f"{name}: {len(values)}" for name, values in self.parameters.items())
         sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
         return f"LPVModel({self.name!r}, {axes}; {sizes}; {int(self.valid.sum())} of {self.valid.size} points valid)"
-
-
-def _order_along(line: Array) -> None:
-    """Sort the poles of each row of a line so that they match those of the row before, nearest ones first."""
-    from scipy.optimize import linear_sum_assignment
-
-    before = None
-    for row in line:
-        if not np.isfinite(row).all():
-            continue
-        if before is None:
-            row[:] = row[np.lexsort((row.imag, row.real))]
-        else:
-            row[:] = row[linear_sum_assignment(np.abs(before[:, None] - row[None]))[1]]
-        before = row
 
 
 def _position(role: str, name: str | None, signals: tuple[Signal, ...]) -> int:

@@ -17,6 +17,7 @@ from titop.solvers.constraints.closed_dynamics import rank_of_free
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.independent_states import Follower, IndependentStates
 from titop.solvers.linear.linear_equations import motions, with_first_order_states
+from titop.solvers.linear.path_series import refuse_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import read_outputs, state_of
 from titop.solvers.mechanism.inputs import WrenchPlace
@@ -85,6 +86,10 @@ class SystemFunctions:
     def __init__(self, point: OperatingPoint, inputs: Any, outputs: Any, independent: Any = None) -> None:
         self.point, self.model = point, point.model
         self.system_inputs = SystemInputs(self.model, inputs, states=True)
+        for k in self.system_inputs.displaced:
+            name = self.model.coordinate_names[k]
+            got, expected = f"{name}.q", "inputs that no nonlinear system has to differentiate"
+            raise ModelError(Finding("improper", "inputs", got, expected, f"take {name}.a, or linearize: it takes {name}.q"))
         self.origin = self._origin()
         self._chosen = np.arange(self.model.nv)
         self._independent: IndependentStates | None = None
@@ -99,6 +104,8 @@ class SystemFunctions:
         if outputs is None:
             outputs = [signal.path for signal in self.states]
         self.system_outputs = read_outputs(self.model, outputs, self.system_inputs, state_of(point))
+        groups = self.system_inputs.signals, (signal for group in self.system_outputs for signal in group.signals)
+        refuse_paths(self.model, [signal.path for signals in groups for signal in signals])
         self._is_dynamic = any(group.of is None or group.of.kind in DYNAMIC for group in self.system_outputs)
         self._names = tuple(signal.path for signal in self.states), tuple(signal.path for signal in self.system_inputs.signals)
         self._ports, self._resting, self._targets = self._acting_at_rest()
@@ -324,11 +331,9 @@ def _system_class() -> Any:
             system = named_system(
                 matrices, self.plant.states, self.plant.system_inputs.signals, signals, f"{self.name}$linearized"
             )
-            if not kwargs:
-                return system
-            renamed = control.StateSpace(system, **kwargs)
-            renamed.signals = system.signals
-            return renamed
+            if kwargs:
+                system.update_names(**kwargs)
+            return system
 
     return ModelSystem
 

@@ -14,8 +14,8 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.units import effort_unit, known_units
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.own_coordinates import effort_unit, known_units
 from titop.blocks.devices.actuators import Motor, PortActuator
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import Whole, check_stacks, read_state
@@ -122,7 +122,8 @@ class Inputs:
     """The inputs of a model, followed by its first-order states.
 
     Inputs of actuators come first, then those of blocks in the order of coordinates, then those of interactions; the states are
-    those of interactions. Actuators and interactions are in the order in which they were added. Methods take inputs with the
+    those of interactions. Actuators and interactions are in the order in which they were added. An actuator with a filter is an
+    interaction here (`PathStates`), behind all others. Methods take inputs with the
     states behind them, except for `read`.
 
     Attributes
@@ -155,7 +156,7 @@ class Inputs:
 
     def __init__(self, assembly: Assembly) -> None:
         actuators, driven = (
-            assembly.actuators,
+            [actuator for actuator in assembly.actuators if not actuator.is_filtered],
             [block for block in assembly.blocks_with_coordinates if block.inputs and not block.state_names],
         )
         interactions = [loop.closure for loop in assembly.loops if loop.closure.inputs]

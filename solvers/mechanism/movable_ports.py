@@ -17,7 +17,7 @@ from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.joints.joint import CHILD_PORT
 from titop.blocks.joints.quaternion_joints import Free
 from titop.graph.network.assembly import Assembly
-from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.connections import Connection, Joined
 
 
 class MovablePlace(NamedTuple):
@@ -88,5 +88,5 @@ def with_movable(assembly: Assembly, places: Collection[MovablePlace]) -> Assemb
         loads=tuple(map(on_attached, assembly.loads)),
         actuators=tuple(map(on_attached, assembly.actuators)),
         sensors=(),
-        loops=tuple(Loop(tuple(map(attached, each.ports)), each.closure, each.coordinates) for each in assembly.loops),
+        loops=tuple(Joined(tuple(map(attached, each.ports)), each.closure, each.coordinates) for each in assembly.loops),
     )

@@ -208,7 +208,7 @@ def _replace_values(
         loads=tuple(changed[load.name] for load in assembly.loads),
         actuators=actuators,
         sensors=tuple(changed[sensor.name] for sensor in assembly.sensors),
-        loops=tuple(loop_among(loop, changed) for loop in assembly.loops),
+        loops=tuple(loop_among(loop, changed, gravity) for loop in assembly.loops),
         gears=tuple(changed[gear.name] for gear in assembly.gears),
         limits=tuple(changed[limits.name] for limits in assembly.limits),
     )

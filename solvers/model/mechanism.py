@@ -16,7 +16,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import PortRef
 from titop.blocks.joints.joint import CHILD_PORT
 from titop.graph.network.assembly import Assembly
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import coordinate_mask, of_one_state, read_wrenches
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.mechanism import Engine
@@ -217,16 +217,17 @@ class Mechanism(ClosedLoops):
     @cached_property
     def sensor_signals(self) -> list[Quantity]:
         """The quantities that the sensors measure."""
-        signals = list(self._first_signals)
+        signals, states = list(self._first_signals), dict(self.inputs.states)
         for k, sensor in enumerate(self._assembly.sensors):
-            if sensor.reads_parameters:
-                signals[k] = sensor_quantities(self.assembly, self.assembly.sensors[k])
+            if sensor.reads_parameters or sensor.is_filtered:
+                signals[k] = sensor_quantities(self.assembly, self.assembly.sensors[k], states)
         return signals
 
     @structural
     def _first_signals(self) -> tuple[Quantity, ...]:
         """The quantities that the sensors measure with the first parameters."""
-        return tuple(sensor_quantities(self._assembly, sensor) for sensor in self._assembly.sensors)
+        states = dict(self.inputs.states)
+        return tuple(sensor_quantities(self._assembly, sensor, states) for sensor in self._assembly.sensors)
 
     @structural
     def ends(self) -> dict[Any, Any]:
@@ -268,7 +269,7 @@ class Mechanism(ClosedLoops):
         applied = None if tau is None else self._read_v("tau", tau) + self.motor_efforts(u)
         return self.engine.observations.multipliers(q, v, a, pushes, applied)
 
-    def loop_of(self, name: str) -> Loop | None:
+    def loop_of(self, name: str) -> Joined | None:
         """Return the loop of the closure or interaction called `name`; None if it is the name of a joint.
 
         Raises

@@ -122,6 +122,7 @@ class Model(Resolved):
     section_strains = sections.section_strains
     section_stresses = sections.section_stresses
     section_wrenches = sections.section_wrenches
+    recover = sections.recover
 
     # rigid closures and gears
     closure_error = closures.closure_error

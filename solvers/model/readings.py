@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import is_world, of_one_state
 from titop.solvers.arguments.rowwise import rowwise
 from titop.solvers.constraints import closed_dynamics
@@ -190,7 +190,7 @@ def contacts(model: Resolved, q: Any, v: Any, name: str | None = None, x: Any = 
     return Contacts(names, gaps, np.maximum(-gaps, 0.0), forces, slips)
 
 
-def _contacts_of(model: Resolved, name: str | None) -> list[Loop]:
+def _contacts_of(model: Resolved, name: str | None) -> list[Joined]:
     """Return all contacts, or the one called `name`.
 
     Raises
@@ -205,7 +205,7 @@ def _contacts_of(model: Resolved, name: str | None) -> list[Loop]:
 
 
 @rowwise
-def _touches(model: Resolved, q: Any, v: Any, u: Any, loops: list[Loop]) -> tuple[Array, Array, Array]:
+def _touches(model: Resolved, q: Any, v: Any, u: Any, loops: list[Joined]) -> tuple[Array, Array, Array]:
     mechanism = model.mechanism
     q, v, driving = mechanism._read_q(q), mechanism._read_v("v", v), dict(mechanism.inputs.driving)
     inputs = of_one_state(mechanism.inputs.whole(u))

@@ -1,4 +1,6 @@
-"""Cross sections of rods: their poses, strains, stresses and transmitted wrenches, and where they overlap.
+"""Cross sections of rods and beams: their poses, strains, stresses and transmitted wrenches, and where rods overlap.
+
+Stresses and other results that flexible bodies recover from their modes.
 
 Arguments: `rod` a rod's name; `abscissas` (k, m) along the rod at rest, from its base; the others as those of `reaction`.
 """
@@ -41,9 +43,29 @@ def section_strains(model: Resolved, rod: str, abscissas: Any, q: Any) -> Array:
     """Return the strains (k, 6; rad/m and no unit) of sections minus the reference strain: zero where there is no stress.
 
     Torsion and the two bendings, then elongation and the two shears, as in `Rod.strain`; `rod` and `abscissas` as in
-    `section_poses`.
+    `section_poses`. It may be a beam too, see `Beam.stressing_strain`.
     """
-    return _rod(model, rod).stressing_strain(_coordinates(model, rod, q), abscissas)
+    return _block(model, rod, "stressing_strain", "a rod or beam").stressing_strain(_coordinates(model, rod, q), abscissas)
+
+
+def recover(model: Resolved, body: str, name: str, q: Any) -> Array:
+    """Return what a recovery matrix of a flexible body gives (k; own units): see `FlexibleBody.recover`.
+
+    Parameters
+    ----------
+    body : str
+        Name of the flexible body.
+    name : str
+        Of the recovery matrix.
+    q : array_like (nq,) or (n, nq)
+
+    Raises
+    ------
+    ModelError
+        If there is no such body or matrix.
+    """
+    recovered: Array = _block(model, body, "recover", "a flexible body").recover(name, _coordinates(model, body, q))
+    return recovered
 
 
 def section_stresses(model: Resolved, rod: str, abscissas: Any, q: Any) -> Array:
@@ -140,6 +162,17 @@ def _rod(model: Resolved, name: str) -> Rod:
         known = [block.name for block in blocks.values() if is_rod(block)]
         raise ModelError(Finding("unknown-rod", "rod", name, "a rod of the model", did_you_mean(str(name), known)))
     return rod
+
+
+def _block(model: Resolved, name: str, member: str, what: str) -> Any:
+    """Return the block of a name, which has the method `member`."""
+    blocks = model.mechanism.assembly.blocks
+    block = blocks.get(name) if isinstance(name, str) else None
+    if not hasattr(block, member):
+        known = [each.name for each in blocks.values() if hasattr(each, member)]
+        kind = "rod" if member == "stressing_strain" else "body"
+        raise ModelError(Finding(f"unknown-{kind}", kind, name, f"{what} of the model", did_you_mean(str(name), known)))
+    return block
 
 
 def overlaps(model: Resolved, q: Array, t: Array | None = None) -> Iterator[Finding]:

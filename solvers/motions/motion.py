@@ -50,7 +50,8 @@ def read_motion(where: str, function: Any, sizes: tuple[int, int], span: tuple[f
     if not callable(function):
         raise ModelError(Finding("wrong-type", "prescribed", function, "functions of time", "give f(t) or a scipy spline"))
     if not hasattr(function, "derivative"):
-        check_function("prescribed", function, "t")
+        advice = "an imposed motion follows time alone: forces may follow the state (tau, u)"
+        check_function("prescribed", function, "t", advice)
         return FunctionMotion(function, where, sizes)
     check_knots(where, function, span)
     pieces = _pieces(function)

@@ -11,9 +11,10 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CENTRAL_STEP, COARSE, TYPED
-from titop.solvers.arguments.reading import coordinate_mask
+from titop.solvers.arguments.reading import coordinate_mask, read_state
 from titop.solvers.model.model import Model
 from titop.solvers.motions.motion import Motion, read_motion
+from titop.solvers.signals.grammar import COORDINATE, read_name, read_names
 
 #: Where in its time a motion is looked at, and by how much of that time to both sides.
 _LOOKED_AT, _PART = np.array([0.11, 0.29, 0.53, 0.71, 0.89]), CENTRAL_STEP
@@ -27,6 +28,47 @@ def _change(model: Model, order: int, begin: Array, end: Array) -> Array:
         return model.difference(begin[: model.nq], end[: model.nq])
     moving = slice(model.nq, model.nq + model.nv)
     return np.asarray(end[moving] - begin[moving])
+
+
+def with_held(model: Model, prescribed: Mapping[str, Any], hold: Any, q: Any, v: Any) -> dict[str, Callable[[float], Any]]:
+    """Return motions by name, with those of joints or coordinates that stay at their place; `hold` as in `linearize`.
+
+    Raises
+    ------
+    ModelError
+        For unknown names, and if a locked joint moves.
+    """
+    result = dict(prescribed)
+    names = read_names("hold", hold)
+    if not names:
+        return result
+    q, v = model.integrate(q, np.zeros(model.nv)), read_state("v0", v, model.coordinate_names)
+    for name in names:
+        if name in result:
+            advice = "a motion, or none"
+            raise ModelError(Finding("prescribed-twice", "hold", name, "coordinates whose motion is not prescribed", advice))
+        for k in read_name(model, COORDINATE, name, "hold", "a joint or coordinate to hold").entries:
+            if v[k]:
+                got, advice = f"{model.coordinate_names[k]} moves", f"prescribe its motion: prescribed={{{name!r}: f}}"
+                raise ModelError(Finding("held-moves", "hold", got, "coordinates at rest", advice))
+        in_q, in_v = _place(model, name, "hold")
+        row = q[in_q], np.zeros(in_v.stop - in_v.start), np.zeros(in_v.stop - in_v.start)
+        result[name] = lambda t, row=row: row
+    return result
+
+
+def _place(model: Model, name: str, argument: str) -> tuple[slice, slice]:
+    """Return where a joint, a block or a coordinate stands in q and in v."""
+    assembly = model.mechanism.assembly
+    if name in assembly.v_slices:
+        return assembly.q_slices[name], assembly.v_slices[name]
+    k = model.coordinate_names.index(name)
+    block = next(b for b, where in assembly.v_slices.items() if where.start <= k < where.stop)
+    if assembly.blocks[block].configuration_names != assembly.blocks[block].coordinates:
+        expected, advice = "a joint with plain coordinates", f"name all of {block!r} at once"
+        raise ModelError(Finding("not-separable", argument, name, expected, advice))
+    j = assembly.q_slices[block].start + k - assembly.v_slices[block].start
+    return slice(j, j + 1), slice(k, k + 1)
 
 
 class PrescribedMotion:
@@ -64,7 +106,7 @@ class PrescribedMotion:
         self._quaternions: list[tuple[str, int]] = []
         columns = np.arange(self._in_a.stop)
         for name, function in functions.items():
-            q, v = self._where(model, name)
+            q, v = _place(model, name, "prescribed")
             self.mask_q[q] = True
             motion = read_motion(f"prescribed[{name!r}]", function, (q.stop - q.start, v.stop - v.start), span)
             entries = np.concatenate([columns[self._in_q][q], columns[self._in_v][v], columns[self._in_a][v]])
@@ -116,22 +158,6 @@ class PrescribedMotion:
         rows = self._rows_at(times).copy()
         rows[:, self._in_q] = np.where(self.mask_q, rows[:, self._in_q], model.neutral())
         return rows
-
-    @staticmethod
-    def _where(model: Model, name: str) -> tuple[slice, slice]:
-        assembly = model.mechanism.assembly
-        if name in assembly.v_slices:
-            return assembly.q_slices[name], assembly.v_slices[name]
-        k = model.coordinate_names.index(name)
-        block = next(b for b, where in assembly.v_slices.items() if where.start <= k < where.stop)
-        if assembly.blocks[block].configuration_names != assembly.blocks[block].coordinates:
-            raise ModelError(
-                Finding(
-                    "not-separable", "prescribed", name, "a joint with plain coordinates", f"prescribe all of {block!r} at once"
-                )
-            )
-        j = assembly.q_slices[block].start + k - assembly.v_slices[block].start
-        return slice(j, j + 1), slice(k, k + 1)
 
     def impose(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """Return q and v with the prescribed entries at time t."""

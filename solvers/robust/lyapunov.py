@@ -10,6 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.linear.state_space import read_linear
 from titop.solvers.robust.lyapunov_functions import Certificate
 from titop.solvers.robust.lyapunov_tests import Request, read_test
 from titop.solvers.support.progress import progress_bar
@@ -94,6 +95,7 @@ def lyapunov_stability(
     margin: bool = False,
     tolerance: float = 0.01,
     progress: bool = True,
+    sign: int = 1,
 ) -> LyapunovStability:
     """Show that a family is stable while its parameters change with time, by a Lyapunov function.
 
@@ -124,7 +126,7 @@ def lyapunov_stability(
         fast.
     blocks : sequence of DeltaBlock, optional
         For a state space.
-    controller : control.StateSpace, optional
+    controller : control.StateSpace or control.TransferFunction, optional
         Closes the loop of every member first, connected by names as in `LFTModel.close`.
     degree : int
         Degree of P in the parameters that have rates.
@@ -139,6 +141,8 @@ def lyapunov_stability(
         Relative tolerance of decay and margin.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
+    sign : {1, -1}
+        Of the controller, as in `LFTModel.close`.
 
     Returns
     -------
@@ -173,7 +177,8 @@ def lyapunov_stability(
     >>> shown.stable, shown.proof, 1.31 < shown.margin < 1.33
     (True, True, True)
     """
-    request = Request(family, rates, blocks, controller, degree, points, decay, margin, tolerance)
+    controller = None if controller is None else read_linear("controller", controller)
+    request = Request(family, rates, blocks, controller, degree, points, decay, margin, tolerance, sign)
     test = read_test(request)
     with progress_bar(progress=progress, desc="Lyapunov functions", unit=" searches") as bar:
 

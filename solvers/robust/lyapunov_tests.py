@@ -45,6 +45,7 @@ class Request(NamedTuple):
     decay: bool
     margin: bool
     tolerance: Any
+    sign: Any
 
 
 @dataclass
@@ -146,7 +147,7 @@ def read_test(request: Request) -> LyapunovTest:
         if not isinstance(lft, LFTModel):
             got, advice = type(lft).__name__, "close the loop first"
             raise ModelError(Finding("wrong-type", "controller", got, "an LFTModel or an LPVModel to be closed", advice))
-        lft = lft.close(request.controller)
+        lft = lft.close(request.controller, sign=request.sign)
     loop = read_loop(lft, request.blocks)
     check_stable(loop)
     loop = replace(loop, system=balance(loop.system, loop.structure))
@@ -184,7 +185,7 @@ def _read_samples(request: Request) -> LyapunovTest:
     if getattr(request.controller, "dt", None):
         got, advice = f"a step of {request.controller.dt} s", "give its continuous form, or use tt.lft and its close"
         raise ModelError(Finding("sampled-controller", "controller", got, "a controller in continuous time", advice))
-    family = SampledFamily(request.family, request.controller)
+    family = SampledFamily(request.family, request.controller, request.sign)
     family = replace(family, rate=middle_rate(family.grid().A[0]))
     rates = _read_rates(request.rates, family.names)
     exponents, states = _exponents(rates, family.names, request.degree), family.states

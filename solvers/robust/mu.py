@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +29,9 @@ from titop.solvers.robust.uncertain_loop import (
     read_stable_loop,
 )
 from titop.solvers.robust.upper_bound import in_own_units, upper_bound
+from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.progress import progress_bar
+from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
 from titop.solvers.support.workers import one_thread
 
 if TYPE_CHECKING:
@@ -111,6 +115,8 @@ def mu(
     progress: bool = True,
     gap: float | None = None,
     cells: int = CELLS,
+    workers: int | Executor = 1,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> MuBounds:
     """Bound the structured singular value at frequencies, with any mix of real, complex and full blocks.
 
@@ -137,6 +143,10 @@ def mu(
         this may take minutes.
     cells : int
         Largest number of parts of a box that branching examines; the result's `left` is the part that remains.
+    workers : int or Executor
+        Number of processes, or an executor, for the frequencies: see `monte_carlo`.
+    checkpoint : str or path, optional
+        A file from which the frequencies go on when they are computed again: see `monte_carlo`.
 
     Returns
     -------
@@ -146,6 +156,8 @@ def mu(
     ------
     ModelError
         For unusable arguments, and a nominal loop that is not stable.
+    SweepInterrupt
+        On Ctrl-C; its `found` has the bounds at the first frequencies.
 
     See Also
     --------
@@ -162,7 +174,33 @@ def mu(
     """
     given, structure, frequencies, responses = _read(lft, omega, blocks)
     check_branching(structure, gap, cells)
-    at = [_bound(structure, M, tolerance, gap, cells) for M in progress_bar(responses, progress, unit="frequency")]
+    keeper = None
+    if checkpoint is not None:
+        about = {"responses": responses, "blocks": structure.blocks, "options": (tolerance, gap, cells)}
+        keeper = Checkpoint(checkpoint, "mu", about, (_Bounds, Singular))
+    at: list[_Bounds] = []
+    options, stopped = (structure, tolerance, gap, cells), False
+    with (
+        Spread(_bounding, options, read_workers(workers), _refuse_death, checkpoint=keeper) as spread,
+        progress_bar(progress=progress, total=len(responses), unit="frequency") as bar,
+    ):
+        try:
+            for _, bounds in spread.results(list(enumerate(zip(frequencies.tolist(), responses, strict=True)))):
+                at.append(bounds)
+                bar.update()
+        except KeyboardInterrupt:
+            if not at:
+                raise
+            stopped = True
+    bounds = _collect(given, structure, frequencies[: len(at)], at)
+    if stopped:
+        found = f"stopped at {len(at)} of {len(frequencies)} frequencies: they are the .found of this exception"
+        raise SweepInterrupt(found, bounds)
+    return bounds
+
+
+def _collect(given: Structure, structure: Structure, frequencies: Array, at: Sequence[_Bounds]) -> MuBounds:
+    """Return the bounds at frequencies."""
     numbers = [[d / bounds.found.value for d in bounds.found.deltas] for bounds in at]
     nothing = np.zeros(structure.shape)
     return MuBounds(
@@ -184,6 +222,16 @@ class _Bounds(NamedTuple):
     found: Singular
     shares: Array
     left: float
+
+
+def _bounding(structure: Structure, tolerance: float, gap: float | None, cells: int) -> Callable[[Any], _Bounds]:
+    """Return the function that bounds mu at a frequency (rad/s), given with the response there."""
+    return lambda task: _bound(structure, task[1], tolerance, gap, cells)
+
+
+def _refuse_death(task: Any, how: str) -> ModelError:
+    advice = "workers=1 shows what happens there"
+    return ModelError(Finding("worker-died", "workers", f"{how} at {task[0]:.6g} rad/s", "processes that end well", advice))
 
 
 def _bound(structure: Structure, response: Array, tolerance: float, gap: float | None, cells: int) -> _Bounds:

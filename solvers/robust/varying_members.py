@@ -156,12 +156,15 @@ class SampledFamily:
     ----------
     model : LPVModel
     controller : control.StateSpace or None
+    sign : {1, -1}
+        Of the controller, as in `LFTModel.close`.
     rate : float
         Unit (rad/s) of the members' poles.
     """
 
     model: LPVModel
     controller: Any = None
+    sign: Any = 1
     rate: float = 1.0
 
     @property
@@ -242,7 +245,7 @@ class SampledFamily:
         member = self.model.at(values)
         if self.controller is None:
             return np.asarray(member.A)
-        closing = read_closing(_NominalModel(member), self.controller, 1, 0.0, 1)
+        closing = read_closing(_NominalModel(member), self.controller, 1, 0.0, 1, self.sign)
         return np.asarray(closing.exact(Matrices.of(member)).A)
 
 

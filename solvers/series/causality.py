@@ -19,7 +19,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import taylor_array
 from titop.blocks.basics.tolerances import BALANCED, CONSISTENT, EXACT, SAME
 from titop.blocks.constraints.closure import relative_pose
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.constraints.closed_dynamics import acting, balancing_terms, constraints_and_rank, partition_at, shares_at
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.consistency import accelerations_by_term, mobility
@@ -31,12 +31,12 @@ from titop.solvers.series.acting_series import at_start, up_to
 class _Closing(NamedTuple):
     """A loop with twists V (6) of its ports and matrices E (k x 6) along a motion: its errors change by ``E1 V1 + E2 V2``."""
 
-    loop: Loop
+    loop: Joined
     V: list[SeriesArray]
     E: list[SeriesArray]
 
 
-def _closing(loop: Loop, first: PortSeries, second: PortSeries) -> _Closing:
+def _closing(loop: Joined, first: PortSeries, second: PortSeries) -> _Closing:
     ports, order = (first, second), len(first.twist) - 1
     matrices = loop.closure.jacobians(*relative_pose(*((taylor_array(p.rotation), taylor_array(p.position)) for p in ports)))
     return _Closing(

@@ -9,7 +9,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import motion_derivatives, stepping
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.constraints.interaction_loads import contacts_of, target_derivatives, target_motion
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
@@ -35,7 +35,7 @@ def contact_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity, inp
     return changed
 
 
-def _moving(at: Snapshot, of: Quantity) -> tuple[Loop, TargetMotion]:
+def _moving(at: Snapshot, of: Quantity) -> tuple[Joined, TargetMotion]:
     """Return a contact with its targets, and their motion with the contact's states."""
     loop, model = contacts_of(at.model.mechanism)[of.owner], at.model
     places = dict(model.mechanism.inputs.driving).get(of.owner, [])

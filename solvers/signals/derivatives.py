@@ -130,6 +130,14 @@ def _pose(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInp
     return pose_derivative(at, change, of.owner, of.sequence)
 
 
+def _filtered(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
+    assert of.filtering is not None
+    values: Array = of.filtering.C @ change.inputs[len(inputs.named) :][of.filtering.place]
+    for quantity, matrix in of.filtering.terms:
+        values = values + matrix @ derivative_of(at, change, quantity, inputs)
+    return values
+
+
 #: By kind: from a state, its change, a quantity and the inputs to the change of the kind's whole vector, without the factor.
 DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.POSITION: _displacements,
@@ -152,4 +160,6 @@ DERIVATIVES: dict[Kind, Callable[..., Array]] = {
     Kind.SECTION_WRENCH: lambda at, change, of, inputs: section_wrench_derivative(at, change, of, inputs),
     Kind.GAP: lambda at, change, of, inputs: contact_derivatives(at, change, of, inputs),
     Kind.CONTACT_FORCE: lambda at, change, of, inputs: contact_derivatives(at, change, of, inputs),
+    Kind.FILTERED: _filtered,
+    Kind.FILTERED_AT_ONCE: _filtered,
 }

@@ -15,6 +15,8 @@ from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates
 from titop.solvers.signals.units import units_of
 
+#: Head of the names of references that a controller takes.
+REFERENCE = "r_"
 #: Where the parts of a path end. In an exported name, which has no dots, only a quantity at its end can be recognised.
 _ENDS = re.compile(r"[.\[]")
 _QUANTITIES = "dV|V|W|F|T|a|tau|q|v|w|r|dv|dw|xi|theta|reaction|length|volume|rate|strain|section"
@@ -44,7 +46,13 @@ def signal_table(system: Any) -> dict[str, Signal]:
     Parameters
     ----------
     system : control.StateSpace or control.NonlinearIOSystem
-        Made by titop. Operations of python-control return systems without the table.
+        Made by titop. Kept are the signals of what python-control's arithmetic, indexing by numbers and names, ``feedback``,
+        ``append``, ``series``, ``parallel``, ``c2d``, ``sample_system``, ``minreal``, ``copy`` and ``update_names`` make of it:
+        inputs of the first system of a series, outputs of the last, inputs and outputs of the first of a sum or a feedback,
+        states of all; the second of the same name gets a number, ``hinge.q_2``. Products with a number keep paths and units.
+        Other systems have signals without units, products with matrices python-control's names where signals are mixed.
+        Not kept by ``control.ss(system)``, ``interconnect``, ``lft``, ``similarity_transform``, model reduction, transfer
+        functions, and ``feedback`` of a first system that titop did not make: ask before, labels mostly stay.
 
     Raises
     ------
@@ -65,7 +73,11 @@ def signal_table(system: Any) -> dict[str, Signal]:
     if not isinstance(table, dict):
         raise ModelError(
             Finding(
-                "no-signals", "system", type(system).__name__, "a system that titop made", "ask for the table before operations"
+                "no-signals",
+                "system",
+                type(system).__name__,
+                "a system that titop made",
+                "ask for the table before this operation",
             )
         )
     return dict(table)

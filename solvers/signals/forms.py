@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.own_coordinates import todays
+from titop.blocks.devices.signal_path import Device
 from titop.solvers.constraints.interaction_loads import contacts_of
 from titop.solvers.signals.line_readings import lines_of
 from titop.solvers.signals.named_model import NamedModel
@@ -17,6 +20,8 @@ from titop.solvers.signals.section_opening import is_on_rod
 
 #: Kinds of the measures of lines by their endings, and the ending of the rate.
 _MEASURES, _RATE = {"length": Kind.LENGTH, "volume": Kind.VOLUME}, "rate"
+#: Endings of white noise of devices, and the numbers of their paths by which it acts.
+NOISES = {"noise": "noise_density", "walk": "random_walk"}
 
 
 class Form(Protocol):
@@ -141,6 +146,38 @@ class InputForm:
             return ()
         interactions = (loop.closure for loop in model.mechanism.assembly.loops if loop.closure.inputs)
         return (*model.mechanism.assembly.actuators, *interactions)
+
+
+@dataclass(frozen=True)
+class NoiseForm:
+    """White noise that errs in the paths of actuators and sensors: of a device, or of one of its channels.
+
+    Entries are those of the input that it adds to; -1 for sensors.
+    """
+
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
+        """Return the quantity of a name; None if it is not of this form."""
+        owner, _, ending = name.rpartition(".")
+        for device, signals in self._devices(model, ending):
+            if owner in (device.name, *signals):
+                chosen = signals if owner == device.name else (owner,)
+                entries = (model.input_names.index(each) if device.inputs else -1 for each in chosen)
+                return Quantity(Kind.NOISE, device.name, tuple(entries), tuple(f"{each}.{ending}" for each in chosen))
+        return None
+
+    def names(self, model: NamedModel) -> Iterator[str]:
+        """Yield all names."""
+        for ending in NOISES:
+            for device, signals in self._devices(model, ending):
+                yield from dict.fromkeys(f"{each}.{ending}" for each in (device.name, *signals))
+
+    def _devices(self, model: NamedModel, ending: str) -> Iterator[tuple[Device, tuple[str, ...]]]:
+        """Yield the devices with such noise, and the names of their signals."""
+        assembly = model.mechanism.assembly
+        named = [(each, each.input_names) for each in assembly.actuators]
+        for device, signals in named + [(each, each.output_names) for each in assembly.sensors]:
+            if device.path is not None and ending in NOISES and np.any(getattr(device.path, NOISES[ending])):
+                yield device, signals
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from titop.solvers.signals.forms import (
     Form,
     InputForm,
     LineForm,
+    NoiseForm,
     OwnStateForm,
     ParameterForm,
     PlainPositions,
@@ -90,11 +91,14 @@ OUTPUT = Role(
 #: Inputs of a system.
 INPUT = Role(
     "input",
-    "a joint, actuator, tendon, port or prescribed acceleration",
+    "a joint, actuator, tendon, port or prescribed acceleration or displacement",
     (
         InputForm(),
-        CoordinateForm({"": (Kind.EFFORT, ""), ".tau": (Kind.EFFORT, ""), ".a": (Kind.ACCELERATION, ".a")}),
+        CoordinateForm(
+            {"": (Kind.EFFORT, ""), ".tau": (Kind.EFFORT, ""), ".a": (Kind.ACCELERATION, ".a"), ".q": (Kind.POSITION, ".q")}
+        ),
         PortForm(_WRENCHES, whole=True),
+        NoiseForm(),
     ),
 )
 #: Unknowns of an equilibrium, and parameters of a family of models.

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
+
+from titop.blocks.basics.spatial import Array
 
 
 class Kind(StrEnum):
@@ -23,6 +26,8 @@ class Kind(StrEnum):
     INPUT = "actuator"
     #: First-order states of blocks and interactions (nx).
     OWN_STATE = "state of the first order"
+    #: White noise of actuators and sensors, of unit density.
+    NOISE = "noise"
     #: Parameters of blocks.
     PARAMETER = "parameter"
     #: External wrenches on a port (6), in its frame.
@@ -48,6 +53,9 @@ class Kind(StrEnum):
     #: Of a contact: the gaps of its spheres (k); the sum of the forces on them (3), then each (3 k), in the shape's frame.
     GAP = "gap"
     CONTACT_FORCE = "contact force"
+    #: What a sensor measures, behind the filter of its path; the second depends on accelerations.
+    FILTERED = "filtered measurement"
+    FILTERED_AT_ONCE = "filtered measurement with feedthrough"
 
 
 #: Kinds of vectors of the coordinates; stacked at stacked states.
@@ -56,10 +64,33 @@ OF_COORDINATES = frozenset({Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EF
 #: Measures of lines in rods and deformable bodies, and their rates.
 OF_LINES = frozenset({Kind.LENGTH, Kind.VOLUME})
 
+#: Kinds whose quantities have numbers that depend on parameters.
+DEPENDENT = frozenset({Kind.MOMENTUM, Kind.FILTERED, Kind.FILTERED_AT_ONCE})
+
 #: Kinds that depend on accelerations, and therefore directly on the loads.
 DYNAMIC = frozenset(
     {Kind.ACCELERATION, Kind.EFFORT, Kind.PORT_ACCELERATION, Kind.SPECIFIC_FORCE, Kind.REACTION, Kind.SECTION_WRENCH}
+    | {Kind.FILTERED_AT_ONCE}
 )
+
+
+class Filtering(NamedTuple):
+    """A filter of what a sensor measures: ``C x + sum of M z``.
+
+    Attributes
+    ----------
+    measured : Quantity
+    place : slice
+        Of the filter's states x among the model's.
+    C : (n, k) array
+    terms : tuple of (Quantity, (n, m) array)
+        Quantities z, and matrices M.
+    """
+
+    measured: Quantity
+    place: slice
+    C: Array
+    terms: tuple[tuple[Quantity, Array], ...]
 
 
 @dataclass(frozen=True)
@@ -79,6 +110,8 @@ class Quantity:
         The inertia, for a momentum.
     sequence : str
         Axes of Euler angles.
+    filtering : Filtering or None
+        Of a filtered measurement.
     """
 
     kind: Kind
@@ -87,6 +120,7 @@ class Quantity:
     paths: tuple[str, ...]
     factor: float = 1.0
     sequence: str = "XYZ"
+    filtering: Filtering | None = None
 
     def only(self, *chosen: int) -> Quantity:
         """Return the quantity of some of the entries."""

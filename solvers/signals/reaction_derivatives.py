@@ -8,7 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.interactions.interaction import load_derivatives, loads_by_states, stepping
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.constraints.closed_derivatives import by_small_twists, closure_wrenches, inverse_with_constraints, port_pairs
 from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.constraints.interaction_loads import target_derivatives, target_motion
@@ -31,7 +31,7 @@ def reaction_derivative(at: Snapshot, change: SnapshotChanges, name: str, inputs
     return _of_joint(at, change, name, inputs)
 
 
-def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:
+def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Joined, inputs: SystemInputs) -> Array:
     """Return the change of an interaction's wrench on its second port, by the motion of its targets and by its inputs."""
     model, interaction = at.model, loop.closure
     places = np.arange(model.mechanism.inputs.count)[dict(model.mechanism.inputs.driving).get(interaction.name, slice(0))]
@@ -51,7 +51,7 @@ def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: S
     return result
 
 
-def closure_derivative(at: Snapshot, change: SnapshotChanges, loop: Loop, inputs: SystemInputs) -> Array:
+def closure_derivative(at: Snapshot, change: SnapshotChanges, loop: Joined, inputs: SystemInputs) -> Array:
     """Return the change (12, z) of a rigid closure's wrenches on both ports, by their motion and by its multipliers."""
     pair = port_pairs(at.model.mechanism, [loop], at.q)[0]
     rows = at.model.mechanism.closure_rows[loop.closure.name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,24 @@ from titop.blocks.devices.sensors import (
     WheelMomentum,
 )
 from titop.graph.network.assembly import Assembly
-from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.quantities import DYNAMIC, Filtering, Kind, Quantity
 
 
-def sensor_quantities(assembly: Assembly, sensor: Sensor) -> Quantity:
-    """Return the quantity that a sensor of an assembly measures; its paths are those of the sensor's outputs."""
-    return next(SENSORS[cls](assembly, sensor) for cls in type(sensor).__mro__ if cls in SENSORS)
+def sensor_quantities(assembly: Assembly, sensor: Sensor, states: Mapping[str, slice]) -> Quantity:
+    """Return the quantity that a sensor of an assembly measures; its paths are those of the sensor's outputs.
+
+    `states` are the places of the interactions' states among all, by the interactions' names.
+    """
+    measured = next(SENSORS[cls](assembly, sensor) for cls in type(sensor).__mro__ if cls in SENSORS)
+    if sensor.path is None or not sensor.is_filtered:
+        return measured
+    _, B, C, D = sensor.path.law(len(sensor.outputs))
+    terms = [(measured, D)] if D.any() else []
+    kind = Kind.FILTERED_AT_ONCE if terms and measured.kind in DYNAMIC else Kind.FILTERED
+    if measured.kind == Kind.SPECIFIC_FORCE:  # its filter has the states x - B V, see `PathStates`
+        terms.append((Quantity(Kind.TWIST, measured.owner, (0, 1, 2), measured.paths), C @ B))
+    filtering = Filtering(measured, states[f"{sensor.name}/path"], measured.factor * C, tuple(terms))
+    return Quantity(kind, sensor.name, tuple(range(len(D))), sensor.output_names, filtering=filtering)
 
 
 def sensor_entries(sensors: Iterable[Sensor]) -> dict[str, tuple[int, tuple[int, ...] | None]]:

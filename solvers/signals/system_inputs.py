@@ -1,4 +1,4 @@
-"""Inputs of linear and nonlinear systems: efforts, actuators, wrenches on ports, prescribed accelerations."""
+"""Inputs of linear and nonlinear systems: efforts, actuators, wrenches on ports, prescribed accelerations and displacements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SystemInput(NamedTuple):
 
     Attributes
     ----------
-    kind : {Kind.EFFORT, Kind.INPUT, Kind.WRENCH, Kind.ACCELERATION}
+    kind : {Kind.EFFORT, Kind.INPUT, Kind.WRENCH, Kind.ACCELERATION, Kind.POSITION, Kind.NOISE}
     entry : int
         Coordinate, actuator input, or entry of the wrench.
     port : str
@@ -54,7 +54,10 @@ class SystemInputs:
     held : (nv,) bool array
         Coordinates that are frozen.
     prescribed : (nv,) bool array
-        Coordinates whose motion is imposed: the held ones, and those whose acceleration is an input.
+        Coordinates whose motion is imposed: the held ones, and those whose acceleration or displacement is an input.
+    displaced : dict of int to int
+        Coordinates whose displacement is an input, and the columns of these inputs. They stand for accelerations until
+        `titop.solvers.linear.displacement_inputs` has made them displacements.
     imposed_names : list of str
         Their names.
     applied, motions : (nv, inputs) arrays
@@ -84,13 +87,14 @@ class SystemInputs:
         self.held[read_entries(model, "hold", hold, "a joint or coordinate to hold")] = True
         self.applied, self.motions = np.zeros((2, model.nv, len(self.channels)))
         for column, channel in enumerate(self.channels):
-            if channel.kind in (Kind.EFFORT, Kind.ACCELERATION):
+            if channel.kind in (Kind.EFFORT, Kind.ACCELERATION, Kind.POSITION):
                 (self.applied if channel.kind == Kind.EFFORT else self.motions)[channel.entry, column] = 1.0
+        self.displaced = {each.entry: column for column, each in enumerate(self.named) if each.kind == Kind.POSITION}
         self.prescribed = self.held | self.motions.any(axis=1)
         self._refuse_conflicts(model)
         self.imposed_names = [model.coordinate_names[k] for k in np.flatnonzero(self.prescribed)]
         self.signals = tuple(channel.signal for channel in self.named)
-        self.depend_on_attitude = any(channel.kind in (Kind.WRENCH, Kind.INPUT) for channel in self.channels)
+        self.depend_on_attitude = any(channel.kind in (Kind.WRENCH, Kind.INPUT, Kind.NOISE) for channel in self.channels)
 
     def efforts(self, model: NamedModel, q: Array, v: Array | None = None, u: Array | None = None) -> Array:
         """Return the efforts on the coordinates per unit of each input (nv, inputs); zero columns for accelerations."""
@@ -137,9 +141,8 @@ class SystemInputs:
 
     def _refuse_conflicts(self, model: NamedModel) -> None:
         imposed_twice = [channel for channel in self.channels if channel.kind == Kind.EFFORT and self.prescribed[channel.entry]]
-        imposed_twice += [
-            channel for channel in self.channels if channel.kind == Kind.ACCELERATION and self.held[channel.entry]
-        ]
+        moved = [channel for channel in self.channels if channel.kind in (Kind.ACCELERATION, Kind.POSITION)]
+        imposed_twice += [each for each in moved if self.held[each.entry] or self.motions[each.entry].sum() > 1]
         if imposed_twice:
             name = model.coordinate_names[imposed_twice[0].entry]
             advice = f"the motion of {name!r} is imposed already; its effort is the output {name + '.tau'!r}"
@@ -152,4 +155,7 @@ def _read(model: NamedModel, name: Any) -> list[SystemInput]:
     """Return the inputs that a name stands for."""
     of = read_name(model, INPUT, name)
     port = of.owner if of.kind == Kind.WRENCH else ""
-    return [SystemInput(of.kind, k, port, signal) for k, signal in zip(of.entries, signals_of(model, of), strict=True)]
+    pairs = zip(of.entries, signals_of(model, of), strict=True)
+    if of.kind == Kind.NOISE:  # of actuators it acts like their inputs, see `with_paths`
+        return [SystemInput(Kind.INPUT if k >= 0 else Kind.NOISE, max(k, 0), "", signal) for k, signal in pairs]
+    return [SystemInput(of.kind, k, port, signal) for k, signal in pairs]

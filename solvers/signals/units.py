@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from titop.blocks.basics.units import acceleration_unit, effort_unit, rate_unit
+from titop.blocks.contract.own_coordinates import acceleration_unit, effort_unit, rate_unit
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
 
@@ -21,6 +21,9 @@ def units_of(model: NamedModel, of: Quantity) -> tuple[str, ...]:
     """Return the unit of each entry of a quantity."""
     if of.kind == Kind.PARAMETER:
         return (model.parameters()[of.owner][1],)
+    if of.filtering is not None:
+        measured = units_of(model, of.filtering.measured)
+        return tuple(measured[k] for k in of.entries)
     if of.kind in ALIKE:
         return (ALIKE[of.kind],) * len(of.entries)
     units = UNITS[of.kind](model)
@@ -28,7 +31,7 @@ def units_of(model: NamedModel, of: Quantity) -> tuple[str, ...]:
 
 
 #: Kinds whose entries all have one unit, with any number of entries.
-ALIKE = {Kind.GAP: "m", Kind.CONTACT_FORCE: "N"}
+ALIKE = {Kind.GAP: "m", Kind.CONTACT_FORCE: "N", Kind.NOISE: "1"}
 #: For the other kinds: from a model to the units of all entries.
 UNITS: dict[Kind, Callable[[NamedModel], Sequence[str]]] = {
     Kind.POSITION: lambda model: model.mechanism.assembly.coordinate_units,

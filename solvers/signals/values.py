@@ -126,6 +126,14 @@ def _section_wrench(at: Snapshot, of: Quantity) -> Array:
     return at.model.section_wrenches(rod.name, [fraction * rod.length], at.q, at.v, at.a, at.wrenches, at.u, at.tau)[..., 0, :]
 
 
+def _filtered(at: Snapshot, of: Quantity) -> Array:
+    assert of.filtering is not None
+    values: Array = at.states[..., of.filtering.place] @ of.filtering.C.T
+    for quantity, matrix in of.filtering.terms:
+        values = values + quantity_value(at, quantity) @ matrix.T
+    return values
+
+
 SOURCES: dict[Kind, Source] = {
     Kind.POSITION: Source(_displacements, owned=False),
     Kind.RATE: Source(lambda at, _: at.v, owned=False),
@@ -147,4 +155,6 @@ SOURCES: dict[Kind, Source] = {
     Kind.SECTION_WRENCH: Source(_section_wrench),
     Kind.GAP: Source(contact_values),
     Kind.CONTACT_FORCE: Source(contact_values),
+    Kind.FILTERED: Source(_filtered),
+    Kind.FILTERED_AT_ONCE: Source(_filtered),
 }

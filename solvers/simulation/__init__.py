@@ -1,9 +1,11 @@
 """Simulations and their results.
 
-A model with its loads (`driven_model`, `acting`) is integrated from one output time to the next:
+A model with its loads (`driven_model`, `acting`, and `path_signals` of devices) is integrated from one output time to the next:
 
 - `simulate`: reads arguments, integrates (by CyRK in compiled code where nothing happens in between, else step by step),
-  and collects a `trajectory`; `solution`: the states reached, also after Ctrl-C; `findings`: warnings about a motion;
+  and collects a `trajectory` (`trajectory_arrays`: in files, and as a dataset);
+- `continuing`: where a simulation begins, perhaps where another has ended; `solution`: the states reached, also after Ctrl-C;
+  `findings`: warnings about a motion;
 - `stepping`: integrates step by step, from one controller sample or kink of the loads to the next; a `monitor` watches
   progress;
 - `events`: zeros of users' functions; `gaps`, `switching`: switches that depend on position, where steps end;

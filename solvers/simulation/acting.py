@@ -10,13 +10,14 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_functions import function_of_state
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import all_finite, read_state, read_wrench, read_wrenches
 from titop.solvers.control.control_loop import ControlLoop
 from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.mechanism.inputs import PortPush, Push
 from titop.solvers.model.model import Model
+from titop.solvers.simulation.path_signals import PathSignals
 from titop.solvers.support.interpolated import Interpolated
 
 _ARRAY, _FLOAT = np.ndarray, np.dtype(float)
@@ -55,14 +56,16 @@ class Sampled:
 
 
 class FeedbackFunction:
-    """Efforts (nv), or actuator inputs, as a function of time and state, called at every stage of a step.
+    """Efforts (nv), or actuator inputs, as a function of time or of time and state, called at every stage of a step.
 
     The function is passed copies of the state, so it may change or store them. An array of the right length is taken as it is;
     any other result is validated. Compiled code detects efforts that are not finite; `check` then names them.
 
     Parameters
     ----------
-    function : callable ``f(t, q, v)``
+    where : str
+        What messages call it.
+    function : callable ``f(t)`` or ``f(t, q, v)``
     read : callable
         Converts the function's result into an array; rejects an unusable one.
     count : int
@@ -71,10 +74,9 @@ class FeedbackFunction:
         Whether these are efforts. Other loads are checked here, because they may act where nothing moves.
     """
 
-    def __init__(
-        self, function: Callable[[float, Array, Array], Any], read: Callable[[Any], Array], count: int, efforts: bool
-    ) -> None:
-        self._function, self._read, self._count, self._efforts = function, read, count, efforts
+    def __init__(self, where: str, function: Any, read: Callable[[Any], Array], count: int, efforts: bool) -> None:
+        self._function = function_of_state(where, function)
+        self._read, self._count, self._efforts = read, count, efforts
         self._last: Any = np.zeros(count)
 
     def at(self, t: float, q: Array, v: Array) -> Array:
@@ -98,27 +100,11 @@ class FeedbackFunction:
 Acting = Constant | Sampled | FeedbackFunction
 
 
-def _check_functions(tau: Any, wrenches: Mapping[str, Any], u: Any) -> None:
-    """Reject functions that do not take time and state.
-
-    Raises
-    ------
-    ModelError
-        Naming the argument.
-    """
-    several = u if isinstance(u, Mapping) else {}
-    arguments = {"tau": tau, "u": u, **{f"u[{name!r}]": value for name, value in several.items()}}
-    arguments |= {f"wrenches[{port!r}]": value for port, value in wrenches.items()}
-    for where, value in arguments.items():
-        if callable(value):
-            check_function(where, value, "t, q, v")
-
-
 def _read_efforts(model: Model, times: Array, tau: Any) -> Acting:
     """Return the efforts (nv)."""
     names = model.coordinate_names
     if callable(tau):
-        return FeedbackFunction(tau, lambda value: _real("tau", read_state("tau", value, names)), model.nv, True)
+        return FeedbackFunction("tau", tau, lambda value: _real("tau", read_state("tau", value, names)), model.nv, True)
     values = _real("tau", read_state("tau", np.zeros(model.nv) if tau is None else tau, names, stacked=True))
     return Constant(values) if values.ndim == 1 else _interpolate(values, times, "tau")
 
@@ -130,24 +116,26 @@ def _read_inputs(model: Model, times: Array, u: Any) -> Acting:
     read = model.mechanism.inputs.read
     if callable(u):
         only_motors = not (model.mechanism.inputs.places or model.mechanism.inputs.own or model.mechanism.inputs.acting)
-        return FeedbackFunction(u, lambda value: _real("u", read(value)), model.nu, only_motors)
+        return FeedbackFunction("u", u, lambda value: _real("u", read(value)), model.nu, only_motors)
     if isinstance(u, Mapping) and any(callable(value) for value in u.values()):
-        return FeedbackFunction(_each(u), lambda value: _real("u", read(value)), model.nu, False)
+        return FeedbackFunction("u", _each(u), lambda value: _real("u", read(value)), model.nu, False)
     if not isinstance(u, Mapping) and axes_of(u) == 2:
         return _interpolate(_real("u", read_state("u", u, model.input_names, stacked=True)), times, "u")
     return Constant(_real("u", read(u)))
 
 
-def _read_wrench_function(port: str, wrench: Callable[[float, Array, Array], Any]) -> FeedbackFunction:
+def _read_wrench_function(port: str, wrench: Any) -> FeedbackFunction:
     """Return the wrench (6) on a port."""
-    return FeedbackFunction(wrench, lambda value: _real(f"wrenches[{port!r}]", read_wrench(port, value)), 6, False)
+    where = f"wrenches[{port!r}]"
+    return FeedbackFunction(where, wrench, lambda value: _real(where, read_wrench(port, value)), 6, False)
 
 
 def _each(u: Mapping[str, Any]) -> Callable[[float, Array, Array], dict[str, Any]]:
     """Return numbers and functions of time and state, by name, as one function; each gets its own copy of the state."""
+    functions = {name: function_of_state(f"u[{name!r}]", value) for name, value in u.items() if callable(value)}
 
     def inputs(t: float, q: Array, v: Array) -> dict[str, Any]:
-        return {name: value(t, q.copy(), v.copy()) if callable(value) else value for name, value in u.items()}
+        return {name: functions[name](t, q.copy(), v.copy()) if name in functions else value for name, value in u.items()}
 
     return inputs
 
@@ -194,6 +182,8 @@ class Drive:
         Whether there are inputs.
     feedback : bool
         Whether a load is a function that may depend on the state.
+    paths : PathSignals or None
+        What commands and measurements pass, if anything but filters.
     """
 
     def __init__(
@@ -202,7 +192,6 @@ class Drive:
         self.model, self.loop = model, loop
         self.command: Command | None = None
         self.answer: Callable[[float, Array, Array], Command] | None = None
-        _check_functions(tau, wrenches, u)
         self._efforts = _read_efforts(model, times, tau)
         read_wrenches(
             {port: np.zeros(6) if callable(value) else value for port, value in wrenches.items()}, model.mechanism.ports
@@ -213,13 +202,14 @@ class Drive:
         self.x = np.zeros(model.nx)
         self.has_states, self._has_inputs = model.nx > 0, model.nu > 0
         self.is_driven = u is not None or loop is not None or self.has_states
+        self.paths: PathSignals | None = None
         functions = self._efforts, self._inputs, *self.varying.values()
         self.feedback = any(isinstance(function, FeedbackFunction) for function in functions)
 
     @property
     def samples(self) -> list[Interpolated]:
         """The samples among the loads, without those that a controller holds."""
-        references = [] if self.loop is None or self.loop.sampled else self.loop.references.tables
+        references = [] if self.loop is None else self.loop.tables
         return [acts.samples for acts in (self._efforts, self._inputs) if isinstance(acts, Sampled)] + references
 
     @property
@@ -252,11 +242,26 @@ class Drive:
         return efforts if self.command is None else efforts + self.command.tau
 
     def inputs(self, t: float, q: Array, v: Array) -> Array | None:
-        """Return all inputs, followed by the first-order states, or None; in closed loop clipped to the actuators' ranges."""
+        """Return all inputs, followed by the first-order states, or None; in closed loop clipped to the actuators' ranges.
+
+        They are behind the paths of actuators, but for filters.
+        """
+        u = self._commanded(t, q, v)
+        if self.paths is not None:
+            u = self.paths.apply(u)
+        return self.model.mechanism.inputs.with_states(u, self.x) if self.has_states else u
+
+    def _commanded(self, t: float, q: Array, v: Array) -> Array | None:
+        """Return the inputs before the paths of actuators, or None."""
         u = self._inputs.at(t, q, v)
         if self.command is not None and self.loop is not None and self._has_inputs:
             u = self.loop.commands.within_limits(self.command.u if u is None else self.command.u + u)
-        return self.model.mechanism.inputs.with_states(u, self.x) if self.has_states else u
+        return u
+
+    def commanded(self, t: float, q: Array, v: Array) -> Array:
+        """Return the inputs (nu) before the paths of actuators."""
+        u = self._commanded(t, q, v)
+        return np.zeros(self.model.nu) if u is None else np.array(u)
 
     @property
     def held_inputs(self) -> Array | None:
@@ -269,7 +274,7 @@ class Drive:
 
     def histories(self, t: Array) -> tuple[Array, Array | None] | None:
         """Return efforts (n, nv) and inputs (n, nu, or None) at times t (n, s); None if they depend on the state."""
-        if self.feedback or self.loop is not None:
+        if self.feedback or self.loop is not None or self.paths is not None:
             return None
         tau, u = (acts.rows(t) for acts in (self._efforts, self._inputs) if isinstance(acts, Constant | Sampled))
         return tau, u

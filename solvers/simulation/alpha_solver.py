@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -120,6 +120,28 @@ class AlphaSolver(Stepper):
         else:
             self.system.look(self.node)
 
+    def memory(self) -> dict[str, Array]:
+        node, numbers = self.node, (self.node.h, self.h, float(self._rounds))
+        jerk = np.zeros(0) if node.jerk is None else node.jerk
+        states = [np.concatenate(part[:2]) if part else np.zeros(0) for part in (node.first_order, node.control)]
+        found = {"numbers": np.array(numbers), "jerk": jerk, "first_order": states[0], "control": states[1]}
+        return found | {name: getattr(node, name) for name in ("q", "v", "v_closed", "a", "w")} | self.system.memory()
+
+    def recall(self, memory: Mapping[str, Array]) -> None:
+        last, self.h, rounds = memory["numbers"].tolist()
+        first_order, control = self.node.first_order, self.node.control
+        if first_order is not None:
+            x, rate = np.split(memory["first_order"], 2)
+            first_order = first_order._replace(x=x, rate=rate)
+        if control is not None:
+            x, rate = np.split(memory["control"], 2)
+            control = control._replace(x=x, rate=rate)
+        q, v, v_closed, a, w = (memory[name] for name in ("q", "v", "v_closed", "a", "w"))
+        jerk = memory["jerk"] if len(memory["jerk"]) else None
+        self.node = StepEnd(self.t, q, v, v_closed, a, w, last, jerk, control, first_order)
+        self.before, self._earlier, self._rounds = self.node, self.node, bool(rounds)
+        self.system.recall(memory)
+
     def dense_output(self) -> Callable[[Array], Array]:
         """Return the state in the last step: a cubic in the tangent space, and its rate."""
         first, last, model = self.before, self.node, self.model
@@ -181,7 +203,7 @@ class AlphaSolver(Stepper):
     def _jumps(self) -> bool:
         """Tell whether accelerations jump by more than the tolerances allow in a step."""
         if isinstance(self.plant.loop, ContinuousLoop):
-            return False
+            return self.plant.loop.sampled
         self.system.let_act(self.node)
         a, _ = self.plant.dynamics(self.t, self.node.q, self.node.v_closed)
         return bool((self.h * np.abs(a - self.node.a) > self.system.scales(self.h)[1]).any())

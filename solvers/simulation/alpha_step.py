@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +83,17 @@ class AlphaSystem:
         """Discard the derivatives, so that the next step computes new ones."""
         self._derivatives: ImplicitDerivatives | None = None
         self.holds_for = 0.0
+
+    def memory(self) -> dict[str, Array]:
+        """Return what later steps take from earlier ones."""
+        kept = {} if self._derivatives is None else self._derivatives._asdict()
+        return {"reach": self._reach, "holds_for": np.array(self.holds_for)} | kept
+
+    def recall(self, memory: Mapping[str, Array]) -> None:
+        """Go on as after the steps that left a `memory`."""
+        self._reach, self.holds_for = memory["reach"].copy(), float(memory["holds_for"])
+        if "stiffness" in memory:
+            self._derivatives = ImplicitDerivatives(memory["stiffness"], memory["damping"])
 
     def derivatives(self, step: Step) -> ImplicitDerivatives:
         """Return the derivatives at the start of a step, or earlier ones that are still valid.

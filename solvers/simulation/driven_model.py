@@ -19,8 +19,9 @@ from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
 from titop.solvers.mechanism.inputs import WrenchPlace
 from titop.solvers.model.model import Model
 from titop.solvers.motions.prescribed import PrescribedMotion
-from titop.solvers.simulation.acting import NOWHERE, Drive
+from titop.solvers.simulation.acting import NOWHERE, Constant, Drive
 from titop.solvers.simulation.gaps import Gaps
+from titop.solvers.simulation.path_signals import PathSignals
 
 #: Above this number of output times a kernel for stacked states pays, which has to be compiled once.
 _MANY = 200
@@ -37,6 +38,8 @@ class DrivenModel(Drive):
     model, times, tau, wrenches, u, loop
         See `Drive`.
     motion : PrescribedMotion
+    seed
+        Of the errors of devices; see `simulate`.
 
     Attributes
     ----------
@@ -55,9 +58,17 @@ class DrivenModel(Drive):
         motion: PrescribedMotion,
         u: Any,
         loop: ControlLoop | None,
+        seed: Any = 0,
     ) -> None:
         super().__init__(model, times, tau, wrenches, u, loop)
         self.motion = motion
+        measurements = [] if loop is None else loop.all_measurements
+        for each in measurements:
+            each.plant = self
+        is_stepwise = isinstance(self._inputs, Constant) and not isinstance(loop, ContinuousLoop)
+        paths = PathSignals(model, float(times[0]), measurements, seed, is_stepwise)
+        self.paths = paths if paths else None
+        self.is_driven = self.is_driven or bool(paths.actuators)
         self._in_q, self._in_v = slice(model.nq), slice(model.nq, model.nq + model.nv)
         self.in_x = slice(self._in_v.stop, self._in_v.stop + model.nx)
         places = [WrenchPlace(port, False) for port in (*self.constant, *self.varying)]
@@ -83,8 +94,20 @@ class DrivenModel(Drive):
         return Gaps(self.model, self.prepared)
 
     def act(self, t: float, y: Array) -> float:
-        """Put the controller's command at a state into effect; return until when (s) it holds."""
-        return math.inf if self.loop is None else self.loop.act(self, t, y)
+        """Put the controller's command at a state into effect, and what paths hold; return until when (s) they hold."""
+        if self.paths is None:
+            return math.inf if self.loop is None else self.loop.act(self, t, y)
+        if self.command is None and self.loop is not None:
+            self.command = self.loop.begin(self, t, y)
+        self.paths.rest(t, self.commanded(t, *self.split(t, y)))
+        self.paths.sense(self, t, y)
+        until = math.inf if self.loop is None else self.loop.act(self, t, y)
+        if until <= t + self.paths.margin and self.loop is not None:  # one instant but for rounding
+            until = self.loop.act(self, until, y)
+        if isinstance(self.loop, ContinuousLoop):
+            self.command = self.loop.command_at(self, t, y)
+        self._last = None
+        return min(until, self.paths.drive(self, t, y))
 
     # -- states ------------------------------------------------------------------------------------------------------------
 
@@ -106,6 +129,8 @@ class DrivenModel(Drive):
             got, advice = f"commands up to {largest:.3g}, and no finite state", "the loop is unstable, or the gains are wrong"
             raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", got, "finite states", advice))
         self.x = y[self.in_x]
+        if self.paths is not None:
+            self.paths.seek(t)
         return self.motion.impose(t, self.model.mechanism.unit_configuration(y[self._in_q]), y[self._in_v])
 
     def split_rows(self, t: Array, y: Array) -> tuple[Array, Array]:
@@ -182,6 +207,8 @@ class DrivenModel(Drive):
             return tau, np.zeros((n, model.nu)) if inputs is None else inputs, wrenches
         tau, inputs = np.empty((n, model.nv)), np.zeros((n, model.nu))
         for k, instant in enumerate(t.tolist()):
+            if self.paths is not None:
+                self.paths.seek(instant)
             if self.loop is not None:
                 self.command = self.loop.command_at(self, instant, y[k])
             tau[k], u = self.efforts(instant, q[k], v[k]), self.inputs(instant, q[k], v[k])
@@ -283,4 +310,6 @@ class DrivenModel(Drive):
             nq, nv, nothing = self.model.nq, self.model.nv, np.zeros((0, 0))
             gains, motors = np.zeros((nv, nq + nv + self.model.nx)), np.zeros((nv, 0))
             return LinearFeedback(gains, efforts.samples, True, np.zeros((2, 0)), motors, nothing, efforts.rows)
-        return self.loop.feedback(self.held_inputs) if isinstance(self.loop, ContinuousLoop) else None
+        if not isinstance(self.loop, ContinuousLoop) or self.paths is not None:
+            return None
+        return self.loop.feedback(self.held_inputs)

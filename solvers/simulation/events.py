@@ -12,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS, ROUNDING
-from titop.blocks.basics.user_functions import check_function, check_switch
+from titop.blocks.basics.user_functions import check_switch, function_of_state
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.steppers import LastStep
@@ -32,7 +32,7 @@ class Event:
 
     Parameters
     ----------
-    function : callable ``f(t, q, v) -> float``
+    function : callable ``f(t, q, v) -> float`` or ``f(t) -> float``
     name : str
         Key of the event's times in `Trajectory.events`.
     terminal : bool
@@ -50,7 +50,7 @@ class Event:
     start does not count. Other events at the instant of a terminal event are recorded too.
     """
 
-    function: Callable[[float, Array, Array], float]
+    function: Callable[..., float]
     name: str = "event"
     terminal: bool = True
     direction: int = 0
@@ -103,6 +103,7 @@ class WatchedEvent:
 
     def __init__(self, plant: DrivenModel, event: Event) -> None:
         self._plant, self._event = plant, event
+        self._function = function_of_state(f"event {event.name!r}", event.function)
         self.terminal, self.direction = event.terminal, int(event.direction)
         self.times: list[float] = []
         self.states: list[Array] = []
@@ -116,12 +117,26 @@ class WatchedEvent:
         ModelError
             If it is not a number.
         """
-        returned = self._event.function(t, *self._plant.split(t, np.array(y)))
+        returned = self._function(t, *self._plant.split(t, np.array(y)))
         number = returned if isinstance(returned, float) else self._read(returned)
         if math.isnan(number):
             where, advice = f"event {self._event.name!r} at t = {t:.6g} s", "its function must have a sign at every state"
             raise ModelError(Finding("not-finite", where, number, "a number", advice))
         return number
+
+    def begin_at(self, t: float, y: Array) -> None:
+        """Look at the function where a simulation begins; one that goes on has `seen` it."""
+        if self.seen is None:
+            self.seen = EventValue(self(t, y), t, 0)
+
+    def memory(self) -> Array:
+        """Return the function's value at its last evaluation, since when (s) it is zero, and which way it came there."""
+        return np.array(self.seen or (math.nan, 0.0, 0), dtype=float)
+
+    def recall(self, memory: Array) -> None:
+        """Go on as after the simulation that left a `memory`."""
+        value, since, way = memory.tolist()
+        self.seen = None if math.isnan(value) else EventValue(value, since, int(way))
 
     def _read(self, returned: Any) -> float:
         value = None if returned is None else real_array(returned)
@@ -144,7 +159,7 @@ def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str
         if not isinstance(event, Event):
             raise ModelError(Finding("wrong-type", "events", event, "tt.Event objects", "write tt.Event(f, name=...)"))
         where = f"event {event.name!r}"
-        check_function(where, event.function, "t, q, v")
+        function_of_state(where, event.function)
         check_switch(f"{where}, terminal", event.terminal)
         way = real_array(event.direction)
         if isinstance(event.direction, bool | np.bool_) or way is None or way.shape != () or way not in (-1, 0, 1):

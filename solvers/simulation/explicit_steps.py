@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -206,6 +206,16 @@ class RungeKutta(OdeStepper):
         self._clock[control.END] = end
         self._set_out(self._clock)
         return True
+
+    def memory(self) -> dict[str, Array]:
+        closures = np.array([self._away, self.plant.prepared.farthest, self.plant.prepared.rank], dtype=float)
+        return {"state": self._y.copy(), "clock": self._clock[[control.WISH, control.GROWTH]], "closures": closures}
+
+    def recall(self, memory: Mapping[str, Array]) -> None:
+        self._y[:], self._clock[[control.WISH, control.GROWTH]] = memory["state"], memory["clock"]
+        self._away, self.plant.prepared.farthest, rank = memory["closures"].tolist()
+        self.plant.prepared.rank = int(rank)
+        self._set_out(self._clock)
 
     def dense_output(self) -> Callable[[Array], Array]:
         method, begin, h = self.method, self.begin, float(self._clock[control.LAST])

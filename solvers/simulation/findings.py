@@ -10,11 +10,11 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.units import effort_unit, rate_unit
+from titop.blocks.contract.own_coordinates import effort_unit, rate_unit
 from titop.blocks.interactions.interaction import motion_derivatives
+from titop.blocks.joints.friction_and_limits import Limits
 from titop.blocks.joints.joint import Joint
-from titop.blocks.joints.limits import Limits
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.constraints.interaction_loads import contacts_of, target_derivatives, target_motion
 from titop.solvers.model.model import Model
 
@@ -104,7 +104,7 @@ def brief_impacts(model: Model, impacts: Iterable[tuple[str, int, Array, Array]]
             yield Finding("brief-impact", name, impact, expected, advice)
 
 
-def _impact_time(model: Model, loop: Loop, q: Array, v: Array, point: int) -> float:
+def _impact_time(model: Model, loop: Joined, q: Array, v: Array, point: int) -> float:
     """Return the duration (s) of the elastic impact that a point is about to begin, infinite if it does not approach."""
     from scipy.special import beta
 

@@ -15,7 +15,7 @@ from titop.blocks.basics.spatial import Array, rotation_log
 from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.interactions.springs import CompliantClosure
 from titop.blocks.joints.joint import Joint
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.kernels.ports.guards import LOCATED
 from titop.solvers.model.model import Model
@@ -359,7 +359,7 @@ def _rotations(model: Model) -> Iterator[tuple[str, Callable[[Array], Array]]]:
             yield block.name, _joint_rotation(block, model.mechanism.assembly.q_slices[block.name])
 
 
-def _loop_rotation(model: Model, loop: Loop) -> Callable[[Array], Array]:
+def _loop_rotation(model: Model, loop: Joined) -> Callable[[Array], Array]:
     return lambda q: relative_pose(model.mechanism, loop, q)[0]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,6 +86,12 @@ class ScipySteps(OdeStepper):
             return False
         self._solver.t_bound, self._solver.status = end, "running"
         return True
+
+    def memory(self) -> dict[str, Array]:
+        return {}
+
+    def recall(self, memory: Mapping[str, Array]) -> None:
+        """Begin anew, as after jumps of the loads: there is nothing to recall."""
 
     def dense_output(self) -> Callable[[Array], Array]:
         if self._dense is None:

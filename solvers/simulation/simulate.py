@@ -15,14 +15,15 @@ from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_functions import check_switch
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.one_sided import refuse_pushing
-from titop.solvers.arguments.reading import read_mapping, read_state
+from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
-from titop.solvers.motions.prescribed import PrescribedMotion
+from titop.solvers.motions.prescribed import PrescribedMotion, with_held
 from titop.solvers.simulation.closed_states import close_start
+from titop.solvers.simulation.continuing import Start, leave
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, WatchedEvent, read_events
 from titop.solvers.simulation.findings import brief_impacts, deep_starts
@@ -41,8 +42,8 @@ _FINEST = 100 * EPS
 def simulate(
     model: Model,
     t: Any,
-    q0: Any,
-    v0: Any,
+    q0: Any = None,
+    v0: Any = None,
     tau: Any = None,
     wrenches: Mapping[str, Any] | None = None,
     prescribed: Mapping[str, Callable[[float], Any]] | None = None,
@@ -62,6 +63,8 @@ def simulate(
     saturate: bool = True,
     seed: Any = 0,
     x0: Any = None,
+    start: Trajectory | None = None,
+    hold: Sequence[str] | str = (),
 ) -> Trajectory:
     """Simulate a model, alone or in closed loop with a controller.
 
@@ -71,15 +74,17 @@ def simulate(
     t : array_like (n,), s
         Increasing output times, two at least.
     q0, v0 : array_like (nq,), (nv,)
-        State at ``t[0]``. It must satisfy the constraints of rigid closures and gears within 1e-6: see `Model.assemble` and
-        `Model.assemble_velocity`.
-    tau : array_like (nv,) or (n, nv), or callable ``f(t, q, v) -> (nv,)``, optional
-        Applied efforts: constant, sampled at the output times (linearly interpolated), or a function; zero by default.
-    wrenches : mapping of port name to (6,) array or callable ``f(t, q, v) -> (6,)``, optional
+        State at ``t[0]``; not needed with a `start`. It must satisfy the constraints of rigid closures and gears within 1e-6:
+        see `Model.assemble` and `Model.assemble_velocity`.
+    tau : array_like (nv,) or (n, nv), or callable, optional
+        Applied efforts: constant, sampled at the output times (linearly interpolated), or a function; zero by default. All
+        functions of this simulation may be ``f(t)`` or ``f(t, q, v)``.
+    wrenches : mapping of port name to (6,) array or callable, optional
         External wrenches on bodies, in the ports' frames.
     prescribed : mapping of joint or coordinate name to callable, optional
         ``f(t)`` returns position, velocity and acceleration of the prescribed motion (each a number, or one per
         coordinate); or a scipy spline. It also sets the start values. The efforts that drive the motion are part of the result.
+        A motion that is imposed cannot follow the state, of which it is a part.
     events : Event or sequence of Event
     method : {"DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "exponential", "generalized-alpha"} or GeneralizedAlpha
         The default suits smooth systems. For stiff ones take "Radau" or "BDF", which use the exact Jacobian of dy/dt (only
@@ -97,11 +102,11 @@ def simulate(
         The longest step. Steps end at kinks of splines and samples (kinks larger than `rtol` times their extent), and where a
         contact, a stop, a cable or a block of one's own switches (`Block.gaps`). Functions of time with short pulses need a
         `max_step`. A fixed step must not be longer.
-    u : array_like (nu,) or (n, nu), mapping of name to number or callable, or callable ``f(t, q, v)``, optional
+    u : array_like (nu,) or (n, nu), mapping of name to number or callable, or callable, optional
         Inputs of actuators and blocks, as `tau`; a callable may also return a mapping.
     progress : bool
         Show a progress bar on a terminal when the simulation takes longer than a second.
-    controller : control.StateSpace, Controller or ScheduledController, optional
+    controller : linear system of python-control, Controller, ScheduledController or Loop, or a list of these, optional
         Its inputs and outputs are identified by name. Inputs are measured outputs: sensors' outputs, ``joint.q``, ``joint.v``,
         ``body.port.w[0]`` and so on (parts of a port's motion). Outputs are commands: inputs and efforts (``joint`` or
         ``joint.tau``), which are added to `u` and `tau`. A state space writes underscores for dots (``joint_q``). The
@@ -109,7 +114,12 @@ def simulate(
         tangent directions. An input of a state space that is named like an output gets the error **reference minus output**,
         as in ``control.feedback(plant, K)``: a gain ``u = -K x`` is the state space with ``D = +K``. If the controller has
         inputs ``r_<output>``, these get the references, and all inputs named like outputs get the outputs themselves.
-    reference : mapping of name to number, array (n,) or callable ``f(t)``, or array_like (nr,) or (n, nr), optional
+
+        Several controllers each have their own rate, delay, references, noise and operating point: `Loop`. Continuous and
+        sampled ones may be mixed, one in continuous time. At a common instant all read before any of their commands takes
+        effect; they are called in the order of the list. Commands of the same signal add up. Inputs and efforts of operating
+        points act once; `operating_point` is that of all loops without one.
+    reference : mapping of name to number, array (n,) or callable, or array_like (nr,) or (n, nr), optional
         Absolute values, also with an operating point; by the output's name, or in the order of the controller's inputs. The
         default is the operating point's outputs, or zero.
         Other names are further reference inputs of the controller.
@@ -126,13 +136,23 @@ def simulate(
         that moves with it; here a `ModelWarning` names the measured outputs that drift away from their values there (such as
         the angle of a wheel that turns) and have no `reference`.
     noise : float, array_like (ny,) or mapping of output name to float, optional
-        Standard deviations of white noise on the outputs at the samples, in the outputs' units.
+        Standard deviations of white noise on the outputs at the samples, in the outputs' units, whatever the sample time; in
+        addition to the errors of sensors themselves, which are densities (`SignalPath`).
     saturate : bool
         Limit the inputs, in closed loop, to the actuators' ranges; `Trajectory.control` has the unlimited commands.
     seed : int, numpy.random.SeedSequence or Generator
-        Of the noise; the same seed gives the same bits.
+        Of the noise, and of the errors of sensors and actuators (`SignalPath`); the same seed gives the same bits.
     x0 : array_like (nx,) or mapping of state name to number, optional
         First-order states at ``t[0]``; zero by default. All methods integrate them together with q and v.
+    start : Trajectory, optional
+        Go on from its end, at ``t[0]``: with its state (unless `q0`, `v0` or `x0` say otherwise, as after an impact), states of
+        controllers, commands that are held or delayed, paths of devices, the times of samples, generators of noise (`seed` is
+        not used), events (by their names) and the step of the integrator. Pass the same controllers, of the same model, whose
+        parameters may be others. The parts of a simulation are the whole bit for bit where steps end between them, as at
+        samples and with fixed steps, if that is an output time of the whole; elsewhere they agree within the tolerances.
+    hold : sequence of str
+        Joints or coordinates that are locked at their place in `q0`, as in `linearize`: `Trajectory.tau` has the efforts that
+        this takes.
 
     Returns
     -------
@@ -172,24 +192,28 @@ def simulate(
         expected, advice = f"{_FINEST:.1e} at least", "that is taken: rounding allows no less"
         warn([Finding("fine-tolerance", "rtol", rtol, expected, advice)])
         rtol = _FINEST
-    motion = PrescribedMotion(model, read_mapping("prescribed", prescribed or {}), (times[0], times[-1]))
+    before = Start(model, times, q0, v0, x0, start)
+    motions = with_held(model, read_mapping("prescribed", prescribed or {}), hold, before.q, before.v)
+    motion = PrescribedMotion(model, motions, (times[0], times[-1]))
     wrenches = read_mapping("wrenches", wrenches or {})
     wrenches = {name: value if callable(value) else copy.copy(value) for name, value in wrenches.items()}  # a snapshot
-    q, v = motion.impose(times[0], model.integrate(q0, np.zeros(model.nv)), read_state("v0", v0, model.coordinate_names))
+    q, v = motion.impose(times[0], before.q, before.v)
     check_switch("saturate", saturate)
-    x = model.mechanism.inputs.read_states(x0)
     loop_arguments = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)
     loop = read_loop(model, times, q, v, loop_arguments)
-    plant = DrivenModel(model, times, tau, wrenches, motion, u, loop)
+    before.recall_loop(loop)
+    plant = DrivenModel(model, times, tau, wrenches, motion, u, loop, seed)
+    before.recall_paths(plant)
     if model.is_constrained:
         if isinstance(scheme, str):
             require_projecting(scheme)
-        q, v = close_start(model, q, v, motion.names)
+        q, v = (q, v) if before.is_reached else close_start(model, q, v, motion.names)
         plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask)
     warn(deep_starts(model, q, v))
     watched = read_events(plant, events)
+    before.recall_events(watched)
     refuse_pushing(model.mechanism, plant.inputs(times[0], q, v), times[:1])
-    y0 = np.concatenate([q, v, x, loop.initial_state if loop else []])
+    y0 = before.state(q, v, loop)
     if np.iscomplexobj(y0):
         raise ModelError(Finding("wrong-type", "q0, v0, x0", "complex numbers", "real numbers", "simulations are real"))
     solution = ReachedStates(times[:1], y0[None], {})
@@ -204,7 +228,7 @@ def simulate(
             solution = ReachedStates(times, np.empty((len(times), 0)), {})
         else:
             with Monitor(plant, times, scheme, max_step, progress) as monitor:
-                solution = _integrate(plant, times, y0, tuple(watched.values()), scheme, tolerances, monitor)
+                solution = _integrate(plant, times, y0, tuple(watched.values()), scheme, tolerances, monitor, before.integrator)
             warn(monitor.half_turns.findings())
             if monitor.impacts is not None:
                 warn(brief_impacts(model, monitor.impacts.states(), monitor.impacts.step))
@@ -223,18 +247,19 @@ def simulate(
 
 def _collect(plant: DrivenModel, solution: ReachedStates, events: Mapping[str, WatchedEvent]) -> Trajectory:
     """Return the trajectory at the output times that were reached, and at the terminal event."""
-    (t, y, statistics), model = solution, plant.model
+    (t, y, statistics, memory), model = solution, plant.model
     ends = [(event.times[0], event.states[0]) for event in events.values() if event.terminal and event.times]
     if ends:
         end, state = min(ends, key=lambda pair: pair[0])
         before = t < end
-        t, y = np.append(t[before], end), np.vstack([y[before], state])
+        t, y, memory = np.append(t[before], end), np.vstack([y[before], state]), None
+    memory = leave(y[-1], plant, events, memory)
     q, v = plant.split_rows(t, y)
     (tau, u, wrenches), x = plant.acting_rows(t, y, q, v), y[:, plant.in_x]
     a, tau = plant.dynamics_rows(t, q, v, tau, model.mechanism.inputs.with_states(u, x) if model.nx else u, wrenches)
-    history = None if plant.loop is None else plant.loop.history(plant, t, y)
+    histories = () if plant.loop is None else plant.loop.histories(plant, t, y)
     times = {name: np.array(event.times) for name, event in events.items()}
-    return Trajectory(model, t, q, v, a, tau, u, wrenches, times, history, statistics, x)
+    return Trajectory(model, t, q, v, a, tau, u, wrenches, times, histories, statistics, x, memory)
 
 
 def _read_method(method: Any) -> str | GeneralizedAlpha:
@@ -258,7 +283,7 @@ def _read_times(t: Any) -> Array:
     usable = times is not None and times.ndim == 1 and len(times) >= 2 and np.isfinite(times).all()
     if times is None or not usable or not (np.diff(times) > 0).all():
         raise ModelError(Finding("bad-times", "t", t, "two or more increasing finite times", "use np.linspace(0, end, n)"))
-    return times
+    return times.copy()
 
 
 def _integrate(
@@ -269,6 +294,7 @@ def _integrate(
     method: str | GeneralizedAlpha,
     tolerances: dict[str, float],
     monitor: Monitor,
+    memory: Mapping[str, Array],
 ) -> ReachedStates:
     """Return the states at the output times, and append to the events.
 
@@ -277,12 +303,12 @@ def _integrate(
     """
     is_free = not plant.model.is_constrained and not plant.has_stages
     kinks = plant.kinks(tolerances["rtol"])
-    ends_within = events or plant.gaps.count or len(kinks) or (plant.loop is not None and plant.loop.sampled)
+    ends_within = events or plant.gaps.count or len(kinks) or (plant.loop is not None and plant.loop.sampled) or plant.paths
     if method in EXPLICIT and not ends_within and (plant.is_plain or is_free):
         return _integrate_at_once(plant, times, y0, str(method), tolerances, monitor)
     from titop.solvers.simulation.stepping import integrate_stepwise  # imports scipy's integrators
 
-    return integrate_stepwise(plant, times, y0, events, method, tolerances, kinks, monitor)
+    return integrate_stepwise(plant, times, y0, events, method, tolerances, kinks, monitor, memory)
 
 
 class _EveryStep:

@@ -26,11 +26,14 @@ class ReachedStates(NamedTuple):
         The states at these times.
     statistics : dict of name to number
         Counts of steps and the like; see `Trajectory`.
+    memory : dict of name to array, optional
+        What the integrator needs to go on from the last state as if it had not stopped there; None where it cannot.
     """
 
     t: Array
     y: Array
     statistics: dict[str, float]
+    memory: dict[str, Array] | None = None
 
 
 class SimulationInterrupt(KeyboardInterrupt):

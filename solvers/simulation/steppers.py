@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import NoReturn
 
@@ -135,6 +135,14 @@ class Stepper(ABC):
     def statistics(self) -> dict[str, float]:
         """Return counts of steps and the like; see `Trajectory`."""
 
+    @abstractmethod
+    def memory(self) -> dict[str, Array]:
+        """Return what the next step depends on besides the state: arrays by name."""
+
+    @abstractmethod
+    def recall(self, memory: Mapping[str, Array]) -> None:
+        """Go on at the start as one of the same kind would that left a `memory` there."""
+
 
 class OdeStepper(Stepper):
     """Steps of an integrator of dy/dt, `rate`; with rigid closures and gears it continues from projected states.
@@ -153,6 +161,8 @@ class OdeStepper(Stepper):
     """
 
     name: str
+    #: Distance from a singular configuration, relative to the largest so far.
+    _away = 1.0
 
     def __init__(self, plant: DrivenModel, start: float, end: float, y0: Array) -> None:
         self.plant, self._is_constrained = plant, plant.model.is_constrained

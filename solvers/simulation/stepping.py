@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from titop.solvers.kernels.entries.gap_entries import LONGER, TRIES
 from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.closed_states import ClosedState, follow_branch
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.events import EventValue, WatchedEvent, find_events
+from titop.solvers.simulation.events import WatchedEvent, find_events
 from titop.solvers.simulation.explicit_steps import CompiledRungeKutta, RungeKutta
 from titop.solvers.simulation.exponential_steps import ExponentialSteps
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
@@ -38,6 +38,7 @@ def integrate_stepwise(
     tolerances: dict[str, float],
     kinks: Array,
     monitor: Monitor,
+    memory: Mapping[str, Array],
 ) -> ReachedStates:
     """Return the states at the output times, and append to the events.
 
@@ -55,6 +56,8 @@ def integrate_stepwise(
         Increasing; steps end there.
     monitor : Monitor
         Examines the steps.
+    memory : mapping of name to array
+        Left by the same method where it ended before, or nothing.
 
     Raises
     ------
@@ -83,24 +86,47 @@ def integrate_stepwise(
         last = t, y
         monitor.look(t, y, steps, None if switching is None else switching.counts, pieces)
 
+    if switching is not None and "gaps" in memory:
+        switching.recall(memory["gaps"])
     for event in events:
-        event.seen = EventValue(event(begin, y0), begin, 0)
+        event.begin_at(begin, y0)
+    jumped = False
     try:
         while not outputs.is_over:
             t, y = last
-            if t >= acts_until:
+            if jumped := t >= acts_until:
                 acts_until, anew = plant.act(t, y), True
             if t == end:
                 break
             until, pieces = min(acts_until, pauses[bisect_right(pauses, t)]), pieces + 1
             if stepper is None or not stepper.go_to(until, anew):
                 counted = statistics()
-                stepper = _stepper(plant, method, (t, until), y, tolerances)
+                is_first, stepper = stepper is None, _stepper(plant, method, (t, until), y, tolerances)
+                if is_first and _remembers(memory, stepper, method):
+                    stepper.recall(memory)
+                    if memory["jumped"]:
+                        stepper.go_to(until, anew)
             every = monitor.half_turns.any or bool(events) or (switching is not None and not switching.is_guarded)
             anew = _step_to_end(plant, stepper, events, outputs, look, every, switching)
     except KeyboardInterrupt:
         raise interrupt(last, end, outputs.solution(statistics())) from None
-    return outputs.solution(statistics())
+    if outputs.is_over or stepper is None:
+        return outputs.solution(statistics())
+    left = stepper.memory() | {"method": np.array(_name(method)), "jumped": np.array(jumped)}
+    left |= {} if switching is None else {"gaps": switching.memory()}
+    return outputs.solution(statistics())._replace(memory={name: np.array(value) for name, value in left.items()})
+
+
+def _name(method: str | GeneralizedAlpha) -> str:
+    return method if isinstance(method, str) else "generalized-alpha"
+
+
+def _remembers(memory: Mapping[str, Array], stepper: Stepper, method: str | GeneralizedAlpha) -> bool:
+    """Tell whether a memory is one of this method, for the same states; another method begins without it."""
+    if str(memory.get("method")) != _name(method):
+        return False
+    now = stepper.memory()
+    return all(name in ("jerk", "stiffness", "damping") or memory[name].shape == now[name].shape for name in now)
 
 
 def _stepper(

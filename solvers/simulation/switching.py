@@ -73,6 +73,14 @@ class Switching:
         counts: Array = self._known[:, SWITCHED]
         return counts
 
+    def memory(self) -> Array:
+        """Return the gaps' values, rates and sides (3, n) at the end of the last step."""
+        return self._known[:, [VALUE, RATE, SIDE]].T
+
+    def recall(self, memory: Array) -> None:
+        """Go on as after the step that left a `memory`."""
+        self._known[:, [VALUE, RATE, SIDE]] = memory.T
+
     def go_back(self, step: LastStep) -> None:
         """Return to the beginning of the step examined last."""
         known, self._at = self._known, step.begin

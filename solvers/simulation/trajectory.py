@@ -9,31 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.blocks.contract.own_coordinates import todays
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.mechanism.port_motion import continuous_angles
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.readings import Contacts
 from titop.solvers.simulation.findings import violations
-from titop.solvers.support.archive import MAX_BYTES, Archive, write_archive
+from titop.solvers.simulation.trajectory_arrays import dataset_of, read_fields, write_fields
+from titop.solvers.support.archive import MAX_BYTES
 from titop.solvers.support.extras import import_xarray
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
-
-_ARRAYS = ("t", "q", "v", "a", "tau", "u", "x")
-_FORMAT = 1
-#: Signals of a control loop: their kind, and their array in the history.
-_LOOP_VARIABLES = {
-    "measured": ("outputs", "y"),
-    "reference": ("references", "r"),
-    "commanded": ("commands", "u"),
-    "controller_state": ("states", "x"),
-}
 
 
 @dataclass(frozen=True)
@@ -54,13 +44,16 @@ class Trajectory:
     wrenches : dict of port name to (n, 6) array, N and N m
         External wrenches, in the ports' frames.
     events : dict of name to array of times (s)
-    control : ControlHistory, optional
-        The signals of the controller, if there was one.
+    controls : tuple of ControlHistory
+        The signals of each controller, in the order in which they were given.
     x : (n, nx) array
         First-order states, each in its own unit.
     statistics : dict of name to number
         The effort of the simulation, as far as its integrator counts it: ``steps``, ``rejected`` steps, ``evaluations`` of the
         equations, ``iterations`` of Newton's method, ``jacobians``, and ``seconds``.
+    memory : dict of name to array
+        What ``simulate(start=)`` takes up at the end besides: states of the integrator and of controllers, commands that are
+        held or delayed, generators of noise, events.
 
     Notes
     -----
@@ -77,9 +70,24 @@ class Trajectory:
     u: Array = field(default_factory=lambda: np.zeros((0, 0)))
     wrenches: dict[str, Array] = field(default_factory=dict)
     events: dict[str, Array] = field(default_factory=dict)
-    control: ControlHistory | None = None
+    controls: tuple[ControlHistory, ...] = ()
     statistics: dict[str, float] = field(default_factory=dict)
     x: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    memory: dict[str, Array] = field(default_factory=dict)
+
+    @property
+    def control(self) -> ControlHistory | None:
+        """The signals of the controller, None if there was none.
+
+        Raises
+        ------
+        ModelError
+            If there were several: see `controls`.
+        """
+        if len(self.controls) > 1:
+            expected, advice = "one controller", "write controls[0], controls[1], ..."
+            raise ModelError(Finding("several-controllers", "control", f"{len(self.controls)} controllers", expected, advice))
+        return self.controls[0] if self.controls else None
 
     def outputs(self) -> Array:
         """Return the outputs of the model's sensors (n, outputs) over time, each in its own unit."""
@@ -119,15 +127,39 @@ class Trajectory:
     def signal(self, name: str) -> Array:
         """Return a signal of the control loop (n,) at the times `t`, in its own unit: of the last sample if it is sampled.
 
+        Of several controllers, ``controller[1].hinge.q`` is the signal ``hinge.q`` of the second.
+
         Raises
         ------
         ModelError
-            If there was no controller, or the name is unknown.
+            If there was no controller, or the name is unknown, or several controllers have such a signal.
         """
-        if self.control is None:
+        control, own = self._control_of(name)
+        return control.held(own, self.t)
+
+    def _control_of(self, name: str) -> tuple[ControlHistory, str]:
+        """Return the controller that has a signal, and the signal's name there."""
+        if not self.controls:
             advice = "simulate with a controller"
             raise ModelError(Finding("no-controller", "name", name, "a trajectory of a closed loop", advice))
-        return self.control.held(name, self.t)
+        if len(self.controls) == 1:
+            return self.controls[0], name
+        whole = self._signal_names()
+        if name in whole:
+            return whole[name]
+        having = [full for full, (_, own) in whole.items() if own == name]
+        if len(having) != 1:
+            advice = f"write {' or '.join(having)}" if having else did_you_mean(name, whole)
+            raise ModelError(Finding("unknown-signal", "name", name, "a signal of one controller", advice))
+        return whole[having[0]]
+
+    def _signal_names(self) -> dict[str, tuple[ControlHistory, str]]:
+        """Return the signals of several controllers by their full names, each with its controller and its name there."""
+        return {
+            f"controller[{k}].{name.removeprefix('controller.')}": (control, name)
+            for k, control in enumerate(self.controls)
+            for name in control.signal_names
+        }
 
     def coordinate(self, name: str) -> Array:
         """Return one configuration entry (n, rad or m), or first-order state (in its own unit), over time.
@@ -152,7 +184,7 @@ class Trajectory:
         Parameters
         ----------
         names : str or list of str, optional
-            Entries of q and x, and signals of `control`; all entries of q by default.
+            Entries of q and x, and signals of the controllers (see `signal`); all entries of q by default.
 
         Returns
         -------
@@ -181,8 +213,9 @@ class Trajectory:
             raise ModelError(Finding("nothing-to-plot", "names", shown, expected, advice))
         signals = {}
         for name in shown:
-            if self.control is not None and name in self.control.signal_names:
-                signals[f"{name} [{self.control.unit(name)}]"] = self.signal(name)
+            if any(name in (full, own) for full, (_, own) in self._signal_names().items()):
+                control, own = self._control_of(name)
+                signals[f"{name} [{control.unit(own)}]"] = control.held(own, self.t)
             else:
                 values = self.coordinate(name)
                 signals[f"{name} [{units[name]}]"] = values
@@ -243,7 +276,8 @@ class Trajectory:
         """Return the trajectory as a Dataset over time, with named coordinates and their units.
 
         Besides the states it has the inputs ``u``, the sensors' ``outputs``, and in closed loop the controller's signals
-        (``measured``, ``reference``, ``commanded``, ``controller_state``) over their own times ``t_control``.
+        (``measured``, ``reference``, ``commanded``, ``controller_state``) over their own times ``t_control``; of several
+        controllers each of these with its number behind it (``measured_0``, ``t_control_0``).
 
         Raises
         ------
@@ -251,7 +285,7 @@ class Trajectory:
             If xarray is not installed (``pip install titop[xarray]``).
         """
         xarray = import_xarray("Trajectory.to_xarray")
-        variables, coordinates = _dataset(self)
+        variables, coordinates = dataset_of(self)
         return xarray.Dataset(variables, coordinates, attrs={"system": self.model.name})
 
     def save(self, path: str | Path) -> None:
@@ -262,15 +296,7 @@ class Trajectory:
         ModelError
             If the path has another suffix.
         """
-        names = {name: getattr(self.model, name) for name in ("configuration_names", "coordinate_names", "state_names")}
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
-        arrays |= {name: np.array(value, dtype=np.str_) for name, value in names.items()}
-        arrays |= {f"wrench:{port}": value for port, value in self.wrenches.items()}
-        arrays |= {f"event:{name}": value for name, value in self.events.items()}
-        arrays |= {f"statistic:{name}": np.array(value) for name, value in self.statistics.items()}
-        if self.control is not None:
-            arrays |= {f"control:{name}": value for name, value in self.control.to_arrays().items()}
-        write_archive(path, arrays | {"format": np.array(_FORMAT)})
+        write_fields(path, self)
 
 
 def load_trajectory(path: str | Path, model: Model, max_bytes: int = MAX_BYTES) -> Trajectory:
@@ -290,60 +316,4 @@ def load_trajectory(path: str | Path, model: Model, max_bytes: int = MAX_BYTES) 
         If the file is missing, of another format, too large, or of a model with other coordinates.
     """
     read_model(model)
-    archive = Archive(path, "Trajectory.save", max_bytes)
-    archive.check_format(_FORMAT)
-    expected = {"configuration_names": model.configuration_names, "coordinate_names": model.coordinate_names}
-    if "state_names" in archive.arrays or model.nx:  # files of models without first-order states may lack them
-        expected["state_names"] = model.state_names
-    for key, names in expected.items():
-        saved = todays(names, archive.names(key))
-        if saved != names:
-            raise ModelError(Finding("other-model", f"{path}: {key}", saved, f"{names}", "load it with the model that made it"))
-    t = archive.array("t", None)
-    q = archive.array("q", len(t), model.nq)
-    v, a, tau = (archive.array(name, len(t), model.nv) for name in ("v", "a", "tau"))
-    u = archive.array("u", *((len(t), model.nu) if model.nu else (None, None)))
-    x = archive.array("x", len(t), model.nx) if model.nx else np.zeros((len(t), 0))
-    parts = {
-        kind: {name.removeprefix(kind): name for name in archive.arrays if name.startswith(kind)}
-        for kind in ("wrench:", "event:", "statistic:")
-    }
-    wrenches = {port: archive.array(name, len(t), 6) for port, name in parts["wrench:"].items()}
-    events = {event: archive.array(name, None) for event, name in parts["event:"].items()}
-    counted = {entry: archive.scalar(name, "iuf") for entry, name in parts["statistic:"].items()}
-    control = ControlHistory.from_archive(archive, "control:") if "control:t" in archive.arrays else None
-    return Trajectory(model, t, q, v, a, tau, u, wrenches, events, control, counted, x)
-
-
-def _dataset(trajectory: Trajectory) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return variables and coordinates of a Dataset; the coordinate ``<dimension>_unit`` holds the units along a dimension."""
-    model = trajectory.model
-    coordinates: dict[str, Any] = {"t": ("t", trajectory.t, {"units": "s"})}
-    coordinates |= _axis("configuration", model.configuration_names, model.mechanism.assembly.configuration_units)
-    coordinates |= _axis("coordinate", model.coordinate_names, model.mechanism.assembly.coordinate_units)
-    variables: dict[str, Any] = {"q": (("t", "configuration"), trajectory.q)}
-    variables |= {name: (("t", "coordinate"), getattr(trajectory, name)) for name in ("v", "a", "tau")}
-    if model.nu:
-        coordinates |= _axis("input", model.input_names, model.mechanism.inputs.units)
-        variables["u"] = (("t", "input"), trajectory.u)
-    if model.nx:
-        coordinates |= _axis("state", model.state_names, model.mechanism.inputs.state_units)
-        variables["x"] = (("t", "state"), trajectory.x)
-    if model.output_names:
-        coordinates |= _axis("output", model.output_names, model.output_units)
-        variables["outputs"] = (("t", "output"), trajectory.outputs())
-    if trajectory.control is not None:
-        _add_loop(trajectory.control, variables, coordinates)
-    return variables, coordinates
-
-
-def _add_loop(control: ControlHistory, variables: dict[str, Any], coordinates: dict[str, Any]) -> None:
-    coordinates["t_control"] = ("t_control", control.t, {"units": "s"})
-    for variable, (kind, array) in _LOOP_VARIABLES.items():
-        dimension = f"{variable}_signal"
-        coordinates |= _axis(dimension, control.names[kind], control.units[kind])
-        variables[variable] = (("t_control", dimension), getattr(control, array))
-
-
-def _axis(dimension: str, names: Any, units: Any) -> dict[str, Any]:
-    return {dimension: np.array(names, dtype=np.str_), f"{dimension}_unit": (dimension, np.array(units, dtype=np.str_))}
+    return Trajectory(model, **read_fields(path, model, max_bytes))

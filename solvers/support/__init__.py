@@ -1,5 +1,5 @@
 """What has nothing to do with mechanics.
 
-- `archive`: arrays in files; `workers`: several processes, and threads of linear algebra; `extras`: optional libraries;
-  `interpolated`: samples over time; `progress`: bars.
+- `spread`: independent tasks, answered by `workers` (this process, others, an executor's), kept in a `checkpoint`;
+- `archive`: arrays in files; `extras`: optional libraries; `interpolated`: samples over time; `progress`: bars.
 """

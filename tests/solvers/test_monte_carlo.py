@@ -149,7 +149,7 @@ def test_outcomes_of_other_shapes_are_failures() -> None:
         ({"run": 3}, "wrong-type"),
         ({"n": 0}, "bad-count"),
         ({"n": 2.5}, "bad-count"),
-        ({"workers": 0}, "bad-count"),
+        ({"workers": 0}, "wrong-type"),
         ({"seed": "x"}, "bad-seed"),
         ({"seed": -1}, "bad-seed"),
         ({"run": lambda: {}}, "wrong-type"),

@@ -175,14 +175,7 @@ class RodData(Block):
         ModelError
             If they are not on the rod.
         """
-        reader = FieldReader(self.name)
-        places = reader.numbers("abscissas", abscissas) / self.length
-        if not reader.findings and not ((places >= 0) & (places <= 1)).all():
-            expected, advice = f"abscissas from 0 to the length, {self.length:g} m", "count from the base, in metres"
-            reader.report("off-the-rod", "abscissas", abscissas, expected, advice)
-        if reader.findings:
-            raise ModelError(reader.findings)
-        return places
+        return FieldReader(self.name).fractions("abscissas", abscissas, self.length)
 
     def _check_scalars(self, reader: FieldReader) -> None:
         shear_modulus = 1.0 if self.given_shear_modulus is None else self.given_shear_modulus

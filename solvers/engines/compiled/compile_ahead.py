@@ -28,18 +28,18 @@ from titop.solvers.kernels.entries import (
 )
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
-from titop.solvers.kernels.ports import guards, held_loads, interactions, loads, own_states, port_wrenches, surroundings
+from titop.solvers.kernels.ports import guards, interactions, loads, own_states, port_wrenches, surroundings
 from titop.solvers.kernels.series import loads as load_series
 from titop.solvers.kernels.tree import joints, multi_joints, springs, world_poses
 from titop.solvers.native import cache, calling
 from titop.solvers.native.identity import wheel_obstacle, wheel_settings
 from titop.solvers.native.kernel import Feature, Kernel, Unit
 from titop.solvers.native.shipped import shipping
-from titop.solvers.support.workers import spread
+from titop.solvers.support.spread import spread
 
 #: The kernels' modules that have features.
 _WITH_FEATURES = (
-    *(guards, held_loads, interaction_derivatives, interaction_directions, interactions, joints, loads, load_series),
+    *(guards, interaction_derivatives, interaction_directions, interactions, joints, loads, load_series),
     *(multi_joints, own_states, world_poses, port_wrenches, springs, surroundings),
 )
 

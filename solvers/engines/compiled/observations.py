@@ -13,7 +13,7 @@ from titop.blocks.contract.applied import gravity_energy, has_weight, is_acted_o
 from titop.blocks.contract.block import overrides_method
 from titop.blocks.contract.surroundings import mass_and_moment
 from titop.blocks.interactions.soft_line import SoftPath
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.constraints.interaction_loads import touch_rows
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.law_kinds import run_line
@@ -90,7 +90,7 @@ class CompiledObservations:
                 gravity -= float(gravity_energy(*mass_and_moment(block.weightless_inertia(place[0])), *place[1:], field))
         return kinetic, gravity, elastic
 
-    def touches(self, loop: Loop, q: Array, v: Array, u: Array) -> Array:
+    def touches(self, loop: Joined, q: Array, v: Array, u: Array) -> Array:
         stage = touches_stage(loop.closure)
         if stage is None:
             return touch_rows(self._mechanism, loop, q, v, u)

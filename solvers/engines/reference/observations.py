@@ -11,7 +11,7 @@ from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.bodies.inertial_numbers import NAMES, wrenches_of_numbers
 from titop.blocks.contract.applied import is_acted_on, weight_energy
 from titop.blocks.contract.surroundings import mass_and_moment
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 from titop.solvers.constraints import closed_dynamics, interaction_loads
 from titop.solvers.engines.reference.passes import Passes
 from titop.solvers.mechanism.inputs import Push
@@ -47,7 +47,7 @@ class ReferenceObservations:
         state = states[child]
         return twist_transport(*passes.nodes[child].mount).T @ (state.MA @ state.A + state.pA)
 
-    def touches(self, loop: Loop, q: Array, v: Array, u: Array) -> Array:
+    def touches(self, loop: Joined, q: Array, v: Array, u: Array) -> Array:
         return interaction_loads.touch_rows(self._mechanism, loop, q, v, u)
 
     def passive_efforts(self, q: Array, v: Array) -> Array:

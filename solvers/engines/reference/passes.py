@@ -31,7 +31,7 @@ from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import motion_among
 from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
-from titop.graph.network.connections import Connection, Loop
+from titop.graph.network.connections import Connection, Joined
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.mechanism.conditioning import EliminatedPart, eliminate
 from titop.solvers.mechanism.inputs import Push, acting_inputs, own_efforts, port_pushes
@@ -162,7 +162,7 @@ class Passes:
                 total[self.assembly.place(name)[1]] += effort
         return total
 
-    def target_motion(self, states: list[State], loop: Loop, q: Array, v: Array, u: Array | None) -> TargetMotion:
+    def target_motion(self, states: list[State], loop: Joined, q: Array, v: Array, u: Array | None) -> TargetMotion:
         poses = [self.port_pose(states, q, ref.block.name, ref.name) for ref in loop.ports]
         twists = [self.port_twist(states, q, v, ref.block.name, ref.name) for ref in loop.ports]
         places = [self.assembly.place(name) for name in loop.coordinates]

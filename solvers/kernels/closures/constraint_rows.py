@@ -10,10 +10,9 @@ from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.laws.vectors import cross3, dot3, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.port_motion import relative_pose, twist_of_port
-from titop.solvers.kernels.spatial.algebra import carry_wrench, dot, six, transport
+from titop.solvers.kernels.ports.pushes import push_port
+from titop.solvers.kernels.spatial.algebra import dot, six, transport
 from titop.solvers.kernels.spatial.rotations import log_rate_bias, log_rate_transposed, rotation_log
-from titop.solvers.kernels.tree.general import port_effort
-from titop.solvers.kernels.tree.joints import along_joint
 from titop.solvers.native.kernel import helper, shared
 
 
@@ -49,8 +48,8 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
                 bias[k] = 0.0
             for j in range(jacobian.shape[1]):
                 jacobian[k, j] = 0.0
-            _write_efforts(ints, floats, law, work, row, E1, jacobian[k])
-            _write_efforts(ints, floats, law, work, row + 1, E2, jacobian[k])
+            push_port(ints, floats, law, work, row, E1, jacobian[k])
+            push_port(ints, floats, law, work, row + 1, E2, jacobian[k])
             k += 1
         row += max(2, n)
     for row in range(loops[0, layout.FIRST_GEAR], loops[0, layout.FIRST_GEAR] + loops[0, layout.GEARS]):
@@ -120,25 +119,3 @@ def bias_of(floats, row, turn, r, phi, turns, V1, V2, E2):
     bias = dot3(along, swung) + dot3(along, carried) + dot3(c, cross3(w, cross3(w, n)))
     bias += dot3((E2[3], E2[4], E2[5]), cross3(w, spin))
     return bias + dot3(_three(floats, row, layout.ABOUT), log_rate_bias(phi, w)) if turns else bias
-
-
-@helper
-def _write_efforts(ints, floats, law, work, row, wrench, efforts):
-    """Add what a wrench on the port at `row` does along the coordinates on the path to the world."""
-    i = ints[row, layout.ELEMENT]
-    if law is None or ints[row, layout.PORT] < 0:
-        wrench = carry_wrench(floats, row, layout.R, wrench)
-    if law is not None:
-        if ints[row, layout.PORT] >= 0:
-            port_effort(ints, law, row, i, wrench, efforts)
-            wrench = carry_wrench(law, 0, ints[row, layout.PORT], wrench)
-    while i > 0:
-        along_joint(ints, floats, i, wrench, efforts, ints[i, layout.V])
-        p = ints[i, layout.PARENT]
-        if p > 0:
-            wrench = carry_wrench(work, i, layout.R, wrench)
-            if law is not None:
-                if ints[i, layout.PORT] >= 0:
-                    port_effort(ints, law, i, p, wrench, efforts)
-                    wrench = carry_wrench(law, 0, ints[i, layout.PORT], wrench)
-        i = p

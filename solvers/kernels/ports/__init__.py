@@ -1,7 +1,7 @@
 """What acts on ports, and what is read there.
 
 - `port_motion`: poses, motion and Jacobians of ports;
-- `loads`, `held_loads`, `port_wrenches`, `pushes`: loads, such as are fixed in the inertial frame, on general blocks, along
+- `loads`, `port_wrenches`, `pushes`: loads, such as are fixed in the inertial frame, on general blocks, along
   coordinates;
 - `interactions`, `surroundings`: what acts on several ports at once, and what a block says acts on it;
 - `own_states`: states of the first order of interactions within steps;

@@ -14,7 +14,7 @@ serves all orders (key L, Lemma 2), and r orders cost O(r^2) and O(N).
 
 - `rooms`: what is kept, of every element at every order;
 - `coefficients`: of derivatives, and of what acts on coordinates;
-- `turns`: what joints have turned and shifted by; `drifts`, `group_drifts`: what that adds;
+- `groups`: what spherical and free joints have turned and shifted by; `drifts`: what turns and shifts add;
 - `motions`: of the elements, and what spinning bodies take; `loads`: wrenches on ports;
 - `inverse`, `elimination`: the passes.
 """

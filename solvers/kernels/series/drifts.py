@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.series.group_drifts import (
+from titop.solvers.kernels.series.groups import (
     arrive_group,
     group_wrench,
     keep_group_force,
     keep_group_spin,
+    shift_of,
     shifted_group,
     turning_group,
 )
@@ -25,7 +26,6 @@ from titop.solvers.kernels.series.rooms import (
     WRENCH,
     counted,
 )
-from titop.solvers.kernels.series.turns import shift_of
 from titop.solvers.kernels.spatial.algebra import rotate_back
 from titop.solvers.native.kernel import helper
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.series.drifts import symmetric_times
+from titop.solvers.kernels.series.groups import turn_on
 from titop.solvers.kernels.series.rooms import ACC, BASE_OMEGA, GROUP_OMEGA, MOTION_COLUMNS, OMEGA, SPIN, STATE_COLUMNS, counted
-from titop.solvers.kernels.series.turns import turn_on
 from titop.solvers.kernels.spatial.algebra import put_six, rotate_back, six
 from titop.solvers.kernels.tree.joints import move
 from titop.solvers.native.kernel import helper

@@ -8,29 +8,25 @@ from __future__ import annotations
 
 from titop.blocks.laws.vectors import product
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.spatial.algebra import cross, entry_of, full_times, matrix_of, plus, rotate, rotate_back, scaled, six
+from titop.solvers.kernels.spatial.algebra import (
+    cross,
+    entry_of,
+    full_times,
+    matrix_of,
+    plus,
+    rigid_momentum,
+    rotate,
+    rotate_back,
+    scaled,
+    six,
+)
 from titop.solvers.native.kernel import helper
 
 
 @helper
 def sum_momentum(sums, i, x):
     """Return D x of the subtree of element i."""
-    mass, cx, cy, cz = (
-        sums[i, layout.SUM_MASS],
-        sums[i, layout.SUM_MASS + 1],
-        sums[i, layout.SUM_MASS + 2],
-        sums[i, layout.SUM_MASS + 3],
-    )
-    xx, yy, zz, xy, xz, yz = six(sums, i, layout.SUM_MASS + 4)
-    vx, vy, vz, wx, wy, wz = x
-    return (
-        mass * vx + wy * cz - wz * cy,
-        mass * vy + wz * cx - wx * cz,
-        mass * vz + wx * cy - wy * cx,
-        xx * wx + xy * wy + xz * wz + cy * vz - cz * vy,
-        xy * wx + yy * wy + yz * wz + cz * vx - cx * vz,
-        xz * wx + yz * wy + zz * wz + cx * vy - cy * vx,
-    )
+    return rigid_momentum(sums, i, layout.SUM_MASS, x)
 
 
 @helper

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 from titop.blocks.basics.errors import ModelError
-from titop.blocks.basics.user_functions import check_function, check_switch
+from titop.blocks.basics.user_functions import check_function, check_switch, function_of_state, takes_state
 
 
 class Valve:
@@ -56,3 +57,30 @@ def test_switches_are_true_or_false_and_nothing_like_it() -> None:
     for value in (1, 0, None, "yes", np.array(True)):
         with pytest.raises(ModelError, match=r"events: .*expected True or False"):
             check_switch("events", value)
+
+
+@pytest.mark.parametrize(
+    ("function", "of_state"),
+    [
+        (lambda t: 0.0, False),
+        (lambda t, q, v: 0.0, True),
+        (lambda t, q=None, v=None: 0.0, True),
+        (lambda *arguments: 0.0, True),
+        (lambda t, gain=2.0: 0.0, False),
+        (CubicSpline([0.0, 1.0, 2.0], [0.0, 1.0, 0.0]), False),  # its other arguments are no state
+        (math.sin, False),
+        (Valve(), True),
+        (max, True),
+    ],
+)
+def test_functions_of_time_and_of_state_are_told_apart(function: Any, of_state: bool) -> None:
+    assert takes_state("torque", function) == of_state
+    if function is not max:  # of numbers and arrays
+        alone = function(0.5, None, None) if of_state else function(0.5)
+        assert function_of_state("torque", function)(0.5, None, None) == alone
+
+
+@pytest.mark.parametrize("function", [lambda: 0.0, lambda t, q: 0.0, lambda t, q, v, gain: 0.0])
+def test_what_is_neither_is_refused_with_both_signatures(function: Any) -> None:
+    with pytest.raises(ModelError, match=r"torque: .*expected a function f\(t\) or f\(t, q, v\).*\[wrong-signature\]"):
+        takes_state("torque", function)

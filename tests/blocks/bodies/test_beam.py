@@ -512,3 +512,77 @@ class TestLine:
             expected = np.cosh(k * x) - np.cos(k * x) - s * (np.sinh(k * x) - np.sin(k * x))
             # the frequency has eight digits, and the beam's shape ten polynomials more
             assert np.abs(w / np.abs(w).max() - np.sign(w[5]) * expected / np.abs(expected).max()).max() < 1e-6
+
+
+class TestStrains:
+    """Of sections: linear in the coordinates, from the polynomials of the shapes."""
+
+    PLACES: ClassVar[Array] = np.array([0.0, 0.3, 0.77, 2.0])
+    FIELDS: ClassVar[dict[str, Any]] = {"length": 2.0, "density": 3.0, "area": 0.01, "young": 1e6, "iy": 2e-6, "iz": 5e-6}
+
+    @pytest.mark.parametrize("factors", [None, [0.8, 0.9]])
+    @pytest.mark.parametrize("modes", [0, 3, 50])
+    def test_loads_at_the_tip_bend_by_the_closed_form(self, modes: int, factors: Any) -> None:
+        """A cantilever under a force and a moment at its tip; the same with a stack of coordinates."""
+        beam = tt.Beam("beam", **self.FIELDS, modes=modes, shear_factors=factors, torsion_modes=2, axial_modes=1)
+        force, moment = np.array([7.0, 0.2, 0.3]), np.array([0.1, 0.04, 0.05])
+        q = np.linalg.solve(beam.matrices.stiffness, beam.shapes["C"].T @ np.concatenate([force, moment]))
+        beyond = 2.0 - self.PLACES
+        G = beam.shear_modulus
+        expected = np.zeros((4, 6))
+        expected[:, 0] = moment[0] / (G * beam.torsion_constant)
+        expected[:, 1] = (moment[1] - force[2] * beyond) / (beam.young * beam.iy)
+        expected[:, 2] = (moment[2] + force[1] * beyond) / (beam.young * beam.iz)
+        expected[:, 3] = force[0] / (beam.young * beam.area)
+        if factors is not None:
+            expected[:, 4:] = force[1:] / (np.array(factors) * G * beam.area)
+        found = beam.stressing_strain(q, self.PLACES)
+        np.testing.assert_allclose(found, expected, atol=1e-8 * np.abs(expected).max())  # of matrices that span a factor 1e4
+        stress = beam.axial_stress(np.array([q, -q]), self.PLACES, 0.02, -0.01)
+        by_moments = force[0] / beam.area + expected[:, 1] * beam.young * -0.01 - expected[:, 2] * beam.young * 0.02
+        np.testing.assert_allclose(stress, [by_moments, -by_moments], atol=1e-7 * np.abs(by_moments).max())
+
+    def test_a_natural_mode_is_strained_most_at_the_clamp(self) -> None:
+        """Curvature at the clamp over displacement of the tip: ``1.8751^2 / L^2`` of a uniform cantilever."""
+        beam = unit_beam(modes=8, iz=2e-4)  # the plane x-z is the softer one
+        shape = beam.natural_modes.shapes[:, 0]
+        curvature = beam.stressing_strain(shape, [0.0])[0]
+        deflection = beam.shapes["C"][2] @ shape
+        assert abs(curvature[1] / deflection) == pytest.approx(CLAMPED_FREE[0], rel=1e-2)  # strains converge slowly
+        finer = unit_beam(modes=24, iz=2e-4)
+        shape = finer.natural_modes.shapes[:, 0]
+        ratio = finer.stressing_strain(shape, [0.0])[0, 1] / (finer.shapes["C"][2] @ shape)
+        assert abs(abs(ratio) / CLAMPED_FREE[0] - 1) < abs(abs(curvature[1] / deflection) / CLAMPED_FREE[0] - 1)
+
+    def test_places_off_the_beam_are_refused(self) -> None:
+        with pytest.raises(tt.ModelError) as refused:
+            unit_beam().stressing_strain(np.zeros(unit_beam().nv), [1.2])
+        assert (refused.value.code, refused.value.where) == ("off-the-rod", "beam.abscissas")
+
+
+def test_a_model_tells_the_strains_of_its_beams_and_what_bodies_recover() -> None:
+    """A beam under its weight, and a body with a recovery matrix; the strain at the clamp is that of the moment there."""
+    beam = tt.Beam("boom", **TestStrains.FIELDS | {"young": 1e9}, modes=8)
+    body = tt.FlexibleBody(
+        "panel", 1.0, inertia=1.0, frequencies=[3.0, 5.0], participation=np.zeros((2, 6)), recovery={"root": [[2.0, 1.0]]}
+    )
+    s = tt.System("hanging", gravity=[0, 0, -10.0])
+    s.connect("world", beam, tt.Weld("clamp"))
+    s.connect(beam.port("C"), body, tt.Weld("bolt"))
+    model = s.resolve()
+    q = tt.trim(model).q
+    moment = 3.0 * 0.01 * 10.0 * 2.0**2 / 2 + 1.0 * 10.0 * 2.0  # of its own weight, and of 1 kg at the tip
+    curvature = model.section_strains("boom", [0.0], q)[0, 1]
+    assert curvature == pytest.approx(moment / (1e9 * 2e-6), rel=5e-3)  # the beam is shortened, and strains converge slowly
+    q[[name.startswith("panel") for name in model.coordinate_names]] = [0.1, 0.3]
+    np.testing.assert_allclose(model.recover("panel", "root", q), [0.5], rtol=1e-15)
+    np.testing.assert_allclose(model.recover("panel", "root", [q, 2 * q]), [[0.5], [1.0]], rtol=1e-15)
+    for call, code in (
+        (lambda: model.section_strains("panel", [0.0], q), "unknown-rod"),
+        (lambda: model.recover("bolt", "root", q), "unknown-body"),
+        (lambda: model.recover("panel", "tip", q), "unknown-recovery"),
+        (lambda: model.section_stresses("boom", [0.0], q), "unknown-rod"),
+    ):
+        with pytest.raises(tt.ModelError) as refused:
+            call()
+        assert refused.value.code == code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import titop as tt
 from titop.blocks.contract.block import PortRef
-from titop.graph.network.connections import Loop
+from titop.graph.network.connections import Joined
 
 BODIES = [tt.RigidBody(f"b{k}", 1.0, inertia=1.0, ports={"C": [0, 0, 1]}) for k in range(2)]
 PORTS = tuple(PortRef(body, "C") for body in BODIES)
@@ -12,7 +12,7 @@ ROD = tt.Rod("rod", 1.0, tt.Section.circle(0.01), young=1e6, density=1000.0, str
 
 
 def test_a_closure_joins_two_ports() -> None:
-    loop = Loop(PORTS, tt.RigidClosure("pin"))
+    loop = Joined(PORTS, tt.RigidClosure("pin"))
     assert loop.is_between_two_ports
     assert (loop.first, loop.second) == PORTS
     assert loop.targets == loop.named_ports == PORTS
@@ -20,14 +20,14 @@ def test_a_closure_joins_two_ports() -> None:
 
 
 def test_coordinates_come_after_ports() -> None:
-    loop = Loop(PORTS, tt.Cable("cable", arms=[0.1, 0.2]), ("j1", "j2"))
+    loop = Joined(PORTS, tt.Cable("cable", arms=[0.1, 0.2]), ("j1", "j2"))
     assert not loop.is_between_two_ports
     assert loop.targets == (*PORTS, "j1", "j2")
 
 
 def test_blocks_stand_for_their_coordinates() -> None:
     tendon = tt.Tendon("t", ROD, y=0.001, stiffness=1.0, arms=[0.1])
-    loop = Loop((), tendon, (*tendon.own_coordinates, "motor"))
+    loop = Joined((), tendon, (*tendon.own_coordinates, "motor"))
     assert tendon.own_coordinates == ("rod.bending_z0", "rod.bending_z1")
     assert loop.named_coordinates == ("motor",)
     assert loop.targets == loop.named_targets == ("rod", "motor")

@@ -46,7 +46,9 @@ def test_sample_times_that_never_end_are_refused() -> None:
         ({"controller": controller(), "sample_time": 0.2}, "other-sample-time"),
         ({"controller": gain(1.0, 1.0, dt=0.1), "sample_time": 0.2}, "other-sample-time"),
         ({"controller": gain(1.0, 1.0, dt=True)}, "no-sample-time"),
-        ({"controller": control.tf([1], [1, 1])}, "wrong-type"),
+        ({"controller": control.tf([1], [1, 1])}, "unknown-signal"),
+        ({"controller": control.tf([1, 0], [1], inputs=["rail_q"], outputs=["motor"])}, "improper"),
+        ({"controller": [[1.0, 2.0]]}, "wrong-type"),
         ({"controller": gain(1.0, 1.0), "delay": 0.1}, "no-sample-time"),
         ({"controller": gain(1.0, 1.0), "noise": 0.1}, "no-sample-time"),
         ({"controller": gain(1.0, 1.0), "sample_time": 0.0}, "bad-time"),
@@ -82,7 +84,7 @@ def test_bad_arguments(arguments: dict[str, Any], code: str) -> None:
 def loop(reference: float, trim: float, unit: str = "m", size: float = 1.0) -> Any:
     """Return what the checks know of a loop with one reference."""
     return SimpleNamespace(
-        references=SimpleNamespace(names=("rail.q",), read=lambda t: np.array([reference]), specified=("rail.q",)),
+        references=SimpleNamespace(names=("rail.q",), read=lambda *at: np.array([reference]), specified=("rail.q",)),
         reference_units=(unit,),
         r_trim=np.array([trim]),
         measurements=SimpleNamespace(
@@ -95,7 +97,7 @@ def loop(reference: float, trim: float, unit: str = "m", size: float = 1.0) -> A
 
 def codes(controlled: Any, pushes: dict[str, Any] | None = None, wrenches: dict[str, Any] | None = None) -> list[str]:
     operating: Any = SimpleNamespace(wrenches=pushes or {}, drifts=lambda names: np.zeros(len(names)))
-    found = suspicions(controlled, operating, wrenches or {}, 0.0)
+    found = suspicions(controlled, operating, wrenches or {}, (0.0, None, None))
     return [finding.code for finding in found]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import control
 import numpy as np
 import pytest
 from scipy.linalg import solve_discrete_lyapunov
@@ -103,3 +104,25 @@ def test_inputs_keep_to_the_actuators_ranges_unless_told_otherwise() -> None:
         )
         assert free.u[0, 0] == -8.0
         assert [finding.where for finding in free.violations()] == ["motor input"]
+
+
+@pytest.mark.parametrize(("step", "method"), [(0.05, "DOP853"), (None, "DOP853"), (None, "Radau"), (None, "generalized-alpha")])
+def test_references_may_follow_the_state(step: float | None, method: str) -> None:
+    """A reference that is part of the position acts as less gain on it."""
+    t, tolerances = np.linspace(0, 1, 11), TIGHT if method != "generalized-alpha" else {"rtol": 1e-7, "atol": 1e-9}
+    common = {"sample_time": step, "method": method, **tolerances}
+    following = {"rail.q": lambda t, q, v: 0.4 * q[0], "rail.v": lambda t: 0.0}
+    run = tt.simulate(slider(), t, [0.3], [0.0], controller=gain(5.0, 2.0), reference=following, **common)
+    right = tt.simulate(slider(), t, [0.3], [0.0], controller=gain(3.0, 2.0), **common)
+    # second-order steps of these tolerances are right to 1e-6, the others to the tolerance itself
+    assert largest(state(run) - state(right)) < (1e-6 if method == "generalized-alpha" else 1e-9)
+    np.testing.assert_allclose(run.control.r[:, 0], 0.4 * run.control.y[:, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("step", [None, 0.05])
+def test_transfer_functions_control_as_their_state_spaces(step: float | None) -> None:
+    names = {"inputs": ["rail_q"], "outputs": ["motor"]}
+    transfer, t = control.tf([6.0, 20.0], [0.1, 1.0], **names), np.linspace(0, 1, 11)
+    by_hand = control.ss([[-10.0]], [[1.0]], [[20.0 * 10 - 60.0 * 10]], [[60.0]], **names)  # 60 + (200 - 600) / (s + 10)
+    runs = [tt.simulate(slider(), t, [0.3], [0.0], controller=K, sample_time=step, **TIGHT) for K in (transfer, by_hand)]
+    assert largest(state(runs[0]) - state(runs[1])) < 1e-9

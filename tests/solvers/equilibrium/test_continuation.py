@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -13,6 +16,8 @@ from tests.refusals import refusal
 from tests.solvers.equilibrium.spinners import GRAVITY, HANGING, HINGES, ROUNDING, opening, spinner, swing, whirl
 from tests.solvers.equilibrium.test_equilibrium_path import SPRING, posts
 from tests.solvers.equilibrium.test_load_steps import BUCKLING, buckled
+from titop.solvers.equilibrium import continuation
+from titop.solvers.equilibrium.continuation import follow
 
 
 def test_along_a_parameter() -> None:
@@ -88,6 +93,47 @@ class TestCoarseSteps:
         point = tt.trim_along(s.resolve(), "push.force.z", [0.0, -20.0])[-1]
         angle = leaning(20.0, 1e-3)
         np.testing.assert_allclose(point.q, [angle, np.sin(angle)], atol=1e-8)
+
+
+class TestSweeps:
+    """The pendulum of `test_a_branch_that_ends`, elsewhere and in parts."""
+
+    def follow(self, last: float = 15.0, **options: Any) -> list[tt.OperatingPoint]:
+        return tt.trim_along(swing(), "hinge.tau", [0.0, last], steps=50, progress=False, **options)
+
+    def numbers(self, points: list[tt.OperatingPoint]) -> list[Any]:
+        return [(p.q.tolist(), p.tau.tolist(), p.negative, p.rank, p.unknowns, p.model.name) for p in points]
+
+    def test_elsewhere_are_the_same(self, tmp_path: Path) -> None:
+        here = self.follow()
+        assert self.numbers(self.follow(workers=2, checkpoint=tmp_path / "file")) == self.numbers(here)
+        assert self.numbers(self.follow(checkpoint=tmp_path / "file")) == self.numbers(here)
+        assert here[-1].q == pytest.approx(np.arcsin(15 / 19.62), rel=1e-8)
+        with refusal("other-sweep", "values"):
+            self.follow(14.0, checkpoint=tmp_path / "file")
+
+    def test_that_end_elsewhere_have_their_points(self, tmp_path: Path) -> None:
+        for checkpoint in (None, tmp_path / "file", tmp_path / "file"):
+            with pytest.raises(tt.ConvergenceError, match=r"end near hinge\.tau = 19\.6") as caught:
+                self.follow(25.0, workers=2 if checkpoint is None else 1, checkpoint=checkpoint)
+            assert len(caught.value.found) == 40  # half a N m each
+
+    def test_stopped_by_ctrl_c(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls: list[Any] = []
+
+        def stopping(*arguments: Any) -> tt.OperatingPoint:
+            if len(calls) == 45:
+                raise KeyboardInterrupt
+            calls.append(arguments[1])
+            return follow(*arguments)
+
+        whole = self.follow()
+        monkeypatch.setattr(continuation, "follow", stopping)
+        with pytest.raises(tt.SweepInterrupt, match="40 of 51 points") as stopped:
+            self.follow(checkpoint=tmp_path / "file")
+        assert self.numbers(stopped.value.found) == self.numbers(whole[:40])
+        monkeypatch.setattr(continuation, "follow", follow)
+        assert self.numbers(self.follow(checkpoint=tmp_path / "file")) == self.numbers(whole)
 
 
 def test_bad_continuations_are_refused() -> None:

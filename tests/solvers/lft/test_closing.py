@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import control
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 from scipy.linalg import expm
 
 import titop as tt
+from tests.refusals import refusal
+from tests.solvers.control.sliders import slider
 from tests.solvers.lft.closed_crafts import TORQUES, VALUES, craft, rate_control
 
 #: Responses computed in two ways, beside their size.
@@ -155,7 +158,9 @@ def test_bad_input() -> None:
     with pytest.raises(tt.ModelError, match="unknown-signal"):
         L.close(control.ss([], [], [], [[1.0]], inputs=["gyro_q"], outputs=["wheels_x"]))
     with pytest.raises(tt.ModelError, match="wrong-type"):
-        L.close(control.tf([1], [1, 1]))
+        L.close(np.eye(3))
+    with pytest.raises(tt.ModelError, match="improper"):
+        L.close(control.tf([1, 0], [1], inputs=["gyro_x"], outputs=["wheels_x"]))
     loop = closed(1, 0.0)
     with pytest.raises(tt.ModelError, match="other-sample-time"):
         loop.close(rate_control(0.2))
@@ -167,3 +172,69 @@ def test_bad_input() -> None:
     inverse, names = np.linalg.inv(direct.nominal.D), direct.nominal.output_labels
     with pytest.raises(tt.ModelError, match="algebraic-loop"):
         direct.close(control.ss([], [], [], inverse, inputs=names, outputs=TORQUES))
+
+
+def slider_family(*outputs: str) -> tuple[tt.Model, tt.LFTModel]:
+    model = slider(stiffness=3.0, damping=0.4)
+    return model, tt.lft(model, model.neutral(), {"mass.mass": tt.percent(10)}, ["motor"], outputs)
+
+
+def lag(*numerators: float, inputs: list[str]) -> control.TransferFunction:
+    """Return a lead for each of some inputs: these numbers times 20 s + 25, over 0.05 s + 1."""
+    rows = [[[20.0 * k, 25.0 * k] for k in numerators]]
+    return control.tf(rows, [[[0.05, 1.0]] * len(numerators)], inputs=inputs, outputs=["motor"])
+
+
+def test_one_controller_makes_the_same_loop_here_and_in_simulations() -> None:
+    """Simulations give it reference - y; with sign=-1 it is closed so here too. The other sign is unstable."""
+    model, family = slider_family("rail.q")
+    K, t = lag(1.0, inputs=["rail_q"]), np.linspace(0, 2, 21)
+    loop = family.close(K, sign=-1)
+    run = tt.simulate(model, t, [0.3], [0.0], controller=K, rtol=1e-11, atol=1e-13)
+    start = [0.3, 0.0, *np.zeros(loop.nominal.nstates - 2)]
+    _, free = control.initial_response(loop.nominal, t, start)
+    assert np.abs(run.q[:, 0] - np.ravel(free)).max() < 1e-9  # a hundred steps of such tolerances
+    assert loop.check(3) < ROUNDING
+    assert loop.nominal.poles().real.max() < 0 < family.close(K).nominal.poles().real.max()
+
+
+def test_sampled_controllers_keep_their_sign_too() -> None:
+    model, family = slider_family("rail.q", "rail.v")
+    K = control.ss([], [], [], [[20.0, 4.0]], 0.05, inputs=["rail_q", "rail_v"], outputs=["motor"])
+    loop = family.close(K, stages=2, delay=0.02, sign=-1)
+    run = tt.simulate(model, np.arange(41) * 0.05, [0.3], [0.0], controller=K, delay=0.02, rtol=1e-11, atol=1e-13)
+    start = np.zeros(loop.nominal.nstates)
+    start[0] = 0.3
+    _, free = control.initial_response(loop.nominal, np.arange(41) * 0.05, start)
+    assert np.abs(run.q[:, 0] - free[0]).max() < 1e-9
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_references_that_a_controller_takes_are_inputs_of_the_loop(sampled: bool) -> None:
+    model, family = slider_family("rail.q", "rail.v")
+    names = ["r_rail_q", "rail_q", "rail_v"]
+    K = lag(1.0, -1.0, inputs=names[:2])
+    if sampled:
+        K = control.ss([], [], [], [[20.0, -20.0, -4.0]], 0.05, inputs=names, outputs=["motor"])
+    loop = family.close(K, stages=3)
+    assert loop.M.input_labels[-2:] == ["motor", "r_rail_q"]
+    assert tt.signal_table(loop.M)["r_rail_q"] == ("r_rail.q", "m")
+    assert loop.check(3) < (1e-6 if sampled else ROUNDING)  # three stages: the period's sixth power
+    t = np.arange(41) * 0.05
+    run = tt.simulate(model, t, [0.3], [0.0], controller=K, reference={"rail.q": 0.1}, rtol=1e-11, atol=1e-13)
+    start = np.zeros(loop.nominal.nstates)
+    start[0] = 0.3
+    _, y = control.forced_response(loop.nominal, t, np.vstack([0 * t, 0 * t + 0.1]), start)
+    assert np.abs(run.q[:, 0] - y[0]).max() < 1e-9
+    again = loop.close(control.ss([], [], [], [[-1.0]], K.dt or None, inputs=["rail_q"], outputs=["motor"]))
+    assert again.M.input_labels[-2:] == ["motor", "r_rail_q"]
+    assert again.check(3) < (1e-6 if sampled else ROUNDING)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "sign"), [(["r_rail_q", "rail_q"], -1), (["rail_q"], 0), (["rail_q"], True), (["rail_q"], 2.0)]
+)
+def test_wrong_signs_are_refused(inputs: list[str], sign: Any) -> None:
+    _, family = slider_family("rail.q")
+    with refusal("bad-value", "sign"):
+        family.close(lag(*[1.0] * len(inputs), inputs=inputs), sign=sign)

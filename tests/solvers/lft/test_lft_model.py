@@ -88,7 +88,7 @@ def test_bad_input(model: tt.LFTModel, tmp_path: Path) -> None:
     with pytest.raises(tt.ModelError, match="bad-weight"):
         model.append("wheel", "wheels.x", control.ss([[1.0]], [[1.0]], [[1.0]], [[0.0]]))
     (tmp_path / "broken.mat").write_bytes(b"nothing")
-    with pytest.raises(tt.ModelError, match="bad-file"):
+    with pytest.raises(tt.ModelError, match="wrong-format"):
         tt.LFTModel.load(tmp_path / "broken.mat")
 
 

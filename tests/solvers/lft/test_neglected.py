@@ -139,7 +139,7 @@ def test_check_goes_on() -> None:
         ("bad-weight", ("new", "gyro", [1.0, 2.0])),
         ("bad-weight", ("new", "gyro", "much")),
         ("bad-weight", ("new", "gyro", float("nan"))),
-        ("bad-weight", ("new", "gyro", control.tf([1.0, 0.0, 0.0], [1.0, 1.0]))),
+        ("improper", ("new", "gyro", control.tf([1.0, 0.0, 0.0], [1.0, 1.0]))),
         ("bad-weight", ("new", "gyro", control.tf([1.0], [1.0, -1.0]))),
         ("bad-weight", ("new", "gyro", control.ss([[0.5]], [[1.0]], [[1.0]], [[0.0]], 0.1))),
         ("bad-weight", ("new", "gyro", control.ss([], [], [], np.ones((2, 2))))),

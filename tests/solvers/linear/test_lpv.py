@@ -15,6 +15,7 @@ from tests.refusals import refusal
 from tests.solvers.equilibrium.spinners import HINGES, opening, spinner
 from tests.solvers.equilibrium.test_equilibrium_path import SPRING, posts
 from tests.solvers.linear.families import ARMS, MASSES, MATRICES, SPINS
+from titop.solvers.linear.lpv_members import FamilyMembers
 
 
 def test_points_of_the_grid_are_linear_models(family: tt.LPVModel) -> None:
@@ -195,3 +196,49 @@ def test_bad_members_are_refused(family: tt.LPVModel) -> None:
     assert np.array_equal(single.at(left_mass=1.0, shaft_v=6.0).A, single.A[0, 0])
     with refusal("outside", "left.mass = 1.1"):
         single.at(left_mass=1.1, shaft_v=6.0)
+
+
+class TestSweeps:
+    """A family of a pendulum held by its hinge, computed in parts."""
+
+    def family(self, **options: Any) -> tt.LPVModel:
+        s = tt.System("swing", gravity=[0, 0, -9.81])
+        s.connect("world", tt.RigidBody("bob", mass=2.0, com=[0, 0, -1]), joint=tt.Revolute("hinge", axis=[0, 1, 0]))
+        over = {"bob.mass": [1.0, 2.0], "hinge.q": np.linspace(0.0, 1.0, 45)}
+        return tt.lpv(s.resolve(), over, unknowns=["hinge.tau"], inputs=["hinge"], progress=False, **options)
+
+    def test_go_on_from_their_checkpoints(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        whole, lines, calls = self.family(), FamilyMembers.follow_line, list[int]()
+
+        def stopping(self: FamilyMembers, *arguments: Any) -> Any:
+            calls.append(1)
+            if len(calls) == 4:
+                raise KeyboardInterrupt
+            return lines(self, *arguments)
+
+        monkeypatch.setattr(FamilyMembers, "follow_line", stopping)
+        with pytest.warns(tt.ModelWarning, match="stopped by Ctrl-C"), pytest.raises(tt.SweepInterrupt) as stopped:
+            self.family(checkpoint=tmp_path / "file")
+        found = stopped.value.found
+        assert found.valid.sum() == 3 * 20  # two lines in stretches of 20, 20 and 5 points
+        assert np.array_equal(found.A[found.valid], whole.A[found.valid])
+        assert set(found.failed.values()) == {"not computed: stopped by Ctrl-C"}
+        again = self.family(checkpoint=tmp_path / "file", workers=2)
+        assert len(calls) == 4
+        assert all(np.array_equal(getattr(whole, name), getattr(again, name)) for name in ("A", "B", "C", "D", "tau", "valid"))
+        with refusal("other-sweep", "options"):
+            self.family(checkpoint=tmp_path / "file", tolerance=1e-8)
+
+    def test_stopped_while_linearising(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        linearise, calls = FamilyMembers.linearise, list[int]()
+
+        def stopping(self: FamilyMembers, *arguments: Any) -> Any:
+            calls.append(1)
+            if len(calls) == 3:
+                raise KeyboardInterrupt
+            return linearise(self, *arguments)
+
+        monkeypatch.setattr(FamilyMembers, "linearise", stopping)
+        with pytest.warns(tt.ModelWarning, match="stopped by Ctrl-C"), pytest.raises(tt.SweepInterrupt) as stopped:
+            self.family()
+        assert stopped.value.found.valid.sum() == 2 * 12  # eight parts of 90 points

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import control
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ import titop as tt
 from tests.closed_systems import geared_hand, slider_crank
 from tests.solvers.linear.nonlinear_systems import cart
 from tests.systems import random_tree
-from titop.solvers.linear.state_space import positions, unlike
+from titop.solvers.linear.state_space import positions, read_linear, unlike
 from titop.solvers.signals.exported import Signal
 
 pytestmark = pytest.mark.portable
@@ -138,3 +140,52 @@ def test_entries_and_vectors() -> None:
 def test_names_that_are_taken() -> None:
     found = unlike([Signal("gyro.x", ""), Signal("gyro_x", ""), Signal("x[0]", "")], KNOWN)
     assert [signal.path for signal in found] == ["gyro.x_2", "gyro_x_3", "x[0]"]
+
+
+def transfer_function(shape: tuple[int, int], like: str, dt: float = 0.0) -> control.TransferFunction:
+    """Return channels of third order: of denominators of their own, of one denominator, or multiples of one channel."""
+    rng, (rows, columns) = np.random.default_rng(4), shape
+    factor, one = rng.standard_normal((rows, 1)) @ rng.standard_normal((1, columns)), rng.standard_normal(4)
+    roots = rng.uniform(-0.9, -0.2, (rows, columns, 3))
+    den = [[np.poly(roots[i, j] if like == "own" else roots[0, 0]) for j in range(columns)] for i in range(rows)]
+    num = [[factor[i, j] * one if like == "multiple" else rng.standard_normal(4) for j in range(columns)] for i in range(rows)]
+    names = {"inputs": [f"y{k}" for k in range(columns)], "outputs": [f"u{k}" for k in range(rows)]}
+    return control.tf(num, den, dt, **names)
+
+
+@pytest.mark.parametrize("dt", [0.0, 0.1])
+@pytest.mark.parametrize(
+    ("shape", "like", "states"),
+    [((1, 1), "own", 3), ((2, 3), "own", 18), ((2, 3), "same", 6), ((3, 2), "same", 6), ((3, 2), "multiple", 3)],
+)
+def test_transfer_functions_are_realised_with_few_states(shape: tuple[int, int], like: str, states: int, dt: float) -> None:
+    """python-control evaluates the quotients; it needs slycot to realise several channels."""
+    transfer = transfer_function(shape, like, dt)
+    K = read_linear("controller", transfer)
+    assert (K.nstates, K.dt, K.input_labels, K.output_labels) == (states, dt, transfer.input_labels, transfer.output_labels)
+    for s in (0.3j, 2.0 + 1j, 50.0):
+        right = transfer(s, squeeze=False)
+        assert np.abs(K(s, squeeze=False) - right).max() < 1e-12 * np.abs(right).max()  # cubics of numbers of size one
+
+
+def test_a_state_space_stays_what_it_is() -> None:
+    K = control.ss([], [], [], [[2.0]], inputs=["y"], outputs=["u"])
+    assert read_linear("controller", K) is K
+    zeros_and_poles = control.zpk([-1.0], [-2.0, -3.0], 4.0, inputs=["y"], outputs=["u"])
+    assert sorted(read_linear("controller", zeros_and_poles).poles().real) == pytest.approx([-3.0, -2.0], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("system", "code", "words"),
+    [
+        (control.tf([2.0, 0.0], [1.0]), "improper", ("s^1 over s^0", "Kd s becomes Kd s / (T s + 1)")),
+        (control.tf([1.0, 0.0, 0.0], [1.0, 0.5], 0.1), "improper", ("z^2 over z^1", "divide by z")),
+        (control.tf([[[1.0], [1.0, 0.0, 0.0]]], [[[1.0, 1.0], [1.0, 2.0]]]), "improper", ("u[1] to y[0]",)),
+        (3.0, "wrong-type", ("a control.StateSpace or control.TransferFunction",)),
+    ],
+)
+def test_what_cannot_be_realised_is_refused_with_a_cure(system: Any, code: str, words: tuple[str, ...]) -> None:
+    with pytest.raises(tt.ModelError, match=r"controller") as caught:
+        read_linear("controller", system)
+    assert caught.value.code == code
+    assert all(word in str(caught.value) for word in words)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.interpolate import PchipInterpolator, make_interp_spline
+from scipy.spatial.transform import Rotation
 
 import titop as tt
 from tests.solvers.simulation.simulated_models import GRAVITY, Array, cart, largest, moving, shaken, single_body
@@ -219,3 +220,54 @@ def test_no_step_falls_between_what_a_spline_does(method: str) -> None:
     fine = tt.simulate(m, [0, 2.0], [0, 0], [0, 0], method="DOP853", max_step=1e-3, **options)
     np.testing.assert_allclose(found.v[-1], fine.v[-1], rtol=0, atol=2e-4)
     assert abs(fine.v[-1, 1]) > 0.05
+
+
+def two_links(weld: float | None = None) -> tt.Model:
+    """Return a double pendulum, its second joint welded at an angle if one is given."""
+    upper = tt.RigidBody("upper", 2.0, com=[0.3, 0, 0], inertia=0.1, ports={"end": [0.6, 0, 0]})
+    lower = tt.RigidBody("lower", 1.0, com=[0.2, 0, 0], inertia=0.05)
+    s = tt.System("links", gravity=[0, 0, -GRAVITY])
+    s.connect("world", upper, tt.Revolute("first", axis=[0, 1, 0]))
+    if weld is None:
+        s.connect(upper.port("end"), lower, tt.Revolute("second", axis=[0, 1, 0]))
+    else:
+        placed = tt.Pose(rotation=Rotation.from_rotvec([0, weld, 0]).as_matrix())
+        s.connect(upper.port("end"), lower, tt.Weld("second"), placed)
+    return s.resolve()
+
+
+def test_held_coordinates_stay_where_they_are() -> None:
+    """As welded there, by the effort that the weld takes about the joint's axis."""
+    t = np.linspace(0, 1, 11)
+    held = tt.simulate(two_links(), t, [0.1, 0.5], [0.2, 0.0], hold=["second"], **TIGHT)
+    welded = tt.simulate(two_links(0.5), t, [0.1], [0.2], **TIGHT)
+    assert (held.q[:, 1] == 0.5).all()
+    assert not held.v[:, 1].any()
+    assert largest(held.q[:, :1] - welded.q) < ACCURACY
+    assert largest(held.tau[:, 1] - welded.reaction("second")[:, 4]) < 10 * ACCURACY  # of efforts of size 10
+    assert largest(tt.simulate(two_links(), t, [0.1, 0.5], [0.2, 0.0], **TIGHT).q[:, 1] - 0.5) > 0.1
+
+
+def test_a_base_is_held_with_its_attitude() -> None:
+    hub = tt.RigidBody("hub", mass=1.0, inertia=1.0)
+    s = tt.System("ship", gravity=[0, 0, -GRAVITY])
+    s.connect("world", hub, tt.Free("base"))
+    s.connect(hub, tt.RigidBody("bob", mass=2.0, com=[0, 0, -0.7]), tt.Revolute("hinge", axis=[0, -1, 0]))
+    start = [0.1, 0.2, 0.3, *Rotation.from_rotvec([0.3, 0, 0]).as_quat(), 0.4]
+    run = tt.simulate(s.resolve(), [0, 1], start, np.zeros(7), hold="base")
+    assert (run.q[:, :7] == run.q[0, :7]).all()
+    assert abs(run.q[1, 7] - 0.4) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [
+        ("unknown-coordinate", {"hold": "third"}),
+        ("held-moves", {"hold": ["first"]}),
+        ("prescribed-twice", {"hold": ["second"], "prescribed": {"second": lambda t: (0.5, 0.0, 0.0)}}),
+    ],
+)
+def test_what_cannot_be_held_is_refused(code: str, arguments: dict[str, Any]) -> None:
+    with pytest.raises(tt.ModelError, match="hold") as caught:
+        tt.simulate(two_links(), [0, 1], [0.1, 0.5], [0.2, 0.0], **arguments)
+    assert caught.value.code == code

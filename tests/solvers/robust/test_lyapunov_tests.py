@@ -50,6 +50,7 @@ def test_wheels_that_keep_turning_are_named() -> None:
     assert sampled.stable is None
     assert not sampled.member
     assert "a member neither decays nor grows at 0 rad/s, in w0.v, w1.v: omit=" in str(sampled)
+    assert str(tt.lyapunov_stability(family, controller=alike(-1.0), sign=-1)) == str(sampled)
     exact = tt.lft(m, m.neutral(), {"hub.inertia.zz": (4.0, 6.0)}, **signals).close(alike(1.0))
     assert tt.lyapunov_stability(exact).stable
     unstable = tt.lyapunov_stability(family, controller=alike(-1.0))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
+from pathlib import Path
+from typing import Any
 
 import control
 import numpy as np
@@ -11,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import titop as tt
+from tests.refusals import refusal
 from tests.solvers.robust.families import matrix, oscillator
 from tests.solvers.robust.test_lower_bound import STRAIGHT, of_a_real_block_and_another, of_two_real
 from titop.solvers.robust.least_size import NONE
@@ -243,3 +247,39 @@ def test_wrong_arguments_are_told(arguments: dict[str, object], code: str) -> No
     with pytest.raises(tt.ModelError) as caught:
         tt.mu(**arguments)
     assert caught.value.code == code
+
+
+class TestSweeps:
+    """Frequencies of a system with two blocks."""
+
+    def bounds(self, **options: Any) -> tt.MuBounds:
+        rng = np.random.default_rng(1)
+        A = rng.normal(size=(4, 4))
+        A -= (1 + np.linalg.eigvals(A).real.max()) * np.eye(4)
+        system = control.ss(A, rng.normal(size=(4, 2)), rng.normal(size=(2, 4)), 0)
+        return tt.mu(system, [0.1, 1.0, np.inf], [REAL("a"), COMPLEX("b")], progress=False, **options)
+
+    def same(self, one: tt.MuBounds, other: tt.MuBounds, n: int = 3) -> bool:
+        names = ("omega", "upper", "lower", "shares", "deltas", "left")
+        return one.members[:n] == other.members and all(
+            np.array_equal(getattr(one, name)[:n], getattr(other, name)) for name in names
+        )
+
+    def test_go_on_from_their_checkpoints(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        whole, module, calls = self.bounds(), importlib.import_module("titop.solvers.robust.mu"), list[int]()
+        bound = module._bound
+
+        def stopping(*arguments: Any) -> Any:
+            if len(calls) == 2:
+                raise KeyboardInterrupt
+            calls.append(1)
+            return bound(*arguments)
+
+        monkeypatch.setattr(module, "_bound", stopping)
+        with pytest.raises(tt.SweepInterrupt, match="2 of 3 frequencies") as stopped:
+            self.bounds(checkpoint=tmp_path / "file")
+        assert self.same(whole, stopped.value.found, 2)
+        monkeypatch.setattr(module, "_bound", bound)
+        assert self.same(whole, self.bounds(checkpoint=tmp_path / "file", workers=2))
+        with refusal("other-sweep", "options"):
+            self.bounds(checkpoint=tmp_path / "file", tolerance=1e-3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import control
 import numpy as np
 import pytest
 
@@ -23,4 +24,4 @@ def test_names_units_and_components() -> None:
     assert table["wheel_a"].unit == "rad/s^2"
     assert table["base_x_v"].unit == "m/s"
     with pytest.raises(tt.ModelError, match="no-signals"):
-        tt.signal_table(system + system)
+        tt.signal_table(control.ss(system))

@@ -21,7 +21,8 @@ from threadpoolctl import ThreadpoolController
 
 import titop as tt
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.support.workers import one_thread, spread
+from titop.solvers.support.spread import spread
+from titop.solvers.support.workers import one_thread
 
 
 def given(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -98,7 +99,8 @@ def dies(task: int) -> int:
 
 def test_processes_that_die_are_replaced() -> None:
     results = list(spread(range(40), given, (dies,), 2, lambda task, how: how))
-    ends = {5: "its process was ended by SIGKILL", **{k: f"its process ended with exit code {k}" for k in (6, 8)}}
+    fates = {5: "was ended by SIGKILL", 6: "ended with exit code 6", 8: "ended with exit code 8"}
+    ends = {k: f"its process {fate}, each of 3 times that it was tried" for k, fate in fates.items()}
     assert results == [ends.get(k, k) for k in range(40)]
 
 
@@ -115,7 +117,7 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import os, time\n"
-        "from titop.solvers.support.workers import spread\n"
+        "from titop.solvers.support.spread import spread\n"
         "def slow(task):\n"
         "    os.write(1, f'{os.getpid()}\\n'.encode())\n"  # at once: the lines of two processes must not mix
         "    time.sleep(60)\n"

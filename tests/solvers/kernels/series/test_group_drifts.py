@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.series import group_drifts, rooms
+from titop.solvers.kernels.series import groups as spherical
+from titop.solvers.kernels.series import rooms
 
 Array = NDArray[np.float64]
 ORDERS = 6
@@ -37,8 +38,8 @@ def test_a_shift_adds_to_the_acceleration_of_its_end(k: int) -> None:
     expected = sum(
         (SQUARES[j] @ SHIFTS[k - j] + (j + 1) * np.cross(SPINS[j + 1], SHIFTS[k - j]) for j in range(k)), np.zeros(3)
     )
-    np.testing.assert_allclose(group_drifts.shifted_group(ROWS, k, GROUPS), expected, **ROUNDING)
-    assert group_drifts.shifted_group((0, 0, 0, False), k, GROUPS) == (0.0, 0.0, 0.0)  # the world does not spin
+    np.testing.assert_allclose(spherical.shifted_group(ROWS, k, GROUPS), expected, **ROUNDING)
+    assert spherical.shifted_group((0, 0, 0, False), k, GROUPS) == (0.0, 0.0, 0.0)  # the world does not spin
 
 
 @pytest.mark.parametrize("k", range(4))
@@ -51,7 +52,7 @@ def test_turns_carry_lower_orders_along(k: int, free: bool) -> None:
     if free:
         w = moved[:, rooms.OMEGA : rooms.OMEGA + 3]
         shifting = shifting + sum(np.cross(2 * w[j] - rates[j, 3:], rates[k - j, :3]) for j in range(k + 1))
-    found = group_drifts.turning_group(free, 0, ROWS, k, rates, moved, GROUPS)
+    found = spherical.turning_group(free, 0, ROWS, k, rates, moved, GROUPS)
     np.testing.assert_allclose(found, [*shifting, *turning], **ROUNDING)
 
 
@@ -65,9 +66,9 @@ def test_wrenches_are_carried_to_the_first_frame(k: int) -> None:
         groups[m, rooms.FORCE : rooms.FORCE + 3] = whole[m]
     torque = sum((E[j] @ TORQUES[k - j] for j in range(1, k + 1)), np.zeros(3))
     torque = torque + sum((np.cross(SHIFTS[j], whole[k - j]) for j in range(1, k + 1)), np.zeros(3))
-    found = group_drifts.group_wrench(True, ROWS, k, JOINTS, groups)
+    found = spherical.group_wrench(True, ROWS, k, JOINTS, groups)
     np.testing.assert_allclose(found, [*force[k], *torque], **ROUNDING)
-    group_drifts.keep_group_force(ROWS, k, JOINTS, groups)
+    spherical.keep_group_force(ROWS, k, JOINTS, groups)
     np.testing.assert_allclose(groups[k, rooms.FORCE : rooms.FORCE + 3], whole[k], **ROUNDING)
 
 
@@ -75,13 +76,13 @@ def test_squares_of_the_parents_spin_are_turned() -> None:
     turn = Rotation.from_rotvec([0.3, -0.8, 0.5]).as_matrix()
     work, states, groups = np.zeros((1, 40)), RNG.normal(size=(1, rooms.STATE_COLUMNS)), np.zeros((1, rooms.GROUP_COLUMNS))
     work[0, layout.R : layout.R + 9] = turn.ravel()
-    group_drifts.keep_group_spin(0, ROWS, 0, 0, work, states, groups)
+    spherical.keep_group_spin(0, ROWS, 0, 0, work, states, groups)
     square = turn.T @ full(states[0, rooms.SPIN : rooms.SPIN + 6]) @ turn
     np.testing.assert_allclose(groups[0, rooms.GROUP_SPIN : rooms.GROUP_SPIN + 6], square[SIX], **ROUNDING)
 
 
 def test_what_arrives_is_kept() -> None:
     groups = np.zeros((ORDERS, rooms.GROUP_COLUMNS))
-    group_drifts.arrive_group(ROWS, 1, 0.5, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), groups)
+    spherical.arrive_group(ROWS, 1, 0.5, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), groups)
     assert groups[1, rooms.GROUP_ACC : rooms.GROUP_ACC + 3].tolist() == [1, 2, 3]
     assert groups[2, rooms.GROUP_OMEGA : rooms.GROUP_OMEGA + 3].tolist() == [2, 2.5, 3]

@@ -1,0 +1,104 @@
+"""What is wrong with the data of a flexible body, and what is suspicious."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.pose import pose_suspicions
+from titop.blocks.basics.tolerances import CANCELLED, CLOSE, SAME, TYPED
+from titop.blocks.bodies.modal_analysis import are_matrices_usable, excess_participation, lowest_eigenvalue
+from titop.blocks.bodies.modal_body import ModalBody
+from titop.blocks.bodies.rigid_body import check_inertia
+from titop.blocks.bodies.second_order_inertia import gram_at
+
+
+def findings(body: ModalBody) -> tuple[list[Finding], list[Finding]]:
+    """Return what is wrong with a body whose fields have been read, and what is suspicious."""
+    errors: list[Finding] = []
+    warnings: list[Finding] = []
+    if body.mass < 0:
+        errors.append(Finding("negative-mass", f"{body.name}.mass", body.mass, "a mass >= 0", "check the sign and the unit"))
+    if np.isfinite(body.inertia).all():
+        check_inertia(f"{body.name}.inertia", body.inertia, float(body.mass * body.com @ body.com), errors, warnings)
+    errors += _matrix_findings(body) + _moment_findings(body)
+    warnings += _damping_findings(body)
+    for port, pose in body.port_poses.items():
+        warnings += pose_suspicions(f"{body.name}.{port}", pose)
+    numbers = (body.matrices.mass, body.participation, body.rigid_inertia)
+    if not errors and all(np.isfinite(array).all() for array in numbers):
+        excess, directions = excess_participation(*numbers)
+        if np.isinf(excess):
+            expected, advice = "numbers whose products double precision can hold", "check the units of all numbers"
+            largest = f"numbers up to {max(np.abs(array).max() for array in numbers):.3g}"
+            errors.append(Finding("out-of-range", f"{body.name}.participation", largest, expected, advice))
+        elif excess > SAME:
+            value = f"modes whose effective mass exceeds the rigid body's by {100 * excess:.2g} % along {directions}"
+            expected = "a residual mass D_P - L^T M^-1 L without negative eigenvalue"
+            advice = "the rigid data are the whole body's; participation is that of mass-normalised modes at P, linear first"
+            errors.append(Finding("too-much-participation", f"{body.name}.participation", value, expected, advice))
+    return errors, warnings
+
+
+def _matrix_findings(body: ModalBody) -> list[Finding]:
+    name = body.name
+    if body.frequencies is not None:
+        if np.isfinite(body.frequencies).all() and (body.frequencies <= 0).any():
+            advice = "the modes are those of the body clamped at P: leave rigid modes out"
+            return [Finding("bad-frequency", f"{name}.frequencies", body.frequencies.tolist(), "frequencies > 0", advice)]
+        return []
+    errors = []
+    mass, stiffness, _ = body.matrices
+    for field, matrix in (("mass", mass), ("stiffness", stiffness)):
+        if np.isfinite(matrix).all() and not lowest_eigenvalue(matrix) > (CANCELLED if field == "mass" else -SAME):
+            code, expected = (
+                ("bad-modal-mass", "a positive definite matrix")
+                if field == "mass"
+                else ("indefinite-stiffness", "a positive semidefinite matrix")
+            )
+            value, advice = f"lowest eigenvalue {np.linalg.eigvalsh(matrix)[0]:.3g}", "check signs and the order of coordinates"
+            errors.append(Finding(code, f"{name}.modal_{field}", value, expected, advice))
+    return errors
+
+
+def _moment_findings(body: ModalBody) -> list[Finding]:
+    """Return what is wrong with the second-order moments of a body: with them a deformed body has no valid inertia."""
+    second, scales = body.second_order, body.coordinate_scales
+    if second is None:
+        return []
+    arrays = second.first, second.second, second.shortening, body.undeformed
+    if not all(np.isfinite(array).all() for array in arrays):
+        return []
+    with np.errstate(all="ignore"):
+        gram = gram_at(second, body.undeformed, np.asarray(scales, dtype=float))
+    if not (np.isfinite(gram).all() and np.isfinite(body.rigid_inverse).all()):
+        expected, advice = "numbers whose products double precision can hold", "check the units of all numbers"
+        largest = f"numbers up to {max(np.abs(array).max() for array in arrays):.3g}"
+        return [Finding("out-of-range", f"{body.name}.displacement_moments", largest, expected, advice)]
+    lowest = lowest_eigenvalue(gram)
+    if not lowest < -CLOSE:
+        return []
+    value = f"a deformed body's inertia with the eigenvalue {lowest:.3g}, of one scaled to a diagonal of ones"
+    expected = "moments of the modes whose modal mass and participation are given"
+    advice = "check signs, coordinates and that positions are those from P"
+    return [Finding("bad-moments", f"{body.name}.displacement_moments", value, expected, advice)]
+
+
+def _damping_findings(body: ModalBody) -> list[Finding]:
+    where, advice = f"{body.name}.damping_ratios", "check the sign: the body feeds energy"
+    if (body.damping_ratios < 0).any():
+        return [Finding("negative-damping", where, body.damping_ratios.tolist(), "ratios >= 0", advice)]
+    differ = bool(np.diff(body.damping_ratios).any())
+    if differ and body.frequencies is None and are_matrices_usable(body.matrices.mass, body.matrices.stiffness):
+        frequencies, _, ratios = body.natural_modes
+        equal = np.flatnonzero((np.diff(frequencies) <= TYPED * frequencies[1:]) & (np.diff(ratios) != 0))
+        if len(equal):
+            k, w = equal[0], frequencies[equal[0]]
+            value = f"{ratios[k]:g} and {ratios[k + 1]:g} for two modes at {w:.6g} rad/s"
+            expected = "one ratio for modes of equal frequency, which no order tells apart"
+            return [Finding("ambiguous-damping", where, value, expected, "give them one ratio, or use modal_damping")]
+    damping = body.modal_damping
+    if damping is not None and np.isfinite(damping).all() and lowest_eigenvalue(damping) < -SAME:
+        value, expected = f"lowest eigenvalue {np.linalg.eigvalsh(damping)[0]:.3g}", "a positive semidefinite matrix"
+        return [Finding("negative-damping", f"{body.name}.modal_damping", value, expected, advice)]
+    return []

@@ -1,0 +1,134 @@
+"""First-order states of the filter of an actuator or a sensor, as an interaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.law import Law
+from titop.blocks.devices.signal_path import Device, FilterKind
+from titop.blocks.interactions.interaction import Interaction
+
+
+def path_loads(numbers: Any, motion: Any, loads: Any) -> None:
+    """Fill in what filtered commands do: efforts on a coordinate, or wrenches on a port; see `FilterKind` for the numbers."""
+    kind, n, m = int(np.real(numbers[0])), int(np.real(numbers[1])), int(np.real(numbers[2]))
+    if kind > 2:
+        return
+    at_C, at_D = 3 + n * n + n * m, 3 + n * n + 2 * n * m
+    at_own = at_D + m * m
+    for k in range(m):
+        value = 0.0 * numbers[0]
+        for j in range(n):
+            value = value + numbers[at_C + k * n + j] * motion.x[j]
+        for j in range(m):
+            value = value + numbers[at_D + k * m + j] * motion.u[j]
+        if kind == 0:
+            loads.efforts[0] += numbers[at_own] * value
+        elif kind == 1:
+            for i in range(6):
+                loads.wrenches[0, i] += numbers[at_own + 6 * k + i] * value
+        else:
+            for i in range(3):
+                for j in range(3):
+                    loads.wrenches[1, i] += motion.R[1, j, i] * numbers[at_own + 6 * k + j] * value
+                    loads.wrenches[1, 3 + i] += motion.R[1, j, i] * numbers[at_own + 6 * k + 3 + j] * value
+
+
+def path_rates(numbers: Any, motion: Any, rates: Any) -> None:
+    """Fill in the rates of a filter's states.
+
+    An accelerometer's filter receives ``s = dV/dt + w x V - R^T g``. Its states are x minus ``B V``, V the velocity of the port
+    in its axes, so that their rates do not depend on accelerations: ``A (x + B V) + B (w x V - R^T g)``.
+    """
+    kind, n, m = int(np.real(numbers[0])), int(np.real(numbers[1])), int(np.real(numbers[2]))
+    at_B = 3 + n * n
+    at_own = at_B + 2 * n * m + m * m
+    for k in range(m):
+        beside, received = 0.0 * numbers[0], 0.0 * numbers[0]  # what is added to states, and what the filter receives
+        if kind <= 2:
+            received = received + motion.u[k]
+        elif kind == 3:
+            received = received + motion.q[0]
+        elif kind == 4:
+            received = received + motion.v[0]
+        elif kind == 5:
+            received = received + motion.V[0, 3 + k]
+        else:  # without the acceleration, whose integral is the velocity
+            one, other = (k + 1) % 3, (k + 2) % 3
+            beside = beside + motion.V[1, k]
+            received = received + motion.V[1, 3 + one] * motion.V[1, other] - motion.V[1, 3 + other] * motion.V[1, one]
+            for i in range(3):
+                received = received - motion.R[1, i, k] * numbers[at_own + i]
+        for i in range(n):
+            rates[i] += numbers[at_B + i * m + k] * received
+            for j in range(n):
+                rates[i] += numbers[3 + i * n + j] * numbers[at_B + j * m + k] * beside
+    for i in range(n):
+        for j in range(n):
+            rates[i] += numbers[3 + i * n + j] * motion.x[j]
+
+
+class PathStates(Interaction):
+    """What an actuator with a filter applies, or what the filter of a sensor receives; systems add it for every such device.
+
+    Parameters
+    ----------
+    device : Device
+        With a filter in its path.
+    gravity : (3,) array, m/s^2
+        Which accelerometers measure.
+    along : tuple of str
+        Units of the coordinates on which the filter acts, or which it receives.
+    """
+
+    port_counts, coordinate_counts = (0, 2), (0, 1)
+    external = True
+    compiled_law = Law(path_loads, rates=path_rates)
+
+    def __init__(self, device: Device, gravity: Array, along: tuple[str, ...] = ()) -> None:
+        super().__init__(f"{device.name}/path")
+        assert device.path is not None
+        self.device, self.own_blocks, self.gravity, self.coordinate_units = device, (device,), gravity, along
+        self.own_ports, self.own_coordinates = device.filter_ports, device.filter_coordinates
+        count, units = len(device.channels), device.channel_units(along)
+        self.inputs, self.input_units = device.inputs, units if device.inputs else ()
+        self.state_names = device.path.state_names(count)
+        self.state_units = device.path.state_units(units)
+        self.matrices = device.path.law(count)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of an actuator's inputs in a system."""
+        return self.device.input_names
+
+    @property
+    def state_paths(self) -> tuple[str, ...]:
+        """Names of the states in a system."""
+        return tuple(f"{self.device.name}.{name}" for name in self.state_names)
+
+    @property
+    def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
+        """Range of each of an actuator's inputs."""
+        return tuple(self.device.input_ranges)
+
+    def among(self, blocks: Mapping[str, Block]) -> PathStates:
+        """Return the same for the device of this name among `blocks`."""
+        device = blocks[self.device.name]
+        assert isinstance(device, Device)
+        return self if device is self.device else PathStates(device, self.gravity, self.coordinate_units)
+
+    def under(self, gravity: Array) -> PathStates:
+        """Return the same under other `gravity` (3, m/s^2)."""
+        return self if (gravity == self.gravity).all() else PathStates(self.device, gravity, self.coordinate_units)
+
+    def law_numbers(self) -> Array:
+        """Return the numbers of the law: what the filter acts on or receives, its size, A, B, C, D, and the device's own."""
+        A, B, C, D = self.matrices
+        kind, own = self.device.filter_law
+        own = self.gravity if kind == FilterKind.SPECIFIC_FORCE else own
+        return np.concatenate([[kind, len(A), len(D)], *map(np.ravel, (A, B, C, D)), np.ravel(own)])

@@ -1,0 +1,496 @@
+"""Signal paths: filters, delays, errors and limits between a controller and its actuators and sensors."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Any, ClassVar
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import FieldReader, real_array
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.fields import Field, put
+from titop.blocks.contract.own_coordinates import rate_unit
+
+#: Numbers that may be given for each channel, with what they have to be.
+_PER_CHANNEL = ("bias", "noise_density", "random_walk", "quantum", "dead_zone", "rate_limit")
+
+
+@dataclass(frozen=True)
+class LinearFilter:
+    """A filter of one channel, or of all channels of a device together: ``dx/dt = A x + B s, y = C x + D s``.
+
+    Attributes
+    ----------
+    kind : {"lag", "second_order", "filter"}
+    numbers : mapping of str to float
+        Of the first two kinds: they are parameters.
+    matrices : tuple of array
+        A, B, C and D of a ``"filter"``.
+    """
+
+    kind: str
+    numbers: Mapping[str, Any]
+    matrices: tuple[Array, Array, Array, Array] | None = None
+
+    #: Numbers of the kinds that have names, and their units.
+    UNITS: ClassVar[dict[str, dict[str, str]]] = {
+        "lag": {"time_constant": "s"},
+        "second_order": {"frequency": "rad/s", "damping": "1"},
+    }
+
+    @property
+    def law(self) -> tuple[Array, Array, Array, Array]:
+        """A, B, C and D. The first state of a lag and of a filter of second order is the output, the second its rate."""
+        if self.matrices is not None:
+            return self.matrices
+        if self.kind == "lag":
+            fast = 1.0 / self.numbers["time_constant"]
+            return np.array([[-fast]]), np.array([[fast]]), np.eye(1), np.zeros((1, 1))
+        omega, damping = self.numbers["frequency"], self.numbers["damping"]
+        stiff = omega * omega
+        A = np.array([[0.0, 1.0], [-stiff, -2.0 * damping * omega]])
+        return A, np.array([[0.0], [stiff]]), np.eye(1, 2), np.zeros((1, 1))
+
+    def described(self) -> dict[str, Any]:
+        """Return the kind and numbers, or the matrices, as a table."""
+        if self.matrices is None:
+            return {"kind": self.kind, **self.numbers}
+        return {name: matrix.tolist() for name, matrix in zip("ABCD", self.matrices, strict=True)}
+
+    @classmethod
+    def of_table(cls, table: Mapping[str, Any]) -> LinearFilter:
+        """Return the filter that `described` gave.
+
+        Raises
+        ------
+        ModelError
+            For unknown kinds, missing numbers and matrices that do not fit.
+        """
+        units = cls.UNITS.get(str(table.get("kind")), None)
+        if units is not None and set(table) == {"kind", *units}:
+            return cls(str(table["kind"]), {name: table[name] for name in units})
+        if set(table) == set("ABCD"):
+            D = np.atleast_2d(np.asarray(table["D"], dtype=float))
+            n, m = np.size(table["A"]), len(D)
+            n = round(n**0.5)
+            shapes = {"A": (n, n), "B": (n, m), "C": (m, n), "D": (m, m)}
+            if all(np.size(table[name]) == rows * columns for name, (rows, columns) in shapes.items()):
+                A, B, C, D = (np.reshape(np.asarray(table[name], dtype=float), shape) for name, shape in shapes.items())
+                return cls("filter", {}, (A, B, C, D))
+        kinds = "; ".join(f'kind = "{kind}", {", ".join(numbers)}' for kind, numbers in cls.UNITS.items())
+        expected, advice = f"{kinds}; or matrices A, B, C, D", "see what System.save writes"
+        raise ModelError(Finding("bad-filter", "filter", dict(table), expected, advice))
+
+    def state_units(self, unit: str) -> tuple[str, ...]:
+        """Return the unit of each state of one channel, whose signal has a `unit`."""
+        if self.matrices is not None:
+            return ("1",) * len(self.matrices[0])
+        return (unit, rate_unit(unit))[: len(self.law[0])]
+
+
+class SignalPath:
+    """What lies between a controller and an actuator, or between a sensor and a controller: ``path=`` of every device.
+
+    In `simulate`, all elements act. A command to an actuator passes, in this order: sample and hold, dead zone, limits, rate
+    limit, quantum, the errors (bias, random walk, noise), delay, and the filter, whose output acts on the system. A measurement
+    passes the filter, sample and hold, the errors, dead zone, limits, rate limit, quantum, and delay; then a controller reads
+    it. So filters stand next to the system: noise of an actuator is filtered, that of a sensor is not.
+
+    In linear models and equilibria, the filter acts. Dead zone, limits, rate limit and quantum have slope one there; errors
+    are zero, but white noise of unit density is an input of linear models if asked for: ``inputs=["gyro.noise", "gyro.walk"]``.
+    In `linearize`, `lpv` and `lft` a delay is a Padé fraction of order 4, of gain one, and an error below ``4e-8 x^9`` at x,
+    the delay times the frequency (rad/s): 2e-5 for x = 2. `Model.to_nlsys` refuses delays.
+
+    A filter's states are first-order states of the model (`Model.state_names`), such as ``motor.lag[0]``; `trim` puts them to
+    rest. In ``m.forward_dynamics(q, v, u=u, x=x)`` u is then the command, which a filter without feedthrough does not pass on
+    at once: what acts follows from x. Inputs of actuators with filters come last among the inputs.
+
+    Parameters
+    ----------
+    filter : control.StateSpace or control.TransferFunction, or a sequence of them, optional
+        In continuous time and proper. With one input: for each channel of the device, or a sequence with one for each channel;
+        or a state space with as many inputs and outputs as the device has channels. See `lag` and `second_order`.
+    delay : float, s
+        Exact in simulations. Commands that are neither sampled by a controller nor by the path have no exact delay: refused.
+    sample_time : float, s, optional
+        The signal is sampled at ``t[0] + k sample_time`` and held. By default a sensor is read when the controller samples, and
+        an actuator follows each change of its command.
+    bias : float or array_like (n,), in the signal's unit
+        Constant error of each channel. A parameter, ``gyro.path.bias``; of each channel if several are given, ``.path.bias.0``.
+    noise_density : float or array_like (n,), in the signal's unit per sqrt(Hz)
+        White noise of the two-sided spectral density ``noise_density^2``: a sample's standard deviation is
+        ``noise_density / sqrt(sample_time)``. (A one-sided density, over positive frequencies, is ``sqrt(2)`` times as large.)
+        This differs from ``simulate(noise=)``, which is a standard deviation for each sample, whatever the sample time, and
+        comes on top. It has no meaning without a sample time: `simulate` refuses it.
+    random_walk : float or array_like (n,), in the signal's unit per s and sqrt(Hz)
+        Intensity of the white noise whose integral is an error that begins at zero; its standard deviation is
+        ``random_walk sqrt(t)``. At samples too.
+    quantum : float or array_like (n,), in the signal's unit
+        Values are rounded to whole multiples; zero for none.
+    dead_zone : float or array_like (n,), in the signal's unit
+        Smaller absolute values become zero, and larger ones smaller by it.
+    rate_limit : float or array_like (n,), in the signal's unit per s
+        Largest rate of change, as the largest step from sample to sample over the sample time, which is needed.
+    limits : (lower, upper), in the signal's unit, optional
+        Numbers, or arrays (n,), to which values are limited.
+
+    Raises
+    ------
+    ModelError
+        For unusable numbers, and filters that are discrete, improper or no linear systems.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("drive", gravity=[0, 0, 0])
+    >>> s.connect("world", tt.RigidBody("rotor", mass=1.0, inertia=2.0), tt.Revolute("shaft"))
+    >>> s.add_actuator(tt.Motor("motor", "shaft", path=tt.SignalPath.lag(0.1)))
+    >>> m = s.resolve(engine="reference")
+    >>> m.state_names, m.state_rates([0.0], [0.0], u={"motor": 3.0}).tolist()
+    (('motor.lag[0]',), [30.0])
+    >>> m.forward_dynamics([0.0], [0.0], u={"motor": 3.0}, x=[1.0]).tolist()
+    [0.5]
+    """
+
+    def __init__(
+        self,
+        filter: Any = None,
+        delay: float = 0.0,
+        sample_time: float | None = None,
+        bias: Any = 0.0,
+        noise_density: Any = 0.0,
+        random_walk: Any = 0.0,
+        quantum: Any = 0.0,
+        dead_zone: Any = 0.0,
+        rate_limit: Any = math.inf,
+        limits: Any = None,
+    ) -> None:
+        reader = FieldReader("path")
+        #: LinearFilter, or a tuple of one for each channel, or None.
+        self.filter = _read_filter(reader, filter)
+        self.delay = reader.non_negative("delay", delay, "bad-time")
+        self.sample_time = None if sample_time is None else reader.scalar("sample_time", sample_time)
+        if self.sample_time is not None and self.sample_time <= 0:
+            reader.report("bad-time", "sample_time", sample_time, "more than zero seconds", "leave it out for no sampling")
+        given = dict(zip(_PER_CHANNEL, (bias, noise_density, random_walk, quantum, dead_zone, rate_limit), strict=True))
+        read = {name: _read_per_channel(reader, name, value) for name, value in given.items()}
+        #: Numbers, or arrays with one for each channel.
+        self.bias, self.noise_density, self.random_walk = read["bias"], read["noise_density"], read["random_walk"]
+        self.quantum, self.dead_zone, self.rate_limit = read["quantum"], read["dead_zone"], read["rate_limit"]
+        #: Lower and upper limit, or None.
+        self.limits = None if limits is None else _read_limits(reader, limits)
+        if reader.findings:
+            raise ModelError(reader.findings)
+
+    @classmethod
+    def lag(cls, time_constant: float, **others: Any) -> SignalPath:
+        """Return a path whose filter is ``1 / (time_constant s + 1)``.
+
+        Parameters
+        ----------
+        time_constant : float, s
+            A parameter of the model: ``motor.path.time_constant``.
+        **others
+            As of `SignalPath`.
+        """
+        return cls(LinearFilter("lag", {"time_constant": time_constant}), **others)
+
+    @classmethod
+    def second_order(cls, frequency: float, damping: float, **others: Any) -> SignalPath:
+        """Return a path whose filter is ``w^2 / (s^2 + 2 damping w s + w^2)``, w the frequency.
+
+        Parameters
+        ----------
+        frequency : float, rad/s
+        damping : float
+            Both are parameters of the model: ``gyro.path.frequency``, ``gyro.path.damping``.
+        **others
+            As of `SignalPath`.
+        """
+        return cls(LinearFilter("second_order", {"frequency": frequency, "damping": damping}), **others)
+
+    @property
+    def filters(self) -> tuple[LinearFilter, ...]:
+        """The different filters: none, one, or one for each channel."""
+        return () if self.filter is None else self.filter if isinstance(self.filter, tuple) else (self.filter,)
+
+    def channel_filters(self, count: int) -> list[LinearFilter]:
+        """Return the filters of a device with `count` channels, whose states follow one another."""
+        if len(self.filters) != 1 or len(self.filters[0].law[3]) > 1:
+            return list(self.filters)
+        return list(self.filters) * count
+
+    def law(self, count: int) -> tuple[Array, Array, Array, Array]:
+        """Return A (k, k), B (k, n), C (n, k) and D (n, n) of the filter of `count` = n channels; the unit of time is s."""
+        laws = [each.law for each in self.channel_filters(count)]
+        sizes = np.cumsum([0, *(len(law[0]) for law in laws)]), np.cumsum([0, *(len(law[3]) for law in laws)])
+        n, m, kind = sizes[0][-1], sizes[1][-1], np.result_type(float, *(matrix for law in laws for matrix in law))
+        A, B, C, D = np.zeros((n, n), kind), np.zeros((n, m), kind), np.zeros((m, n), kind), np.zeros((m, m), kind)
+        for k, (a, b, c, d) in enumerate(laws):
+            x, s = (slice(ends[k], ends[k + 1]) for ends in sizes)
+            A[x, x], B[x, s], C[s, x], D[s, s] = a, b, c, d
+        return A, B, C, D
+
+    def state_names(self, count: int) -> tuple[str, ...]:
+        """Return the names of the filter's states, ``lag[0]``, for `count` channels."""
+        kinds = [each.kind for each in self.channel_filters(count) for _ in each.law[0]]
+        return tuple(f"{kind}[{k}]" for k, kind in enumerate(kinds))
+
+    def state_units(self, units: Sequence[str]) -> tuple[str, ...]:
+        """Return the units of the filter's states, for the `units` of the channels."""
+        filters = self.channel_filters(len(units))
+        if len(filters) < len(units):
+            return ("1",) * len(filters[0].law[0])
+        return tuple(each for filter, unit in zip(filters, units, strict=True) for each in filter.state_units(unit))
+
+    def parameters(self) -> dict[str, str]:
+        """Return the names of the path's parameters, each with its unit: "" for that of the signal."""
+        names = [(k, each) for k, each in enumerate(self.filters)]
+        several = len(names) > 1
+        units = {
+            f"{name}.{k}" if several else name: unit
+            for k, each in names
+            for name, unit in LinearFilter.UNITS.get(each.kind, {}).items()
+        }
+        return units | dict.fromkeys(["bias"] if np.ndim(self.bias) == 0 else [f"bias.{k}" for k in range(len(self.bias))], "")
+
+    def parameter(self, name: str) -> Any:
+        """Return the value of the parameter called `name`."""
+        stem, _, k = name.partition(".")
+        if stem == "bias":
+            return self.bias[int(k)] if k else self.bias
+        return self.filters[int(k) if k else 0].numbers[stem]
+
+    def with_parameters(self, values: Mapping[str, Any]) -> SignalPath:
+        """Return a path with some parameters changed to `values`, by their names in `parameters`."""
+        changed = copy.copy(self)
+        for name, value in values.items():
+            stem, _, k = name.partition(".")
+            if stem == "bias":
+                changed.bias = np.where(np.arange(len(changed.bias)) == int(k), value, changed.bias) if k else value
+                continue
+            filters = [
+                replace(each, numbers={**each.numbers, stem: value}) if j == (int(k) if k else 0) else each
+                for j, each in enumerate(changed.filters)
+            ]
+            changed.filter = tuple(filters) if isinstance(changed.filter, tuple) else filters[0]
+        return changed
+
+    def findings(self, where: str, channels: int) -> list[Finding]:
+        """Return what is wrong with the path, called `where` in messages, on a device with so many `channels`."""
+        wrong = []
+        sizes = {name: np.size(getattr(self, name)) for name in _PER_CHANNEL if np.ndim(getattr(self, name))}
+        if self.limits is not None and self.limits.ndim == 2:
+            sizes["limits"] = self.limits.shape[1]
+        filters = self.channel_filters(channels)
+        sizes |= {"filter": sum(len(each.law[3]) for each in filters)} if filters else {}
+        for name, size in sizes.items():
+            if size != channels:
+                expected, advice = f"{channels}, one for each channel of the device", "give one for all, or one for each"
+                wrong.append(Finding("wrong-length", f"{where}.{name}", f"{size} channels", expected, advice))
+        for each in self.filters:
+            for name, value in each.numbers.items():
+                if not (np.isfinite(value) and (value > 0 or (name == "damping" and value >= 0))):
+                    expected = "zero or more" if name == "damping" else "a positive number"
+                    wrong.append(Finding("bad-filter", f"{where}.{name}", value, expected, "leave the filter out for none"))
+        return wrong
+
+    def described(self) -> dict[str, Any]:
+        """Return the arguments that differ from their defaults, as numbers, lists and tables, which files hold."""
+        entries = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(self).items()}
+        filters = [each.described() for each in self.filters]
+        entries["filter"] = (filters if isinstance(self.filter, tuple) else filters[0]) if filters else None
+        return {name: value for name, value in entries.items() if value != _DEFAULTS[name].default}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SignalPath) and self.described() == other.described()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"SignalPath({', '.join(f'{name}={value}' for name, value in self.described().items())})"
+
+
+_DEFAULTS = inspect.signature(SignalPath).parameters
+
+
+def _read_per_channel(reader: FieldReader, name: str, value: Any) -> Any:
+    """Read a number, or one for each channel."""
+    numbers = real_array(value)
+    if numbers is None or numbers.ndim > 1 or not numbers.size:
+        reader.report("wrong-type", name, value, "a number, or one for each channel", "give finite numbers")
+        return 0.0
+    if name == "rate_limit":
+        if not (numbers > 0).all():
+            reader.report("bad-rate", name, value, "more than zero", "leave it out for no limit")
+    elif not np.isfinite(numbers).all():
+        reader.report("not-finite", name, value, "finite numbers", "check the numbers")
+    elif name != "bias" and not (numbers >= 0).all():
+        reader.report("negative", name, value, "zero or more", "give a size: zero for none")
+    return numbers.item() if numbers.ndim == 0 else numbers
+
+
+def _read_limits(reader: FieldReader, value: Any) -> Array:
+    limits = real_array(value)
+    if limits is None or limits.ndim not in (1, 2) or len(limits) != 2 or not (limits[0] <= limits[1]).all():
+        reader.report("bad-limits", "limits", value, "a lower and an upper limit", "write limits=(-1.0, 1.0)")
+        return np.array([-np.inf, np.inf])
+    return limits
+
+
+def _read_filter(reader: FieldReader, value: Any) -> Any:
+    """Read a filter: None, one, or one for each channel."""
+    if value is None or isinstance(value, LinearFilter):
+        return value
+    if isinstance(value, list | tuple):
+        return tuple(_read_one(reader, f"filter[{k}]", each, False) for k, each in enumerate(value))
+    return _read_one(reader, "filter", value, True)
+
+
+def _read_one(reader: FieldReader, where: str, value: Any, several: bool) -> LinearFilter:
+    """Read a linear system: of one channel, or if allowed of `several`."""
+    if isinstance(value, LinearFilter):
+        return value
+    passing = LinearFilter("filter", {}, (np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.eye(1)))
+    if isinstance(value, SignalPath) and len(value.filters) == 1:
+        return value.filters[0]
+    if not all(hasattr(value, name) for name in ("dt", "ninputs", "noutputs")):
+        advice = "use control.tf or control.ss, or tt.SignalPath.lag and .second_order"
+        reader.report("wrong-type", where, value, "a linear system of python-control", advice)
+        return passing
+    if value.dt:
+        advice = "a digital filter is part of the controller: put it in series with it"
+        reader.report("discrete-filter", where, f"a sample time of {value.dt}", "a filter in continuous time", advice)
+        return passing
+    if value.ninputs != value.noutputs or (value.ninputs != 1 and not several):
+        got, advice = f"{value.ninputs} inputs, {value.noutputs} outputs", "give one filter for each channel, in a list"
+        reader.report("wrong-shape", where, got, "as many outputs as inputs, one in a list", advice)
+        return passing
+    if not hasattr(value, "A"):
+        if value.ninputs > 1:
+            advice = "give control.ss of it, or a list with one filter for each channel"
+            reader.report("wrong-type", where, value, "a transfer function of one channel", advice)
+            return passing
+        numerator, denominator = np.trim_zeros(value.num[0][0], "f"), np.trim_zeros(value.den[0][0], "f")
+        if len(numerator) > len(denominator):
+            advice = "add poles: a filter that differentiates amplifies noise without bound"
+            reader.report("improper", where, value, "no more zeros than poles", advice)
+            return passing
+        from scipy.signal import tf2ss
+
+        matrices = tf2ss(numerator if len(numerator) else [0.0], denominator)
+        if len(denominator) == 1:  # a gain, to which scipy gives a state
+            matrices = (np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), matrices[3])
+    else:
+        matrices = tuple(getattr(value, name) for name in "ABCD")
+    arrays = A, B, C, D = tuple(np.array(matrix, dtype=float) for matrix in matrices)
+    if not all(np.isfinite(matrix).all() for matrix in arrays):
+        reader.report("not-finite", where, value, "finite numbers", "look at what the system was made from")
+        return passing
+    return LinearFilter("filter", {}, (A, B, C, D))
+
+
+def read_path(device: Block, field: str, value: Any) -> SignalPath | None:
+    """Read the path of a device."""
+    if value is None or isinstance(value, SignalPath):
+        return value
+    device.reader.report("wrong-type", field, value, "a tt.SignalPath", "write path=tt.SignalPath.lag(0.05)")
+    return None
+
+
+class FilterKind(IntEnum):
+    """What filters act on or receive: the first three of actuators, the others of sensors."""
+
+    #: An effort on a coordinate, times a number.
+    EFFORT = 0
+    #: A wrench (6) for each channel on a port, in its axes; on the second port, in the axes of the first.
+    WRENCH = 1
+    WRENCH_IN_WORLD = 2
+    #: A coordinate, its rate, the angular velocity of a port; the specific force at a second port, the first being the world.
+    POSITION = 3
+    RATE = 4
+    ANGULAR_VELOCITY = 5
+    SPECIFIC_FORCE = 6
+
+
+class Device(Block):
+    """Common part of actuators and sensors: what their signals pass.
+
+    Attributes
+    ----------
+    path : SignalPath or None
+    channels : tuple of str
+        Names of their signals within the block.
+    """
+
+    path = Field(read_path)
+
+    def __init__(self, name: str, path: SignalPath | None = None) -> None:
+        super().__init__(name)
+        self.path = path
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the signals."""
+        raise NotImplementedError
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether there is a filter."""
+        return self.path is not None and self.path.filter is not None
+
+    @property
+    def filter_ports(self) -> tuple[Any, ...]:
+        """Ports on which the filter acts, or whose motion it receives: `PortRef`, or "world"."""
+        return ()
+
+    @property
+    def filter_coordinates(self) -> tuple[str, ...]:
+        """Coordinates likewise."""
+        return ()
+
+    @property
+    def filter_law(self) -> tuple[FilterKind, Any]:
+        """What the filter acts on or receives there, and the numbers (channels, ...) of that."""
+        raise NotImplementedError
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the device and what is suspicious."""
+        errors, warnings = super().check()
+        if self.path is not None:
+            errors += self.path.findings(f"{self.name}.path", len(self.channels))
+        return errors, warnings
+
+    def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the unit of each signal, "1" where it is unknown; `along` has those of the coordinates of the filter."""
+        return ("1",) * len(self.channels)
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return the parameters, with those of the path."""
+        if self.path is None:
+            return super().parameters()
+        return super().parameters() | self._path_parameters(())
+
+    def _path_parameters(self, along: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return the parameters of the path."""
+        path, units = self.path, self.channel_units(along)
+        if path is None:
+            return {}
+        unit = units[0] if len(set(units)) == 1 else "1"
+        return {f"path.{name}": (float(path.parameter(name)), own or unit) for name, own in path.parameters().items()}
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some parameters changed; names as in `parameters`."""
+        of_path = {name.removeprefix("path."): value for name, value in values.items() if name.startswith("path.")}
+        changed = super().with_parameters({name: value for name, value in values.items() if not name.startswith("path.")})
+        if of_path and self.path is not None:
+            put(changed, "path", self.path.with_parameters(of_path))
+        return changed

@@ -1,0 +1,294 @@
+"""Control loops with sample and hold, one or several of different rates.
+
+A sampled controller runs at ``t[0] + k T``. At each sample the outputs are read under the commands in effect until then (so
+that accelerometers make no algebraic loop), and the controller is called. Its commands take effect at the sample, or after the
+delay, and are held. A step of the integrator ends at every change of the commands.
+
+Of several controllers, those with a sample at the same instant all read before any of their commands takes effect there; they
+are called in the order in which they were given. Their commands add up.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import abstractmethod
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
+from titop.solvers.arguments.reading import all_finite
+from titop.solvers.control.control_history import ControlHistory
+from titop.solvers.control.control_laws import SampledLaw
+from titop.solvers.control.control_loop import ControlledModel, ControlLoop, Memory, refuse_memory
+from titop.solvers.control.loop_signals import Command, Measurements, add_commands
+from titop.solvers.control.operating_values import OperatingValues
+from titop.solvers.model.model import Model
+
+#: NumPy's generators, by the name that their states have.
+_GENERATORS: dict[str, Any] = {
+    kind.__name__: kind for kind in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
+}
+
+
+class HeldLoop(ControlLoop):
+    """A loop whose commands are held between instants.
+
+    Attributes
+    ----------
+    command : Command
+        In effect now.
+    """
+
+    sampled = True
+    initial_state = np.zeros(0)
+    command: Command
+
+    @abstractmethod
+    def advance(self, plant: ControlledModel, t: float, y: Array) -> float:
+        """Take the samples that are due at a state, and change the `command`; return until when (s) it holds."""
+
+    def begin(self, plant: ControlledModel, t: float, y: Array) -> Command:
+        return self.command
+
+    def act(self, plant: ControlledModel, t: float, y: Array) -> float:
+        if plant.command is None:
+            plant.command = self.command
+        until = self.advance(plant, t, y)
+        plant.command = self.command
+        return until
+
+
+class _Instant(NamedTuple):
+    """A time at which a sample is taken, or the commands of sample number `applied` take effect, or both."""
+
+    time: float
+    sample: bool
+    applied: int
+
+
+class _Sample(NamedTuple):
+    """The controller's inputs at a time (s), outputs, references and its states, and its commands."""
+
+    time: float
+    measured: Array
+    reference: Array
+    state: Array
+    command: Command
+
+
+class SampledLoop(HeldLoop):
+    """A loop with one sampled controller.
+
+    Parameters
+    ----------
+    delay : float, s
+        From a sample to the commands.
+    noise : (ny,) array
+        Standard deviations of the outputs at the samples.
+    rng : numpy.random.Generator
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        law: SampledLaw,
+        delay: float,
+        noise: Array,
+        rng: np.random.Generator,
+        reference: Any,
+        operating: OperatingValues,
+        times: Array,
+        saturate: bool,
+    ) -> None:
+        names = law.inputs, law.references, law.outputs, law.states
+        super().__init__(model, names, reference, operating, times, saturate)
+        self._law, self._delay, self._noise, self._rng = law, delay / law.sample_time, noise, rng
+        self._is_noisy = bool(noise.any())
+        self.sample_time = law.sample_time
+        self.command = self.resting
+        #: Samples since the start, behind some `_carried` on from a simulation before; the number of the first.
+        self._samples: list[_Sample] = []
+        self._first = self._carried = 0
+        self._instants: list[float] = []
+        self._acting: list[Command] = []
+        self._state = law.initial_state.copy()
+        self._times, self._begin = times.tolist(), float(times[0])
+        self._next: _Instant
+        #: Number of samples taken, and of those whose commands have taken effect between samples.
+        self._taken = self._late = 0
+        self._go_on()
+
+    def rest_at(self, resting: Command) -> None:
+        super().rest_at(resting)
+        self.command = resting
+
+    def advance(self, plant: ControlledModel, t: float, y: Array) -> float:
+        if not self._instants:
+            self._put_into_effect(t, self.command)
+        while self._next.time <= t:
+            if self._next.sample:
+                self._state = self._sample(plant, t, y, self._state)
+                self._taken += 1
+            if self._next.applied >= 0:
+                self._put_into_effect(t, self._samples[self._next.applied - self._first].command)
+                self._late = self._next.applied + self._whole + 1
+            self._next = next(self._plan)
+        return self._next.time
+
+    def _go_on(self) -> None:
+        """Plan the instants after those that have passed."""
+        self._whole = int(np.floor(self._delay + SAME))
+        self._plan = self._instants_after(self._taken, self._late)
+        self._next = next(self._plan)
+
+    def _instants_after(self, taken: int, late: int) -> Iterator[_Instant]:
+        """Yield the instants and their actions: at output times where only rounding has moved them away from these."""
+        step, begin, whole, times = self._law.sample_time, self._begin, self._whole, self._times
+        part = self._delay - whole if self._delay - whole > SAME else 0.0
+        margin = SAME * step
+
+        def near(t: float) -> float:
+            k = bisect_left(times, t - margin)
+            return times[k] if k < len(times) and times[k] <= t + margin else t
+
+        for k in range(min(taken, late) if part else taken, int((times[-1] - begin) / step + SAME) + 1):
+            if k >= taken:
+                yield _Instant(near(begin + k * step), True, -1 if part else k - whole)
+            if part and k >= max(whole, late) and (then := begin + (k + part) * step) <= times[-1] + margin:
+                yield _Instant(near(then), False, k - whole)
+        yield _Instant(math.inf, False, -1)
+
+    def _put_into_effect(self, t: float, command: Command) -> None:
+        self._acting.append(command)
+        self._instants.append(t)
+        self.command = command
+
+    def _sample(self, plant: ControlledModel, t: float, state: Array, x: Array) -> Array:
+        """Take a sample, call the controller, store its commands, and return its next states."""
+        q, v = plant.split(t, state)
+        if self._accelerated:
+            measured = plant.measure(self.measurements, t, q, v, plant.dynamics(t, q, v)[0])
+        else:
+            measured = self.measurements.read_kinematic(q, v)
+        if self._is_noisy:
+            measured = measured + self._noise * self._rng.standard_normal(len(measured))
+        r = self.references.read(t, q, v)
+        x_next, u = self._law.update(t, x.copy(), measured - self.trim, r - self.r_trim, measured)
+        if not (all_finite(x_next) and all_finite(u)):
+            advice = "the loop is unstable, or the controller's numbers are wrong"
+            raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", u, "finite commands and states", advice))
+        self._samples.append(_Sample(t, measured, r, x, self.send(u)))
+        return x_next
+
+    def command_at(self, plant: ControlledModel, t: float, y: Array) -> Command:
+        return self._acting[bisect_right(self._instants, t + SAME * self._law.sample_time) - 1]
+
+    def histories(self, plant: ControlledModel, t: Array, y: Array) -> tuple[ControlHistory, ...]:
+        return (self._rows(self._samples[max(0, self._carried - 1) :]),)
+
+    def _rows(self, samples: Sequence[_Sample]) -> ControlHistory:
+        instants, outputs, references, states = ([sample[k] for sample in samples] for k in range(4))
+        return self.rows(np.array(instants), outputs, references, [sample.command for sample in samples], states, True)
+
+    # -- to go on later ----------------------------------------------------------------------------------------------------
+
+    def memory(self) -> list[Memory]:
+        samples = self._samples[-(self._whole + 2) :]
+        width = len(self._resting)
+        columns = [[sample[k] for sample in samples] for k in range(4)]
+        sizes = len(self.measurements.names), len(self.references.names), len(self._law.states)
+        found = {
+            "grid": np.array([self._begin, self._law.sample_time, self._delay, self._taken, self._late]),
+            "state": self._state.copy(),
+            "acting": np.concatenate(self.command),
+            "times": np.array(columns[0], dtype=float),
+            "commands": np.reshape([np.concatenate(sample.command) for sample in samples], (-1, width)),
+            "generator": np.array(json.dumps(self._rng.bit_generator.state, default=np.ndarray.tolist)),
+        }
+        parts = zip(("measured", "references", "states"), columns[1:], sizes, strict=True)
+        return [found | {name: np.array(rows, dtype=float).reshape(len(samples), size) for name, rows, size in parts}]
+
+    def recall(self, memory: Sequence[Memory]) -> None:
+        (known,), now = memory, self.memory()[0]
+        for name, array in now.items():
+            then = known.get(name)
+            open_rows = name in ("times", "measured", "references", "states", "commands")
+            if then is None or then.dtype.kind != array.dtype.kind or then.shape[open_rows:] != array.shape[open_rows:]:
+                shape = None if then is None else f"{name} of shape {then.shape}"
+                refuse_memory("controller", shape, f"{name} of this controller")
+        grid = known["grid"]
+        for name, then, here in zip(("sample_time", "delay"), grid[1:3], now["grid"][1:3], strict=True):
+            if abs(then - here) > SAME * max(1.0, abs(here)) * (self.sample_time if name == "sample_time" else 1.0):
+                unit = 1.0 if name == "sample_time" else self.sample_time
+                refuse_memory(name, f"{here * unit:g} s", f"{then * unit:g} s, as before")
+        self._begin, self._taken, self._late = float(grid[0]), int(grid[3]), int(grid[4])
+        self._state, nu = known["state"].copy(), len(self.resting.u)
+        commands = [Command(row[:nu], row[nu:]) for row in (*known["commands"], known["acting"])]
+        rows = zip(known["times"].tolist(), known["measured"], known["references"], known["states"], commands, strict=False)
+        self._samples = [_Sample(*row) for row in rows]
+        self._carried = len(self._samples)
+        self._first = self._taken - self._carried
+        self._instants, self._acting, self.command = [self._times[0]], [commands[-1]], commands[-1]
+        self._rng = _generator(known["generator"])
+        self._go_on()
+
+
+class SampledLoops(HeldLoop):
+    """Several sampled controllers, in the order in which they are called.
+
+    Parameters
+    ----------
+    loops : sequence of SampledLoop
+    """
+
+    def __init__(self, loops: Sequence[SampledLoop]) -> None:
+        self.loops, self.commands = loops, loops[0].commands
+        self.sample_time = min(loop.sample_time for loop in loops)
+        self._sum()
+
+    @property
+    def signal_names(self) -> list[tuple[str, ...]]:
+        return [names for loop in self.loops for names in loop.signal_names]
+
+    @property
+    def all_measurements(self) -> list[Measurements]:
+        return [loop.measurements for loop in self.loops]
+
+    def _sum(self) -> None:
+        self.command = add_commands([loop.command for loop in self.loops])
+
+    def advance(self, plant: ControlledModel, t: float, y: Array) -> float:
+        until = min([loop.advance(plant, t, y) for loop in self.loops])
+        self._sum()
+        return until
+
+    def command_at(self, plant: ControlledModel, t: float, y: Array) -> Command:
+        return add_commands([loop.command_at(plant, t, y) for loop in self.loops])
+
+    def histories(self, plant: ControlledModel, t: Array, y: Array) -> tuple[ControlHistory, ...]:
+        return tuple(history for loop in self.loops for history in loop.histories(plant, t, y))
+
+    def memory(self) -> list[Memory]:
+        return [memory for loop in self.loops for memory in loop.memory()]
+
+    def recall(self, memory: Sequence[Memory]) -> None:
+        for loop, each in zip(self.loops, memory, strict=True):
+            loop.recall([each])
+        self._sum()
+
+
+def _generator(text: Array) -> np.random.Generator:
+    """Return a generator from its state as text."""
+    try:
+        state = json.loads(str(text))
+        bits = _GENERATORS[state["bit_generator"]]()
+        bits.state = state
+    except (KeyError, TypeError, ValueError, AttributeError):
+        refuse_memory("noise", str(text)[:60], "the state of one of NumPy's generators")
+    return np.random.Generator(bits)

@@ -1,0 +1,225 @@
+"""Random parameters and initial states: their distributions, drawn sample by sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_input import real_array
+from titop.solvers.arguments.reading import Percent, read_mapping
+from titop.solvers.equilibrium.displacements import displace
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.unknowns import TrimUnknowns
+from titop.solvers.model.model import Model
+from titop.solvers.signals.grammar import UNKNOWN, find_name
+from titop.solvers.signals.quantities import Kind
+
+_EXPECTED = "a frozen scipy distribution, (low, high) with low < high, tt.percent(10), or a function of a generator"
+
+
+class Place(NamedTuple):
+    """What a name stands for: a parameter, or an entry of q, v or x of the initial state, and its nominal value.
+
+    The value of a coordinate of a free or spherical joint is NaN: it is a displacement.
+    """
+
+    kind: str
+    entry: int
+    nominal: float
+
+
+class _Law(NamedTuple):
+    """What some names are drawn by: the numbers (one a name) for a generator, and the scipy distribution if it is one."""
+
+    names: tuple[str, ...]
+    draw: Callable[[np.random.Generator], Any]
+    scipy: Any
+
+    def numbers(self, rng: np.random.Generator) -> list[float]:
+        """Return what is drawn.
+
+        Raises
+        ------
+        ModelError
+            If that is anything but finite numbers.
+        """
+        value = self.draw(rng)
+        numbers = real_array(value)
+        if numbers is None or numbers.size != len(self.names) or not np.isfinite(numbers).all():
+            expected = "a finite number drawn" if len(self.names) == 1 else f"{len(self.names)} finite numbers drawn"
+            where = f"distributions[{_key(self.names)!r}]"
+            raise ModelError(Finding("bad-distribution", where, value, expected, "check the distribution"))
+        return [float(number) for number in numbers.ravel()]
+
+
+class Distributions:
+    """The distributions of a study, and what is tied to what they give.
+
+    Parameters
+    ----------
+    point : OperatingPoint
+        The nominal model and state.
+    distributions : mapping of name to distribution
+        As for `monte_carlo`; so are `ties`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of all that is drawn, in the order of the mapping, and tied.
+    places : dict of name to Place
+    laws : list
+        In the order in which they are drawn, which is that of the names.
+
+    Raises
+    ------
+    ModelError
+        For unknown names, names given twice, and what is no distribution; all that is wrong is told at once.
+    """
+
+    def __init__(self, point: OperatingPoint, distributions: Mapping[Any, Any], ties: Mapping[str, Any] | None) -> None:
+        self.point = point
+        self.places: dict[str, Place] = {}
+        self._findings: list[Finding] = []
+        self._known = point.model.parameters()
+        laws = [self._law(key, value) for key, value in read_mapping("distributions", distributions).items()]
+        drawn = tuple(name for law in laws for name in law.names)
+        self._ties = {name: self._tie(name, value, drawn) for name, value in read_mapping("ties", ties or {}).items()}
+        if self._findings:
+            raise ModelError(self._findings)
+        self.names = (*drawn, *self._ties)
+        self.laws = sorted(laws, key=lambda law: law.names)  # an order that does not depend on the mapping's
+
+    @property
+    def has_states(self) -> bool:
+        """Whether initial states are drawn."""
+        return any(place.kind for place in self.places.values())
+
+    def sample(self, rng: np.random.Generator) -> dict[str, float]:
+        """Return values by name."""
+        drawn = {name: x for law in self.laws for name, x in zip(law.names, law.numbers(rng), strict=True)}
+        return self.with_ties(drawn)
+
+    def with_ties(self, drawn: Mapping[str, float]) -> dict[str, float]:
+        """Return drawn values, and those of what is tied to them.
+
+        Raises
+        ------
+        ModelError
+            If a tie gives anything but a finite number.
+        """
+        values = dict(drawn)
+        for name, tie in self._ties.items():
+            number = real_array(value := tie(dict(drawn)))
+            if number is None or number.size != 1 or not np.isfinite(number).all():
+                advice = "check the function"
+                raise ModelError(Finding("bad-tie", f"ties[{name!r}]", value, "a finite number", advice))
+            values[name] = float(number.ravel()[0])
+        return {name: values[name] for name in self.names}
+
+    def parameters(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return those values that are parameters."""
+        return {name: value for name, value in values.items() if not self.places[name].kind}
+
+    def _law(self, key: Any, value: Any) -> _Law:
+        """Return how a name, or a tuple of names, is drawn."""
+        names, where = key if isinstance(key, tuple) else (key,), f"distributions[{key!r}]"
+        for name in names:
+            self._place(name, where)
+        if isinstance(value, Percent) and len(names) == 1 and names[0] in self.places:
+            value = value.about(where, self.places[names[0]].nominal)
+        is_scipy = hasattr(value, "rvs") and not callable(value)
+        if callable(value) and not hasattr(value, "rvs"):
+            check_function(where, value, "rng")
+            return _Law(names, value, None)
+        if is_scipy:
+            return _Law(names, lambda rng: value.rvs(random_state=rng), value)
+        pair = real_array(value) if len(names) == 1 else None
+        if pair is None or pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1]:
+            advice = "such as scipy.stats.norm(1.0, 0.1)" if len(names) == 1 else "such as scipy.stats.multivariate_normal"
+            self._findings.append(Finding("bad-distribution", where, value, _EXPECTED, advice))
+            return _Law(names, lambda rng: 0.0, None)
+        from scipy import stats
+
+        return _Law(names, lambda rng: rng.uniform(*pair), stats.uniform(pair[0], pair[1] - pair[0]))
+
+    def _tie(self, name: Any, value: Any, drawn: tuple[str, ...]) -> Callable[[dict[str, float]], Any]:
+        """Return a function of the drawn values by name: of a name, ``(name, factor)``, or a function."""
+        where = f"ties[{name!r}]"
+        self._place(name, where)
+        if callable(value):
+            check_function(where, value, "values")
+            return value  # type: ignore[no-any-return]
+        other, factor = value if isinstance(value, tuple) and len(value) == 2 else (value, 1.0)
+        number = real_array(factor)
+        if other not in drawn or number is None or number.shape or not np.isfinite(number):
+            expected = "a name that is drawn, (name, factor), or a function of the drawn values by name"
+            self._findings.append(Finding("bad-tie", where, value, expected, did_you_mean(str(other), drawn)))
+        return lambda values: float(factor) * values[other]
+
+    def _place(self, name: Any, where: str) -> None:
+        """Find out what a name stands for."""
+        place = self._find(name)
+        if place is None:
+            known = [*self._known, *(f"{entry}.{end}" for entry in self.point.model.coordinate_names for end in "qv")]
+            advice = did_you_mean(str(name), [*known, *self.point.model.state_names])
+            expected = "a parameter of the model, a coordinate (.q), a rate (.v) or a first-order state"
+            self._findings.append(Finding("unknown-parameter", where, name, expected, advice))
+        elif any(place[:2] == other[:2] and (place.kind or name == at) for at, other in self.places.items()):
+            self._findings.append(Finding("given-twice", where, name, "each parameter once", "leave one of them out"))
+        else:
+            self.places[name] = place
+
+    def _find(self, name: Any) -> Place | None:
+        point, kinds = self.point, {Kind.POSITION: "q", Kind.RATE: "v"}
+        if not isinstance(name, str):
+            return None
+        if name in self._known:
+            return Place("", -1, self._known[name][0])
+        if name in point.model.state_names:
+            entry = point.model.state_names.index(name)
+            return Place("x", entry, float(point.x[entry]))
+        of = find_name(point.model, UNKNOWN, name)
+        if of is None or of.kind not in kinds or len(of.entries) != 1:
+            return None
+        return Place(kinds[of.kind], of.entries[0], float(TrimUnknowns(point, [name]).values()[0]))
+
+
+def initial_state(
+    point: OperatingPoint, model: Model, places: Mapping[str, Place], values: Mapping[str, float]
+) -> OperatingPoint:
+    """Return a point of a model with some values in the place of the nominal state's; loops are closed.
+
+    Raises
+    ------
+    ConvergenceError
+        If loops cannot be closed with these values.
+    """
+    dq, v, x = np.zeros(model.nv), point.v.copy(), point.x.copy()
+    plain: dict[int, float] = {}
+    fixed: dict[str, list[str]] = {"q": [], "v": []}
+    for name, value in values.items():
+        kind, entry, nominal = places[name]
+        if kind == "x":
+            x[entry] = value
+        elif kind == "v":
+            v[entry] = value
+        elif kind == "q":
+            dq[entry] = value if np.isnan(nominal) else value - nominal
+            plain |= {} if np.isnan(nominal) else {model.configuration_names.index(model.coordinate_names[entry]): value}
+        if kind in fixed:
+            fixed[kind].append(model.coordinate_names[entry])
+    q: Array = displace(model, point.q, dq)
+    q[[*plain]] = [*plain.values()]  # the difference of two numbers may have been rounded
+    if model.is_constrained:
+        q = model.assemble(q, fixed=fixed["q"])
+        v = model.assemble_velocity(q, v, fixed=fixed["v"])
+    return OperatingPoint(model, q, v, point.tau, point.u, point.wrenches, x=x)
+
+
+def _key(names: tuple[str, ...]) -> Any:
+    return names[0] if len(names) == 1 else names

@@ -1,0 +1,157 @@
+"""Delays and noise of actuators and sensors in linear models: fractions in series, and inputs of unit white noise.
+
+Filters of their paths are states of the model already. Other elements have slope one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import factorial
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import split_end
+from titop.blocks.basics.spatial import Array
+from titop.blocks.devices.signal_path import Device
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.signals.exported import Signal
+from titop.solvers.signals.forms import NOISES
+from titop.solvers.signals.named_model import NamedModel
+
+#: Of the fractions for delays of paths.
+ORDER = 4
+
+#: A, B, C and D (..., ., .) of one model or of stacked ones.
+Stacked = tuple[Array, Array, Array, Array]
+
+
+def pade(order: int, delay: float) -> Matrices:
+    """Return the fraction of some order for a delay (s): of gain one at all frequencies, its phase alone is not exact.
+
+    On the imaginary axis it differs from ``e^(-s delay)`` by less than ``n!^2 / ((2 n)! (2 n + 1)!) x^(2 n + 1)``, with n the
+    order and x the delay times the frequency.
+    """
+    from scipy.signal import tf2ss
+
+    n = order
+    above = np.array([factorial(2 * n - k) / (factorial(k) * factorial(n - k)) for k in range(n, -1, -1)])
+    A, B, C, D = tf2ss(above * (-1.0) ** np.arange(n, -1, -1), above)
+    return Matrices(A / delay, B / delay, C, D)
+
+
+def with_paths(
+    model: NamedModel,
+    matrices: Stacked,
+    states: Sequence[Signal],
+    inputs: Sequence[Signal],
+    outputs: Sequence[Signal],
+    before: int = 0,
+) -> tuple[Stacked, list[Signal]]:
+    """Return a linear model with the delays of its inputs and outputs, and what its noise inputs do; and its states.
+
+    Parameters
+    ----------
+    model : NamedModel
+    matrices : tuple of four (..., ., .) arrays
+    states, inputs, outputs : sequences of Signal
+    before : int
+        Number of other inputs and outputs, which come first.
+    """
+    devices, named = _channels(model), list(states)
+    for k, signal in enumerate(inputs, start=before):
+        owner, ending = split_end(signal.path)
+        if ending in NOISES and owner in devices:
+            device, channel = devices[owner]
+            rows = [before + j for j, output in enumerate(outputs) if output.path == owner]
+            size = float(np.broadcast_to(getattr(device.path, NOISES[ending]), len(device.channels))[channel])
+            matrices = _with_noise(matrices, k, size, rows, bool(device.inputs), ending == "walk")
+            named += [Signal(signal.path, "1")] if ending == "walk" else []
+    for k, signal in enumerate(inputs, start=before):
+        if delay := _delay(devices, signal):
+            matrices = _behind_input(matrices, k, pade(ORDER, delay))
+            named += [Signal(f"{signal.path}.delay[{j}]", "1") for j in range(ORDER)]
+    for k, signal in enumerate(outputs, start=before):
+        if delay := _delay(devices, signal):
+            matrices = _behind_output(matrices, k, pade(ORDER, delay))
+            named += [Signal(f"{signal.path}.delay[{j}]", "1") for j in range(ORDER)]
+    return matrices, named
+
+
+def refuse_paths(model: NamedModel, paths: Sequence[str]) -> None:
+    """Refuse signals of nonlinear systems with delays, and noise.
+
+    Raises
+    ------
+    ModelError
+        Naming the device.
+    """
+    devices = _channels(model)
+    for path in paths:
+        owner, ending = split_end(path)
+        if ending in NOISES and owner in devices:
+            expected, advice = "an input of the nonlinear system", "give it to tt.linearize; simulate draws noise itself"
+            raise ModelError(Finding("no-noise", "inputs", path, expected, advice))
+        if delay := _delay(devices, Signal(path, "")):
+            expected, advice = "no delay, which has no exact form as states", "join a fraction: control.pade, or use linearize"
+            raise ModelError(Finding("no-delay", f"{devices[path][0].name}.path.delay", delay, expected, advice))
+
+
+def _channels(model: NamedModel) -> dict[str, tuple[Device, int]]:
+    """Return the devices with paths, and the number of the channel, by the names of their signals."""
+    assembly = model.mechanism.assembly
+    named = [(each, each.input_names) for each in assembly.actuators] + [(each, each.output_names) for each in assembly.sensors]
+    return {name: (each, k) for each, names in named if each.path is not None for k, name in enumerate(names)}
+
+
+def _delay(devices: dict[str, tuple[Device, int]], signal: Signal) -> float:
+    """Return the delay (s) of a signal's path."""
+    path = devices[signal.path][0].path if signal.path in devices else None
+    return 0.0 if path is None else path.delay
+
+
+def _with_noise(matrices: Stacked, k: int, size: float, rows: list[int], drives: bool, walks: bool) -> Stacked:
+    """Return a model whose input k is white noise of unit density: added to a command, which it `drives` now, or to outputs."""
+    A, B, C, D = (matrix.copy() for matrix in matrices)
+    if not drives:
+        D[..., rows, k] = 1.0
+    if not walks:
+        B[..., k] *= size
+        D[..., k] *= size
+        return A, B, C, D
+    integral = Matrices(np.zeros((1, 1)), np.full((1, 1), size), np.ones((1, 1)), np.zeros((1, 1)))
+    return _behind_input((A, B, C, D), k, integral)
+
+
+def _behind_input(matrices: Stacked, k: int, system: Matrices) -> Stacked:
+    """Return a model whose input k passes a system first; the states of this come last."""
+    (A, B, _, D), (a, b, c, d) = matrices, system
+    n, m = A.shape[-1], len(a)
+    result_A, result_B, result_C = _grown(matrices, m)
+    result_A[..., :n, n:], result_A[..., n:, n:] = B[..., [k]] @ c, a
+    result_B[..., :n, k], result_B[..., n:, k] = B[..., k] * d.item(), b[:, 0]
+    result_C[..., n:], result_D = D[..., [k]] @ c, D.copy()
+    result_D[..., k] *= d.item()
+    return result_A, result_B, result_C, result_D
+
+
+def _behind_output(matrices: Stacked, k: int, system: Matrices) -> Stacked:
+    """Return a model whose output k passes a system last; the states of this come last."""
+    (A, _, C, D), (a, b, c, d) = matrices, system
+    n, m = A.shape[-1], len(a)
+    result_A, result_B, result_C = _grown(matrices, m)
+    result_A[..., n:, :n], result_A[..., n:, n:] = b @ C[..., [k], :], a
+    result_B[..., n:, :] = b @ D[..., [k], :]
+    result_C[..., k, :n], result_C[..., k, n:], result_D = C[..., k, :] * d.item(), c[0], D.copy()
+    result_D[..., k, :] *= d.item()
+    return result_A, result_B, result_C, result_D
+
+
+def _grown(matrices: Stacked, more: int) -> tuple[Array, Array, Array]:
+    """Return A, B and C with room for more states."""
+    A, B, C, _ = matrices
+    n, lead = A.shape[-1], A.shape[:-2]
+    larger_A, larger_B = np.zeros((*lead, n + more, n + more)), np.zeros((*lead, n + more, B.shape[-1]))
+    larger_C = np.zeros((*lead, C.shape[-2], n + more))
+    larger_A[..., :n, :n], larger_B[..., :n, :], larger_C[..., :n] = A, B, C
+    return larger_A, larger_B, larger_C

@@ -1,0 +1,157 @@
+"""Where a simulation begins: at a state, or where another has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
+from titop.solvers.arguments.reading import read_state
+from titop.solvers.control.control_loop import ControlLoop, Memory, refuse_memory
+from titop.solvers.model.model import Model
+from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.events import WatchedEvent
+from titop.solvers.simulation.trajectory import Trajectory
+
+#: Heads of the names of what integrator, events and controllers leave.
+_INTEGRATOR, _EVENT, _PATH = "integrator.", "event.", "path."
+
+
+class Start:
+    """The beginning of a simulation.
+
+    Parameters
+    ----------
+    model : Model
+    times : (n,) array, s
+        The first is set to the end of `start` where only rounding keeps it from there.
+    q0, v0, x0
+        As in `simulate`.
+    start : Trajectory, optional
+        A simulation that goes on.
+
+    Attributes
+    ----------
+    q, v, x : (nq,), (nv,) and (nx,) arrays
+    is_reached : bool
+        Whether the state is one that the other simulation has reached: on the closures.
+    integrator : dict of name to array
+        What the integrator takes up.
+
+    Raises
+    ------
+    ModelError
+        For a missing state, and for a trajectory that cannot go on with this model, at this time.
+    """
+
+    def __init__(self, model: Model, times: Array, q0: Any, v0: Any, x0: Any, start: Trajectory | None) -> None:
+        self._start, states = start, model.nq + model.nv
+        if start is None:
+            for name, value in (("q0", q0), ("v0", v0)):
+                if value is None:
+                    advice = "give q0 and v0, or start=, the trajectory that goes on"
+                    raise ModelError(Finding("no-state", name, value, "the state at t[0]", advice))
+        else:
+            self._y = _last_state(model, times, start)
+        self.is_reached = start is not None and q0 is None and v0 is None
+        self.q = self._y[: model.nq].copy() if q0 is None else model.integrate(q0, np.zeros(model.nv))
+        self.v = self._y[model.nq : states].copy() if v0 is None else read_state("v0", v0, model.coordinate_names)
+        goes_on = start is not None and x0 is None
+        self.x = self._y[states : states + model.nx].copy() if goes_on else model.mechanism.inputs.read_states(x0)
+        self.integrator = self._left(_INTEGRATOR) if self.is_reached and goes_on else {}
+
+    def _left(self, head: str) -> Memory:
+        """Return what the other simulation has left under names with a head."""
+        memory = {} if self._start is None else self._start.memory
+        return {name.removeprefix(head): array for name, array in memory.items() if name.startswith(head)}
+
+    def recall_loop(self, loop: ControlLoop | None) -> None:
+        """Let controllers go on where those of the other simulation have stopped.
+
+        Raises
+        ------
+        ModelError
+            If they are others, by the names of their signals, their rates or delays.
+        """
+        before = () if self._start is None else self._start.controls
+        if not before:
+            return
+        names = [] if loop is None else loop.signal_names
+        if len(names) != len(before):
+            refuse_memory("controller", f"{len(names)} controllers", f"{len(before)}, as before")
+        for k, (now, then) in enumerate(zip(names, before, strict=True)):
+            if now != then.signal_names:
+                where = f"controller[{k}]" if len(names) > 1 else "controller"
+                refuse_memory(where, ", ".join(now), f"{', '.join(then.signal_names)}, as before")
+        if loop is not None:
+            loop.recall([self._left(f"controller[{k}].") for k in range(len(names))])
+
+    def recall_events(self, events: Mapping[str, WatchedEvent]) -> None:
+        """Let events go on that the other simulation has watched too."""
+        left = self._left(_EVENT)
+        for name, event in events.items():
+            if name in left:
+                event.recall(left[name])
+
+    def recall_paths(self, plant: DrivenModel) -> None:
+        """Let the paths of devices go on where those of the other simulation have stopped.
+
+        Raises
+        ------
+        ModelError
+            If one of them is another.
+        """
+        if self._start is None or plant.paths is None:
+            return
+        now = plant.paths.memory()
+        left = {name: self._left(f"{_PATH}{name}.") for name in now}
+        for name, arrays in now.items():
+            if {key: array.shape[1:] for key, array in arrays.items()} != {key: x.shape[1:] for key, x in left[name].items()}:
+                advice = "go on with the same paths, or begin anew: q0=start.q[-1], v0=start.v[-1]"
+                raise ModelError(Finding("other-path", f"{name}.path", list(left[name]), f"{list(arrays)}", advice))
+        plant.paths.recall(left, float(self._start.t[-1]))
+
+    def state(self, q: Array, v: Array, loop: ControlLoop | None) -> Array:
+        """Return the state at the first time, q and v as they are there, with those of the controllers."""
+        more = np.zeros(0) if loop is None else loop.initial_state
+        if len(more) and self._start is not None and self._start.controls:
+            more = self._y[len(self._y) - len(more) :]
+        return np.concatenate([q, v, self.x, more])
+
+
+def _last_state(model: Model, times: Array, start: Any) -> Array:
+    """Return the state of a simulation at its end, which is the first time."""
+    if not isinstance(start, Trajectory):
+        raise ModelError(Finding("wrong-type", "start", start, "a tt.Trajectory", "pass what tt.simulate has returned"))
+    for name in ("configuration_names", "coordinate_names", "state_names"):
+        then, now = (getattr(of, name) for of in (start.model, model))
+        if then != now:
+            advice = "only parameters may change: begin anew with m.configuration and m.velocity"
+            raise ModelError(Finding("other-model", f"start: {name}", then, f"{now}", advice))
+    if "y" not in start.memory:
+        advice = "simulate once more, or begin anew: q0=start.q[-1], v0=start.v[-1]"
+        raise ModelError(Finding("no-memory", "start", "a trajectory without a memory", "one of simulate", advice))
+    end = float(start.t[-1])
+    if abs(times[0] - end) > SAME * (times[1] - times[0]):
+        raise ModelError(Finding("bad-times", "t[0]", float(times[0]), f"the end of start, {end:.9g} s", "begin there"))
+    times[0] = end
+    states = start.memory["y"]
+    if states.dtype != np.dtype(float) or states.ndim != 1 or len(states) < model.nq + model.nv + model.nx:
+        raise ModelError(
+            Finding("no-memory", "start", f"a state of shape {states.shape}", "that of the model", "simulate anew")
+        )
+    return states
+
+
+def leave(y: Array, plant: DrivenModel, events: Mapping[str, WatchedEvent], integrator: Memory | None) -> Memory:
+    """Return what a simulation needs to go on later from its last state, by name."""
+    left = {"y": y.copy()} | {f"{_INTEGRATOR}{name}": array for name, array in (integrator or {}).items()}
+    left |= {f"{_EVENT}{name}": event.memory() for name, event in events.items()}
+    paths = {} if plant.paths is None else plant.paths.memory()
+    left |= {f"{_PATH}{name}.{key}": array for name, arrays in paths.items() for key, array in arrays.items()}
+    controllers = [] if plant.loop is None else plant.loop.memory()
+    return left | {f"controller[{k}].{name}": array for k, each in enumerate(controllers) for name, array in each.items()}

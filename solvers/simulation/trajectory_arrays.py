@@ -1,0 +1,110 @@
+"""The contents of trajectories: in files, and as datasets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.contract.own_coordinates import todays
+from titop.solvers.control.control_history import ControlHistory
+from titop.solvers.model.model import Model
+from titop.solvers.support.archive import Archive, write_archive
+
+_ARRAYS = ("t", "q", "v", "a", "tau", "u", "x")
+_FORMAT = 1
+#: Signals of a control loop: their kind, and their array in the history.
+_LOOP_VARIABLES = {
+    "measured": ("outputs", "y"),
+    "reference": ("references", "r"),
+    "commanded": ("commands", "u"),
+    "controller_state": ("states", "x"),
+}
+
+
+def write_fields(path: str | Path, trajectory: Any) -> None:
+    """Write all of a trajectory to a file; see `Trajectory.save`."""
+    model = trajectory.model
+    names = {name: getattr(model, name) for name in ("configuration_names", "coordinate_names", "state_names")}
+    arrays = {name: getattr(trajectory, name) for name in _ARRAYS}
+    arrays |= {name: np.array(value, dtype=np.str_) for name, value in names.items()}
+    arrays |= {f"wrench:{port}": value for port, value in trajectory.wrenches.items()}
+    arrays |= {f"event:{name}": value for name, value in trajectory.events.items()}
+    arrays |= {f"statistic:{name}": np.array(value) for name, value in trajectory.statistics.items()}
+    for prefix, control in zip(_prefixes(len(trajectory.controls)), trajectory.controls, strict=True):
+        arrays |= {f"{prefix}{name}": value for name, value in control.to_arrays().items()}
+    arrays |= {f"memory:{name}": value for name, value in trajectory.memory.items()}
+    write_archive(path, arrays | {"format": np.array(_FORMAT)})
+
+
+def read_fields(path: str | Path, model: Model, max_bytes: int) -> dict[str, Any]:
+    """Return all of a trajectory in a file but its model, by the names of the fields; see `load_trajectory`."""
+    archive = Archive(path, "Trajectory.save", max_bytes)
+    archive.check_format(_FORMAT)
+    expected = {"configuration_names": model.configuration_names, "coordinate_names": model.coordinate_names}
+    if "state_names" in archive.arrays or model.nx:  # files of models without first-order states may lack them
+        expected["state_names"] = model.state_names
+    for key, names in expected.items():
+        saved = todays(names, archive.names(key))
+        if saved != names:
+            raise ModelError(Finding("other-model", f"{path}: {key}", saved, f"{names}", "load it with the model that made it"))
+    t = archive.array("t", None)
+    q = archive.array("q", len(t), model.nq)
+    v, a, tau = (archive.array(name, len(t), model.nv) for name in ("v", "a", "tau"))
+    u = archive.array("u", *((len(t), model.nu) if model.nu else (None, None)))
+    x = archive.array("x", len(t), model.nx) if model.nx else np.zeros((len(t), 0))
+    parts = {
+        kind: {name.removeprefix(kind): name for name in archive.arrays if name.startswith(kind)}
+        for kind in ("wrench:", "event:", "statistic:", "memory:")
+    }
+    wrenches = {port: archive.array(name, len(t), 6) for port, name in parts["wrench:"].items()}
+    events = {event: archive.array(name, None) for event, name in parts["event:"].items()}
+    counted = {entry: archive.scalar(name, "iuf") for entry, name in parts["statistic:"].items()}
+    memory = {entry: archive.arrays[name] for entry, name in parts["memory:"].items()}
+    prefixes = [prefix for prefix in (*_prefixes(1), *_prefixes(len(archive.arrays))) if f"{prefix}t" in archive.arrays]
+    controls = tuple(ControlHistory.from_archive(archive, prefix) for prefix in prefixes)
+    states = {"t": t, "q": q, "v": v, "a": a, "tau": tau, "u": u, "x": x}
+    others = {"wrenches": wrenches, "events": events, "controls": controls, "statistics": counted, "memory": memory}
+    return states | others
+
+
+def _prefixes(count: int) -> list[str]:
+    """Return the heads of the names of controllers' arrays in files."""
+    return ["control:"] if count == 1 else [f"control[{k}]:" for k in range(count)]
+
+
+def dataset_of(trajectory: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return variables and coordinates of a Dataset; the coordinate ``<dimension>_unit`` holds the units along a dimension."""
+    model = trajectory.model
+    coordinates: dict[str, Any] = {"t": ("t", trajectory.t, {"units": "s"})}
+    coordinates |= _axis("configuration", model.configuration_names, model.mechanism.assembly.configuration_units)
+    coordinates |= _axis("coordinate", model.coordinate_names, model.mechanism.assembly.coordinate_units)
+    variables: dict[str, Any] = {"q": (("t", "configuration"), trajectory.q)}
+    variables |= {name: (("t", "coordinate"), getattr(trajectory, name)) for name in ("v", "a", "tau")}
+    if model.nu:
+        coordinates |= _axis("input", model.input_names, model.mechanism.inputs.units)
+        variables["u"] = (("t", "input"), trajectory.u)
+    if model.nx:
+        coordinates |= _axis("state", model.state_names, model.mechanism.inputs.state_units)
+        variables["x"] = (("t", "state"), trajectory.x)
+    if model.output_names:
+        coordinates |= _axis("output", model.output_names, model.output_units)
+        variables["outputs"] = (("t", "output"), trajectory.outputs())
+    for k, control in enumerate(trajectory.controls):
+        _add_loop(control, f"_{k}" if len(trajectory.controls) > 1 else "", variables, coordinates)
+    return variables, coordinates
+
+
+def _add_loop(control: ControlHistory, suffix: str, variables: dict[str, Any], coordinates: dict[str, Any]) -> None:
+    times = f"t_control{suffix}"
+    coordinates[times] = (times, control.t, {"units": "s"})
+    for variable, (kind, array) in _LOOP_VARIABLES.items():
+        dimension = f"{variable}{suffix}_signal"
+        coordinates |= _axis(dimension, control.names[kind], control.units[kind])
+        variables[f"{variable}{suffix}"] = ((times, dimension), getattr(control, array))
+
+
+def _axis(dimension: str, names: Any, units: Any) -> dict[str, Any]:
+    return {dimension: np.array(names, dtype=np.str_), f"{dimension}_unit": (dimension, np.array(units, dtype=np.str_))}

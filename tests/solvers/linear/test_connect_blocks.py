@@ -1,0 +1,256 @@
+"""Connected blocks are the linear model of the whole, made without blocks; what they leave open is refused by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import control
+import numpy as np
+import pytest
+
+import titop as tt
+from tests.closed_systems import bar
+from tests.refusals import refusal
+from tests.systems import random_body
+
+#: Of the largest response: two ways to one number, through the inverse of a mass matrix each.
+TOLERANCE = 1e-12
+
+
+def parts(model: tt.Model, point: Any) -> tuple[list[control.StateSpace], list[tuple[str, str]]]:
+    """Return the blocks of a tree about a point, and their connections."""
+    blocks, connections = [], []
+    for one in model.mechanism.assembly.connections:
+        joint, child, parent = one.joint.name, one.child.block.name, one.parent
+        blocks += [tt.block_system(model, point, joint), tt.block_system(model, point, child)]
+        connections.append((f"{joint}.C", f"{child}.P"))
+        if parent.block.name != "world":
+            connections.append((f"{parent.block.name}.{parent.name}", f"{joint}.P"))
+    return blocks, connections
+
+
+def chain() -> tt.System:
+    """Return rigid bodies on hinges with springs, placements and loads in both frames."""
+    s = tt.System("chain", gravity=[1, 2, -9.81])
+    bodies = [random_body(np.random.default_rng(k), f"b{k}") for k in range(4)]
+    s.connect("world", bodies[0].port("B"), tt.Revolute("j0", [1, 2, 3]), placement=tt.Pose([1, 0, 0]))
+    hinge = tt.Revolute("j1", [0, 1, 1], stiffness=3.0, damping=0.1)
+    s.connect(bodies[0].port("A"), bodies[1], hinge, placement=tt.Pose([0, 1, 2]))
+    s.connect(bodies[1].port("B"), bodies[2].port("A"), tt.Universal("j2"))
+    s.connect(bodies[0].port("A"), bodies[3], tt.Prismatic("j3", [1, 0, 0], stiffness=30.0))
+    s.add_load(tt.Load("fixed", bodies[2].port("B"), force=[1, 2, 3], torque=[0.3, 0.2, 0.1], frame="world"))
+    return s
+
+
+def satellite() -> tt.System:
+    """Return a free hub with two flexible arms, and a hinge between one of them and a body."""
+    s = tt.System("satellite", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", 20.0, com=[0.1, 0, 0], inertia=[3, 4, 5], ports={"L": [0.5, 0, 0], "R": [-0.5, 0.1, 0]})
+    arms = [
+        tt.Beam(name, 2.0, density=1500.0, area=4e-4, young=5e9, iy=2e-8, iz=3e-8, damping_ratio=0.01)
+        for name in ("left", "right")
+    ]
+    s.connect("world", hub, tt.Free("base"))
+    s.connect(hub.port("L"), arms[0], tt.Revolute("drive", [1, 0, 0], stiffness=10.0))
+    s.connect(hub.port("R"), arms[1], tt.Weld("root"), placement=tt.Pose.from_rotation_vector([0, 0, 0], [0, 0, 2.0]))
+    s.connect(arms[0].port("C"), tt.RigidBody("mass", 1.0, inertia=0.1), tt.Revolute("tip", [0, 1, 0], damping=0.1))
+    return s
+
+
+def spinner() -> tt.System:
+    """Return a body on a turning shaft, with another on a hinge."""
+    s = tt.System("spinner", gravity=[0, 0, 0])
+    hub, arm = (random_body(np.random.default_rng(k), name) for k, name in enumerate(("hub", "arm")))
+    s.connect("world", hub, tt.Revolute("shaft", [0, 0, 1]))
+    s.connect(hub.port("A"), arm, tt.Revolute("hinge", [1, 2, 0], stiffness=4.0))
+    return s
+
+
+def four_bar() -> tt.System:
+    """Return a planar linkage with springs under gravity, the last pin of which is a joint, its foot welded to the world."""
+    s = tt.System("four-bar", gravity=[0, -9.81, 0])
+    s.world.add_port("ground", [1.0, 0, 0])
+    parent: Any = "world"
+    for name, length in (("crank", 0.3), ("coupler", 0.9), ("rocker", 0.7)):
+        link = bar(name, length, 1.0)
+        s.connect(parent, link, joint=tt.Revolute(f"at_{name}", stiffness=2.0, damping=0.1))
+        parent = link.port("end")
+    foot = tt.RigidBody("foot", 0.1, inertia=0.1, ports={"sole": [0, 0, 0]})
+    s.connect(parent, foot, tt.Revolute("pin"))
+    s.close_loop(s.world.port("ground"), foot.port("sole"), tt.RigidClosure("weld", "planar_weld"))
+    return s
+
+
+def held(system: tt.System, **motion: Any) -> tt.OperatingPoint:
+    """Return a point away from zero, held by efforts."""
+    model = system.resolve()
+    q = motion.pop("q", None)
+    if q is None:
+        q = model.integrate(model.neutral(), np.random.default_rng(5).uniform(-0.5, 0.5, model.nv))
+    return tt.trim(model, [f"{name}.tau" for name in model.coordinate_names], q=q, **motion)
+
+
+def compare(point: tt.OperatingPoint, extra: tuple[Any, ...] = (), independent: Any = None) -> control.StateSpace:
+    """Compare connected blocks and the linear model of the whole: responses of all efforts, and poles."""
+    model, names = point.model, list(point.model.coordinate_names)
+    outputs = [f"{name}.{end}" for end in "qva" for name in names]
+    whole = tt.linearize(model, point, names, outputs, independent=independent)
+    blocks, connections = parts(model, point)
+    joined = tt.connect_blocks(blocks, [*connections, *extra], [f"{name}.tau" for name in names], outputs)
+    assert joined.nstates == whole.nstates
+    for s in (0.7j, 1.0 + 2.0j, 30.0j):
+        expected = whole(s)
+        stiff = 1e-18 * np.abs(whole.A).max()  # rounding of stiff modes in slow motions: the two engines differ as much
+        assert np.abs(joined(s) - expected).max() < (TOLERANCE + stiff) * max(1.0, np.abs(expected).max())
+    return joined
+
+
+@pytest.mark.parametrize("system", [chain(), satellite()], ids=["tree", "flexible"])
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+def test_blocks_at_rest_are_the_whole(system: tt.System) -> None:
+    """Springs at joints, loads, gravity; the states are the joints' and the beams' coordinates, so that A is the same too."""
+    model = system.resolve()
+    point = held(system) if model.nv < 10 else tt.OperatingPoint(model, model.neutral())
+    joined, names = compare(point), list(point.model.coordinate_names)
+    whole = tt.linearize(point.model, point, names, [f"{name}.{end}" for end in "qva" for name in names])
+    order = [joined.state_labels.index(name) for name in whole.state_labels]
+    rounding = 1e-18 * np.linalg.cond(model.mass_matrix(point.q))  # the two engines differ as much: 3e6 for beams
+    for found, expected in (
+        (joined.A[np.ix_(order, order)], whole.A),
+        (joined.B[order], whole.B),
+        (joined.C[:, order], whole.C),
+        (joined.D, whole.D),
+    ):
+        assert np.abs(found - expected).max() < (TOLERANCE + rounding) * np.abs(expected).max()
+
+
+def test_blocks_in_steady_motion_are_the_whole() -> None:
+    """Frames that turn: displacements are not the integrals of velocities."""
+    model = spinner().resolve()
+    point = tt.trim(model, ["hinge.tau"], v={"shaft": 3.0}, q={"hinge": 0.4})
+    resting = tt.linearize(model, tt.trim(model, ["hinge.tau"], q=point.q), ["shaft"], ["shaft.v"])
+    joined = compare(point)
+    assert np.abs(joined.poles()[:, None] - resting.poles()).min(axis=1).max() > 1e-2
+
+
+def test_a_closed_loop_is_the_whole() -> None:
+    """Under gravity, with the loop cut at a weld: three of its directions, since the others are those of the plane."""
+    model = four_bar().resolve()
+    point = tt.trim(model, ["at_crank", "at_coupler", "at_rocker", "pin"], q=model.assemble([0.5, 0.5, -1.5, 0.0]))
+    directions = np.eye(6)[:, [0, 1, 5]]
+    joined = compare(point, (("world", "foot.sole", None, directions),))
+    poles, whole = (np.sort_complex(system.poles()) for system in (joined, tt.linearize(point.model, point)))
+    assert np.abs(poles - whole).max() < TOLERANCE * np.abs(whole).max() * 10  # one pair; its states differ
+    with refusal("singular-loop", "world - foot_sole"):
+        compare(point, (("world", "foot.sole"),))
+
+
+def test_two_free_bodies_welded_at_child_ports_are_one() -> None:
+    """Each a block of its own system, free at its parent port; the weld takes twelve states away. Once through a pose."""
+    bodies, pose = [random_body(np.random.default_rng(k), f"b{k}") for k in range(2)], tt.Pose([1.0, 2.0, 0.5])
+    s = tt.System("two", gravity=[0, 0, 0])
+    s.connect("world", bodies[0], tt.Free("base"))
+    s.connect(bodies[0].port("A"), bodies[1].port("B"), tt.Weld("weld"), placement=pose)
+    m = s.resolve()
+    whole = tt.linearize(m, m.neutral(), ["b0.A", "b1.A"], ["b0.A.dv", "b0.A.dw", "b1.B.dv", "b1.B.dw"])
+    blocks = []
+    for k in range(2):
+        alone, body = tt.System("one", gravity=[0, 0, 0]), random_body(np.random.default_rng(k), f"b{k}")
+        alone.connect("world", body, tt.Free("base"))
+        model = alone.resolve()
+        blocks.append(tt.invert_channels(tt.block_system(model, model.neutral(), body.name), f"b{k}.P"))
+    ends = ["b0.A.W", "b1.A.W"], ["b0.A.dV", "b1.B.dV"]
+    joined = tt.connect_blocks(blocks, [("b0.A", "b1.B", pose)], *ends)
+    assert joined.nstates == 12
+    assert np.abs(joined(1.0j) - whole(1.0j)).max() < TOLERANCE
+    assert np.abs(tt.connect_blocks(blocks, [("b0.A", "b1.B")], *ends)(1.0j) - whole(1.0j)).max() > 1e-2
+    again = tt.connect_blocks(blocks, [("b1.B", "b0.A", tt.Pose([-1.0, -2.0, -0.5]))], *ends)
+    assert np.abs(again(1.0j) - whole(1.0j)).max() < TOLERANCE
+
+
+def modal_arm(name: str) -> control.StateSpace:
+    """Return an arm made by hand: 2 kg at its root in all directions, and an elastic mode that one of them excites."""
+    L, frequency = 0.8, 3.0
+    A, B = np.array([[0.0, 1.0], [-(frequency**2), -0.02]]), np.zeros((2, 6))
+    B[1, 1] = -L
+    D = -np.diag([2.0, 2.0, 2.0, 0.5, 0.5, 0.5])
+    C = np.zeros((6, 2))
+    C[1] = -L * A[1]
+    D[1, 1] += L**2
+    inputs, outputs = ([f"{name}_P_{kind}[{k}]" for k in range(6)] for kind in ("dV", "W"))
+    return control.ss(A, B, C, D, inputs=inputs, outputs=outputs, states=[f"{name}_eta", f"{name}_rate"], name=name)
+
+
+def test_blocks_made_by_hand_keep_equal_states() -> None:
+    """Two equal arms on a cart: both with the cart, and one against the other, which no input moves."""
+    s = tt.System("cart", gravity=[0, 0, 0])
+    cart = tt.RigidBody("cart", 3.0, inertia=1.0, ports={"L": [0, 0, 1], "R": [0, 0, -1]})
+    s.connect("world", cart, tt.Prismatic("rail", [0, 1, 0]))
+    m = s.resolve()
+    blocks = [*(tt.block_system(m, m.neutral(), name) for name in ("rail", "cart")), modal_arm("a"), modal_arm("b")]
+    connections = [("rail.C", "cart.P"), ("cart.L", "a.P"), ("cart.R", "b.P")]
+    joined = tt.connect_blocks(blocks, connections, ["rail.tau"], ["rail.v", "a.rate"])
+    assert joined.state_labels == ["rail_q", "rail_v", "a_eta", "a_rate", "b_eta", "b_rate"]
+    # M eta'' + K eta = 0 with M = [[7, .8, .8], [.8, 1, 0], [.8, 0, 1]], K = diag(0, 9, 9), without damping
+    squares = 9.0, 9.0 * 7.0 / (7.0 - 2 * 0.64)
+    found = np.sort(joined.poles().imag)[-2:] ** 2
+    assert found == pytest.approx(squares, rel=1e-3)  # damping changes frequencies by its square
+    locked = tt.connect_blocks(blocks, connections, ["rail.a"], ["rail.tau"])
+    assert np.sort(locked.poles().imag)[-2:] ** 2 == pytest.approx([9.0, 9.0], rel=1e-3)
+
+
+def test_a_controller_is_a_block_too() -> None:
+    """An input that is no port's: a motor made by hand drives nothing but its own output."""
+    motor = control.ss([[-5.0]], [[1.0]], [[5.0]], [[0.0]], inputs=["u"], outputs=["torque"], states=["x"], name="motor")
+    assert tt.connect_blocks([motor], [], ["u"], ["torque"])(2.0j) == pytest.approx(motor(2.0j), rel=TOLERANCE)
+
+
+def test_what_is_refused() -> None:
+    s = spinner()
+    model = s.resolve()
+    blocks, connections = parts(model, model.neutral())
+    ends = ["hinge.tau"], ["hinge.q"]
+    with refusal("unknown-port", "hub_A"):
+        tt.connect_blocks(blocks, [("hub.AA", "hinge.P")], *ends)
+    with refusal("unknown-signal", "outputs"):
+        tt.connect_blocks(blocks, connections, ["hinge.tau"], ["hinge.z"])
+    with refusal("no-input", "hub.P.dV[0]"):
+        tt.connect_blocks(blocks, connections, ["hub.P.dV[0]"], ["hinge.q"])
+    with refusal("no-input", "hinge.tau"):
+        tt.connect_blocks(blocks, connections, ["hinge.a", "hinge.tau"], ["hinge.q"])
+    with refusal("duplicate-signal", "hub.P.dV[0]"):
+        tt.connect_blocks([*blocks, blocks[1]], connections, *ends)
+    with refusal("wrong-type", "connections[0]"):
+        tt.connect_blocks(blocks, ["hub.A"], *ends)
+    with refusal("wrong-type", "6 x k"):
+        tt.connect_blocks(blocks, [("hub.A", "hinge.P", None, np.ones((6, 2)))], *ends)
+    with refusal("given-twice", "connections[0]"):
+        tt.connect_blocks(blocks, [("hub.A", "hub.A")], *ends)
+    with refusal("wrong-type", "blocks[0]"):
+        tt.connect_blocks([3], connections, *ends)
+    with refusal("sampled-block", "blocks[0]"):
+        tt.connect_blocks([control.c2d(blocks[0], 0.1)], [], *ends)
+    with refusal("singular-loop", "hub_A - hinge_P"):  # the same connection twice
+        tt.connect_blocks(blocks, [*connections, ("hub.A", "hinge.P")], *ends)
+
+
+def test_blocks_about_different_points_are_refused() -> None:
+    """The frames of one turn, those of the other do not: they are together now, not later."""
+    model = spinner().resolve()
+    points = (tt.trim(model, ["hinge.tau"], v={"shaft": rate}, q={"hinge": 0.4}) for rate in (3.0, 0.0))
+    moving, resting = (parts(model, point)[0] for point in points)
+    connections = parts(model, model.neutral())[1]
+    with refusal("turning-port", "one steady operating point"):
+        tt.connect_blocks([moving[0], resting[1], *moving[2:]], connections, ["hinge.tau"], ["hinge.q"])
+
+
+def test_a_part_that_spins_on_a_moving_one_is_refused() -> None:
+    """Its blocks are those of one moment: its frame turns against that of a body that may move."""
+    s = tt.System("wheel", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", 1.0, inertia=1.0, ports={"A": [0, 0, 0.1]})
+    s.connect("world", hub, tt.Free("base"))
+    s.connect(hub.port("A"), tt.RigidBody("wheel", 0.1, inertia=[0.1, 0.1, 0.2]), tt.Revolute("axle", [0, 0, 1]))
+    model = s.resolve()
+    blocks, connections = parts(model, (model.neutral(), model.velocity({"axle": 5.0})))
+    with refusal("turning-port", "axle_C"):
+        tt.connect_blocks(blocks, connections, ["axle.tau"], ["axle.v"])
