@@ -93,7 +93,8 @@ class Ladder:
         if not math.isfinite(size):
             raise ArithmeticError("the derivatives of the rates are not finite")
         self._doublings, self._factors = max(0, math.frexp(size)[1] + 1), [1.0 / math.factorial(k) for k in range(count + 1)]
-        self._matrix, self._stored = balanced, deque(self._rungs(self._doublings), _RUNGS)
+        self._matrix = balanced
+        self._stored = deque(self._rungs(self._doublings), _RUNGS)
 
     def _rungs(self, last: int) -> Iterator[Array]:
         """Yield the functions of the smallest part of the matrix, of twice that, and so on up to `last` doublings."""
