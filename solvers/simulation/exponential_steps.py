@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -324,6 +324,17 @@ class ExponentialSteps(OdeStepper):
         self._end, self._given, self._leg = end, 0.0, (self._t, self._t, 1.0)
         self._derivative, self._arguments = self.plant.derivative()
         return True
+
+    def memory(self) -> dict[str, Array]:
+        ways = np.full(_KEPT, np.nan)
+        ways[: len(self._matrices)] = list(self._matrices)
+        return {"state": self._y.copy(), "jacobian": self._A, "ways": ways, "wish": np.array([self._wish, self._is_new])}
+
+    def recall(self, memory: Mapping[str, Array]) -> None:
+        self._y, self._A = memory["state"].copy(), memory["jacobian"].copy()
+        self._wish, self._is_new = float(memory["wish"][0]), bool(memory["wish"][1])
+        ways = memory["ways"][np.isfinite(memory["ways"])].tolist()
+        self._matrices = {way: WayMatrices(self._A, way) for way in ways}
 
     def dense_output(self) -> Callable[[Array], Array]:
         from scipy.linalg import expm
