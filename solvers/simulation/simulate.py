@@ -34,7 +34,7 @@ from titop.solvers.simulation.steppers import EXPLICIT, require_projecting
 from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
-METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha")
+METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "exponential", "generalized-alpha")
 #: The smallest relative tolerance of the integrators.
 _FINEST = 100 * EPS
 
