@@ -16,9 +16,9 @@ from titop.solvers.arguments.reading import read_duration, read_mapping
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.signals.signal_tables import check_names
 
-#: Members are compared at angles of z on the unit circle: first, last and number. They go on from each other's states if the
-#: difference that this makes is no more than so many times that of their responses.
-_ANGLES, _ALIKE = (1e-3, 3.0, 8), 3.0
+#: Members are compared at these angles (rad) of z on the unit circle. They go on from each other's states if the difference
+#: that this makes is no more than so many times that of their responses.
+_ANGLES, _ALIKE = tuple(3.0 / 3.0**k for k in range(8)), 3.0
 #: How a continuous controller is sampled when a sample time is given: Tustin's rule keeps its frequency response.
 SAMPLING = "bilinear"
 
@@ -212,7 +212,7 @@ def _goes_on(like: Any, A: Array, B: Array, C: Array) -> bool:
     """Tell whether a member goes on from states that another one reaches as this one does, as far as both respond alike."""
     if np.array_equal(A, like.A) and np.array_equal(C, like.C):
         return True
-    points = np.exp(1j * np.geomspace(*_ANGLES))[:, None, None] * np.eye(len(A))
+    points = np.exp(1j * np.array(_ANGLES))[:, None, None] * np.eye(len(A))
     reached = np.concatenate([*np.linalg.solve(points - like.A, like.B)], axis=1)
     sizes = np.linalg.norm(reached, axis=0)
     reached = reached[:, sizes > 0] / sizes[sizes > 0]
