@@ -151,7 +151,24 @@ class ScheduledController:
         return self.member(rho, None if like is None else FirstMember(like), rates)
 
     def member(self, rho: Mapping[str, float], first: FirstMember | None, rates: Mapping[str, float] | None) -> Any:
-        """Return what `at` does, for a loop that has prepared its first member."""
+        """Return what `at` does, for a loop that has prepared its first member.
+
+        Parameters
+        ----------
+        rho : mapping of parameter name to float
+        first : FirstMember or None
+        rates : mapping of parameter name to float, or None
+            Rates of parameters (per s).
+
+        Returns
+        -------
+        control.StateSpace
+
+        Raises
+        ------
+        ModelError
+            As `at`.
+        """
         call = self.family.at if hasattr(self.family, "at") else self.family
         K = call(dict(rho), dict(rates or {})) if self.rates else call(dict(rho))
         where = "family at " + ", ".join(f"{name} = {value:.6g}" for name, value in rho.items())
