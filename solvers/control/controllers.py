@@ -16,9 +16,9 @@ from titop.solvers.arguments.reading import read_duration, read_mapping
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.signals.signal_tables import check_names
 
-#: Members are compared at angles of z on the unit circle: first, last and number. They go on from each other's states if the
-#: difference that this makes is no more than so many times that of their responses.
-_ANGLES, _ALIKE = (1e-3, 3.0, 4), 3.0
+#: Members are compared at these angles (rad) of z on the unit circle. They go on from each other's states if the difference
+#: that this makes is no more than so many times that of their responses.
+_ANGLES, _ALIKE = tuple(3.0 / 9.0**k for k in range(4)), 3.0
 #: How a continuous controller is sampled when a sample time is given: Tustin's rule keeps its frequency response.
 SAMPLING = "bilinear"
 
@@ -213,7 +213,7 @@ class FirstMember:
     """
 
     def __init__(self, K: Any) -> None:
-        self.K, self._points = K, np.exp(1j * np.geomspace(*_ANGLES))[:, None, None] * np.eye(K.nstates)
+        self.K, self._points = K, np.exp(1j * np.array(_ANGLES))[:, None, None] * np.eye(K.nstates)
         responses = np.linalg.solve(self._points - K.A, K.B)
         reached = np.concatenate([*responses], axis=1)
         sizes = np.linalg.norm(reached, axis=0)

@@ -153,7 +153,7 @@ def trim_along(
         about["options"] = [entry.name for entry in sought], bounds, tolerance
         keeper = Checkpoint(checkpoint, "trim_along", about, (BarePoint,))
     made, points = (guess, name, sought, bounds, tolerance), list[BarePoint]()
-    spread = Spread(_following, made, read_workers(workers), _refuse_death, "spawn", keeper)
+    spread = Spread(_following, made, read_workers(workers), _refuse_death, checkpoint=keeper)
     try:
         with spread, progress_bar(progress=progress, total=len(targets), unit=" points trimmed") as bar:
             for first in range(0, len(targets), STRETCH):

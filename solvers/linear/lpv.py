@@ -14,8 +14,7 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments.percent import Percent
-from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.arguments.reading import Percent, read_mapping
 from titop.solvers.equilibrium.continuation import BarePoint, bare, unit_of, value_of, values_of
 from titop.solvers.equilibrium.linear_validity import excess, spin_findings, switching_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -23,7 +22,6 @@ from titop.solvers.equilibrium.trim import read_guess
 from titop.solvers.linear.linearize import kept_states, rates_among
 from titop.solvers.linear.lpv_members import Failure, FamilyMembers, Recipe, Results, SweepOf
 from titop.solvers.linear.lpv_model import LPVModel
-from titop.solvers.linear.path_series import with_paths
 from titop.solvers.mechanism.parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
@@ -187,7 +185,7 @@ def _assemble(
         search = {"unknowns": recipe.unknowns, "bounds": recipe.bounds, "tolerance": recipe.tolerance}
         search |= {"wrenches": family.guess.wrenches}
     named = [ends.states[k] for k in results.states[kept]]
-    (A, B, C, D), states = with_paths(model, (A, B, C, results.D), named, ends.inputs.signals, ends.output_signals)
+    (A, B, C, D), states = ends.with_paths(model, (A, B, C, results.D), named)
 
     def on_grid(array: Array) -> Array:
         return array.reshape(*shape, *array.shape[1:])

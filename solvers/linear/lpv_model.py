@@ -27,6 +27,7 @@ from titop.solvers.linear.lpv_plots import (
     frequency_responses,
     read_frequencies,
 )
+from titop.solvers.linear.pole_map import track_poles
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.exported import Signal, exported_name
@@ -211,22 +212,30 @@ class LPVModel:
 
     @cached_property
     def eigenvalues(self) -> Array:
-        """Poles (\\*shape, states) of all members (rad/s); along the last parameter, matching poles have the same position."""
-        flat = np.full((int(np.prod(self.shape)), len(self.states)), np.nan, dtype=complex)
-        flat[self.valid.ravel()] = np.linalg.eigvals(self.A.reshape(len(flat), *self.A.shape[-2:])[self.valid.ravel()])
-        lines = flat.reshape(-1, self.shape[-1], len(self.states))
-        for line in lines:
-            _order_along(line)
-        return lines.reshape(*self.shape, -1)
+        """Poles (\\*shape, states) of all members (rad/s); along the last parameter, those of a mode have the same position."""
+        lines = self.A.reshape(-1, self.shape[-1], *self.A.shape[-2:])
+        return np.array([track_poles(line) for line in lines]).reshape(*self.shape, -1)
 
-    def poles(self) -> Figure:
-        """Draw the poles in the complex plane, coloured by the last parameter.
+    def poles(self, limits: Any = None, log: bool = False) -> Figure:
+        """Draw the poles in the complex plane, coloured by the last parameter, with a line for each mode along it.
+
+        Parameters
+        ----------
+        limits : (4,) array_like, optional, rad/s
+            Least and greatest real part, least and greatest imaginary part.
+        log : bool
+            Logarithmic axes, linear next to zero.
 
         Returns
         -------
         matplotlib.figure.Figure
+
+        Raises
+        ------
+        ModelError
+            For unusable limits.
         """
-        return draw_poles(self.eigenvalues, self.name, self._colours)
+        return draw_poles(self.eigenvalues, self.name, self._colours, limits, log)
 
     def bode(self, input: str | None = None, output: str | None = None, omega: Any = None) -> Figure:
         """Draw gain and phase of all members, coloured by the last parameter.
@@ -326,21 +335,6 @@ class LPVModel:
         axes = ", ".join(f"{name}: {len(values)}" for name, values in self.parameters.items())
         sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
         return f"LPVModel({self.name!r}, {axes}; {sizes}; {int(self.valid.sum())} of {self.valid.size} points valid)"
-
-
-def _order_along(line: Array) -> None:
-    """Sort the poles of each row of a line so that they match those of the row before, nearest ones first."""
-    from scipy.optimize import linear_sum_assignment
-
-    before = None
-    for row in line:
-        if not np.isfinite(row).all():
-            continue
-        if before is None:
-            row[:] = row[np.lexsort((row.imag, row.real))]
-        else:
-            row[:] = row[linear_sum_assignment(np.abs(before[:, None] - row[None]))[1]]
-        before = row
 
 
 def _position(role: str, name: str | None, signals: tuple[Signal, ...]) -> int:
