@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ def save_lpv(path: str | Path, family: Any) -> None:
     arrays |= {name: np.array(getattr(family, name), dtype=np.str_) for name in (*_NAMES, "own_states")}
     arrays |= {"failed": np.array([*family.failed], dtype=int).reshape(-1, len(family.shape))}
     arrays |= {"reasons": np.array([*family.failed.values()], dtype=np.str_)}
+    if family.search:
+        arrays |= {"search": np.array(json.dumps(dict(family.search), default=lambda value: np.asarray(value).tolist()))}
     arrays |= {"name": np.array(family.name), "is_grid": np.array(family.is_grid), "format": np.array(_FORMAT)}
     if Path(path).suffix.lower() == ".mat":
         arrays |= {name: _points_last(arrays[name], len(family.shape)) for name in MATRICES} | _for_matlab(family)
@@ -73,6 +76,11 @@ def load_lpv(path: str | Path, max_bytes: int) -> dict[str, Any]:
         if len(reasons) != len(failed):
             archive.refuse(f"{len(reasons)} reasons for {len(failed)} points that failed")
         fields["failed"] = dict(zip(map(tuple, failed), reasons, strict=True))
+    if "search" in archive.arrays:  # not where points were given
+        try:
+            fields["search"] = json.loads(archive.texts("search"))
+        except ValueError:
+            archive.refuse("a search that cannot be read")
     return {"name": archive.texts("name"), "parameters": parameters, "units": units, "is_grid": is_grid, **fields}
 
 
