@@ -92,6 +92,7 @@ from .solvers.lft.lft import lft as lft
 from .solvers.lft.lft import lft_arcs as lft_arcs
 from .solvers.lft.lft_model import LFTModel as LFTModel
 from .solvers.lft.moving_equilibria import MovingCoordinate as MovingCoordinate
+from .solvers.linear.channel_inversion import invert_channels as invert_channels
 from .solvers.linear.connect_blocks import connect_blocks as connect_blocks
 from .solvers.linear.finite_elements import FiniteElementPart as FiniteElementPart
 from .solvers.linear.finite_elements import SparseSystem as SparseSystem
@@ -99,7 +100,6 @@ from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
-from .solvers.linear.state_space import invert_channels as invert_channels
 from .solvers.linear_files import load_linear as load_linear
 from .solvers.linear_files import save_linear as save_linear
 from .solvers.model.model import Model as Model
