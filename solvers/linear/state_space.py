@@ -249,6 +249,7 @@ def read_linear(where: str, system: Any, expected: str = "a control.StateSpace o
             advice = "use control.ss or control.tf with names for its inputs and outputs"
             raise ModelError(Finding("wrong-type", where, system, expected, advice))
         system = _realise(where, system)
+    _system_class()  # from here on it pickles
     refuse_not_finite(where, system)
     return system  # type: ignore[no-any-return]
 
