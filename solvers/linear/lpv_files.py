@@ -108,7 +108,7 @@ def _for_matlab(family: Any) -> dict[str, Any]:
 def _offsets(family: Any) -> tuple[Array, Array, Array]:
     """Return rates of states, states and inputs at all points; zero of what the trims have no plain number of.
 
-    A point that moves steadily is left along its coordinates by its rates.
+    Where a point moves steadily, its coordinates change by its rates.
     """
     values = {f"{name}.q": family.q[..., k] for k, name in enumerate(family.configuration_names)}
     rates = {f"{name}.v": family.v[..., k] for k, name in enumerate(family.coordinate_names)}
