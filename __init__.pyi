@@ -100,6 +100,10 @@ from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
+from .solvers.linear.modes import Modes as Modes
+from .solvers.linear.modes import modes as modes
+from .solvers.linear.pole_map import PoleMap as PoleMap
+from .solvers.linear.pole_map import pole_map as pole_map
 from .solvers.linear_files import load_linear as load_linear
 from .solvers.linear_files import save_linear as save_linear
 from .solvers.model.model import Model as Model

@@ -204,7 +204,7 @@ class ModalBody(Block):
         ModelError
             If there is no such matrix, or the shape does not fit.
         """
-        if name not in self.recovery:
+        if not isinstance(name, str) or name not in self.recovery:
             advice = did_you_mean(name, self.recovery) if self.recovery else "give matrices by recovery={...}"
             raise ModelError(Finding("unknown-recovery", f"{self.name}.recovery", name, "one of its recovery matrices", advice))
         eta = real_array(q)

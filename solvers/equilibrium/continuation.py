@@ -153,7 +153,7 @@ def trim_along(
         about["options"] = [entry.name for entry in sought], bounds, tolerance
         keeper = Checkpoint(checkpoint, "trim_along", about, (BarePoint,))
     made, points = (guess, name, sought, bounds, tolerance), list[BarePoint]()
-    spread = Spread(_following, made, read_workers(workers), _refuse_death, "spawn", keeper)
+    spread = Spread(_following, made, read_workers(workers), _refuse_death, checkpoint=keeper)
     try:
         with spread, progress_bar(progress=progress, total=len(targets), unit=" points trimmed") as bar:
             for first in range(0, len(targets), STRETCH):
@@ -255,6 +255,28 @@ def follow(
         if part == 1.0:
             return point
         start, reached = point, part
+
+
+def search_again(
+    model: Model,
+    guess: Mapping[str, Array],
+    target: Mapping[str, float],
+    unknowns: Sequence[str] | str,
+    bounds: Any,
+    tolerance: float,
+    wrenches: Mapping[str, Array] | None,
+) -> OperatingPoint:
+    """Return the equilibrium at some values by name, searched from a guess: ``q, v, tau``, inputs ``u`` and states ``x``.
+
+    Raises
+    ------
+    ConvergenceError
+        If there is none near the guess.
+    """
+    u = guess["u"] if model.nu else None
+    start = OperatingPoint(model, guess["q"], guess["v"], guess["tau"], u, wrenches, x=guess["x"])
+    sought = with_dependents(start, TrimUnknowns(start, unknowns).entries, TrimUnknowns(start, list(target)).entries)
+    return _step(start, target, sought, bounds, tolerance, False, start.q)
 
 
 def _step(

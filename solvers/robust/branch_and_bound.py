@@ -8,11 +8,13 @@ that tells the truth sooner: the box shrinks to it (Newlin, Young 1997, "Mixed m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.solvers.linear.matrices import Matrices
@@ -22,8 +24,10 @@ from titop.solvers.robust.member_search import EigenvalueSearch
 from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import Sweep, sweep
-from titop.solvers.robust.upper_bound import Known
+from titop.solvers.robust.upper_bound import Known, UpperBound
+from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.progress import progress_bar
+from titop.solvers.support.spread import Spread, SweepInterrupt
 
 #: Cells of a box that are looked at, at most.
 CELLS = 400
@@ -37,6 +41,9 @@ _FARTHER = 4.0
 #: Scalings that are handed on to the halves of a cell.
 _KEPT = 40
 
+#: Cells that are asked for beside the one whose turn it is.
+_AHEAD = 32
+
 
 @dataclass(frozen=True)
 class _Cell:
@@ -45,6 +52,33 @@ class _Cell:
     middle: Array
     half: Array
     known: Known
+
+
+class _Examined(NamedTuple):
+    """What a cell came to.
+
+    Attributes
+    ----------
+    member : Singular
+        On the way to its middle, where stability is lost; of value zero if it is not.
+    seen : object
+        What was looked at in the middle.
+    proved : bool
+    singular : Singular
+        Near the middle, likewise.
+    halves : list of _Cell
+        Where nothing else is known.
+    """
+
+    member: Singular
+    seen: Any = None
+    proved: bool = False
+    singular: Singular = NONE
+    halves: Sequence[_Cell] = ()
+
+
+#: What a checkpoint has of cells.
+EXAMINED = (_Examined, _Cell, Singular, UpperBound)
 
 
 class Branched(NamedTuple):
@@ -65,8 +99,29 @@ class Branched(NamedTuple):
     left: float
 
 
+def cells_spread(workers: int | Executor, checkpoint: Checkpoint | None) -> Spread:
+    """Return what examines cells, in this process or others."""
+    return Spread(_examining, (), workers, _refuse_death, checkpoint=checkpoint)
+
+
+def _examining() -> Callable[[tuple[ParameterBox, _Cell]], _Examined]:
+    return lambda task: task[0].examine(task[1])
+
+
+def _refuse_death(task: tuple[ParameterBox, _Cell], how: str) -> ModelError:
+    middle, advice = np.array2string(task[1].middle, precision=4), "workers=1 shows what happens there"
+    return ModelError(Finding("worker-died", "workers", f"{how} at the cell about {middle}", "processes that end well", advice))
+
+
 def branch_and_bound(
-    system: Matrices, structure: Structure, lower: float, upper: float, gap: float, cells: int = CELLS, progress: bool = True
+    system: Matrices,
+    structure: Structure,
+    lower: float,
+    upper: float,
+    gap: float,
+    cells: int = CELLS,
+    progress: bool = True,
+    spread: Spread | None = None,
 ) -> Branched:
     """Return an upper bound of mu over all frequencies.
 
@@ -87,14 +142,27 @@ def branch_and_bound(
         Cells of a box that are looked at, at most.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
+    spread : Spread, optional
+        What examines the cells.
+
+    Raises
+    ------
+    SweepInterrupt
+        On Ctrl-C, with what is known until then.
     """
+    if spread is None:
+        with cells_spread(1, None) as spread:
+            return branch_and_bound(system, structure, lower, upper, gap, cells, progress, spread)
     nearest = NONE
     first = upper / 4 if np.isfinite(upper) else 1.0
     level, unproved, left = max(lower * (1 + gap), first), 0.0, 0.0
     low = gap * upper if np.isfinite(upper) else 0.0
-    for _ in range(30):
+    for number in range(30):
         box = ParameterBox(system, structure, 1 / level)
-        proved, found, volume = box.prove(cells, progress)
+        try:
+            proved, found, volume = box.prove(cells, progress, spread, number)
+        except KeyboardInterrupt:
+            raise SweepInterrupt("branching was stopped", Branched(upper, nearest, left or 1.0)) from None
         if found.value:
             nearest, lower = found, found.value
             level = min(lower * (1 + gap), upper)
@@ -121,39 +189,69 @@ class ParameterBox:
     structure : Structure
     radius : float
     look : callable, optional
-        What is done with the normalised parameters in the middle of every cell that is looked at.
+        A function of the normalised parameters in the middle of every cell that is looked at.
     """
 
     def __init__(
-        self, system: Matrices, structure: Structure, radius: float, look: Callable[[Array], object] | None = None
+        self, system: Matrices, structure: Structure, radius: float, look: Callable[[Array], Any] | None = None
     ) -> None:
         self.system, self.structure, self.radius, self.look = system, structure, radius, look
         self.centres = Centres(structure)
 
-    def prove(self, most: int, progress: bool) -> tuple[bool, Singular, float]:
-        """Tell whether all members are stable; return one that is not, of value zero without; and the volume that is left."""
+    def prove(
+        self, most: int, progress: bool, spread: Spread, number: int, keep: Callable[[Any], object] | None = None
+    ) -> tuple[bool, Singular, float]:
+        """Tell whether all members are stable; return one that is not, of value zero without; and the volume that is left.
+
+        Cells are examined side by side, but their turns come one after the other.
+
+        Parameters
+        ----------
+        most : int
+            Cells to examine.
+        progress : bool
+        spread : Spread
+        number : int
+            Of the box, in this study.
+        keep : callable, optional
+            What is done with what was looked at, cell by cell.
+        """
         n = len(self.structure.real)
-        cells, seen, left = [_Cell(np.zeros(n), np.full(n, self.radius), [])], 0, 1.0
+        root = _Cell(np.zeros(n), np.full(n, self.radius), [])
+        cells, seen, left = [((number, ""), root)], 0, 1.0
         layout = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
         with progress_bar(progress=progress, total=100, desc=f"box of radius {self.radius:.3g}", bar_format=layout) as bar:
             while cells and seen < most:
                 seen += 1
-                cell = cells.pop()
-                found = self._unstable(cell.middle)
-                if found.value:
-                    return False, found, left
-                if self.look is not None:
-                    self.look(cell.middle)
-                proof, shares = self._proof(cell)
-                if proof.proved:
+                for key, cell in reversed(cells[-_AHEAD:]):
+                    spread.ask(key, (self, cell))
+                (_, path), cell = cells.pop()
+                result: _Examined = spread.answer((number, path))
+                if keep is not None and result.seen is not None:
+                    keep(result.seen)
+                if bad := max(result.member, result.singular, key=lambda found: found.value).value:
+                    spread.forget()
+                    return False, result.member if result.member.value == bad else result.singular, left
+                if result.proved:
                     left -= float(np.prod(cell.half / self.radius))
                     bar.update(100 * (1 - left) - bar.n)
-                else:
-                    found = self._singular(cell.middle, proof.omega) if self.look is None else NONE
-                    if found.value:
-                        return False, found, left
-                    cells += self._halves(cell, int(np.argmax(shares)), proof)
+                cells += [((number, f"{path}{k}"), half) for k, half in enumerate(result.halves)]
+        spread.forget()
         return not cells, NONE, left if cells else 0.0
+
+    def examine(self, cell: _Cell) -> _Examined:
+        """Return what a cell comes to."""
+        member = self._unstable(cell.middle)
+        if member.value:
+            return _Examined(member)
+        seen = None if self.look is None else self.look(cell.middle)
+        proof, shares = self._proof(cell)
+        if proof.proved:
+            return _Examined(NONE, seen, True)
+        singular = self._singular(cell.middle, proof.omega) if self.look is None else NONE
+        return _Examined(
+            NONE, seen, False, singular, [] if singular.value else self._halves(cell, int(np.argmax(shares)), proof)
+        )
 
     def _unstable(self, middle: Array) -> Singular:
         """Return the member on the way to a cell's middle at which stability is lost, if it is."""

@@ -266,7 +266,14 @@ class GainSearch:
 
     def look(self, deltas: Array) -> Gain:
         """Return a member's gain, and keep it if it is the highest."""
-        found = Gain(*self._peak(deltas))
+        return self.keep(self.gain(deltas))
+
+    def gain(self, deltas: Array) -> Gain:
+        """Return a member's gain."""
+        return Gain(*self._peak(deltas))
+
+    def keep(self, found: Gain) -> Gain:
+        """Return a gain, and keep it if it is the highest."""
         if found.value > self.best.value:
             self.best = found
         return found

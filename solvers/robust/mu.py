@@ -181,7 +181,7 @@ def mu(
     at: list[_Bounds] = []
     options, stopped = (structure, tolerance, gap, cells), False
     with (
-        Spread(_bounding, options, read_workers(workers), _refuse_death, "spawn", keeper) as spread,
+        Spread(_bounding, options, read_workers(workers), _refuse_death, checkpoint=keeper) as spread,
         progress_bar(progress=progress, total=len(responses), unit="frequency") as bar,
     ):
         try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock
-from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
+from titop.solvers.robust.branch_and_bound import CELLS, EXAMINED, branch_and_bound, cells_spread
 from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.member_search import EigenvalueSearch
@@ -18,6 +20,8 @@ from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.structure import balance
 from titop.solvers.robust.sweep import Sweep, sweep
 from titop.solvers.robust.uncertain_loop import UncertainLoop, check_positive, in_given_ranges, read_stable_loop
+from titop.solvers.support.checkpoint import Checkpoint
+from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
 from titop.solvers.support.workers import one_thread
 
 #: How far beyond the ranges unstable members are looked for, in boxes each so many times as large as the last.
@@ -97,6 +101,8 @@ def robust_stability(
     cells: int = CELLS,
     tolerance: float = 0.01,
     progress: bool = True,
+    workers: int | Executor = 1,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> RobustStability:
     """Prove that all members of a family are stable and well-posed, or find one that is not.
 
@@ -123,6 +129,10 @@ def robust_stability(
         Relative tolerance of the lowest level.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
+    workers : int or Executor
+        Number of processes, or an executor, for the parts of the box: see `monte_carlo`. Without `gap` one does all.
+    checkpoint : str or path, optional
+        A file from which the work goes on when it is done again, with the searches and the parts: see `monte_carlo`.
 
     Returns
     -------
@@ -132,6 +142,8 @@ def robust_stability(
     ------
     ModelError
         For unusable arguments, and a nominal loop that is not stable.
+    SweepInterrupt
+        On Ctrl-C while it branches; its `found` has the bounds known until then.
 
     See Also
     --------
@@ -140,10 +152,25 @@ def robust_stability(
     check_positive("1.0 stands for the given ranges", level=level)
     loop = read_stable_loop(lft, blocks, gap, cells)
     loop = replace(loop, system=balance(loop.system, loop.structure))
+    keeper = None
+    if checkpoint is not None:
+        about = {"loop": (loop.uncertain, loop.structure.blocks), "options": (level, margin, gap, cells, tolerance)}
+        keeper = Checkpoint(checkpoint, "robust_stability", about, (*EXAMINED, Sweep))
+    with cells_spread(read_workers(workers), keeper) as spread:
+        found, proof = spread.here("bounds", lambda: _bounds(loop, level, margin, gap, tolerance, progress))
+        if gap is None or proof is None or not proof.bound > found.value * (1 + gap):
+            return _result(loop, level, found, proof)
+        return _branch(loop, level, (found, proof), (gap, cells, progress), spread)
+
+
+def _bounds(
+    loop: UncertainLoop, level: float, margin: bool, gap: float | None, tolerance: float, progress: bool
+) -> tuple[Singular, Sweep | None]:
+    """Return the nearest unstable member found, and the proof for the whole box; arguments are as in `robust_stability`."""
     lowest = margin or gap is not None
     found = _search(loop, 1 / level, _REACH if lowest else 1 / level)
     if not lowest and found.value >= level:
-        return _result(loop, level, found, None)
+        return found, None
     centres = Centres(loop.structure)
     proof = sweep(centres, loop.uncertain, max(found.value, _LOWEST) if lowest else level, lowest, tolerance, progress)
     if lowest or not proof.proved or not loop.structure.is_real:
@@ -155,12 +182,23 @@ def robust_stability(
     if lowest and max(found.value * (1 + tolerance), _LOWEST) < proof.bound < np.inf:
         reach = min(_LARGER / proof.bound, 1 / found.value if found.value else _REACH)
         found = _nearer(found, _search(loop, reach, reach))
-    left = 0.0
-    if gap is not None and proof.bound > found.value * (1 + gap):
-        branched = branch_and_bound(loop.uncertain, loop.structure, found.value, proof.bound, gap, cells, progress)
-        proof.proved, proof.level, left = np.isfinite(branched.upper), branched.upper, branched.left
-        found = _nearer(found, branched.found)
-    return _result(loop, level, found, proof, left)
+    return found, proof
+
+
+def _branch(
+    loop: UncertainLoop, level: float, known: tuple[Singular, Sweep], options: tuple[float, int, bool], spread: Spread
+) -> RobustStability:
+    """Return what is known after branching; `known` is so before, `options` are the gap, cells and progress."""
+    (found, proof), stop = known, None
+    try:
+        branched = branch_and_bound(loop.uncertain, loop.structure, found.value, proof.bound, *options, spread)
+    except SweepInterrupt as error:
+        branched, stop = error.found, "branching was stopped: the bounds known are the .found of this exception"
+    proof.proved, proof.level = bool(np.isfinite(branched.upper)), branched.upper
+    result = _result(loop, level, _nearer(found, branched.found), proof, branched.left)
+    if stop:
+        raise SweepInterrupt(stop, result)
+    return result
 
 
 def _nearer(one: Singular, other: Singular) -> Singular:

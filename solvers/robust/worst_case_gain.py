@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +13,15 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.robust.branch_and_bound import CELLS, ParameterBox
-from titop.solvers.robust.member_search import EigenvalueSearch, GainSearch
+from titop.solvers.robust.branch_and_bound import CELLS, EXAMINED, ParameterBox, cells_spread
+from titop.solvers.robust.member_search import EigenvalueSearch, Gain, GainSearch
 from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.structure import Structure, balance
-from titop.solvers.robust.sweep import sweep
+from titop.solvers.robust.sweep import Sweep, sweep
 from titop.solvers.robust.uncertain_loop import channels, read_stable_loop
 from titop.solvers.robust.upper_bound import UpperBound, upper_bound
+from titop.solvers.support.checkpoint import Checkpoint
+from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
 from titop.solvers.support.workers import one_thread
 
 #: Gains above so many times the highest one found are not bounded.
@@ -75,6 +79,8 @@ def worst_case_gain(
     cells: int = CELLS,
     tolerance: float = 0.01,
     progress: bool = True,
+    workers: int | Executor = 1,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> WorstCaseGain:
     """Bound the highest gain, over all members of a family and all frequencies, from some inputs to some outputs.
 
@@ -100,6 +106,10 @@ def worst_case_gain(
         Relative tolerance of the upper bound.
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
+    workers : int or Executor
+        Number of processes, or an executor, for the parts of the box: see `monte_carlo`. Without `gap` one does all.
+    checkpoint : str or path, optional
+        A file from which the work goes on when it is done again, with the searches and the parts: see `monte_carlo`.
 
     Returns
     -------
@@ -109,6 +119,8 @@ def worst_case_gain(
     ------
     ModelError
         For unknown signals and unusable arguments, and a nominal loop that is not stable.
+    SweepInterrupt
+        On Ctrl-C while it branches; its `found` has the bounds known until then.
 
     See Also
     --------
@@ -118,24 +130,35 @@ def worst_case_gain(
     w, z = loop.structure.shape
     columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
     system = balance(loop.system, loop.structure).part([*range(z), *rows], [*range(w), *columns])
-    found = GainSearch(system, loop.structure)
-    worst = found.run()
+    keeper = None
+    if checkpoint is not None:
+        about = {"loop": (system, loop.structure.blocks), "options": (gap, cells, tolerance)}
+        keeper = Checkpoint(checkpoint, "worst_case_gain", about, (*EXAMINED, Gain, Sweep))
+    found, stopped = GainSearch(system, loop.structure), False
     upper, intervals, left = np.inf, np.zeros((0, 2)), 0.0
-    if 0 < worst.value < np.inf:
-        whole = Structure.of([*loop.structure.blocks, DeltaBlock.full("performance", len(columns), len(rows))])
-        scaled = balance(system.scale(np.concatenate([np.ones(z), np.full(len(rows), 1 / worst.value)])), whole)
-        search = _SkewStart(whole)
-        proof = sweep(search.skew, scaled, 1.0, True, tolerance, progress, search)
-        upper = worst.value * proof.level if proof.proved else np.inf
-        intervals = np.array(sorted(proof.intervals)).reshape(-1, 2)
-        if np.isinf(upper):
-            found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run().singular(loop.structure))
-        if gap is not None and upper > found.best.value * (1 + gap):
-            upper, left = _branch(scaled, whole, worst.value, upper, found, gap, cells, progress)
+    with cells_spread(read_workers(workers), keeper) as spread:
+        worst = found.keep(spread.here("gain", found.run))
+        if 0 < worst.value < np.inf:
+            whole = Structure.of([*loop.structure.blocks, DeltaBlock.full("performance", len(columns), len(rows))])
+            scaled = balance(system.scale(np.concatenate([np.ones(z), np.full(len(rows), 1 / worst.value)])), whole)
+            search = _SkewStart(whole)
+            proof = spread.here("sweep", lambda: sweep(search.skew, scaled, 1.0, True, tolerance, progress, search))
+            upper = worst.value * proof.level if proof.proved else np.inf
+            intervals = np.array(sorted(proof.intervals)).reshape(-1, 2)
+            if np.isinf(upper):
+                found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run().singular(loop.structure))
+            if gap is not None and upper > found.best.value * (1 + gap):
+                try:
+                    upper, left = _branch(scaled, whole, worst.value, upper, found, gap, cells, progress, spread)
+                except KeyboardInterrupt:
+                    stopped, left = True, 1.0
     worst, frequency = found.best, np.vectorize(loop.frequency, otypes=[float])
     member = loop.structure.values(loop.structure.deltas(worst.deltas))
     intervals = frequency(intervals) if intervals.size else intervals
-    return WorstCaseGain(float(upper), worst.value, member, loop.frequency(worst.omega), intervals, left)
+    result = WorstCaseGain(float(upper), worst.value, member, loop.frequency(worst.omega), intervals, left)
+    if stopped:
+        raise SweepInterrupt("branching was stopped: the bounds known are the .found of this exception", result)
+    return result
 
 
 def _branch(
@@ -147,6 +170,7 @@ def _branch(
     gap: float,
     cells: int,
     progress: bool,
+    spread: Spread,
 ) -> tuple[float, float]:
     """Return a bound of the gain, and the part of the box that remains; gains of members on the way are recorded.
 
@@ -165,9 +189,10 @@ def _branch(
     """
     z = structure.z[-1].start
     level, first = found.best.value * (1 + gap), 0.0
-    for _ in range(_BOXES):
+    for number in range(_BOXES):
         outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, unit / level)])
-        proved, member, left = ParameterBox(system.scale(outputs), structure, 1.0, found.look).prove(cells, progress)
+        box = ParameterBox(system.scale(outputs), structure, 1.0, found.gain)
+        proved, member, left = box.prove(cells, progress, spread, number, found.keep)
         first = first or left
         if member.value:
             found.keep_unstable(member)

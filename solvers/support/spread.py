@@ -147,6 +147,12 @@ class Spread:
             raise result
         return result
 
+    def forget(self) -> None:
+        """Take back the tasks that are not answered."""
+        for key in self._tasks:
+            self._crew.forget(key)
+        self._tasks.clear()
+
     def here(self, key: Hashable, function: Callable[[], Any]) -> Any:
         """Return the answer of a function, computed in this process unless it is in the checkpoint."""
         if self.checkpoint is not None and key in self.checkpoint:

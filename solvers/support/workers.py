@@ -73,7 +73,7 @@ class Answer(NamedTuple):
 class Here:
     """This process answers.
 
-    All three kinds of workers have `give`, which adds a task under a key, `answers`, which waits for some, and `end`.
+    All kinds of workers `give` a task under a key, `forget` one that has not begun, wait for some `answers`, and `end`.
     """
 
     def __init__(self, make: Make, arguments: tuple[Any, ...]) -> None:
@@ -84,6 +84,10 @@ class Here:
     def give(self, key: Hashable, task: Any) -> None:
         """Add a task."""
         self._tasks[key] = task
+
+    def forget(self, key: Hashable) -> None:
+        """Take back a task."""
+        self._tasks.pop(key, None)
 
     def answers(self, first: Hashable) -> list[Answer]:
         """Answer the `first` task; raise what its function raises."""
@@ -120,6 +124,12 @@ class Processes:
         """Add a task."""
         self._tasks[key] = task
         self._waiting.append(key)
+
+    def forget(self, key: Hashable) -> None:
+        """Take back a task, unless it has begun."""
+        if key in self._waiting:
+            self._waiting.remove(key)
+            del self._tasks[key]
 
     def answers(self, first: Hashable) -> list[Answer]:
         """Wait until some tasks are answered, be it the `first` or others.
@@ -263,6 +273,12 @@ class Borrowed:
         """Add a task."""
         self._tasks[key] = task
         self._waiting.append(key)
+
+    def forget(self, key: Hashable) -> None:
+        """Take back a task, unless it has begun."""
+        if key in self._waiting:
+            self._waiting.remove(key)
+            del self._tasks[key]
 
     def answers(self, first: Hashable) -> list[Answer]:
         """Wait until some tasks are answered, be it the `first` or others.
