@@ -16,8 +16,8 @@ from titop.solvers.arguments.reading import read_duration, read_mapping
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.signals.signal_tables import check_names
 
-#: Members are compared at these angles (rad) of z on the unit circle. They go on from each other's states if the difference that
-#: this makes is no more than so many times that of their responses.
+#: Members are compared at these angles (rad) of z on the unit circle. They go on from each other's states if the difference
+#: that this makes is no more than so many times that of their responses.
 _ANGLES, _ALIKE = tuple(3.0 / 3.0**k for k in range(8)), 3.0
 #: How a continuous controller is sampled when a sample time is given: Tustin's rule keeps its frequency response.
 SAMPLING = "bilinear"
