@@ -58,9 +58,9 @@ from .blocks.interactions.springs import SpringDamper as SpringDamper
 from .blocks.interactions.tendon import PressureChamber as PressureChamber
 from .blocks.interactions.tendon import Tendon as Tendon
 from .blocks.joints.coordinate_limits import CoordinateLimits as CoordinateLimits
-from .blocks.joints.friction import Friction as Friction
+from .blocks.joints.friction_and_limits import Friction as Friction
+from .blocks.joints.friction_and_limits import Limits as Limits
 from .blocks.joints.joint import Joint as Joint
-from .blocks.joints.limits import Limits as Limits
 from .blocks.joints.plain_joints import Cylindrical as Cylindrical
 from .blocks.joints.plain_joints import Planar as Planar
 from .blocks.joints.plain_joints import Prismatic as Prismatic
@@ -74,7 +74,7 @@ from .graph.files.block_types import register_block as register_block
 from .graph.load import load as load
 from .graph.system import System as System
 from .graph.urdf.robot_system import from_urdf as from_urdf
-from .solvers.arguments.percent import percent as percent
+from .solvers.arguments.reading import percent as percent
 from .solvers.control.control_history import ControlHistory as ControlHistory
 from .solvers.control.controllers import Controller as Controller
 from .solvers.control.controllers import ScheduledController as ScheduledController
@@ -99,6 +99,10 @@ from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
+from .solvers.linear.modes import Modes as Modes
+from .solvers.linear.modes import modes as modes
+from .solvers.linear.pole_map import PoleMap as PoleMap
+from .solvers.linear.pole_map import pole_map as pole_map
 from .solvers.linear.state_space import invert_channels as invert_channels
 from .solvers.linear_files import load_linear as load_linear
 from .solvers.linear_files import save_linear as save_linear

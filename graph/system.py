@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from titop.blocks.basics.above import above
 from titop.blocks.basics.errors import Finding
@@ -84,20 +84,24 @@ class System(Network):
 
         return system_findings(self)
 
-    def resolve(self, engine: str = "compiled") -> Model:
+    def resolve(self, engine: str = "compiled", hold: Any = ()) -> Model:
         """Check the system and resolve it into a frozen model.
 
         Parameters
         ----------
         engine : {"compiled", "reference"}
             The reference engine is the executable specification: plain NumPy, slow; it accepts complex numbers.
+        hold : sequence of str, or mapping of coordinate to number
+            Joints or coordinates that stay at their neutral place, or at the places of a mapping, in all functions of the
+            model. They remain coordinates, each with a constraint ``"hold_<name>.mesh"`` as of a gear: ``m.gear_effort`` is the
+            effort that it takes. Those of spherical and free joints cannot be held so.
 
         Raises
         ------
         ModelError
             Listing all errors of the system.
         """
-        model: Model = above("resolve")(self, engine)
+        model: Model = above("resolve")(self, engine, hold)
         return model
 
     def save(self, path: str | Path) -> None:

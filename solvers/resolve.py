@@ -2,25 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.garbage import collection_paused
+from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.user_input import real_array
+from titop.blocks.constraints.gear import Gear
 from titop.graph.checking.system_check import system_findings
-from titop.graph.network.assembly import assemble
+from titop.graph.network.assembly import Assembly, assemble
 from titop.graph.network.network import Network
+from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.constraints.mechanism import Engine
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
 
 
-def resolve(system: Network, engine: str = "compiled") -> Model:
+def resolve(system: Network, engine: str = "compiled", hold: Any = ()) -> Model:
     """Check a system and return its model; see `System.resolve`."""
     with collection_paused():
         make_engine = _engine(engine)
         warn(system_findings(system), stacklevel=4)
-        mechanism = Mechanism(assemble(system), make_engine)
+        mechanism = Mechanism(_hold(assemble(system), hold), make_engine)
         findings = mechanism.check_inertia()
     warn([*findings, *mechanism.closure_findings()], stacklevel=4)
     return Model(mechanism)
+
+
+def _hold(assembly: Assembly, hold: Any) -> Assembly:
+    """Return the assembly with coordinates that stay at their places: driven ones of gears that do not turn them.
+
+    Raises
+    ------
+    ModelError
+        For unknown names, places that are no numbers, coordinates of spherical and free joints, and where nothing else moves.
+    """
+    places = hold if isinstance(hold, Mapping) else dict.fromkeys([hold] if isinstance(hold, str) else hold)
+    held = coordinate_mask(list(places), assembly, "hold")
+    names, gears = assembly.coordinate_names, []
+    driver = next((name for name, is_held in zip(names, held, strict=True) if not is_held), None)
+    for name, place in places.items():
+        block = assembly.blocks[name if name in assembly.v_slices else owner_of(name)]
+        if block.configuration_names != block.coordinates:
+            got, expected = f"{name} of {block.name!r}", "plain coordinates"
+            raise ModelError(Finding("not-plain", "hold", got, expected, "connect it by a tt.Weld at its place"))
+        if driver is None:
+            advice = "leave one free, or connect bodies by tt.Weld"
+            raise ModelError(Finding("nothing-moves", "hold", name, "a coordinate that moves", advice))
+        for k in assembly.entries_of(name) or ():
+            value = block.neutral()[k - assembly.v_slices[block.name].start] if place is None else real_array(place)
+            if value is None or np.shape(value) != () or not np.isfinite(value):
+                raise ModelError(Finding("wrong-type", f"hold[{name!r}]", place, "a finite number", "of one coordinate each"))
+            gears.append(Gear(f"hold_{names[k].replace('.', '_')}", driver, names[k], 0.0, float(value)))
+    return replace(assembly, gears=(*assembly.gears, *gears)) if gears else assembly
 
 
 def _engine(name: str) -> type[Engine]:

@@ -7,7 +7,7 @@
 - `spatial`: rotations, twists and wrenches; `pose`: frames in others; `ranks`: numerical ranks;
 - `taylor`, `series_arrays`: numbers with their time derivatives, and arrays of them; `complex_steps`: derivatives by complex
   steps; `differences`: by real differences with step control;
-- `paths`: dotted names; `units`: of coordinates, rates, efforts and inertias;
+- `paths`: dotted names;
 - `local_files`: safe reading and writing of files; `garbage`: pauses of the garbage collector; `above`: calls of functions
   of upper layers.
 """

@@ -23,10 +23,9 @@ from titop.blocks.bodies.water.coefficients import with_coefficient
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed_beam import FIELDS, ImmersedBeam
 from titop.blocks.bodies.water.line_water import water_around
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.block import Block, overrides
 from titop.blocks.contract.description import CoordinateScaling, Picture
 from titop.blocks.contract.fields import Consumed, Field, Fielded, Fixed, fields_of, put
-from titop.blocks.contract.overrides import overrides
 from titop.blocks.contract.own_coordinates import CoordinateNames, redefines
 
 T = TypeVar("T")

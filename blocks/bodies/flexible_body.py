@@ -12,12 +12,12 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array, cross, right_jacobian, right_jacobian_rate, rotation_exp, skew
-from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.basics.user_input import FieldReader, check_suffix
 from titop.blocks.bodies.modal_analysis import NaturalModes, lost_modes
 from titop.blocks.bodies.modal_body import ModalBody
 from titop.blocks.bodies.modal_checks import findings
 from titop.blocks.bodies.modal_reduction import reduce_finite_elements
-from titop.blocks.bodies.nastran_files import nastran_fields
+from titop.blocks.bodies.nastran_files import SUFFIXES, nastran_fields
 from titop.blocks.bodies.reduced_matrices import SI, reduce_boundary
 from titop.blocks.bodies.second_order import stiffness_of
 from titop.blocks.bodies.second_order_inertia import deformed_inertia, inertia_change
@@ -259,6 +259,7 @@ class FlexibleBody(ModalBody):
         ModelError
             If pyYeti is not installed, the file lacks something, or what it says does not fit together.
         """
+        check_suffix(path, SUFFIXES)
         name = Path(path).stem if name is None else name
         return cls(name, **nastran_fields(path, name, parent, ports, units, grids, reference), damping_ratios=damping_ratios)
 

@@ -74,7 +74,7 @@ class LostModes(NamedTuple):
         Their effective mass along and about the axes at P, as a fraction of the rigid body's.
     compliance : dict of port to (6,) array
         The removed fraction of the static displacement of each port under a force or moment there, along and about the axes
-        at P, with P clamped.
+        at P, with P clamped; motion without stiffness left out.
     """
 
     frequencies: Array
@@ -96,8 +96,9 @@ class LostModes(NamedTuple):
 def lost_modes(removed: NaturalModes, body_modes: NaturalModes, fraction: Array, shapes: Mapping[str, Array]) -> LostModes:
     """Return what is lost with removed modes (k of `body_modes`); `fraction` (k, 6) is their effective mass."""
     compliance = {}
+    elastic = body_modes.where(body_modes.frequencies > 0)
     for port, shape in shapes.items():
-        part, whole = (((shape @ modes.shapes / modes.frequencies) ** 2).sum(axis=1) for modes in (removed, body_modes))
+        part, whole = (((shape @ modes.shapes / modes.frequencies) ** 2).sum(axis=1) for modes in (removed, elastic))
         compliance[port] = np.divide(part, whole, out=np.zeros(6), where=whole > 0)
     return LostModes(removed.frequencies, fraction.sum(axis=0), compliance)
 

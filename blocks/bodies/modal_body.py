@@ -30,7 +30,7 @@ from titop.blocks.bodies.modal_parameters import common_numbers, entry_of_mode, 
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, moved_pose, pose_parameters
 from titop.blocks.bodies.second_order import SecondOrder
 from titop.blocks.bodies.second_order_inertia import rigid_inverse
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.block import Block, overrides
 from titop.blocks.contract.description import CommonParameter, MassProperties, Picture
 from titop.blocks.contract.fields import (
     Field,
@@ -45,7 +45,6 @@ from titop.blocks.contract.fields import (
     symmetric,
     vector,
 )
-from titop.blocks.contract.overrides import overrides
 
 
 def _per_mode(read: Callable[[FieldReader, Any, int], Array]) -> Read[Array]:
@@ -205,7 +204,7 @@ class ModalBody(Block):
         ModelError
             If there is no such matrix, or the shape does not fit.
         """
-        if name not in self.recovery:
+        if not isinstance(name, str) or name not in self.recovery:
             advice = did_you_mean(name, self.recovery) if self.recovery else "give matrices by recovery={...}"
             raise ModelError(Finding("unknown-recovery", f"{self.name}.recovery", name, "one of its recovery matrices", advice))
         eta = real_array(q)

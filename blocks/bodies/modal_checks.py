@@ -6,8 +6,8 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.pose import pose_suspicions
-from titop.blocks.basics.tolerances import CANCELLED, CLOSE, SAME
-from titop.blocks.bodies.modal_analysis import excess_participation, lowest_eigenvalue
+from titop.blocks.basics.tolerances import CANCELLED, CLOSE, SAME, TYPED
+from titop.blocks.bodies.modal_analysis import are_matrices_usable, excess_participation, lowest_eigenvalue
 from titop.blocks.bodies.modal_body import ModalBody
 from titop.blocks.bodies.rigid_body import check_inertia
 from titop.blocks.bodies.second_order_inertia import gram_at
@@ -88,6 +88,15 @@ def _damping_findings(body: ModalBody) -> list[Finding]:
     where, advice = f"{body.name}.damping_ratios", "check the sign: the body feeds energy"
     if (body.damping_ratios < 0).any():
         return [Finding("negative-damping", where, body.damping_ratios.tolist(), "ratios >= 0", advice)]
+    differ = bool(np.diff(body.damping_ratios).any())
+    if differ and body.frequencies is None and are_matrices_usable(body.matrices.mass, body.matrices.stiffness):
+        frequencies, _, ratios = body.natural_modes
+        equal = np.flatnonzero((np.diff(frequencies) <= TYPED * frequencies[1:]) & (np.diff(ratios) != 0))
+        if len(equal):
+            k, w = equal[0], frequencies[equal[0]]
+            value = f"{ratios[k]:g} and {ratios[k + 1]:g} for two modes at {w:.6g} rad/s"
+            expected = "one ratio for modes of equal frequency, which no order tells apart"
+            return [Finding("ambiguous-damping", where, value, expected, "give them one ratio, or use modal_damping")]
     damping = body.modal_damping
     if damping is not None and np.isfinite(damping).all() and lowest_eigenvalue(damping) < -SAME:
         value, expected = f"lowest eigenvalue {np.linalg.eigvalsh(damping)[0]:.3g}", "a positive semidefinite matrix"

@@ -16,7 +16,7 @@ _SHAPE = ("1/sqrt(kg)",) * 3 + ("rad/(m sqrt(kg))",) * 3
 _HEAVY = ("mass", "inertia.")
 
 
-class Modes(Protocol):
+class HasModes(Protocol):
     """What is asked of a body with modes."""
 
     frequencies: Array | None
@@ -30,7 +30,7 @@ class Modes(Protocol):
     def parameters(self) -> dict[str, tuple[float, str]]: ...
 
 
-def mode_parameters(body: Modes) -> dict[str, tuple[float, str]]:
+def mode_parameters(body: HasModes) -> dict[str, tuple[float, str]]:
     """Return participation of modes of unit mass, and what they move of ports: not of bodies known to second order.
 
     What these are to second order follows from moments and stiffness beside them.
@@ -61,7 +61,7 @@ def entry_of_mode(name: str) -> tuple[str | None, tuple[int, int]] | None:
     return None
 
 
-def common_numbers(body: Modes) -> dict[str, CommonParameter]:
+def common_numbers(body: HasModes) -> dict[str, CommonParameter]:
     """Return the numbers from which several parameters follow, by name.
 
     ``mode1.stiffness``, the square of the frequency, with the mode's damping coefficient as it is. ``mass_scale``, one as the

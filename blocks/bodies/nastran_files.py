@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import check_suffix
 from titop.blocks.bodies.nastran_modes import fields_of_modes, modes_of_listing, modes_of_op2, nastran, poses_of
 from titop.blocks.bodies.reduced_matrices import reduce_boundary
 
+#: Of the files that are read.
+SUFFIXES = ("op4", "op2", "f06", "pch", "asm")
 #: Names of matrices in files of superelements: stiffness, mass and damping.
 _REDUCED = (("kxx", "mxx", "bxx"), ("kaax", "maax", "baax"), ("kaa", "maa", "baa"), ("kxx", "mxx", "bxx1"))
 #: Recovery matrices, and the table of the rows of each: displacements, stresses, strains, forces.
@@ -33,7 +35,6 @@ def nastran_fields(
     path: Any, name: str, parent: int, ports: Mapping[str, int] | None, units: Any, grids: Any, reference: int | None
 ) -> dict[str, Any]:
     """Return the fields of a `FlexibleBody` from a file of NASTRAN; see `FlexibleBody.from_nastran`."""
-    check_suffix(path, ("op4", "op2", "f06", "pch", "asm"))
     file = _existing(name, "path", path)
     if file.suffix.lower() in (".op2", ".f06"):
         modes = _read(file, modes_of_op2 if file.suffix.lower() == ".op2" else modes_of_listing, name)
@@ -51,8 +52,8 @@ def nastran_fields(
 
 def _existing(name: str, field: str, path: Any) -> Path:
     """Return the path of a file that exists."""
-    file = Path(path)
-    if not file.is_file():
+    file = Path(path) if isinstance(path, str | PathLike) else None
+    if file is None or not file.is_file():
         raise ModelError(Finding("no-file", f"{name}.{field}", str(path), "a file of NASTRAN", "check the path"))
     return file
 
@@ -82,10 +83,12 @@ def _superelement(file: Path, bulk: Path) -> tuple[Any, ...]:
     """Return mass, stiffness, damping (or None), boundary and recovery matrices of an external superelement."""
     library = nastran()
     punch = file.with_suffix(".pch")
-    table, _, is_boundary = library.asm2uset(str(bulk), try_rdextrn=punch.is_file() and bulk.suffix == ".asm")
+    has_freedoms = bulk.suffix == ".asm" and bulk.with_suffix(".pch").is_file()
+    table, _, is_boundary = library.asm2uset(str(bulk), try_rdextrn=has_freedoms)
     order = [tuple(entry) for entry in table.index]
-    if file.suffix.lower() == ".op4" or (file.suffix.lower() == ".asm" and file.with_suffix(".op4").is_file()):
-        matrices = {key: np.asarray(value) for key, value in library.op4.read(str(file.with_suffix(".op4"))).items()}
+    source = file.with_suffix(".op4") if file.suffix.lower() == ".asm" else file
+    if source.suffix.lower() == ".op4" and source.is_file():
+        matrices = {key: np.asarray(value) for key, value in library.op4.read(str(source)).items()}
     else:
         frames = library.rddmig(str(punch), square=True)
         matrices = {

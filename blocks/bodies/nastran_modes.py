@@ -220,11 +220,14 @@ def fields_of_modes(
     if modes.rigid is None:
         advice = "ask for the grid point weight generator: PARAM,GRDPNT,0"
         reader.report("missing-results", "mass", "nothing", "the rigid mass (GPWG or RBMASS)", advice)
+    if ports is not None and not isinstance(ports, Mapping):
+        reader.report("wrong-type", "ports", ports, "a mapping of names to grids", 'write {"tip": 12}')
+        ports = None
     about = reference or 0, modes.about if modes.about is not None else reference or 0
     wanted = {"parent": parent} | {f"ports.{port}": grid for port, grid in (ports or {}).items()}
     references = {field: grid for field, grid in zip(("reference", "mass"), about, strict=True) if grid}
     for field, grid in (wanted | references).items():
-        if grid not in modes.places:
+        if not isinstance(grid, Hashable) or grid not in modes.places:
             advice = did_you_mean(grid, modes.places) if modes.places else "give the bulk data by grids="
             reader.report("unknown-node", field, grid, "a grid whose position is known", advice)
         elif grid not in modes.shapes and field in wanted:

@@ -23,6 +23,7 @@ from titop.blocks.basics.tolerances import COARSE, TINY, TYPED
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.element_matrices import rigid_motion
 from titop.blocks.bodies.modal_analysis import DIRECTIONS
+from titop.blocks.bodies.modal_fields import read_recovery
 from titop.blocks.bodies.modal_reduction import ReducedBody, boundary_names, reduced
 
 #: Units by name, in SI units; the masses of the last two are those of a pound-force as unit of force, with ft or in, and s.
@@ -83,7 +84,7 @@ def reduce_boundary(
         raise ModelError(reader.findings)
     M, K = reader.symmetric("mass", mass, size), reader.symmetric("stiffness", stiffness, size)
     D = np.zeros((size, size)) if damping is None else reader.symmetric("damping", damping, size)
-    rows_of = {key: reader.array(f"recovery.{key}", rows, (len(rows), size)) for key, rows in dict(recovery or {}).items()}
+    rows_of = read_recovery(reader, recovery, size)
     if reader.findings:
         raise ModelError(reader.findings)
     turned = _to_file_axes(grids, scales, size)
@@ -136,10 +137,11 @@ def _read_ports(reader: FieldReader, ports: Any, parent: Hashable, grids: Mappin
     named = {str(port): grid for port, grid in (ports or {}).items()}
     taken: dict[Hashable, str] = {}
     for port, grid in {"parent": parent, **named}.items():
-        if grid not in grids:
+        if not isinstance(grid, Hashable) or grid not in grids:
             field = port if port == "parent" else f"ports.{port}"
             reader.report("unknown-node", field, grid, "a grid of the boundary", did_you_mean(grid, grids))
-        elif grid in taken:
+            continue
+        if grid in taken:
             expected = f"a grid of its own, not that of {taken[grid]!r}"
             reader.report("shared-node", f"ports.{port}", grid, expected, "connect all that stands there to one port")
         taken[grid] = port

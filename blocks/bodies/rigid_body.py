@@ -16,10 +16,9 @@ from titop.blocks.basics.tolerances import EPS, SAME, TYPED
 from titop.blocks.bodies.water.coefficients import with_coefficient
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed_body import ImmersedBody
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.block import Block, overrides
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.fields import Field, put, scalar, symmetric, vector, without
-from titop.blocks.contract.overrides import overrides
 from titop.blocks.contract.own_coordinates import redefines
 
 #: The six independent entries of an inertia tensor, in the order in which parameters list them.

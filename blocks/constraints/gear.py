@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from titop.blocks.basics.units import ratio_unit
 from titop.blocks.contract.block import Block, block_name
 from titop.blocks.contract.fields import Field, scalar
+from titop.blocks.contract.own_coordinates import ratio_unit
 
 
 class Gear(Block):

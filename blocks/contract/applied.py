@@ -8,8 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.spatial import Array, cross, rotation_exp
-from titop.blocks.contract.block import Block, overrides_method
-from titop.blocks.contract.overrides import titop_class
+from titop.blocks.contract.block import Block, overrides_method, titop_class
 
 
 class BlockMotion(NamedTuple):

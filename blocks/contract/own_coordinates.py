@@ -1,4 +1,4 @@
-"""The own coordinates of a block, and derivatives along them."""
+"""The own coordinates of a block: names, units of all that goes with them, and derivatives along them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import imaginary_part, is_complex, real_part
 from titop.blocks.basics.tolerances import COMPLEX_STEP
-from titop.blocks.basics.units import known_units
 
 #: Steps of second derivatives over those of differences, and their direction in the complex plane.
 _SECOND, _DIAGONAL = 0.1, np.exp(0.25j * np.pi)
@@ -252,3 +251,43 @@ def redefines(value: object, name: str, base: type) -> bool:
 def random_steps(steps: Array, rng: np.random.Generator) -> Array:
     """Return random displacements (n) within the scales of coordinates, given the initial `steps` (n) of differences."""
     return rng.uniform(-1.0, 1.0, len(steps)) * steps / REAL_STEP
+
+
+# -- units -----------------------------------------------------------------------------------------------------------
+
+
+def known_units(units: Sequence[str], count: int) -> tuple[str, ...]:
+    """Return the units of `count` numbers: `units` if there is one for each, else "1" for all."""
+    return tuple(units) if len(units) == count else ("1",) * count
+
+
+def rate_unit(unit: str) -> str:
+    """Return the unit of the rate of a coordinate of the given unit."""
+    return f"{unit}/s"
+
+
+def acceleration_unit(unit: str) -> str:
+    """Return the unit of the acceleration of a coordinate of the given unit."""
+    return f"{unit}/s^2"
+
+
+def effort_unit(unit: str) -> str:
+    """Return the unit of the effort on a coordinate of the given unit: effort times coordinate is in J."""
+    known = {"m": "N", "rad": "N m", "1": "J"}
+    return known[unit] if unit in known else f"J/{in_brackets(unit)}"
+
+
+def inertia_unit(unit: str) -> str:
+    """Return the unit of the inertia of a coordinate of the given unit: inertia times squared rate is in J."""
+    known = {"m": "kg", "rad": "kg m^2", "1": "J s^2"}
+    return known[unit] if unit in known else f"J s^2/{in_brackets(unit)}^2"
+
+
+def ratio_unit(unit: str, other: str) -> str:
+    """Return the unit of a coordinate over that of another one."""
+    return "1" if unit == other else f"{unit}/{in_brackets(other)}"
+
+
+def in_brackets(unit: str) -> str:
+    """Return a unit as a factor or denominator, in brackets if it is compound."""
+    return f"({unit})" if " " in unit or "/" in unit else unit

@@ -10,9 +10,9 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.basics.units import effort_unit, inertia_unit
 from titop.blocks.contract.block import Block, PortRef, block_name
 from titop.blocks.contract.fields import Field, axis, bound, choice, non_negative, optional, put, refuse_change, scalar
+from titop.blocks.contract.own_coordinates import effort_unit, inertia_unit
 from titop.blocks.devices.loads import FRAMES, read_target
 from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
 

@@ -13,8 +13,8 @@ from titop.blocks.contract.fields import Consumed
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.devices.sensors import WheelMomentum
 from titop.blocks.devices.signal_path import SignalPath
+from titop.blocks.joints.friction_and_limits import Limits
 from titop.blocks.joints.joint import unit_vector
-from titop.blocks.joints.limits import Limits
 from titop.blocks.joints.plain_joints import Revolute
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.units import rate_unit
 from titop.blocks.basics.user_input import sequence_findings
 from titop.blocks.bodies.rods.strains import COMPONENTS
 from titop.blocks.contract.block import Block, PortRef, block_name
 from titop.blocks.contract.fields import Field, non_negative, optional
+from titop.blocks.contract.own_coordinates import rate_unit
 from titop.blocks.devices.loads import read_target
 from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
 

@@ -12,9 +12,9 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.basics.units import ratio_unit
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, bound, non_negative, numbers, put, scalar
+from titop.blocks.contract.own_coordinates import ratio_unit
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, line_along
 

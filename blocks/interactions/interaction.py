@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array, cross, rotation_exp, twist_transp
 from titop.blocks.basics.tolerances import FEW_ROUNDINGS
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.constraints.closure import Closure
-from titop.blocks.contract.overrides import is_titops_own
+from titop.blocks.contract.block import is_titops_own
 from titop.blocks.contract.target_motion import NO_STATES, TargetMotion
 
 

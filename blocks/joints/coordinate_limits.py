@@ -11,7 +11,7 @@ from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.contract.block import Block, block_name
 from titop.blocks.contract.fields import Field, without
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.joints.limits import (
+from titop.blocks.joints.friction_and_limits import (
     Limits,
     bounded_sides,
     limit_findings,

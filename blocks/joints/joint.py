@@ -18,17 +18,18 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.tolerances import SAME, TYPED
-from titop.blocks.basics.units import effort_unit, in_brackets, inertia_unit, known_units, rate_unit
 from titop.blocks.basics.user_input import is_finite
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.block import Block, overrides
 from titop.blocks.contract.fields import Field, per_coordinate, put, without
-from titop.blocks.contract.overrides import overrides
+from titop.blocks.contract.own_coordinates import effort_unit, in_brackets, inertia_unit, known_units, rate_unit
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.joints.friction import FRICTION_ENTRIES, friction_efforts, read_friction
-from titop.blocks.joints.limits import (
+from titop.blocks.joints.friction_and_limits import (
+    FRICTION_ENTRIES,
     Limits,
     bounded_sides,
+    friction_efforts,
     limit_findings,
+    read_friction,
     read_limits,
     stop_efforts,
     stop_energy,

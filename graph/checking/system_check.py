@@ -14,9 +14,8 @@ from titop.blocks.checking.interaction_findings import interaction_findings
 from titop.blocks.checking.surroundings_check import weight_findings
 from titop.blocks.constraints.closure import Closure
 from titop.blocks.constraints.gear import Gear
-from titop.blocks.contract.block import Block, overrides_method
+from titop.blocks.contract.block import Block, is_titops_own, overrides_method, titop_class
 from titop.blocks.contract.fields import altered_fields
-from titop.blocks.contract.overrides import is_titops_own, titop_class
 from titop.blocks.devices.actuators import Actuator
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor

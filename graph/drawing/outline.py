@@ -17,8 +17,7 @@ from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.checking.block_findings import law_findings
 from titop.blocks.constraints.closure import Closure
 from titop.blocks.constraints.gear import Gear
-from titop.blocks.contract.block import Block
-from titop.blocks.contract.overrides import is_titops_own
+from titop.blocks.contract.block import Block, is_titops_own
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
 from titop.graph.checking.system_check import check_system

@@ -10,8 +10,7 @@ from typing import Any
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of
 from titop.blocks.basics.pose import Pose
-from titop.blocks.joints.friction import Friction
-from titop.blocks.joints.limits import Limits
+from titop.blocks.joints.friction_and_limits import Friction, Limits
 from titop.graph.files.file_fields import NUMBER, NUMBERS, UNLIMITED, FileField, ValueKind, read_fields, write_fields
 from titop.graph.files.file_reading import FileReading, join
 

@@ -13,11 +13,10 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of, split_path
 from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.basics.units import known_units
 from titop.blocks.bodies.rigid_body import World
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.contract.own_coordinates import CoordinateNames
+from titop.blocks.contract.own_coordinates import CoordinateNames, known_units
 from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.path_states import PathStates

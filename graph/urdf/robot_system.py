@@ -28,9 +28,8 @@ from titop.blocks.basics.user_functions import check_switch
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.joints.friction import Friction
+from titop.blocks.joints.friction_and_limits import Friction, Limits
 from titop.blocks.joints.joint import Joint, unit_vector
-from titop.blocks.joints.limits import Limits
 from titop.blocks.joints.plain_joints import Planar, Prismatic, Revolute, Weld
 from titop.blocks.joints.quaternion_joints import Free
 from titop.graph.network.kinematic import no_inertia

@@ -16,6 +16,9 @@ from titop.solvers.control.controllers import Controller, ScheduledController, d
 from titop.solvers.signals.exported import REFERENCE
 from titop.solvers.signals.signal_tables import SignalTable, check_names
 
+#: What the parameters of a scheduled controller follow, by name: outputs of the model, or functions of time.
+Schedule = dict[str, str | Callable[[float], float]]
+
 
 @dataclass(frozen=True)
 class LinearWiring:
@@ -101,19 +104,39 @@ def state_space_law(K: Any, wiring: LinearWiring, sample_time: float) -> Sampled
     return SampledLaw(wiring.inputs, wiring.references, wiring.outputs, tuple(K.state_labels), start, sample_time, update)
 
 
-def scheduled_law(controller: ScheduledController, first: Any, wiring: LinearWiring, schedule: dict[str, str]) -> SampledLaw:
-    """Return the law of a scheduled controller, `first` its member at the start, `schedule` in titop's spelling."""
-    inputs = tuple(dict.fromkeys((*wiring.inputs, *schedule.values())))
-    where = {name: inputs.index(output) for name, output in schedule.items()}
-    ny = len(wiring.inputs)
+def scheduled_law(
+    controller: ScheduledController, first: Any, wiring: LinearWiring, schedule: Schedule, at_start: dict[str, float]
+) -> SampledLaw:
+    """Return the law of a scheduled controller.
+
+    Parameters
+    ----------
+    controller : ScheduledController
+    first : control.StateSpace
+        Its member at the start, where parameters are `at_start`.
+    wiring : LinearWiring
+    schedule : dict of parameter name to str or callable ``f(t)``
+        Outputs in titop's spelling.
+    at_start : dict of parameter name to float
+    """
+    measured_names = (output for output in schedule.values() if isinstance(output, str))
+    inputs = tuple(dict.fromkeys((*wiring.inputs, *measured_names)))
+    ny, nx, filters = len(wiring.inputs), first.nstates, controller.rates
+    kept = {name: 1 - np.exp(-controller.sample_time / constant) for name, constant in filters.items()}
+    last: list[Any] = [None, None]
 
     def update(t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:
-        K = controller.at({name: float(measured[k]) for name, k in where.items()}, like=first)
-        e = wiring.from_y @ y[:ny] + wiring.from_r @ r
-        return K.A @ x + K.B @ e, K.C @ x + K.D @ e
+        rho = {k: float(measured[inputs.index(of)]) if isinstance(of, str) else of(t) for k, of in schedule.items()}
+        slow = dict(zip(filters, x[nx:].tolist(), strict=True))
+        rates = {name: (rho[name] - value) * kept[name] / controller.sample_time for name, value in slow.items()}
+        if last[0] != (rho, rates):
+            last[:] = (rho, rates), controller.at(rho, first, rates)
+        K, e = last[1], wiring.from_y @ y[:ny] + wiring.from_r @ r
+        followed = [value + kept[name] * (rho[name] - value) for name, value in slow.items()]
+        return np.concatenate([K.A @ x[:nx] + K.B @ e, followed]), K.C @ x[:nx] + K.D @ e
 
-    start = np.zeros(first.nstates)
-    states = tuple(first.state_labels)
+    start = np.concatenate([np.zeros(nx), [at_start[name] for name in filters]])
+    states = (*first.state_labels, *(f"{name}.slow" for name in filters))
     return SampledLaw(inputs, wiring.references, wiring.outputs, states, start, controller.sample_time, update)
 
 

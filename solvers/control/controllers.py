@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import SAME
+from titop.blocks.basics.tolerances import EXACT, SAME, TINY
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_duration, read_mapping
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.signals.signal_tables import check_names
 
+#: Members are compared at these angles (rad) of z on the unit circle. They go on from each other's states if the difference
+#: that this makes is no more than so many times that of their responses.
+_ANGLES, _ALIKE = tuple(3.0 / 3.0**k for k in range(8)), 3.0
 #: How a continuous controller is sampled when a sample time is given: Tustin's rule keeps its frequency response.
 SAMPLING = "bilinear"
 
@@ -72,20 +75,28 @@ class Controller:
 
 
 class ScheduledController:
-    """A sampled linear controller, selected at every sample by measured parameters.
+    """A sampled linear controller, selected at every sample by parameters: measured, given over time, or those of the model.
 
-    Its states continue from one sample to the next while the parameters change. So all members of the family must have the same
-    states, in the same order and scaling, and the same signals.
+    Its states continue from one sample to the next while the parameters change. So all members of the family must have as many
+    states, of the same names, and the same signals. If a member turns out to be in other state coordinates than the first one
+    (it responds alike, but not if it goes on from states of the first), it is transformed into those of the first: then members
+    that are one controller act as this controller. Where no transformation makes it go on, it is refused. Members that respond
+    very differently cannot be compared so, and are taken to be in the same coordinates.
 
     Parameters
     ----------
     family : object with ``at(rho) -> control.StateSpace``, or callable ``f(rho) -> control.StateSpace``
         Such as an LPV model; `rho` is a mapping of parameter name to number. Members may be transfer functions. Continuous
         members are sampled by Tustin's rule.
-    schedule : mapping of parameter name to str
-        The output of the model that measures each parameter, such as ``{"rho": "hinge.q"}``; it must not depend on
-        accelerations.
+    schedule : mapping of parameter name to str, callable or float
+        What each parameter follows: an output of the model, such as ``{"rho": "hinge.q"}``, which must not depend on
+        accelerations; a parameter of the model, ``"load.mass"``; a function of time ``f(t)``, since of the state a controller
+        knows what it measures; or a number.
     sample_time : float, s
+    rates : mapping of parameter name to float, optional
+        For members that need the rates of parameters: the time constants (s) of the low passes through which these are
+        differentiated. The family is then called with two mappings, ``f(rho, rates)``, rates per second. They are zero at the
+        start, and exact for parameters that change steadily for long.
 
     Raises
     ------
@@ -100,22 +111,33 @@ class ScheduledController:
     >>> controller = tt.ScheduledController(family, {"angle": "hinge.q"}, sample_time=0.01)
     """
 
-    def __init__(self, family: Any, schedule: Mapping[str, str], sample_time: float) -> None:
+    def __init__(
+        self, family: Any, schedule: Mapping[str, Any], sample_time: float, rates: Mapping[str, float] | None = None
+    ) -> None:
         if not hasattr(family, "at") and not callable(family):
             advice = "give an LPV model or a function of rho"
             raise ModelError(Finding("wrong-type", "family", family, "an object with at(rho), or a function", advice))
         self.family = family
         self.schedule = dict(read_mapping("schedule", schedule))
         self.sample_time = read_duration("sample_time", sample_time)
+        filters = read_mapping("rates", rates or {})
+        self.rates = {name: read_duration(f"rates[{name!r}]", value) for name, value in filters.items()}
+        for name in self.rates:
+            if name not in self.schedule:
+                raise ModelError(
+                    Finding("unknown-parameter", "rates", name, "a parameter of schedule", did_you_mean(name, self.schedule))
+                )
 
-    def at(self, rho: Mapping[str, float], like: Any = None) -> Any:
+    def at(self, rho: Mapping[str, float], like: Any = None, rates: Mapping[str, float] | None = None) -> Any:
         """Return the controller at some parameters, in discrete time.
 
         Parameters
         ----------
         rho : mapping of parameter name to float
         like : control.StateSpace, optional
-            A member of the family, which must have the same states and signals.
+            A member of the family, which must have the same states and signals. The result is in its state coordinates.
+        rates : mapping of parameter name to float, optional
+            Rates of parameters (per s), if members need them.
 
         Returns
         -------
@@ -124,9 +146,10 @@ class ScheduledController:
         Raises
         ------
         ModelError
-            If it is no linear system, or its states or signals differ.
+            If it is no linear system, its states or signals differ, or their coordinates do for good.
         """
-        K = self.family.at(dict(rho)) if hasattr(self.family, "at") else self.family(dict(rho))
+        call = self.family.at if hasattr(self.family, "at") else self.family
+        K = call(dict(rho), dict(rates or {})) if self.rates else call(dict(rho))
         where = "family at " + ", ".join(f"{name} = {value:.6g}" for name, value in rho.items())
         K = discretise(read_linear(where, K), self.sample_time)
         for what in ("nstates", "state_labels", "input_labels", "output_labels") if like is not None else ():
@@ -134,7 +157,7 @@ class ScheduledController:
             if found != expected:
                 advice = "all members need the same states and signals"
                 raise ModelError(Finding("other-controller", f"{where}: {what}", found, f"{expected}", advice))
-        return K
+        return K if like is None else _in_coordinates_of(like, K, where)
 
 
 def discretise(K: Any, sample_time: float) -> Any:
@@ -155,6 +178,55 @@ def discretise(K: Any, sample_time: float) -> Any:
         advice = "leave sample_time out, or sample the controller again"
         raise ModelError(Finding("other-sample-time", "sample_time", sample_time, f"the controller's {K.dt:g} s", advice))
     return K
+
+
+def _in_coordinates_of(like: Any, K: Any, where: str) -> Any:
+    """Return a sampled state space in the state coordinates of another one, as far as both are known to differ.
+
+    Raises
+    ------
+    ModelError
+        If no change of coordinates makes it go on from the states of the other.
+    """
+    if not K.nstates or _goes_on(like, K.A, K.B, K.C):
+        return K
+    n, eye = K.nstates, np.eye(K.nstates)
+    # states T x of K for states x of the other: A T = T A', T B' = B, C T = C'
+    rows = np.vstack([np.kron(K.A, eye) - np.kron(eye, like.A.T), np.kron(eye, like.B.T), np.kron(K.C, eye)])
+    for near in (eye, np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))[0]):  # what is free stays invertible
+        left = [near @ like.A - K.A @ near, K.B - near @ like.B, like.C - K.C @ near]
+        T = near + np.linalg.lstsq(rows, np.concatenate([part.ravel() for part in left]), rcond=EXACT)[0].reshape(n, n)
+        if np.linalg.cond(T) > 1 / SAME:
+            continue
+        A, B, C = np.linalg.solve(T, K.A @ T), np.linalg.solve(T, K.B), K.C @ T
+        if _goes_on(like, A, B, C):
+            from control import StateSpace
+
+            names = {"inputs": K.input_labels, "outputs": K.output_labels, "states": K.state_labels}
+            return StateSpace(A, B, C, K.D, K.dt, remove_useless_states=False, **names)
+    advice = "give all members their states in the same coordinates, of like size"
+    raise ModelError(Finding("other-coordinates", where, "states of another meaning", "those of the first member", advice))
+
+
+def _goes_on(like: Any, A: Array, B: Array, C: Array) -> bool:
+    """Tell whether a member goes on from states that another one reaches as this one does, as far as both respond alike."""
+    if np.array_equal(A, like.A) and np.array_equal(C, like.C):
+        return True
+    points = np.exp(1j * np.array(_ANGLES))[:, None, None] * np.eye(len(A))
+    reached = np.concatenate([*np.linalg.solve(points - like.A, like.B)], axis=1)
+    sizes = np.linalg.norm(reached, axis=0)
+    reached = reached[:, sizes > 0] / sizes[sizes > 0]
+    count = reached.shape[1]
+    right = like.C @ np.linalg.solve(points - like.A, np.hstack([reached, like.B]))
+    found = C @ np.linalg.solve(points - A, np.hstack([reached, B]))
+    alike = _difference(found[..., count:], right[..., count:])
+    return _difference(found[..., :count], right[..., :count]) <= SAME + _ALIKE * alike
+
+
+def _difference(found: Array, right: Array) -> float:
+    """Return the largest difference of responses (n, outputs, inputs), in parts of them."""
+    one, other, both = (np.linalg.norm(each, axis=(1, 2)) for each in (found, right, found - right))
+    return float((both / np.maximum(one + other, TINY)).max(initial=0.0))
 
 
 def _read_names(where: str, names: Sequence[str]) -> tuple[str, ...]:

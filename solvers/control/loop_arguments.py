@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,19 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, TYPED
+from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_duration
 from titop.solvers.control.continuous_loop import ContinuousLoop
-from titop.solvers.control.control_laws import ContinuousLaw, SampledLaw, controller_law, scheduled_law, state_space_law, wire
+from titop.solvers.control.control_laws import (
+    ContinuousLaw,
+    SampledLaw,
+    Schedule,
+    controller_law,
+    scheduled_law,
+    state_space_law,
+    wire,
+)
 from titop.solvers.control.control_loop import ControlLoop
 from titop.solvers.control.controllers import Controller, ScheduledController
 from titop.solvers.control.loop_list import Loop, naming, read_loops
@@ -70,7 +79,7 @@ def read_loop(model: Model, times: Array, q: Array, v: Array, arguments: LoopArg
     for k, (each, generator) in enumerate(zip(listed, generators, strict=True)):
         with naming(k if len(listed) > 1 else None):
             operating.append(OperatingValues(model, each.operating_point))
-            law = _read_law(model, q, v, each, operating[k].origin)
+            law = _read_law(model, float(times[0]), q, v, each, operating[k].origin)
             loops.append(_read_loop(model, times, each, operating[k], law, generator, arguments.saturate))
             findings += suspicions(loops[k], operating[k], arguments.wrenches, (float(times[0]), q, v))
     warn(findings, stacklevel=4)
@@ -160,7 +169,7 @@ def _refuse_without_controller(arguments: LoopArguments) -> None:
             raise ModelError(Finding("no-controller", name, value, "a controller beside it", "give controller=..."))
 
 
-def _read_law(model: Model, q: Array, v: Array, arguments: Loop, origin: Array) -> SampledLaw | ContinuousLaw:
+def _read_law(model: Model, begin: float, q: Array, v: Array, arguments: Loop, origin: Array) -> SampledLaw | ContinuousLaw:
     measured, commanded = measured_signals(model), commanded_signals(model)
     K, step = arguments.controller, arguments.sample_time
     exogenous = [str(name) for name in arguments.reference] if isinstance(arguments.reference, Mapping) else []
@@ -172,9 +181,10 @@ def _read_law(model: Model, q: Array, v: Array, arguments: Loop, origin: Array) 
         inputs = tuple(measured.find("controller.inputs", name) for name in K.inputs)
         return controller_law(K, inputs, tuple(commanded.find("controller.outputs", name) for name in K.outputs))
     if isinstance(K, ScheduledController):
-        schedule = {name: measured.find("schedule", output) for name, output in K.schedule.items()}
-        first = K.at(_parameters_at(model, schedule, q, v, origin))
-        return scheduled_law(K, first, wire(first, measured, commanded, exogenous), schedule)
+        schedule = _read_schedule(model, K.schedule, measured)
+        start = _parameters_at(model, schedule, begin, q, v, origin)
+        first = K.at(start, rates=dict.fromkeys(K.rates, 0.0))
+        return scheduled_law(K, first, wire(first, measured, commanded, exogenous), schedule, start)
     K = read_linear("controller", K, "a control.StateSpace or TransferFunction, tt.Controller or tt.ScheduledController")
     wiring = wire(K, measured, commanded, exogenous)
     if step is None and K.dt is True:
@@ -185,14 +195,45 @@ def _read_law(model: Model, q: Array, v: Array, arguments: Loop, origin: Array) 
     return state_space_law(K, wiring, read_duration("sample_time", K.dt if step is None else step))
 
 
-def _parameters_at(model: Model, schedule: dict[str, str], q: Array, v: Array, origin: Array) -> dict[str, float]:
-    """Return the scheduling parameters at a state."""
-    measurements = Measurements(model, tuple(schedule.values()), origin)
-    for name, output in schedule.items():
-        if measurements.dynamic[list(schedule).index(name)]:
+def _read_schedule(model: Model, given: Mapping[str, Any], measured: SignalTable) -> Schedule:
+    """Return what scheduling parameters follow; parameters of the model and numbers are constant functions."""
+    return {name: _read_source(model, f"schedule[{name!r}]", source, measured) for name, source in given.items()}
+
+
+def _read_source(model: Model, where: str, source: Any, measured: SignalTable) -> str | Callable[[float], float]:
+    if isinstance(source, str) and source not in measured and source in model.mechanism.parameter_names:
+        source = model.parameters()[source][0]
+    if isinstance(source, str):
+        return measured.find("schedule", source)
+    if callable(source):
+        advice = "give a function of time alone, or an output that a sensor measures: a controller knows no more of the state"
+        check_function(where, source, "t", advice)
+        return lambda t: _read_number(f"{where} at t = {t:.6g} s", source(t))
+    number = _read_number(where, source)
+    return lambda t: number
+
+
+def _read_number(where: str, value: Any) -> float:
+    number = real_array(value)
+    if number is None or number.size != 1 or not np.isfinite(number).all():
+        expected = "an output or a parameter of the model, a function of time, or a number"
+        raise ModelError(Finding("wrong-type", where, value, expected, 'such as {"angle": "hinge.q"}'))
+    return float(number.ravel()[0])
+
+
+def _parameters_at(model: Model, schedule: Schedule, t: float, q: Array, v: Array, origin: Array) -> dict[str, float]:
+    """Return the scheduling parameters at a time (s) and a state."""
+    result = {}
+    for name, source in schedule.items():
+        if not isinstance(source, str):
+            result[name] = source(t)
+            continue
+        measurements = Measurements(model, (source,), origin)
+        if measurements.dynamic[0]:
             advice = "schedule by positions and velocities"
-            raise ModelError(Finding("dynamic-schedule", f"schedule[{name!r}]", output, "no accelerations or forces", advice))
-    return dict(zip(schedule, measurements.read_kinematic(q, v).tolist(), strict=True))
+            raise ModelError(Finding("dynamic-schedule", f"schedule[{name!r}]", source, "no accelerations or forces", advice))
+        result[name] = float(measurements.read_kinematic(q, v)[0])
+    return result
 
 
 def _read_generators(seed: Any, count: int) -> list[np.random.Generator]:

@@ -257,6 +257,28 @@ def follow(
         start, reached = point, part
 
 
+def search_again(
+    model: Model,
+    guess: Mapping[str, Array],
+    target: Mapping[str, float],
+    unknowns: Sequence[str] | str,
+    bounds: Any,
+    tolerance: float,
+    wrenches: Mapping[str, Array] | None,
+) -> OperatingPoint:
+    """Return the equilibrium at some values by name, searched from a guess: ``q, v, tau``, inputs ``u`` and states ``x``.
+
+    Raises
+    ------
+    ConvergenceError
+        If there is none near the guess.
+    """
+    u = guess["u"] if model.nu else None
+    start = OperatingPoint(model, guess["q"], guess["v"], guess["tau"], u, wrenches, x=guess["x"])
+    sought = with_dependents(start, TrimUnknowns(start, unknowns).entries, TrimUnknowns(start, list(target)).entries)
+    return _step(start, target, sought, bounds, tolerance, False, start.q)
+
+
 def _step(
     start: OperatingPoint,
     values: Mapping[str, float],

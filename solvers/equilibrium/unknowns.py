@@ -17,8 +17,7 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, di
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments.percent import Percent
-from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.arguments.reading import Percent, read_mapping
 from titop.solvers.constraints.branch import closed_near, comparable_jacobian, is_open, regular_configuration
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.equilibrium.displacements import (

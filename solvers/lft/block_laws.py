@@ -21,7 +21,9 @@ from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody
 from titop.blocks.contract.block import Block
 from titop.blocks.devices.actuators import Motor
 from titop.graph.network.assembly import Assembly
-from titop.solvers.lft.changed_blocks import (
+from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
+from titop.solvers.lft.matrix_laws import LengthLaw, MatrixLaw, UncertainLaw, length_law, scale_matrices, spun_law
+from titop.solvers.lft.other_values import (
     ChangedBlock,
     LawPoint,
     UncertainCoordinates,
@@ -30,8 +32,6 @@ from titop.solvers.lft.changed_blocks import (
     not_rational,
     vectors_of_law,
 )
-from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
-from titop.solvers.lft.matrix_laws import LengthLaw, MatrixLaw, UncertainLaw, length_law, scale_matrices, spun_law
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
 from titop.solvers.lft.steps import Change, Rest
 from titop.solvers.lft.uncertainty import Uncertainty

@@ -25,9 +25,9 @@ from titop.solvers.constraints.interaction_loads import interaction_pushes
 from titop.solvers.engines.reference.engine import reference_passes
 from titop.solvers.engines.reference.passes import Node, Passes, State
 from titop.solvers.equilibrium.operating_point import read_point
-from titop.solvers.lft.changed_blocks import LawPoint, law_slopes
 from titop.solvers.lft.legs import Leg, certain_leg
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
+from titop.solvers.lft.other_values import LawPoint, law_slopes
 from titop.solvers.lft.steps import Change, Rest
 from titop.solvers.lft.tree_passes import TURNED
 from titop.solvers.linear.state_space import named_system

@@ -18,7 +18,6 @@ from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
 from titop.blocks.basics.tolerances import EXACT, LOOSE_RANK, SAME, TINY
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.devices.signal_path import Device
 from titop.blocks.interactions.interaction import (
     Interaction,
     all_loads,
@@ -32,9 +31,8 @@ from titop.graph.network.connections import Joined
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.changed_blocks import ChangedBlock, not_rational
 from titop.solvers.lft.loops import Signals, stack, zeros
-from titop.solvers.lft.operating_points import state_at
+from titop.solvers.lft.other_values import ChangedBlock, not_rational, state_at
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate, misfit
 from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.uncertainty import Uncertainty
@@ -140,7 +138,7 @@ def _with_rates(
 def _names(model: Model, joined: Joined, uncertainty: Uncertainty) -> list[str]:
     """Return the uncertain parameters on which an interaction may depend, those of soft bodies along which it runs too."""
     closure = joined.closure
-    owners = [closure.name, *(block.name for block in closure.own_blocks if isinstance(block, Device))]
+    owners = [closure.name]
     if closure.own_field:
         owners += dict.fromkeys(parts_of(name)[0] for name in joined.coordinates)
     return [name for owner in owners for name in uncertainty.of_block(owner)]

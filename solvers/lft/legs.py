@@ -20,8 +20,8 @@ from titop.blocks.contract.block_law import current_form
 from titop.blocks.contract.description import CoordinateScaling
 from titop.blocks.joints.joint import Joint, is_elementary, unit_vector
 from titop.graph.network.connections import Connection
-from titop.solvers.lft.changed_blocks import HOLD, ChangedBlock, UncertainCoordinates, not_rational
 from titop.solvers.lft.loops import LinearLoop, Signals, zeros
+from titop.solvers.lft.other_values import HOLD, ChangedBlock, UncertainCoordinates, not_rational
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
 from titop.solvers.lft.steps import Change, FrameStep, OwnMotion, Rest, Rotate, Shift, Turn, carry_back
 from titop.solvers.lft.uncertainty import Uncertainty, rotation_names

@@ -21,8 +21,8 @@ from titop.solvers.lft.delta_blocks import channel_signals
 from titop.solvers.lft.fractions import Fractional, degrees, recentre, reduce_fraction
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.lft.members import Family
-from titop.solvers.lft.moving_equilibria import How, MovingCoordinate, moving_ranges, with_moving
-from titop.solvers.lft.operating_points import Equilibria, accelerations_at, held_point, is_of_point, value_at
+from titop.solvers.lft.moving_equilibria import Equilibria, How, MovingCoordinate, moving_ranges, with_moving
+from titop.solvers.lft.other_values import accelerations_at, held_point, is_of_point, value_at
 from titop.solvers.lft.refusals import (
     refuse_corners,
     refuse_idle,
@@ -37,7 +37,6 @@ from titop.solvers.lft.refusals import (
 from titop.solvers.lft.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty import WIDEST_HALF, WIDEST_QUARTER, Uncertain, Uncertainty
 from titop.solvers.linear.linear_equations import names_of
-from titop.solvers.linear.path_series import with_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal as Named
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -232,9 +231,9 @@ def _assemble(
     A, B = model.A[n:, n:], np.hstack([model.A[n:, :n], model.B[n:]])
     C = np.vstack([model.A[:n, n:], model.C[:, n:]])
     D = np.block([[model.A[:n, :n], model.B[:n]], [model.C[:, :n], model.D]])
-    inputs, outputs, at = system.ends.inputs.signals, system.ends.output_signals, system.point.model
-    matrices, named = with_paths(at, (A, B, C, D), states, inputs, outputs, len(w))
-    M = named_system(matrices, named, [*w, *inputs], [*z, *outputs], at.name)
+    ends, at = system.ends, system.point.model
+    matrices, named = ends.with_paths(at, (A, B, C, D), states, len(w))
+    M = named_system(matrices, named, [*w, *ends.inputs.signals], [*z, *ends.output_signals], at.name)
     return LFTModel(M, blocks, counted, family, moving=moving)
 
 

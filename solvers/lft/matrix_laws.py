@@ -26,8 +26,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, SAME
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.description import CoordinateScaling
-from titop.solvers.lft.changed_blocks import ChangedBlock, LawPoint, law_matrices, vectors_of_law
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
+from titop.solvers.lft.other_values import ChangedBlock, LawPoint, law_matrices, vectors_of_law
 from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
 from titop.solvers.lft.steps import Change, Rest
 

@@ -16,7 +16,8 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.feedback import Closing
-from titop.solvers.lft.operating_points import Equilibria, held_point, is_of_point
+from titop.solvers.lft.moving_equilibria import Equilibria
+from titop.solvers.lft.other_values import held_point, is_of_point
 from titop.solvers.lft.uncertainty import Uncertain, Uncertainty, gains_of
 from titop.solvers.linear.linearize import linearize
 from titop.solvers.linear.matrices import Matrices

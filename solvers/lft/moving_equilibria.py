@@ -1,16 +1,23 @@
-"""What of an equilibrium moves with the parameters: further deltas, which follow by polynomials and quotients of them, or stay
-independent."""
+"""Equilibria that a function of users finds at other values, and what of them moves with the parameters.
+
+These are further deltas, which follow by polynomials and quotients of the parameters, or stay independent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import parts_of, split_end
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import BALANCED, STEADY
 from titop.blocks.joints.joint import is_elementary
+from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.sizes import sizes_of
 from titop.solvers.lft.fits import (
     fit_polynomial,
     fit_quotient,
@@ -18,11 +25,14 @@ from titop.solvers.lft.fits import (
     fraction_of,
     number_of_terms,
     smallest_fraction,
+    spread_points,
     substitute,
 )
 from titop.solvers.lft.fractions import Fractional
-from titop.solvers.lft.operating_points import Equilibria, value_at
-from titop.solvers.lft.uncertainty import Uncertain
+from titop.solvers.lft.other_values import inputs_of, value_at
+from titop.solvers.lft.uncertainty import Uncertain, Uncertainty
+from titop.solvers.model.model import Model
+from titop.solvers.support.progress import progress_bar
 
 #: How coordinates that move depend on the parameters.
 How = Literal["fitted", "independent"]
@@ -34,7 +44,164 @@ _WIDER = 0.02
 #: Highest degree of a fit, and most terms of a polynomial in it; points for each term.
 _DEGREE, _TERMS, _OVER = 10, 400, 2
 
+#: Of so many parameters all corners are looked at, of more as many at random; random points of which fits know nothing.
+_ALL_CORNERS, _TESTS = 5, 30
+
 _ADVICE = "sample the family with tt.lpv, or hold the equilibrium with efforts"
+
+
+class Equilibria:
+    """The equilibria of a family, as changes of coordinates ``hinge.q``, rates ``wheel.v`` and inputs ``jet.u``.
+
+    Parameters
+    ----------
+    point : OperatingPoint
+        At nominal values.
+    uncertainty : Uncertainty
+        Of the parameters alone.
+    function : callable
+        `equilibrium` of `lft`.
+    progress : bool
+
+    Attributes
+    ----------
+    paths : list of str
+        Of all coordinates, rates and inputs (m).
+    nominal : (m,) array
+    points : (k, n) array
+        Normalised values of the parameters: corners, then points that are spread over the box.
+    changes : (k, m) array
+        Of the equilibria there, against the nominal point; zero of what is among the parameters.
+    tests : list of OperatingPoint
+        Equilibria at random points, and
+    test_points, test_changes : arrays
+
+    Raises
+    ------
+    ModelError
+        For functions that return other points than asked for.
+    """
+
+    def __init__(self, point: OperatingPoint, uncertainty: Uncertainty, function: Any, progress: bool = True) -> None:
+        if not callable(function):
+            advice = "write lambda m: tt.trim(m, ...)"
+            raise ModelError(Finding("wrong-type", "equilibrium", type(function).__name__, "a function of a model", advice))
+        model = point.model
+        for uncertain in uncertainty.all:
+            if uncertain.block.centre != uncertain.block.nominal:
+                got, expected = f"the nominal {uncertain.block.nominal:.6g} at an end", "a nominal value inside its range"
+                advice = "widen the range a little: equilibria are followed from the nominal one"
+                raise ModelError(Finding("nominal-at-end", f"parameters[{uncertain.name!r}]", got, expected, advice))
+        if model.is_constrained:
+            advice = "closures and gears keep what they carry at the point: use tt.lpv"
+            raise ModelError(Finding("moving-closure", "equilibrium", "a system with closures or gears", "a tree", advice))
+        if model.nx:
+            got, expected = ", ".join(model.state_names[:4]), "a model without states of the first order"
+            advice = "these move with equilibria, which is not followed: leave equilibrium= out, or use tt.lpv"
+            raise ModelError(Finding("moving-states", "equilibrium", got, expected, advice))
+        self.point, self.uncertainty, self._function, self._progress = point, uncertainty, function, progress
+        self.paths = [f"{name}{end}" for end in (".q", ".v") for name in model.coordinate_names]
+        self.paths += [f"{name}.u" for name in model.input_names]
+        self._imposed = [path for path in uncertainty.paths() if path in self.paths]
+        self.nominal = np.concatenate([model.difference(model.neutral(), point.q), point.v, inputs_of(point)])
+        sizes = sizes_of(point)
+        ones = sizes.coordinates, sizes.coordinates * sizes.rate, [sizes.of_unit(unit) for unit in model.mechanism.inputs.units]
+        self._ones = np.maximum(np.concatenate(ones), np.abs(self.nominal))
+        n = len(uncertainty.all)
+        self._refuse_other_nominal()
+        corners = np.array([*itertools.product((-1.0, 1.0), repeat=min(n, _ALL_CORNERS))])
+        if n > _ALL_CORNERS:
+            corners = np.random.default_rng(5).choice((-1.0, 1.0), (len(corners), n))
+        self.points, self._spread = corners, 0
+        self.changes = self._changes(self._find(corners))
+        self.test_points = np.random.default_rng(2).uniform(-1.0, 1.0, (_TESTS, n))
+        self.tests = self._find(self.test_points)
+        self.test_changes = self._changes(self.tests)
+
+    def at(self, values: Mapping[str, float]) -> OperatingPoint:
+        """Return the equilibrium at values of the parameters by path.
+
+        Raises
+        ------
+        ModelError
+            If the function returns no point, or another than was asked for.
+        ConvergenceError
+            Where there is none, naming the values.
+        """
+        model = self.uncertainty.model_at(values)
+        imposed = {path: values[path] for path in self._imposed}
+        shown = ", ".join(f"{path} = {value:.6g}" for path, value in values.items())
+        try:
+            point = self._function(model, imposed) if imposed else self._function(model)
+        except ConvergenceError as error:
+            raise ConvergenceError(f"no equilibrium at {shown}: {error}") from None
+        if not isinstance(point, OperatingPoint):
+            advice = "return what tt.trim finds: lambda m: tt.trim(m, ...)"
+            raise ModelError(Finding("wrong-type", "equilibrium", type(point).__name__, "a tt.OperatingPoint", advice))
+        self._refuse_another(point, model, imposed, shown)
+        return point
+
+    def values(self, row: Array) -> dict[str, float]:
+        """Return values by path at normalised ones (n)."""
+        result: dict[str, float] = {}
+        for uncertain, delta in zip(self.uncertainty.all, row.tolist(), strict=True):
+            result |= uncertain.values(uncertain.block.value(delta))
+        return result
+
+    def spread(self, n: int) -> None:
+        """Have n points at least, beside corners, that are spread over the box."""
+        if n > self._spread:
+            new = spread_points(self.points.shape[1], n)[self._spread :]
+            self.changes = np.vstack([self.changes, self._changes(self._find(new))])
+            self.points, self._spread = np.vstack([self.points, new]), n
+
+    @property
+    def moving(self) -> list[int]:
+        """Entries that move by more than rounding."""
+        largest = np.abs(np.vstack([self.changes, self.test_changes])).max(axis=0)
+        return np.flatnonzero(largest > BALANCED * self._ones).tolist()
+
+    def depends_on(self, k: int) -> bool:
+        """Tell whether the equilibrium depends on the k-th parameter, the others nominal."""
+        ends = np.zeros((2, self.points.shape[1]))
+        ends[:, k] = -1.0, 1.0
+        return bool((np.abs(self._changes(self._find(ends))) > BALANCED * self._ones).any())
+
+    def _find(self, points: Array) -> list[OperatingPoint]:
+        """Return the equilibria at normalised values (k, n)."""
+        return [self.at(self.values(row)) for row in progress_bar(points, self._progress, unit=" equilibria")]
+
+    def _changes(self, points: list[OperatingPoint]) -> Array:
+        """Return what differs from the nominal point (k, m); zero of what is among the parameters."""
+        point, u = self.point, inputs_of(self.point)
+        parts = [(point.model.difference(point.q, at.q), at.v - point.v, inputs_of(at) - u) for at in points]
+        changes = np.array([np.concatenate(part) for part in parts]).reshape(len(points), len(self.paths))
+        return np.where(np.isin(self.paths, self._imposed), 0.0, changes)
+
+    def _refuse_other_nominal(self) -> None:
+        """Refuse a nominal point that is none of these equilibria."""
+        zero = np.zeros((1, len(self.uncertainty.all)))
+        change = self._changes(self._find(zero))[0]
+        k = int(np.argmax(np.abs(change) / self._ones))
+        if abs(change[k]) > STEADY * self._ones[k]:
+            expected, advice = "the point itself at the nominal values", "pass as point what it returns there"
+            got = f"{self.paths[k]} differs by {change[k]:.3g}"
+            raise ModelError(Finding("other-equilibrium", "equilibrium", got, expected, advice))
+
+    def _refuse_another(self, point: OperatingPoint, model: Model, imposed: Mapping[str, float], shown: str) -> None:
+        """Refuse points of other parameters, wrenches or coordinates than asked for."""
+        other = []
+        if point.model is not model:
+            right, returned = model.parameters(), point.model.parameters()
+            other = [path for path in right if path not in returned or returned[path][0] != right[path][0]]
+        before, after, none = self.point.wrenches or {}, point.wrenches or {}, np.zeros(6)
+        ports = {*before, *after}
+        other += [port for port in ports if not np.array_equal(before.get(port, none), after.get(port, none))]
+        ones = dict(zip(self.paths, self._ones.tolist(), strict=True))
+        other += [path for path, x in imposed.items() if abs(value_at(point, path) - x) > STEADY * max(ones[path], abs(x))]
+        if other:
+            where, advice = f"equilibrium at {shown}", "search coordinates, rates, efforts and inputs only; see tt.lft"
+            raise ModelError(Finding("other-equilibrium", where, f"another {other[0]}", "the one asked for", advice))
 
 
 class MovingCoordinate(NamedTuple):

@@ -23,7 +23,8 @@ from titop.solvers.equilibrium.linear_validity import excess, steadiness_finding
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import Fractional, singular_at
-from titop.solvers.lft.operating_points import Equilibria, accelerations_at
+from titop.solvers.lft.moving_equilibria import Equilibria
+from titop.solvers.lft.other_values import accelerations_at
 from titop.solvers.lft.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty import Uncertainty
 from titop.solvers.linear.linearize import Ends

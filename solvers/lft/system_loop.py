@@ -12,12 +12,14 @@ import numpy as np
 
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.devices.path_states import PathStates
+from titop.blocks.devices.signal_path import FilterKind
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.block_laws import CONVECTIVE
 from titop.solvers.lft.fractions import Fractional, close_deltas
 from titop.solvers.lft.joining import LoopConstraints, interaction, refuse_uncertain_pose
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
-from titop.solvers.lft.operating_points import accelerations_at, inputs_of, state_at
+from titop.solvers.lft.other_values import accelerations_at, inputs_of, state_at
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change
 from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
@@ -25,6 +27,7 @@ from titop.solvers.lft.uncertainty import Uncertainty, gains_of
 from titop.solvers.linear.displacement_inputs import Places, displace
 from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.system_outputs import SystemOutputs
+from titop.solvers.model.model import Model
 from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
@@ -76,7 +79,12 @@ class SystemLoop:
         self.constraints = LoopConstraints(point, self.a, uncertainty) if model.is_constrained else None
         state = NominalState(model, q, v, self.a)
         self.acting, applied = [], []
+        self.filters = [Filter(model, joined.closure) for joined in model.mechanism.interactions if _is_filter(joined.closure)]
+        for filtered in self.filters:
+            applied += filtered.applied_at(point, uncertainty)
         for joined in model.mechanism.interactions:
+            if _is_filter(joined.closure):
+                continue
             acting, loads = interaction(joined, state, point.driving, uncertainty)
             self.acting.append(acting)
             applied += loads
@@ -86,7 +94,8 @@ class SystemLoop:
         driven = {push.block.name: push.derivatives(point.q) for push in pushes}
         self.tree = Tree(state, applied, driven, uncertainty)
         for joined in model.mechanism.assembly.loops:
-            refuse_uncertain_pose(self.tree, joined)
+            if not _is_filter(joined.closure):
+                refuse_uncertain_pose(self.tree, joined)
         self.loop, self.model = LinearLoop(), model
         reduced = reduction(model, q, v, self.ends.inputs.held, independent)
         count = len(reduced.states) // 2
@@ -168,6 +177,8 @@ class SystemLoop:
             changes.hold(push)
         self._push(changes, driven)
         joined, own_rates = self._join(changes, solved_for, driven)
+        for filtered in self.filters:
+            joined += filtered.push(changes, self._whole @ driven, self.uncertainty)
         changes.inwards()
         applied = inputs.applied @ driven
         needed = changes.efforts - self._input_efforts(driven) - joined
@@ -175,6 +186,7 @@ class SystemLoop:
         mask = np.diag(inputs.prescribed.astype(float))
         moving = SystemChanges(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, states[2 * n :], changes)
         rates_q = v - model.mechanism.bracket(self.tree.state.v) @ q
+        own_rates += [filtered.rates(moving, self._whole @ driven) for filtered in self.filters]
         self._rates = stack(rates_q[independent], a[independent], *own_rates)
         readings = [_read(moving, group) for group in self.ends.outputs]
         frozen = (group for group, (_, exact) in zip(self.ends.outputs, readings, strict=True) if not exact)
@@ -186,14 +198,9 @@ class SystemLoop:
 
         Closures' rows join the loop.
         """
-        total, channels = zeros(self.model.nv), self.ends.inputs.channels
-        rates: list[Signals] = []
-        chosen = np.zeros((self.model.nu + self.model.nx, len(channels)))
-        for k, channel in enumerate(channels):
-            if channel.kind == Kind.INPUT:
-                chosen[channel.entry, k] = 1.0
+        total, rates = zeros(self.model.nv), list[Signals]()
         for acting in self.acting:
-            efforts, own_rates = acting.push(self.tree, changes, chosen @ driven)
+            efforts, own_rates = acting.push(self.tree, changes, self._whole @ driven)
             total += efforts
             rates.append(own_rates)
         if self.constraints is None:
@@ -208,6 +215,16 @@ class SystemLoop:
         if len(rows) < count:
             changes.closing.clear()  # redundant closures share what they carry in a way that parameters change
         return total, rates
+
+    @property
+    def _whole(self) -> Array:
+        """From the channels to the model's inputs with states behind them (nu + nx, channels)."""
+        channels = self.ends.inputs.channels
+        chosen = np.zeros((self.model.nu + self.model.nx, len(channels)))
+        for k, channel in enumerate(channels):
+            if channel.kind == Kind.INPUT:
+                chosen[channel.entry, k] = 1.0
+        return chosen
 
     def _scale(self, signals: Signals, gains: Sequence[str | None]) -> Signals:
         """Return signals times their uncertain gains by name, None where these are certain."""
@@ -237,7 +254,8 @@ class SystemLoop:
         total = zeros(model.nv)
         for k, channel in enumerate(self.ends.inputs.named):
             if channel.kind == Kind.INPUT:
-                total += matrix[:, [channel.entry]] @ driven[k] + self._gear(channel.signal.path, channel.entry, driven[k])
+                name = model.input_names[channel.entry] if channel.entry < model.nu else ""
+                total += matrix[:, [channel.entry]] @ driven[k] + self._gear(name, channel.entry, driven[k])
         return total
 
     def _gear(self, name: str, entry: int, driven: Signals) -> Signals:
@@ -247,6 +265,73 @@ class SystemLoop:
             return zeros(self.model.nv)
         along = (self.model.mechanism.inputs.motors[:, entry] != 0).astype(float)[:, None]
         return along @ self.loop.times(gear.delta, driven * gear.half)
+
+
+def _is_filter(closure: Any) -> bool:
+    return isinstance(closure, PathStates)
+
+
+class Filter:
+    """The filter of an actuator or a sensor, in series with the system.
+
+    States of accelerometers' filters are x itself, not x minus ``B V`` as in `PathStates`.
+
+    Parameters
+    ----------
+    model : Model
+    closure : PathStates
+    """
+
+    def __init__(self, model: Model, closure: PathStates) -> None:
+        self._model, self._device, self._matrices = model, closure.device, closure.matrices
+        inputs = model.mechanism.inputs
+        first, states = len(inputs.names), dict(inputs.states)[closure.name]
+        self._x = np.arange(first + states.start, first + states.stop)
+        self._u = [inputs.place_of[name] for name in closure.input_names]
+
+    def applied_at(self, point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]:
+        """Return the wrenches of an actuator at the point."""
+        kind, own = self._device.filter_law
+        if kind not in (FilterKind.WRENCH, FilterKind.WRENCH_IN_WORLD):
+            return []
+        (_, _, C, D), whole = self._matrices, self._model.mechanism.inputs.whole(point.u, point.x)
+        levels = uncertainty.vector([f"{self._model.input_names[k]}.u" for k in self._u], np.asarray(whole)[self._u])
+        still = Polynomial.affine((own.T @ (C @ np.asarray(whole)[self._x]))[:, None])
+        port, inertial = str(self._device.filter_ports[-1]), kind == FilterKind.WRENCH_IN_WORLD
+        wrenches = still, levels.transform(lambda u: (own.T @ D @ u)[:, None])
+        return [Applied(port, inertial, wrench) for wrench in wrenches]
+
+    def push(self, changes: Changes, whole: Signals, uncertainty: Uncertainty) -> Signals:
+        """Apply what an actuator does by inputs and states; return its efforts (nv)."""
+        efforts = zeros(self._model.nv)
+        if not self._u:
+            return efforts
+        (_, _, C, D), (kind, own) = self._matrices, self._device.filter_law
+        values = C @ whole[self._x] + D @ whole[self._u]
+        if kind == FilterKind.EFFORT:
+            along = np.eye(self._model.nv)[:, [self._model.mechanism.assembly.place(self._device.filter_coordinates[0])[1]]]
+            gear = uncertainty.at(f"{self._device.name}.gear")
+            return along @ (values * own if gear is None else values * own + changes.loop.times(gear.delta, values * gear.half))
+        for k, wrench in enumerate(own):
+            port = str(self._device.filter_ports[-1])
+            changes.push(port, wrench[:, None] @ values[k], kind == FilterKind.WRENCH_IN_WORLD)
+        return efforts
+
+    def rates(self, moving: SystemChanges, whole: Signals) -> Signals:
+        """Return how the states change."""
+        (A, B, *_), x = self._matrices, whole[self._x]
+        return A @ x + B @ (whole[self._u] if self._u else self._received(moving))
+
+    def _received(self, moving: SystemChanges) -> Signals:
+        """Return what a sensor's filter receives."""
+        device, kind = self._device, self._device.filter_law[0]
+        if kind in (FilterKind.POSITION, FilterKind.RATE):
+            place = [self._model.mechanism.assembly.place(device.filter_coordinates[0])[1]]
+            return moving.q[place] if kind == FilterKind.POSITION else moving.v[place]
+        port = moving.changes.at_port(*moving.changes.tree.place(str(device.filter_ports[-1])))
+        if kind == FilterKind.ANGULAR_VELOCITY:
+            return port.twist[3:]
+        return port.acceleration[:3] + CONVECTIVE @ port.products
 
 
 def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]:
@@ -355,6 +440,8 @@ def _filtered(moving: SystemChanges, of: Quantity) -> Signals | None:
         return None
     total = C @ moving.x[place]
     for quantity, matrix in terms:
+        if measured.kind == Kind.SPECIFIC_FORCE and quantity.kind == Kind.TWIST:
+            continue  # see `Filter`
         read = READINGS.get(quantity.kind)
         signals = None if read is None else read(moving, quantity)
         if signals is None:

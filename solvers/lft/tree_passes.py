@@ -14,10 +14,10 @@ import numpy as np
 from titop.blocks.basics.spatial import Array, skew
 from titop.solvers.engines.reference.passes import Node, Passes
 from titop.solvers.lft.block_laws import law_of
-from titop.solvers.lft.changed_blocks import ChangedBlock, LawPoint, UncertainCoordinates
 from titop.solvers.lft.legs import Leg, legs_of, mount_steps
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
 from titop.solvers.lft.matrix_laws import UncertainLaw
+from titop.solvers.lft.other_values import ChangedBlock, LawPoint, UncertainCoordinates
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change, FrameStep, Rest, carry_back, carry_vector
 from titop.solvers.lft.uncertainty import Uncertainty

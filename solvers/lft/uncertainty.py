@@ -16,8 +16,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.description import CommonParameter, Share
 from titop.blocks.contract.own_coordinates import todays
 from titop.graph.network.assembly import Assembly
-from titop.solvers.arguments.percent import Percent
-from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.arguments.reading import Percent, read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.polynomials import Polynomial

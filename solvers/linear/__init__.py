@@ -8,6 +8,7 @@
 - `linear_equations`: those of stacked points, with displacements as inputs where these are asked for (`displacement_inputs`);
   `linearize`: named state spaces and plain matrices, without states to omit;
 - `path_series`: delays and noise of actuators and sensors in these models;
+- `modes`: tables of modes of bodies, systems and linear models; `pole_map`: poles over a parameter, mode by mode;
 - `lpv`: families over parameters; `lpv_members`: trims and linearises their points, in one choice of states (`lpv_basis`);
   `lpv_model`, `lpv_interpolation`, `lpv_plots`, `lpv_files`: the family, its members, pictures and files;
 - `nlsys` (with `independent_states`, for closed systems): nonlinear systems for python-control.

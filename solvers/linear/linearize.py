@@ -20,14 +20,14 @@ from titop.solvers.equilibrium.linear_validity import (
 )
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, names_of, nearby
-from titop.solvers.linear.path_series import with_paths
+from titop.solvers.linear.path_series import Stacked, with_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import AtState, SystemOutputs, read_outputs, state_of
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
 from titop.solvers.signals.exported import Signal, state_signals
 from titop.solvers.signals.grammar import STATE, read_name, read_names
-from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.quantities import DEPENDENT, Kind
 from titop.solvers.signals.system_inputs import SystemInputs
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def linearize(
         warn(findings)
     A, B, C, D = linear.A[0][np.ix_(kept, kept)], linear.B[0][kept], linear.C[0][:, kept], linear.D[0]
     named, about = [ends.states[k] for k in linear.states[kept]], at.values_by_name()
-    matrices, states = with_paths(at.model, (A, B, C, D), named, ends.inputs.signals, ends.output_signals)
+    matrices, states = ends.with_paths(at.model, (A, B, C, D), named)
     return named_system(matrices, states, ends.inputs.signals, ends.output_signals, at.model.name, operating_point=about)
 
 
@@ -185,17 +185,28 @@ class Ends(NamedTuple):
         All states of the model, in the order of ``[dq; dv; dx]``.
     omitted : int array
         Entries of the states to leave out.
+    has_paths : bool
+        Whether a device of the model has a path.
     """
 
     inputs: SystemInputs
     outputs: tuple[SystemOutputs, ...]
     states: tuple[Signal, ...]
     omitted: Array
+    has_paths: bool
 
     @property
     def output_signals(self) -> tuple[Signal, ...]:
         """Paths and units of the outputs."""
         return tuple(signal for group in self.outputs for signal in group.signals)
+
+    def with_paths(
+        self, model: Model, matrices: Stacked, states: Sequence[Signal], before: int = 0
+    ) -> tuple[Stacked, Sequence[Signal]]:
+        """Return matrices with the delays and noise of the devices' paths, and their states; see `with_paths`."""
+        if not self.has_paths:
+            return matrices, states
+        return with_paths(model, matrices, states, self.inputs.signals, self.output_signals, before)
 
 
 def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, hold: Any) -> Ends:
@@ -216,8 +227,10 @@ def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, h
     states = state_signals(model)
     if system_inputs.displaced:
         states = tuple(Signal(f"{path}.remainder", unit) for path, unit in states)
-    ends = Ends(system_inputs, system_outputs, states, read_omitted(model, omit))
-    weighed = any(group.of is not None and group.of.kind == Kind.MOMENTUM for group in system_outputs)
+    assembly = model.mechanism.assembly
+    has_paths = any(device.path is not None for device in (*assembly.actuators, *assembly.sensors))
+    ends = Ends(system_inputs, system_outputs, states, read_omitted(model, omit), has_paths)
+    weighed = any(group.of is not None and group.of.kind in DEPENDENT for group in system_outputs)
     if None not in key and not weighed:
         if len(known) == _MOST_KNOWN:
             known.clear()

@@ -14,8 +14,7 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments.percent import Percent
-from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.arguments.reading import Percent, read_mapping
 from titop.solvers.equilibrium.continuation import BarePoint, bare, unit_of, value_of, values_of
 from titop.solvers.equilibrium.linear_validity import excess, spin_findings, switching_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -23,7 +22,6 @@ from titop.solvers.equilibrium.trim import read_guess
 from titop.solvers.linear.linearize import kept_states, rates_among
 from titop.solvers.linear.lpv_members import Failure, FamilyMembers, Recipe, Results, SweepOf
 from titop.solvers.linear.lpv_model import LPVModel
-from titop.solvers.linear.path_series import with_paths
 from titop.solvers.mechanism.parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
@@ -182,8 +180,12 @@ def _assemble(
         warn([*spin_findings(model, results.q[valid], results.v[valid]), *family.steadiness(results.v[valid])], stacklevel=4)
         warn(switching_findings(model, results.q[valid], results.v[valid]), stacklevel=4)
     shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
+    recipe, search = family.recipe, dict[str, Any]()
+    if points is None:
+        search = {"unknowns": recipe.unknowns, "bounds": recipe.bounds, "tolerance": recipe.tolerance}
+        search |= {"wrenches": family.guess.wrenches}
     named = [ends.states[k] for k in results.states[kept]]
-    (A, B, C, D), states = with_paths(model, (A, B, C, results.D), named, ends.inputs.signals, ends.output_signals)
+    (A, B, C, D), states = ends.with_paths(model, (A, B, C, results.D), named)
 
     def on_grid(array: Array) -> Array:
         return array.reshape(*shape, *array.shape[1:])
@@ -211,6 +213,7 @@ def _assemble(
         input_names=model.input_names,
         x=on_grid(results.x),
         own_states=model.state_names,
+        search=search,
         failed={tuple(map(int, np.unravel_index(row, shape))): reason for row, reason in family.failures.items()},
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.quaternion_joints import QUATERNION_NAMES
 from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.equilibrium.continuation import search_again
+from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.lpv_files import AXES, MATRICES, SIGNALS, TRIMS, load_lpv, save_lpv
 from titop.solvers.linear.lpv_interpolation import GridInterpolation, ListInterpolation
 from titop.solvers.linear.lpv_plots import (
@@ -25,7 +27,9 @@ from titop.solvers.linear.lpv_plots import (
     frequency_responses,
     read_frequencies,
 )
+from titop.solvers.linear.pole_map import track_poles
 from titop.solvers.linear.state_space import named_system
+from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.exported import Signal, exported_name
 from titop.solvers.support.archive import MAX_BYTES
 from titop.solvers.support.extras import import_xarray
@@ -64,6 +68,9 @@ class LPVModel:
         By the index of each point without an equilibrium, the reason.
     x : (\\*shape, nx) array
         First-order states of the trims; `own_states` are their names.
+    search : dict
+        What the trims were searched with: ``unknowns``, ``bounds``, ``wrenches`` and ``tolerance`` of `lpv`; empty where points
+        were given, and in loaded families.
 
     Notes
     -----
@@ -94,6 +101,7 @@ class LPVModel:
     failed: Mapping[tuple[int, ...], str] = field(default_factory=dict)
     x: Array = field(default_factory=lambda: np.zeros(0))
     own_states: tuple[str, ...] = ()
+    search: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.own_states:
@@ -122,8 +130,15 @@ class LPVModel:
         numbers = self._interpolate(rho, values)
         return named_system([numbers[name] for name in MATRICES], self.states, self.inputs, self.outputs, self.name)
 
-    def trim_at(self, rho: Mapping[str, float] | None = None, **values: float) -> dict[str, Array]:
+    @overload
+    def trim_at(self, rho: Mapping[str, float] | None = None, model: None = None, **values: float) -> dict[str, Array]: ...
+    @overload
+    def trim_at(self, rho: Mapping[str, float] | None = None, *, model: Model, **values: float) -> OperatingPoint: ...
+    def trim_at(self, rho: Mapping[str, float] | None = None, model: Model | None = None, **values: float) -> Any:
         """Return the trims ``q, v, tau, u, y`` at some values of the parameters, interpolated as the matrices are in `at`.
+
+        With the family's `model`, an equilibrium is searched from there, as `lpv` did at the points: the result is an
+        `OperatingPoint` of the model with these parameters.
 
         Configuration (nq, rad or m), rates (nv), efforts (nv, N m or N), inputs (nu) and outputs in their own units; also ``x``
         if there are first-order states (nx). Between points a trim is an equilibrium up to the interpolation error.
@@ -132,10 +147,22 @@ class LPVModel:
         Raises
         ------
         ModelError
-            As `at`.
+            As `at`; with a model, for another than the family's, and for families without `search`.
+        ConvergenceError
+            If no equilibrium is found from there.
         """
         numbers = self._interpolate(rho, values)
-        return {name: numbers[name] for name in (*TRIMS, *(["x"] if self.own_states else []))}
+        trims = {name: numbers[name] for name in (*TRIMS, *(["x"] if self.own_states else []))}
+        if model is None:
+            return trims
+        names = ("configuration_names", "coordinate_names", "input_names")
+        if any(getattr(read_model(model), name) != getattr(self, name) for name in names):
+            raise ModelError(Finding("other-model", "model", model.name, f"the model of {self.name!r}", "pass that of tt.lpv"))
+        if not self.search:
+            got, advice = "a family of given points, or a loaded one", "use tt.trim with q=, tau= and so on of trim_at(...)"
+            raise ModelError(Finding("no-search", "trim_at", got, "a family whose trims tt.lpv has searched", advice))
+        target = self._read_values({**(rho or {}), **values})
+        return search_again(model, numbers, dict(zip(self.parameters, target.tolist(), strict=True)), **self.search)
 
     @property
     def _quaternions(self) -> list[int]:
@@ -185,22 +212,30 @@ class LPVModel:
 
     @cached_property
     def eigenvalues(self) -> Array:
-        """Poles (\\*shape, states) of all members (rad/s); along the last parameter, matching poles have the same position."""
-        flat = np.full((int(np.prod(self.shape)), len(self.states)), np.nan, dtype=complex)
-        flat[self.valid.ravel()] = np.linalg.eigvals(self.A.reshape(len(flat), *self.A.shape[-2:])[self.valid.ravel()])
-        lines = flat.reshape(-1, self.shape[-1], len(self.states))
-        for line in lines:
-            _order_along(line)
-        return lines.reshape(*self.shape, -1)
+        """Poles (\\*shape, states) of all members (rad/s); along the last parameter, those of a mode have the same position."""
+        lines = self.A.reshape(-1, self.shape[-1], *self.A.shape[-2:])
+        return np.array([track_poles(line) for line in lines]).reshape(*self.shape, -1)
 
-    def poles(self) -> Figure:
-        """Draw the poles in the complex plane, coloured by the last parameter.
+    def poles(self, limits: Any = None, log: bool = False) -> Figure:
+        """Draw the poles in the complex plane, coloured by the last parameter, with a line for each mode along it.
+
+        Parameters
+        ----------
+        limits : (4,) array_like, optional, rad/s
+            Least and greatest real part, least and greatest imaginary part.
+        log : bool
+            Logarithmic axes, linear next to zero.
 
         Returns
         -------
         matplotlib.figure.Figure
+
+        Raises
+        ------
+        ModelError
+            For unusable limits.
         """
-        return draw_poles(self.eigenvalues, self.name, self._colours)
+        return draw_poles(self.eigenvalues, self.name, self._colours, limits, log)
 
     def bode(self, input: str | None = None, output: str | None = None, omega: Any = None) -> Figure:
         """Draw gain and phase of all members, coloured by the last parameter.
@@ -300,21 +335,6 @@ class LPVModel:
         axes = ", ".join(f"{name}: {len(values)}" for name, values in self.parameters.items())
         sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
         return f"LPVModel({self.name!r}, {axes}; {sizes}; {int(self.valid.sum())} of {self.valid.size} points valid)"
-
-
-def _order_along(line: Array) -> None:
-    """Sort the poles of each row of a line so that they match those of the row before, nearest ones first."""
-    from scipy.optimize import linear_sum_assignment
-
-    before = None
-    for row in line:
-        if not np.isfinite(row).all():
-            continue
-        if before is None:
-            row[:] = row[np.lexsort((row.imag, row.real))]
-        else:
-            row[:] = row[linear_sum_assignment(np.abs(before[:, None] - row[None]))[1]]
-        before = row
 
 
 def _position(role: str, name: str | None, signals: tuple[Signal, ...]) -> int:

@@ -36,16 +36,38 @@ class Colours(NamedTuple):
         figure.colorbar(self.scale(), ax=axes, label=self.label)
 
 
-def draw_poles(poles: Array, name: str, colours: Colours) -> Figure:
-    """Draw the poles (..., n; rad/s) of a family in the complex plane; return the figure."""
+def draw_poles(poles: Array, name: str, colours: Colours, limits: Any = None, log: bool = False) -> Figure:
+    """Draw the poles (..., values, n; rad/s) of a family in the complex plane, with a line for each along the values.
+
+    `limits` are least and greatest real and imaginary parts; with `log`, axes are logarithmic, and linear next to zero.
+
+    Raises
+    ------
+    ModelError
+        For unusable limits.
+    """
     from matplotlib.figure import Figure
 
+    window = None if limits is None else real_array(limits)
+    if limits is not None and (window is None or window.shape != (4,) or not (window[0] < window[1] and window[2] < window[3])):
+        expected, advice = "(least, greatest real part, least, greatest imaginary part)", "such as (-5, 1, 0, 30)"
+        raise ModelError(Finding("wrong-type", "limits", limits, expected, advice))
     figure, scale = Figure(figsize=(7, 5.5), layout="constrained"), colours.scale()
     axis = figure.subplots()
     spread = np.broadcast_to(colours.values[..., None], poles.shape)
     axis.axhline(0, color="0.8", linewidth=0.8)
     axis.axvline(0, color="0.5", linewidth=0.8)
+    for line in poles.reshape(-1, *poles.shape[-2:]):
+        axis.plot(line.real, line.imag, color="0.75", linewidth=0.7, zorder=2)
     axis.scatter(poles.real, poles.imag, c=spread, cmap=scale.cmap, norm=scale.norm, s=9, linewidths=0, zorder=3)
+    if log:
+        sizes = np.abs(poles[np.isfinite(poles)])
+        linear = float(sizes[sizes > NEGLIGIBLE * sizes.max(initial=0.0)].min(initial=1.0))
+        axis.set_xscale("symlog", linthresh=linear)
+        axis.set_yscale("symlog", linthresh=linear)
+    if window is not None:
+        axis.set_xlim(window[0], window[1])
+        axis.set_ylim(window[2], window[3])
     axis.set_xlabel("real part [rad/s]")
     axis.set_ylabel("imaginary part [rad/s]")
     axis.set_title(f"poles of {name}", fontsize=10)

@@ -14,8 +14,8 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.units import effort_unit, known_units
 from titop.blocks.contract.block import Block
+from titop.blocks.contract.own_coordinates import effort_unit, known_units
 from titop.blocks.devices.actuators import Motor, PortActuator
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import Whole, check_stacks, read_state

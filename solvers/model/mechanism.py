@@ -219,7 +219,7 @@ class Mechanism(ClosedLoops):
         """The quantities that the sensors measure."""
         signals, states = list(self._first_signals), dict(self.inputs.states)
         for k, sensor in enumerate(self._assembly.sensors):
-            if sensor.reads_parameters:
+            if sensor.reads_parameters or sensor.is_filtered:
                 signals[k] = sensor_quantities(self.assembly, self.assembly.sensors[k], states)
         return signals
 

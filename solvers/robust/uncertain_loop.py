@@ -77,7 +77,10 @@ class UncertainLoop:
         if not self.period:
             return poles
         with np.errstate(divide="ignore"):  # z = 0 decays at once
-            return np.asarray(2 / self.period * np.arctanh(poles.astype(complex) * self.period / 2))
+            logs = np.arctanh(poles.astype(complex) * self.period / 2)
+        return np.asarray(
+            2 / self.period * logs.real + 2j / self.period * logs.imag
+        )  # parts apart: zero times infinity is none
 
     def frequency(self, omega: float) -> float:
         """Return the frequency (rad/s) for one of the system, in its unit."""

@@ -15,8 +15,7 @@ from titop.blocks.basics.tolerances import COMPLEX_STEP, DIFFERENCE_STEP, SAME
 from titop.blocks.checking.complex_safety import is_parameter_complex_safe
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.rigid_closure import RigidClosure
-from titop.blocks.contract.block import Block
-from titop.blocks.contract.overrides import is_titops_own, overrides
+from titop.blocks.contract.block import Block, is_titops_own, overrides
 from titop.blocks.devices.actuators import Actuator, Motor
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor

@@ -64,6 +64,9 @@ OF_COORDINATES = frozenset({Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EF
 #: Measures of lines in rods and deformable bodies, and their rates.
 OF_LINES = frozenset({Kind.LENGTH, Kind.VOLUME})
 
+#: Kinds whose quantities have numbers that depend on parameters.
+DEPENDENT = frozenset({Kind.MOMENTUM, Kind.FILTERED, Kind.FILTERED_AT_ONCE})
+
 #: Kinds that depend on accelerations, and therefore directly on the loads.
 DYNAMIC = frozenset(
     {Kind.ACCELERATION, Kind.EFFORT, Kind.PORT_ACCELERATION, Kind.SPECIFIC_FORCE, Kind.REACTION, Kind.SECTION_WRENCH}

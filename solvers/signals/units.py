@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from titop.blocks.basics.units import acceleration_unit, effort_unit, rate_unit
+from titop.blocks.contract.own_coordinates import acceleration_unit, effort_unit, rate_unit
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
 

@@ -10,10 +10,10 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.units import effort_unit, rate_unit
+from titop.blocks.contract.own_coordinates import effort_unit, rate_unit
 from titop.blocks.interactions.interaction import motion_derivatives
+from titop.blocks.joints.friction_and_limits import Limits
 from titop.blocks.joints.joint import Joint
-from titop.blocks.joints.limits import Limits
 from titop.graph.network.connections import Joined
 from titop.solvers.constraints.interaction_loads import contacts_of, target_derivatives, target_motion
 from titop.solvers.model.model import Model

@@ -14,8 +14,8 @@ from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import COINCIDENT, Interaction, motion_among
 from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.friction_and_limits import stop_bounds
 from titop.blocks.joints.joint import Joint
-from titop.blocks.joints.limits import stop_bounds
 from titop.solvers.arguments.reading import all_finite
 from titop.solvers.engines.compiled.law_tables import gap_stage
 from titop.solvers.engines.compiled.prepared import NO_GUARDS, CompiledPreparedDynamics

@@ -21,7 +21,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.devices.actuators import Actuator
 from titop.blocks.devices.sensors import Sensor
-from titop.blocks.devices.signal_path import Device, SignalPath
+from titop.blocks.devices.signal_path import Device
 from titop.solvers.control.loop_signals import Measurements
 from titop.solvers.model.model import Model
 
@@ -304,9 +304,8 @@ class PathSignals:
 
 def _devices(devices: Sequence[Device]) -> Iterator[Device]:
     """Yield those whose path is more than a filter."""
-    nothing = SignalPath().described()
     for device in devices:
-        if device.path is not None and device.path.described().keys() - {"filter"} - nothing.keys():
+        if device.path is not None and device.path.described().keys() - {"filter"}:
             yield device
 
 

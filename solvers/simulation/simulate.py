@@ -34,7 +34,7 @@ from titop.solvers.simulation.steppers import EXPLICIT, require_projecting
 from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
-METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha")
+METHODS = ("DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "exponential", "generalized-alpha")
 #: The smallest relative tolerance of the integrators.
 _FINEST = 100 * EPS
 
@@ -144,10 +144,10 @@ def simulate(
         First-order states at ``t[0]``; zero by default. All methods integrate them together with q and v.
     start : Trajectory, optional
         Go on from its end, at ``t[0]``: with its state (unless `q0`, `v0` or `x0` say otherwise, as after an impact), states of
-        controllers, commands that are held or delayed, the times of samples, generators of noise (`seed` is not used), events
-        and the step of the integrator. Pass the same controllers, of the same model, whose parameters may be others. The parts
-        of a simulation are the whole bit for bit where steps end between them, as at samples and with fixed steps, if that is
-        an output time of the whole; elsewhere they agree within the tolerances.
+        controllers, commands that are held or delayed, paths of devices, the times of samples, generators of noise (`seed` is
+        not used), events (by their names) and the step of the integrator. Pass the same controllers, of the same model, whose
+        parameters may be others. The parts of a simulation are the whole bit for bit where steps end between them, as at
+        samples and with fixed steps, if that is an output time of the whole; elsewhere they agree within the tolerances.
     hold : sequence of str
         Joints or coordinates that are locked at their place in `q0`, as in `linearize`: `Trajectory.tau` has the efforts that
         this takes.

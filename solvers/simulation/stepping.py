@@ -20,6 +20,7 @@ from titop.solvers.simulation.closed_states import ClosedState, follow_branch
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import WatchedEvent, find_events
 from titop.solvers.simulation.explicit_steps import CompiledRungeKutta, RungeKutta
+from titop.solvers.simulation.exponential_steps import ExponentialSteps
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Monitor
 from titop.solvers.simulation.scipy_steps import ScipySteps
@@ -133,6 +134,8 @@ def _stepper(
 ) -> Stepper:
     if isinstance(method, GeneralizedAlpha):
         return AlphaSolver(plant, method, *span, y0, **tolerances)
+    if method == "exponential":
+        return ExponentialSteps(plant, method, *span, y0, **tolerances)
     explicit = CompiledRungeKutta if plant.has_stages else RungeKutta
     return (explicit if method in EXPLICIT else ScipySteps)(plant, method, *span, y0, **tolerances)
 

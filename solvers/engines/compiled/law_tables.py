@@ -14,8 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import has_weight, is_acted_on
-from titop.blocks.contract.block import Block, overrides_method
-from titop.blocks.contract.overrides import overrides, titop_class
+from titop.blocks.contract.block import Block, overrides, overrides_method, titop_class
 from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.engines.compiled.law_kinds import interaction_codes, interaction_of_kind, law_of_kind, program_codes

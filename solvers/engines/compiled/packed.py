@@ -11,8 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
-from titop.blocks.contract.block import Block
-from titop.blocks.contract.overrides import overrides, titop_class
+from titop.blocks.contract.block import Block, overrides, titop_class
 from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow

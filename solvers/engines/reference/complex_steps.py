@@ -13,7 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.overrides import is_titops_own
+from titop.blocks.contract.block import is_titops_own
 from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import free_rank, least_beside_dead_centre, rank_near, refuse_dead_centre

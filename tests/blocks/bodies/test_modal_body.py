@@ -136,6 +136,19 @@ def test_damping_stays_with_its_mode_where_modes_are_sorted() -> None:
     assert body.truncate(5.0).damping_ratios.tolist() == [0.02, 0.04, 0.03]
 
 
+def test_modes_of_equal_frequency_need_one_ratio_beside_matrices() -> None:
+    """No order tells them apart: any rotation of the pair is as good. Given by frequencies, they are told apart."""
+    fields: dict[str, Any] = {"mass": 1.0, "inertia": 1.0, "participation": np.zeros((3, 6))}
+    for squares, ratios, expected in (
+        ([4.0, 4.0, 9.0], [0.01, 0.02, 0.03], ["ambiguous-damping"]),
+        ([4.0, 4.0, 9.0], [0.02, 0.02, 0.03], []),
+        ([4.0, 4.1, 9.0], [0.01, 0.02, 0.03], []),
+    ):
+        body = tt.FlexibleBody("panel", modal_stiffness=np.diag(squares), damping_ratios=ratios, **fields)
+        assert [finding.code for finding in body.check()[1]] == expected
+    assert not tt.FlexibleBody("panel", frequencies=[2.0, 2.0, 3.0], damping_ratios=[0.01, 0.02, 0.03], **fields).check()[1]
+
+
 def test_natural_damping_has_modal_damping_too() -> None:
     """Of a diagonal beside ratios, ``zeta + d / (2 w)``; and of a matrix in other coordinates, by its poles."""
     added = np.array([0.1, 0.2, 0.3, 0.4])
@@ -176,6 +189,17 @@ class TestTruncation:
         assert "static compliance at C: x 100 %" in str(lost)
         assert "modes removed, from" in str(lost)
         assert body.lost is None
+
+    def test_a_hinge_in_the_body_stays(self) -> None:
+        """A mode of no stiffness is below every frequency, and has no static compliance to lose."""
+        fields: dict[str, Any] = {"mass": 5.0, "inertia": 5.0, "participation": np.zeros((3, 6))}
+        shapes = {"C": np.vstack([np.eye(3), np.zeros((3, 3))])}
+        body = tt.FlexibleBody(
+            "panel", modal_stiffness=np.diag([0.0, 4.0, 100.0]), ports={"C": [1, 0, 0]}, shapes=shapes, **fields
+        )
+        lost = body.truncate(3.0).lost
+        assert lost is not None
+        np.testing.assert_array_equal(lost.compliance["C"], [0, 0, 1, 0, 0, 0])
 
     def test_nothing_lost(self) -> None:
         small = unsorted().truncate(9.0)

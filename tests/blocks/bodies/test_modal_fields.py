@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import titop as tt
 from tests.blocks.bodies.flexible_panels import panel
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.modal_fields import read_second_order
@@ -19,6 +21,34 @@ def test_one_mode_may_be_given_by_six_numbers() -> None:
     )
     assert body.check() == ([], [])
     assert (body.nv, body.coordinates, body.shapes["C"].shape) == (1, ("mode1",), (6, 1))
+
+
+class TestRecovery:
+    def test_one_row_may_be_given_by_its_numbers(self) -> None:
+        body = panel(recovery={"root stress": [1.0, 2.0], "tip": np.ones((3, 2))})
+        assert body.check() == ([], [])
+        assert {name: rows.shape for name, rows in body.recovery.items()} == {"root stress": (1, 2), "tip": (3, 2)}
+        assert panel().recovery == {}
+
+    def test_it_stands_in_files(self, tmp_path: Path) -> None:
+        s = tt.System("panel")
+        s.connect("world", panel(recovery={"MEF1.10": [[1.0, 2.0], [3.0, 4.0]]}), tt.Weld("clamp"))
+        s.save(tmp_path / "panel.toml")
+        again = tt.load(tmp_path / "panel.toml")["panel"]
+        np.testing.assert_array_equal(again.recovery["MEF1.10"], [[1.0, 2.0], [3.0, 4.0]])
+
+    @pytest.mark.parametrize(
+        ("recovery", "code", "where"),
+        [
+            ([[1.0, 2.0]], "wrong-type", "panel.recovery"),
+            ({"root": [1.0]}, "wrong-shape", "panel.recovery.root"),
+            ({"root": 3.0}, "wrong-shape", "panel.recovery.root"),
+            ({"root": [[1.0, np.nan]]}, "not-finite", "panel.recovery.root"),
+            ({"root": "stress"}, "wrong-type", "panel.recovery.root"),
+        ],
+    )
+    def test_what_is_refused(self, recovery: Any, code: str, where: str) -> None:
+        assert [(finding.code, finding.where) for finding in panel(recovery=recovery).check()[0]] == [(code, where)]
 
 
 # -- reading the second order of a body's deformation: all of it or nothing, symmetric, under known loads

@@ -117,6 +117,15 @@ class TestReducedMatrices:
         np.testing.assert_allclose(truss.recover("MUG1.11", q), in_file[6:12], atol=1e-12)
         np.testing.assert_allclose(truss.recover("MUG1.3", q), 0, atol=1e-12)
 
+    def test_grids_may_stand_elsewhere(self, truss: tt.FlexibleBody, tmp_path: Path) -> None:
+        """Matrices under another name than the grids, whose freedoms are then those of SECONCT; and the file of the grids."""
+        shutil.copy(FILES / "inboard.op4", tmp_path / "matrices.op4")
+        shutil.copy(FILES / "inboard.asm", tmp_path / "grids.asm")
+        found = read(tmp_path / "matrices.op4", grids=tmp_path / "grids.asm")
+        np.testing.assert_array_equal(found.matrices.stiffness, truss.matrices.stiffness)
+        assert list(found.recovery) == ["MUG1", "MEF1"]  # no punch file names their rows
+        np.testing.assert_array_equal(read(FILES / "inboard.asm").matrices.mass, truss.matrices.mass)
+
     def test_punched_matrices_are_the_same_body(self, truss: tt.FlexibleBody, nastran: Any, tmp_path: Path) -> None:
         """DMIG cards have ten digits; a rigid motion then strains the body by about as much."""
         matrices = nastran.op4.read(str(FILES / "inboard.op4"))
@@ -152,12 +161,14 @@ class TestWhatDoesNotFit:
         [
             (FILES / "nothing.op4", {}, "no-file"),
             (FILES / "inboard.txt", {}, "unknown-format"),
+            (5, {}, "wrong-type"),
+            (FILES / "inboard.op4", {"grids": 5}, "no-file"),
             (FILES / "inboard.op4", {"parent": 4}, "unknown-node"),
             (FILES / "inboard.op4", {"grids": FILES / "nothing.asm"}, "no-file"),
             (FILES / "inboard.op4", {"units": ("mm", "kg")}, "bad-units"),
         ],
     )
-    def test_arguments(self, nastran: Any, file: Path, changed: dict[str, Any], code: str) -> None:
+    def test_arguments(self, nastran: Any, file: Any, changed: dict[str, Any], code: str) -> None:
         with pytest.raises(tt.ModelError) as refused:
             read(file, **changed)
         assert refused.value.code == code

@@ -117,6 +117,8 @@ class TestOutput2:
             ({"parent": 3}, "not-clamped", "rod.parent"),
             ({"parent": 12}, "unknown-node", "rod.parent"),
             ({"ports": {"end": 8}}, "unknown-node", "rod.ports.end"),
+            ({"ports": {"end": [3]}}, "unknown-node", "rod.ports.end"),
+            ({"ports": [3]}, "wrong-type", "rod.ports"),
             ({"reference": 9}, "unknown-node", "rod.reference"),
         ],
     )

@@ -189,6 +189,10 @@ class TestWhatDoesNotFit:
             ({"boundary": [1, 2]}, "wrong-type", "boundary", "mapping"),
             ({"ports": [9]}, "wrong-type", "ports", "mapping"),
             ({"stiffness": np.eye(8)}, "wrong-shape", "stiffness", "2 grids"),
+            ({"recovery": np.zeros((2, 21))}, "wrong-type", "recovery", "mapping"),
+            ({"recovery": {"stress": 3.0}}, "wrong-shape", "recovery.stress", "(1, 21)"),
+            ({"parent": [7]}, "unknown-node", "parent", "7"),
+            ({"mass": "heavy"}, "wrong-type", "mass", "21"),
             ({"recovery": {"stress": np.zeros((2, 3))}}, "wrong-shape", "recovery.stress", "(2, 21)"),
         ],
     )

@@ -19,7 +19,7 @@ import titop as tt
 from tests.flexible import random_body as random_panel
 from tests.systems import KINDS, random_body, random_joint, random_pose, random_state
 from titop.blocks.basics.spatial import rotation_exp
-from titop.blocks.contract.overrides import overrides
+from titop.blocks.contract.block import overrides
 
 Array = NDArray[np.float64]
 

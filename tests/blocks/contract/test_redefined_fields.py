@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.contract.overrides import overrides
+from titop.blocks.contract.block import overrides
 
 COM, INERTIA = (0.1, 0.2, 0.3), (0.1, 0.2, 0.25)
 

@@ -119,6 +119,15 @@ def test_parameters_change_filters_and_gravity_what_accelerometers_receive() -> 
     expected = -back @ [3.0, 0.0, 0.0] / 0.1
     changes = [after[f"acc.lag[{k}]"] - before[f"acc.lag[{k}]"] for k in range(3)]
     assert np.allclose(changes, expected, atol=1e-10)  # rounding of rates of about 100
+    direct = dict(zip(m.output_names, slower.outputs(q, v, v, x=0.0 * x), strict=True))
+    moved = m.motion("arm.tip", q, v, v)[6:9] / 0.1  # of an accelerometer's filter with zero states: C B V
+    assert np.allclose([direct[f"acc.{axis}"] for axis in "xyz"], moved, atol=1e-12)
+    faster = m.with_parameters({"acc.path.time_constant": 0.05})
+    direct = dict(zip(m.output_names, faster.outputs(q, v, v, x=0.0 * x), strict=True))
+    assert np.allclose([direct[f"acc.{axis}"] for axis in "xyz"], 2.0 * moved, atol=1e-12)
+    points = [tt.trim(each, ["rail", "motor"], q={"hinge": 0.4}) for each in (m, faster)]
+    before, after = (tt.linearize(each.model, each, ["motor"], ["acc"])(1j, squeeze=False) for each in points)
+    assert np.allclose(after * (1 + 0.05j), before * (1 + 0.1j), rtol=1e-9, atol=1e-9)  # rounding
     assert m.parameters()["angle.path.time_constant"] == (0.1, "s")
 
 

@@ -54,7 +54,7 @@ def test_scheduled_gains_follow_what_is_measured() -> None:
         return control.ss([], [], [], [[1.0 + 2.0 * rho["rail.q"]]], 0.1, inputs=["rail_q"], outputs=["motor"])
 
     scheduled = tt.ScheduledController(family, {"rail.q": "rail.q"}, 0.1)
-    law = scheduled_law(scheduled, scheduled.at({"rail.q": 0.0}), WIRING, {"rail.q": "rail.q"})
+    law = scheduled_law(scheduled, scheduled.at({"rail.q": 0.0}), WIRING, {"rail.q": "rail.q"}, {"rail.q": 0.0})
     _, u = law.update(0.0, np.zeros(0), np.array([0.25]), np.array([0.0]), np.array([0.75]))
     np.testing.assert_allclose(u, -(1.0 + 0.75 * 2.0) * 0.25, rtol=1e-14)
 

@@ -71,5 +71,5 @@ def test_bad_input(loop: tt.LFTModel) -> None:
         loop.values({"hub.mas": 1.0})
     with pytest.raises(tt.ModelError, match="unknown-parameter"):
         loop.operating_point(hub_mas=1.0)
-    with pytest.raises(tt.ModelError, match=r"loaded model.*no-model"):
+    with pytest.raises(tt.ModelError, match=r"loaded or composed model.*no-model"):
         replace(loop, members=None).operating_point()

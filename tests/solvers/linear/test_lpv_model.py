@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.refusals import refusal
 from tests.solvers.equilibrium.spinners import HINGES, spinner
+from tests.solvers.linear.constrained_families import crank_case, four_bar
 from tests.solvers.linear.families import ARMS, SPINS
 
 
@@ -80,3 +82,36 @@ class TestAttitudes:
             q = family.trim_at(at)["q"]
             mean = np.arctan(np.array(self.POSITIONS[1:]) * 2.0 / 2.5).mean()
             assert q[:4] * np.sign(q[3]) == pytest.approx([0, np.sin(mean / 2), 0, np.cos(mean / 2)], abs=1e-12)
+
+
+def test_trims_between_points_are_searched_in_a_model(family: tt.LPVModel) -> None:
+    """Exact where interpolation errs, as `trim` finds them, with the member's parameters."""
+    at = {"left.mass": 1.15, "shaft.v": 0.5 * (SPINS[2] + SPINS[3])}
+    interpolated, found = family.trim_at(at), family.trim_at(at, model=spinner())
+    guess = dict.fromkeys(HINGES, 1.0)
+    expected = tt.trim(spinner(), HINGES, q=guess, v={"shaft": at["shaft.v"]}, parameters={"left.mass": 1.15})
+    assert found.q[1:] == pytest.approx(expected.q[1:], abs=1e-9)  # the tolerance of the search
+    assert found.model.parameters()["left.mass"][0] == 1.15
+    assert np.abs(found.residual).max() < 1e-8 * SPINS[2] ** 2
+    assert np.abs(interpolated["q"][1:] - expected.q[1:]).max() > 1e-4
+
+
+def test_trims_of_closed_loops_are_searched_with_what_follows() -> None:
+    case = crank_case(points=5)
+    found = case.family().trim_at({"q0.q": 1.3}, model=case.model)
+    assert found.q[0] == 1.3
+    assert np.abs(case.model.closure_error(found.q)).max() < 1e-9
+    assert np.abs(found.residual).max() < 1e-6
+    assert tt.linearize(case.model, found, ["q0"], ["q0.q"]).poles() == pytest.approx(
+        case.member(case.family(), 1.3).poles(), rel=1e-6
+    )
+
+
+def test_only_what_was_searched_is_searched_again(family: tt.LPVModel) -> None:
+    at = {"left.mass": 1.15, "shaft.v": float(SPINS[2])}
+    with refusal("other-model", "the model of"):
+        family.trim_at(at, model=four_bar())
+    with refusal("no-search", "a family whose trims tt.lpv has searched"):
+        dataclasses.replace(family, search={}).trim_at(at, model=spinner())
+    with refusal("outside", "values between points"):
+        family.trim_at({"left.mass": 1e3, "shaft.v": float(SPINS[2])}, model=spinner())

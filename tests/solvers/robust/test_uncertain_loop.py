@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import control
 import numpy as np
 import pytest
 
 import titop as tt
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.structure import Structure
-from titop.solvers.robust.uncertain_loop import centre_system, in_given_ranges
+from titop.solvers.robust.uncertain_loop import centre_system, in_given_ranges, read_loop
 
 REAL = tt.DeltaBlock.real
 
@@ -53,3 +54,11 @@ def test_a_bound_does_not_depend_on_the_nominal_value(nominal: float) -> None:
     assert model.check() < 1e-9, "sums of products"
     right = tt.linearize(m, m.neutral(), ["x"], ["x.q"])
     np.testing.assert_allclose(model.nominal(1j), right(1j), rtol=1e-10)
+
+
+def test_poles_of_what_is_late_by_whole_samples_decay_at_once() -> None:
+    """A pole at z = 0, as delays have, beside log(0.5) / 0.2."""
+    late = control.ss(np.diag([0.0, 0.5]), np.eye(2), np.eye(2), np.zeros((2, 2)), 0.2)
+    poles = read_loop(late, [REAL("k", 1)]).poles
+    assert sorted(poles.real) == pytest.approx([-np.inf, np.log(0.5) / 0.2], rel=ROUNDING)
+    assert not poles.imag.any()

@@ -15,6 +15,7 @@ from tests.closed_systems import closed_four_bar
 from tests.solvers.control.sliders import gain, lead, slider
 from tests.solvers.simulation.simulated_models import GRAVITY, Array, largest, pendulum
 from tests.stated_systems import Lag
+from titop.solvers.control.sampled_loop import SampledLoop
 
 #: Arrays of a trajectory that the parts of a simulation share with the whole.
 ARRAYS = ("q", "v", "a", "tau", "u", "x")
@@ -219,6 +220,30 @@ def test_after_an_impact_the_controller_goes_on() -> None:
     assert np.array_equal(second.q[0], first.q[-1])
     assert np.array_equal(second.v[0], -0.5 * first.v[-1])
     assert np.array_equal(second.control.x[0], first.control.x[-1])
+
+
+def test_what_was_interrupted_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C before a sample is taken: it is taken by the part that goes on."""
+    model, K = lift()
+    run = beginning(model, [3.0], [0.0], controller=K, noise=0.01)
+    t, act, calls = np.linspace(0, 2, 9), SampledLoop.act, []
+
+    def stopping(*arguments: Any) -> float:
+        calls.append(1)
+        if len(calls) == 21:
+            raise KeyboardInterrupt
+        return act(*arguments)
+
+    whole = run(t, None)
+    monkeypatch.setattr(SampledLoop, "act", stopping)
+    with pytest.raises(tt.SimulationInterrupt) as caught:
+        run(t, None)
+    monkeypatch.undo()
+    first = caught.value.trajectory
+    assert first.t[-1] == pytest.approx(1.0)
+    second = run(np.append(first.t[-1], t[t > first.t[-1] + 1e-9]), first)
+    assert largest(second.q[1:] - whole.q[-len(second.t) + 1 :]) < 1e-7  # the integrator begins with another step
+    assert largest(second.control.y - whole.control.y[19:]) < 1e-7  # the last sample before is the first of its history
 
 
 def test_the_output_times_of_the_caller_are_left_alone() -> None:

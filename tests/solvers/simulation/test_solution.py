@@ -141,7 +141,7 @@ def interrupted_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, count
 
 def test_the_first_moment_of_a_piece_is_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C before the integrator goes on, between samples."""
-    from titop.solvers.control.control_loop import SampledLoop
+    from titop.solvers.control.sampled_loop import SampledLoop
 
     interrupted_at(monkeypatch, SampledLoop, "act", 100)
     K = tt.Controller(lambda t, x, y, r: (x, -y), [], ["hinge.q"], ["hinge.tau"], 0.05)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from titop.blocks.basics import units
+from titop.blocks.contract import own_coordinates as units
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
-"""A block at other values of its uncertain parameters and own coordinates, and the matrices of its law there."""
+"""What is evaluated at other values: a block, with the matrices of its law there, and operating points.
+
+Points keep their coordinates, and efforts hold them there; `moving_equilibria` has those that follow the parameters.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,13 +15,17 @@ from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import EXACT, SAME
+from titop.blocks.basics.tolerances import EXACT, ROUNDING, SAME
 from titop.blocks.contract.applied import BlockMotion, derivatives_at, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.graph.network.assembly import Assembly
+from titop.solvers.equilibrium.linear_validity import excess
+from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.uncertainty import Uncertainty
 from titop.solvers.mechanism.parameters import changed_assembly
+from titop.solvers.model.model import Model
+from titop.solvers.signals.system_inputs import SystemInputs
 
 #: Rationality is judged where parameters differ from the middle of their range by this part of it at least.
 _WIDE = 0.3
@@ -220,3 +227,80 @@ class UncertainCoordinates(NamedTuple):
             if np.abs(other - still).max(initial=0.0) > SAME * np.abs(still).max(initial=0.0):
                 expected = "a coordinate that stays, where the direction of gravity is uncertain"
                 raise ModelError(Finding("not-rational", "parameters", path, expected, HOLD))
+
+
+# -- operating points: coordinates ``hinge.q``, rates ``wheel.v``, inputs ``jet.u`` --------------------------------------------
+
+
+def is_of_point(model: Model, name: Any) -> bool:
+    """Tell whether a name is one of a coordinate, a rate or an input of a point, and not of a parameter."""
+    if not isinstance(name, str) or name in model.mechanism.parameter_names:
+        return False
+    stem, end = split_end(name)
+    return stem in (model.coordinate_names if end in ("q", "v") else model.input_names if end == "u" else ())
+
+
+def value_at(point: OperatingPoint, path: str) -> float:
+    """Return a value of a point, in its unit."""
+    model, (stem, end) = point.model, split_end(path)
+    if end == "u":
+        return 0.0 if point.u is None else float(point.u[model.input_names.index(stem)])
+    in_q, in_v = model.mechanism.assembly.place(stem)
+    return float(point.q[in_q] if end == "q" else point.v[in_v])
+
+
+def inputs_of(point: OperatingPoint) -> Array:
+    """Return the inputs (nu) at a point."""
+    return np.zeros(point.model.nu) if point.u is None else point.u
+
+
+def state_at(model: Model, q: Array, v: Array, values: Mapping[str, float]) -> tuple[Array, Array]:
+    """Return configuration and rates with the coordinates among values by path, the others as they are."""
+    q, v = q.copy(), v.copy()
+    for path, value in values.items():
+        stem, end = split_end(path)
+        if is_of_point(model, path) and end != "u":
+            in_q, in_v = model.mechanism.assembly.place(stem)
+            if end == "q":
+                q[in_q] = value
+            else:
+                v[in_v] = value
+    return q, v
+
+
+def held_point(point: OperatingPoint, model: Model, values: Mapping[str, float], a: Array) -> OperatingPoint:
+    """Return the point of a changed model with other values by name.
+
+    Its efforts are those that keep the accelerations `a` (nv); closures and gears carry what they do.
+    """
+    q, v = state_at(point.model, point.q, point.v, values)
+    u = point.u
+    if pushed := [(k, values[f"{name}.u"]) for k, name in enumerate(model.input_names) if f"{name}.u" in values]:
+        u = inputs_of(point).copy()
+        for k, value in pushed:
+            u[k] = value
+
+    def needed(model: Model, q: Array, v: Array, u: Array | None) -> Array:
+        whole = model.mechanism.inputs.with_states(u, point.x) if model.nx else u
+        pushes = model.mechanism.external_pushes(point.wrenches, whole)
+        driven = 0.0 if u is None else model.mechanism.inputs.motors @ u
+        return model.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - driven
+
+    tau = point.tau + needed(model, q, v, u) - needed(point.model, point.q, point.v, point.u)
+    if model.mechanism.gear_constraints:
+        before = point.model
+        pushes = before.mechanism.external_pushes(point.wrenches, point.driving)
+        carried = before.mechanism.multipliers(point.q, point.v, a, pushes, point.driving, point.tau)
+        tau = tau - (model.closure_jacobian(q) - before.closure_jacobian(point.q)).T @ carried
+    return OperatingPoint(model, q, v, tau, u, point.wrenches, x=point.x)
+
+
+def accelerations_at(point: OperatingPoint, system_inputs: SystemInputs) -> Array:
+    """Return the accelerations (nv) at a point, but for what rounding leaves of them; none where it is an equilibrium."""
+    if system_inputs.prescribed.any():
+        a = system_inputs.accelerations(point.model, point.q, point.v, point.tau, point.wrenches, point.driving)
+    else:
+        a = point.residual
+    if not a.any() or excess(point, a, np.zeros_like(a)).max(initial=0.0) <= 1.0:
+        return np.zeros_like(a)
+    return np.where(np.abs(a) > ROUNDING * np.abs(a).max(), a, 0.0)
