@@ -85,7 +85,7 @@ def monte_carlo(
         A file that keeps what was computed. If it exists, the same call goes on from it; it may have another number of workers
         and other samples of the same study. It is written whole or not at all, every five seconds (less often where that takes
         longer than a twentieth of the time) and at the end. What is lost when this process is killed is what was computed since
-        then, and what was in the works. The functions' own code is compared too, not what it calls.
+        then, and what was in the works. Of `run` the code is compared too, and the numbers it refers to, not what it calls.
 
     Returns
     -------
