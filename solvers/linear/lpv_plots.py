@@ -82,10 +82,11 @@ def draw_bode(responses: Array, frequencies: Array, source: Signal, target: Sign
 
     figure, scale = Figure(figsize=(7, 6), layout="constrained"), colours.scale()
     gain, phase = figure.subplots(2, 1, sharex=True, height_ratios=(1.6, 1))
-    for response, colour in zip(responses, scale.to_rgba(colours.values.ravel()), strict=True):
+    phases = without_jumps(np.rad2deg(np.angle(responses)), 360.0)
+    for response, degrees, colour in zip(responses, phases, scale.to_rgba(colours.values.ravel()), strict=True):
         if np.isfinite(response).all():
             gain.loglog(frequencies, np.abs(response), color=colour, linewidth=1)
-            phase.semilogx(frequencies, np.rad2deg(np.unwrap(np.angle(response))), color=colour, linewidth=1)
+            phase.semilogx(frequencies, degrees, color=colour, linewidth=1)
     gain.set_title(f"{source.path} [{source.unit}] to {target.path} [{target.unit}]", fontsize=10)
     gain.set_ylabel(f"gain [{target.unit} / ({source.unit})]")
     phase.set_ylabel("phase [deg]")
@@ -94,6 +95,14 @@ def draw_bode(responses: Array, frequencies: Array, source: Signal, target: Sign
         axis.grid(alpha=0.3, which="both")
     colours.bar(figure, [gain, phase])
     return figure
+
+
+def without_jumps(values: Array, period: float) -> Array:
+    """Return curves (n, k, ...) without jumps of a period along k, all beginning within half a period of the first."""
+    curves = np.unwrap(values, period=period, axis=1)
+    begins = curves[:, :1]
+    sound = begins[np.isfinite(begins).reshape(len(begins), -1).all(axis=1)]
+    return curves - period * np.round((begins - sound[:1]) / period) if len(sound) else curves
 
 
 def frequency_responses(A: Array, B: Array, C: Array, D: Array, frequencies: Array) -> Array:
