@@ -99,6 +99,7 @@ from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
+from .solvers.linear.lpv_plots import plot_response as plot_response
 from .solvers.linear.modes import Modes as Modes
 from .solvers.linear.modes import modes as modes
 from .solvers.linear.pole_map import PoleMap as PoleMap
