@@ -111,6 +111,7 @@ from .solvers.model.model import Model as Model
 from .solvers.model.readings import Contacts as Contacts
 from .solvers.monte_carlo import monte_carlo as monte_carlo
 from .solvers.motions.trajectory_series import trajectory_series as trajectory_series
+from .solvers.pictures.animation import animate_mode as animate_mode
 from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability
 from .solvers.robust.lyapunov import lyapunov_stability as lyapunov_stability
 from .solvers.robust.mu import MuBounds as MuBounds
