@@ -253,7 +253,7 @@ class LPVModel:
 
     @property
     def colours(self) -> Colours:
-        """Values of the last parameter at all members."""
+        """Values (\\*shape, in its own unit) of the last parameter at all members, and its name."""
         name, unit = list(self.units.items())[-1]
         return Colours(np.broadcast_to(list(self.parameters.values())[-1], self.shape), f"{name} [{unit}]")
 
