@@ -92,6 +92,7 @@ from .solvers.lft.lft import lft as lft
 from .solvers.lft.lft import lft_arcs as lft_arcs
 from .solvers.lft.lft_model import LFTModel as LFTModel
 from .solvers.lft.moving_equilibria import MovingCoordinate as MovingCoordinate
+from .solvers.linear.channel_inversion import invert_channels as invert_channels
 from .solvers.linear.connect_blocks import connect_blocks as connect_blocks
 from .solvers.linear.finite_elements import FiniteElementPart as FiniteElementPart
 from .solvers.linear.finite_elements import SparseSystem as SparseSystem
@@ -104,7 +105,6 @@ from .solvers.linear.modes import Modes as Modes
 from .solvers.linear.modes import modes as modes
 from .solvers.linear.pole_map import PoleMap as PoleMap
 from .solvers.linear.pole_map import pole_map as pole_map
-from .solvers.linear.state_space import invert_channels as invert_channels
 from .solvers.linear_files import load_linear as load_linear
 from .solvers.linear_files import save_linear as save_linear
 from .solvers.model.model import Model as Model

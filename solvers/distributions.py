@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 
 class _Law(NamedTuple):
-    """What some names are drawn by: the numbers (one a name) for a generator, and the scipy distribution if it is one."""
+    """What some names are drawn by: a number for each or one for all, by a generator; the scipy distribution if it is one."""
 
     names: tuple[str, ...]
     draw: Callable[[np.random.Generator], Any]
@@ -50,11 +50,11 @@ class _Law(NamedTuple):
         """
         value = self.draw(rng)
         numbers = real_array(value)
-        if numbers is None or numbers.size != len(self.names) or not np.isfinite(numbers).all():
-            expected = "a finite number drawn" if len(self.names) == 1 else f"{len(self.names)} finite numbers drawn"
+        if numbers is None or numbers.size not in (1, len(self.names)) or not np.isfinite(numbers).all():
+            expected = "a finite number drawn" + ("" if len(self.names) == 1 else f" for all, or {len(self.names)}")
             where = f"distributions[{_key(self.names)!r}]"
             raise ModelError(Finding("bad-distribution", where, value, expected, "check the distribution"))
-        return [float(number) for number in numbers.ravel()]
+        return [float(number) for number in np.resize(numbers, len(self.names))]
 
 
 class Distributions:
@@ -130,7 +130,7 @@ class Distributions:
         names, where = key if isinstance(key, tuple) else (key,), f"distributions[{key!r}]"
         for name in names:
             self._place(name, where)
-        if isinstance(value, Percent) and len(names) == 1 and names[0] in self.places:
+        if isinstance(value, Percent) and names[0] in self.places:
             value = value.about(where, self.places[names[0]].nominal)
         is_scipy = hasattr(value, "rvs") and not callable(value)
         if callable(value) and not hasattr(value, "rvs"):
@@ -138,9 +138,9 @@ class Distributions:
             return _Law(names, value, None)
         if is_scipy:
             return _Law(names, lambda rng: value.rvs(random_state=rng), value)
-        pair = real_array(value) if len(names) == 1 else None
+        pair = real_array(value)
         if pair is None or pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1]:
-            advice = "such as scipy.stats.norm(1.0, 0.1)" if len(names) == 1 else "such as scipy.stats.multivariate_normal"
+            advice = "such as scipy.stats.norm(1.0, 0.1), or multivariate_normal for several names"
             self._findings.append(Finding("bad-distribution", where, value, _EXPECTED, advice))
             return _Law(names, lambda rng: 0.0, None)
         from scipy import stats

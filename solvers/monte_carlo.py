@@ -54,8 +54,8 @@ def monte_carlo(
         A frozen distribution of `scipy.stats`, a pair ``(low, high)`` or ``tt.percent(10)`` for a uniform one, or a function of
         a NumPy random generator that returns a number. Names are those of ``model.parameters()``; of the initial state,
         ``"hinge.q"`` for a coordinate, ``"hinge.v"`` for a rate, or the name of a first-order state. Coordinates of free and
-        spherical joints are displacements from the nominal configuration. A tuple of names has one distribution of as many
-        numbers: ``{("a.mass", "b.mass"): scipy.stats.multivariate_normal(means, covariance)}``.
+        spherical joints are displacements from the nominal configuration. Names in a tuple share one number, as in `lft`, or
+        have a distribution of as many: ``{("a.mass", "b.mass"): scipy.stats.multivariate_normal(means, covariance)}``.
     run : callable ``f(model) -> mapping``, or ``f(model, seed) -> mapping``
         The function to call with each model, such as a simulation. It returns numbers or arrays by name, always with the same
         names and shapes. `seed` is an int that differs for each sample, for noise. If initial states are drawn, or a `point` is
@@ -85,7 +85,7 @@ def monte_carlo(
         A file that keeps what was computed. If it exists, the same call goes on from it; it may have another number of workers
         and other samples of the same study. It is written whole or not at all, every five seconds (less often where that takes
         longer than a twentieth of the time) and at the end. What is lost when this process is killed is what was computed since
-        then, and what was in the works. The functions' own code is compared too, not what it calls.
+        then, and what was in the works. Of `run` the code is compared too, and the numbers it refers to, not what it calls.
 
     Returns
     -------
@@ -205,7 +205,9 @@ class _Study:
         names, shapes = [law.names[0] for law in laws], list[tuple[int, ...]]()
 
         def outcomes(columns: Array) -> Array:
-            rows = [dict(zip(names, column, strict=True)) for column in columns.T.tolist()]
+            rows = [
+                {name: x for law, x in zip(laws, column, strict=True) for name in law.names} for column in columns.T.tolist()
+            ]
             tasks = [(k, (self.drawing.with_ties(row), self.seed_of_run(0))) for k, row in enumerate(rows)]
             results = [*self.results(tasks).values()]
             bad = next((result for result in results if isinstance(result, str)), "")

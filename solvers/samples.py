@@ -11,10 +11,13 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
+from titop.solvers.linear.lpv_plots import without_jumps
 from titop.solvers.support.extras import import_xarray
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.figure import Figure
 
 
 class Statistics(NamedTuple):
@@ -178,6 +181,61 @@ class Samples:
         order = [names.index(name) if name in names else -1 for name in self.parameters]  # what is tied has no part of its own
         whole = [np.concatenate([part, np.full((1, *part.shape[1:]), np.nan)])[order] for part in (first, total)]
         return result._replace(first=whole[0], total=whole[1])
+
+    def plot(self, outcome: str, over: Any = None, log: str = "", period: float | None = None, label: str = "") -> Figure:
+        """Plot an outcome of shape (k,) or (k, m) as m fans: medians, and bands of half and of nine tenths of the samples.
+
+        Such as gains or singular values over frequency, or a coordinate over time.
+
+        Parameters
+        ----------
+        outcome : str
+        over : array_like (k,), optional
+            What it is plotted over, in its own unit; 0, 1, ... by default.
+        log : {"", "x", "y", "xy"}
+            Axes that are logarithmic.
+        period : float, optional
+            Numbers that differ by this are the same, such as 360 for phases in degrees: curves have no jumps by it.
+        label : str
+            Of what it is plotted over.
+
+        Raises
+        ------
+        ModelError
+            For unknown outcomes, of another shape, and unusable arguments.
+        """
+        values = self.values(outcome)
+        k = values.shape[1] if values.ndim in (2, 3) else 0
+        if not k or not len(values):
+            advice = "return arrays (k,) or (k, m), such as a gain over frequency"
+            raise ModelError(Finding("wrong-shape", outcome, f"samples of shape {values.shape}", "curves", advice))
+        places = real_array(np.arange(k) if over is None else over)
+        if places is None or places.shape != (k,) or ("x" in log and not (places > 0).all()):
+            expected = f"{k} {'positive ' if 'x' in log else ''}numbers"
+            raise ModelError(Finding("wrong-length", "over", over, expected, "give what the outcome is plotted over"))
+        if log not in ("", "x", "y", "xy"):
+            raise ModelError(Finding("bad-axes", "log", log, "x, y, xy or nothing", "name the logarithmic axes"))
+        if period is not None:
+            values = without_jumps(values, period)
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7, 4.5), layout="constrained")
+        axis = figure.subplots()
+        low, quarter, middle, three, high = np.quantile(
+            values.reshape(len(values), k, -1), [0.05, 0.25, 0.5, 0.75, 0.95], axis=0
+        )
+        for m in range(middle.shape[1]):
+            axis.fill_between(places, low[:, m], high[:, m], color=f"C{m}", alpha=0.2, linewidth=0, label="90 %")
+            axis.fill_between(places, quarter[:, m], three[:, m], color=f"C{m}", alpha=0.35, linewidth=0, label="50 %")
+            axis.plot(places, middle[:, m], color=f"C{m}", label="median")
+        axis.set_xscale("log" if "x" in log else "linear")
+        axis.set_yscale("log" if "y" in log else "linear")
+        axis.set_ylabel(outcome)
+        axis.set_xlabel(label)
+        axis.set_title(f"{len(values)} samples of {self.name}", fontsize=10)
+        axis.grid(alpha=0.3, which="both")
+        axis.legend(*(some[:3] for some in axis.get_legend_handles_labels()), fontsize=8)
+        return figure
 
     def __add__(self, other: Samples) -> Samples:
         """Return the samples of both, by their numbers.

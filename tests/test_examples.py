@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
 
+import titop as tt
 from tests import test_robot_examples, test_series_examples, test_soft_examples, test_water_examples
 from tests.example_scripts import EXAMPLES, script
 
@@ -471,6 +472,38 @@ def test_fishing_rod(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         solved = found.sol(s)
         # eight points and six polynomials: 3e-4 of the length where it bends most
         assert np.abs(line[:, [0, 2]].T - solved[2:, ::5]).max() < 5e-4
+
+
+def test_satellite_dossier(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Deflection under thrust and margins against closed forms; files that say the same."""
+    example = script("satellite_dossier")
+    proved, nominal, samples = example["main"](["--output", str(tmp_path / "dossier.png"), "--samples", "2", "--workers", "1"])
+    said = capsys.readouterr().out
+    assert proved.robust
+    model, mass = nominal.model, 800.0 + 2 * 30.0 + 50.0 + 4 * 5.0
+    point = example["burn"](model)
+    thrust = 25.0 / mass
+    assert -point.parameters["gravity.z"] == pytest.approx(thrust, rel=1e-9)  # Newton's second law
+    force = np.sqrt(30.0) * 2 * 0.7340955 / 1.8751041  # participation of the first mode across the panel
+    bent = point.q[model.configuration_names.index("left_panel.mode1")]
+    assert bent == pytest.approx(-force * thrust / (0.25 * 2 * np.pi) ** 2, rel=1e-9)
+    assert "margin in all directions: 0.6" in said
+    error = example["errors"](nominal)
+    assert np.abs(error[0] + 1e3 * example["STEP"]).max() < 1e-9  # a whole step away at first
+    assert np.abs(error[-100:]).max() < 0.2  # mrad: noise of 1e-5 rad/sqrt(Hz), held at 4 Hz, is 0.02 mrad a sample
+    assert samples.n == 2
+    assert samples.outcomes["error"].max() < 0.5
+    members = tt.load_linear(tmp_path / "members.mat")
+    assert isinstance(members, tt.LPVModel)
+    angle = dict.fromkeys(example["DRIVES"], np.deg2rad(30))
+    held = tt.trim(model, ["left_drive.tau", "right_drive.tau"], q=angle)
+    outputs = [*example["TRACKER"], *example["GYRO"]]
+    there = tt.linearize(model, held, example["MOTORS"], outputs, omit=example["PLACE"])
+    member = members.at(left_drive_q=angle["left_drive"], right_drive_q=angle["right_drive"])
+    np.testing.assert_allclose(member(1j), there(1j), rtol=1e-9, atol=1e-9 * np.abs(there(1j)).max())
+    assert np.array_equal(tt.load_linear(tmp_path / "rate_loop.mat").D, example["design"](model)[0].D)
+    assert tt.load(tmp_path / "observatory.toml").resolve().state_names == model.state_names
+    assert np.array_equal(tt.load_trajectory(tmp_path / "slew.npz", model).q, nominal.q)
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import is_ready
-from titop.solvers.control.controllers import Controller, ScheduledController, discretise
+from titop.solvers.control.controllers import Controller, FirstMember, ScheduledController, discretise
 from titop.solvers.signals.exported import REFERENCE
 from titop.solvers.signals.signal_tables import SignalTable, check_names
 
@@ -123,6 +123,7 @@ def scheduled_law(
     inputs = tuple(dict.fromkeys((*wiring.inputs, *measured_names)))
     ny, nx, filters = len(wiring.inputs), first.nstates, controller.rates
     kept = {name: 1 - np.exp(-controller.sample_time / constant) for name, constant in filters.items()}
+    aligned = FirstMember(first)
     last: list[Any] = [None, None]
 
     def update(t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:
@@ -130,7 +131,7 @@ def scheduled_law(
         slow = dict(zip(filters, x[nx:].tolist(), strict=True))
         rates = {name: (rho[name] - value) * kept[name] / controller.sample_time for name, value in slow.items()}
         if last[0] != (rho, rates):
-            last[:] = (rho, rates), controller.at(rho, first, rates)
+            last[:] = (rho, rates), controller.member(rho, aligned, rates)
         K, e = last[1], wiring.from_y @ y[:ny] + wiring.from_r @ r
         followed = [value + kept[name] * (rho[name] - value) for name, value in slow.items()]
         return np.concatenate([K.A @ x[:nx] + K.B @ e, followed]), K.C @ x[:nx] + K.D @ e

@@ -16,9 +16,9 @@ from titop.solvers.arguments.reading import read_duration, read_mapping
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.signals.signal_tables import check_names
 
-#: Members are compared at angles of z on the unit circle: first, last and number. They go on from each other's states if the
-#: difference that this makes is no more than so many times that of their responses.
-_ANGLES, _ALIKE = (1e-3, 3.0, 8), 3.0
+#: Members are compared at these angles (rad) of z on the unit circle. They go on from each other's states if the difference
+#: that this makes is no more than so many times that of their responses.
+_ANGLES, _ALIKE = tuple(3.0 / 9.0**k for k in range(4)), 3.0
 #: How a continuous controller is sampled when a sample time is given: Tustin's rule keeps its frequency response.
 SAMPLING = "bilinear"
 
@@ -148,16 +148,39 @@ class ScheduledController:
         ModelError
             If it is no linear system, its states or signals differ, or their coordinates do for good.
         """
+        return self.member(rho, None if like is None else FirstMember(like), rates)
+
+    def member(self, rho: Mapping[str, float], first: FirstMember | None, rates: Mapping[str, float] | None) -> Any:
+        """Return what `at` does, for a loop that has prepared its first member.
+
+        Parameters
+        ----------
+        rho : mapping of parameter name to float
+        first : FirstMember or None
+        rates : mapping of parameter name to float, or None
+            Rates of parameters (per s).
+
+        Returns
+        -------
+        control.StateSpace
+
+        Raises
+        ------
+        ModelError
+            As `at`.
+        """
         call = self.family.at if hasattr(self.family, "at") else self.family
         K = call(dict(rho), dict(rates or {})) if self.rates else call(dict(rho))
         where = "family at " + ", ".join(f"{name} = {value:.6g}" for name, value in rho.items())
         K = discretise(read_linear(where, K), self.sample_time)
-        for what in ("nstates", "state_labels", "input_labels", "output_labels") if like is not None else ():
-            found, expected = getattr(K, what), getattr(like, what)
+        if first is None:
+            return K
+        for what in ("nstates", "state_labels", "input_labels", "output_labels"):
+            found, expected = getattr(K, what), getattr(first.K, what)
             if found != expected:
                 advice = "all members need the same states and signals"
                 raise ModelError(Finding("other-controller", f"{where}: {what}", found, f"{expected}", advice))
-        return K if like is None else _in_coordinates_of(like, K, where)
+        return first.align(K, where)
 
 
 def discretise(K: Any, sample_time: float) -> Any:
@@ -180,47 +203,60 @@ def discretise(K: Any, sample_time: float) -> Any:
     return K
 
 
-def _in_coordinates_of(like: Any, K: Any, where: str) -> Any:
-    """Return a sampled state space in the state coordinates of another one, as far as both are known to differ.
+class FirstMember:
+    """The member of a scheduled controller that says in which coordinates its states are.
 
-    Raises
-    ------
-    ModelError
-        If no change of coordinates makes it go on from the states of the other.
+    Parameters
+    ----------
+    K : control.StateSpace
+        In discrete time.
     """
-    if not K.nstates or _goes_on(like, K.A, K.B, K.C):
-        return K
-    n, eye = K.nstates, np.eye(K.nstates)
-    # states T x of K for states x of the other: A T = T A', T B' = B, C T = C'
-    rows = np.vstack([np.kron(K.A, eye) - np.kron(eye, like.A.T), np.kron(eye, like.B.T), np.kron(K.C, eye)])
-    for near in (eye, np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))[0]):  # what is free stays invertible
-        left = [near @ like.A - K.A @ near, K.B - near @ like.B, like.C - K.C @ near]
-        T = near + np.linalg.lstsq(rows, np.concatenate([part.ravel() for part in left]), rcond=EXACT)[0].reshape(n, n)
-        if np.linalg.cond(T) > 1 / SAME:
-            continue
-        A, B, C = np.linalg.solve(T, K.A @ T), np.linalg.solve(T, K.B), K.C @ T
-        if _goes_on(like, A, B, C):
-            from control import StateSpace
 
-            names = {"inputs": K.input_labels, "outputs": K.output_labels, "states": K.state_labels}
-            return StateSpace(A, B, C, K.D, K.dt, remove_useless_states=False, **names)
-    advice = "give all members their states in the same coordinates, of like size"
-    raise ModelError(Finding("other-coordinates", where, "states of another meaning", "those of the first member", advice))
+    def __init__(self, K: Any) -> None:
+        self.K, self._points = K, np.exp(1j * np.array(_ANGLES))[:, None, None] * np.eye(K.nstates)
+        responses = np.linalg.solve(self._points - K.A, K.B)
+        reached = np.concatenate([*responses], axis=1)
+        sizes = np.linalg.norm(reached, axis=0)
+        #: States that inputs reach.
+        self._reached = reached[:, sizes > 0] / sizes[sizes > 0]
+        self._free = K.C @ np.linalg.solve(self._points - K.A, self._reached)
+        self._forced = K.C @ responses
 
+    def align(self, K: Any, where: str) -> Any:
+        """Return another member in these coordinates, as far as both are known to differ.
 
-def _goes_on(like: Any, A: Array, B: Array, C: Array) -> bool:
-    """Tell whether a member goes on from states that another one reaches as this one does, as far as both respond alike."""
-    if np.array_equal(A, like.A) and np.array_equal(C, like.C):
-        return True
-    points = np.exp(1j * np.geomspace(*_ANGLES))[:, None, None] * np.eye(len(A))
-    reached = np.concatenate([*np.linalg.solve(points - like.A, like.B)], axis=1)
-    sizes = np.linalg.norm(reached, axis=0)
-    reached = reached[:, sizes > 0] / sizes[sizes > 0]
-    count = reached.shape[1]
-    right = like.C @ np.linalg.solve(points - like.A, np.hstack([reached, like.B]))
-    found = C @ np.linalg.solve(points - A, np.hstack([reached, B]))
-    alike = _difference(found[..., count:], right[..., count:])
-    return _difference(found[..., :count], right[..., :count]) <= SAME + _ALIKE * alike
+        Raises
+        ------
+        ModelError
+            If no change of coordinates makes it go on from the states of the first.
+        """
+        A, B, C, n, eye = self.K.A, self.K.B, self.K.C, K.nstates, np.eye(K.nstates)
+        if self._goes_on(K.A, K.B, K.C):
+            return K
+        # states T x of K for states x of the first: K.A T = T A, T B = K.B, K.C T = C
+        rows = np.vstack([np.kron(K.A, eye) - np.kron(eye, A.T), np.kron(eye, B.T), np.kron(K.C, eye)])
+        for near in (eye, np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))[0]):  # what is free stays invertible
+            left = np.concatenate([part.ravel() for part in (near @ A - K.A @ near, K.B - near @ B, C - K.C @ near)])
+            T = near + np.linalg.lstsq(rows, left, rcond=EXACT)[0].reshape(n, n)
+            if np.linalg.cond(T) > 1 / SAME:
+                continue
+            matrices = np.linalg.solve(T, K.A @ T), np.linalg.solve(T, K.B), K.C @ T
+            if self._goes_on(*matrices):
+                from control import StateSpace
+
+                names = {"inputs": K.input_labels, "outputs": K.output_labels, "states": K.state_labels}
+                return StateSpace(*matrices, K.D, K.dt, remove_useless_states=False, **names)
+        advice = "give all members their states in the same coordinates, of like size"
+        raise ModelError(Finding("other-coordinates", where, "states of another meaning", "those of the first member", advice))
+
+    def _goes_on(self, A: Array, B: Array, C: Array) -> bool:
+        """Tell whether a member goes on from states of the first as this one does, as far as both respond alike."""
+        if np.array_equal(A, self.K.A) and np.array_equal(C, self.K.C):
+            return True
+        count = self._reached.shape[1]
+        found = C @ np.linalg.solve(self._points - A, np.hstack([self._reached, B]))
+        alike = _difference(found[..., count:], self._forced)
+        return _difference(found[..., :count], self._free) <= SAME + _ALIKE * alike
 
 
 def _difference(found: Array, right: Array) -> float:

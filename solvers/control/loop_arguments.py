@@ -124,7 +124,10 @@ def _join(model: Model, loops: Sequence[SampledLoop | ContinuousLoop], operating
         assert held is not None
         return held
     if len(continuous) > 1:
-        expected, advice = "one controller in continuous time", "join them with control.append, or give sample times"
+        expected, advice = (
+            "one controller in continuous time",
+            "join them (control.append, control.interconnect), or give sample times",
+        )
         where = " and ".join(f"controller[{k}]" for k in continuous)
         raise ModelError(Finding("several-continuous", where, f"{len(continuous)} of them", expected, advice))
     loop = loops[continuous[0]]

@@ -16,7 +16,7 @@ class Loop:
 
     Parameters
     ----------
-    controller : control.StateSpace, Controller or ScheduledController
+    controller : control.StateSpace, control.TransferFunction, Controller or ScheduledController
     sample_time : float, s, optional
         Samples a continuous controller by Tustin's rule; discrete ones have their own sample time.
     delay : float, s

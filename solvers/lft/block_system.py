@@ -67,8 +67,8 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     ``arm.C.W``, and the accelerations of the block's own coordinates ``hinge.a``. Outputs are the wrench that the block applies
     to its parent ``arm.P.W``, the accelerations of child ports ``arm.C.dV`` and the efforts ``hinge.tau`` (key A's
     ``W_{A/.,P}`` and ``W_{./A,C}``). Each block integrates twist and displacement of its parent port: so a chain of blocks has
-    states more than once. Ports of closures are child ports like the others, under the wrenches that they transmit at the
-    point.
+    states more than once, which `connect_blocks` removes. Ports of closures are child ports like the others, under the wrenches
+    that they transmit at the point.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from titop.solvers.lft.fractions import Fractional, degrees, reduce_fraction, re
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.uncertainty import Uncertain
 from titop.solvers.linear.matrices import Matrices, side_by_side
-from titop.solvers.linear.state_space import is_state_space, named_signals, named_system, refuse_not_finite, unlike
+from titop.solvers.linear.state_space import named_signals, named_system, read_linear, unlike
 from titop.solvers.signals.exported import Signal
 
 if TYPE_CHECKING:
@@ -57,32 +57,20 @@ def read_part(where: str, given: Any, constant: Callable[[float], Array] = np.at
     ModelError
         For what is no linear system, and infinite numbers.
     """
-    import control
-
-    if isinstance(given, control.TransferFunction):
-        try:
-            given = control.ss(given)
-        except (ValueError, control.ControlMIMONotImplemented) as error:
-            expected, advice = "a proper scalar transfer function", "give a state space: control.ss(A, B, C, D)"
-            raise ModelError(Finding("wrong-type", where, str(error), expected, advice)) from None
-    is_fractional = hasattr(given, "blocks")
-    M = given.M if is_fractional else given
-    if is_state_space(M):
-        refuse_not_finite(where, M)
+    matrix = None if hasattr(given, "blocks") else real_array(given)
+    if matrix is None or matrix.ndim not in (0, 2) or not np.isfinite(matrix).all():
+        expected = "an LFTModel, a control.StateSpace or TransferFunction, a matrix or a number"
+        M = given.M if hasattr(given, "blocks") else read_linear(where, given, expected)
         if M.dt is True:
             advice = "control.ss(A, B, C, D, dt)"
             raise ModelError(Finding("no-sample-time", where, "discrete time without a step", "a sample time", advice))
         states, inputs, outputs = named_signals(M)
         base = float(M.dt or 0.0) if M.nstates or M.dt else None
-        if not is_fractional:
+        if not hasattr(given, "blocks"):
             return WiredPart(Matrices.of(M), states, inputs, outputs, base)
         w, z = _counts(given.blocks)
         more = given.blocks, given.uncertain, given.error, given.moving
         return WiredPart(Matrices.of(M), states, inputs[w:], outputs[z:], base, *more)
-    matrix = real_array(given)
-    if matrix is None or matrix.ndim not in (0, 2) or not np.isfinite(matrix).all():
-        expected = "an LFTModel, a control.StateSpace, a matrix or a number"
-        raise ModelError(Finding("wrong-type", where, given, expected, "see control.ss, numpy.array"))
     D = np.array(matrix if matrix.ndim else constant(float(matrix)), dtype=float)
     outputs, inputs = ([Signal(f"{letter}[{k}]", "") for k in range(n)] for letter, n in zip("yu", D.shape, strict=True))
     return WiredPart(Matrices.constant(D), [], inputs, outputs, None)

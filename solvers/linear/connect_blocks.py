@@ -15,7 +15,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import RANK, ROUNDING, SAME, SINGULAR
+from titop.blocks.basics.tolerances import BALANCED, RANK, ROUNDING, SAME, SINGULAR
 from titop.solvers.linear.block_network import BlockEnds, BlockNetwork
 from titop.solvers.linear.finite_elements import FiniteElementPart, SparseSystem, sparse_system
 from titop.solvers.linear.matrices import Matrices, side_by_side
@@ -94,16 +94,12 @@ def connect_blocks(
     parts = [Matrices.of(block) for block in given]
     closed, z_by_x, z_by_e = _solve(side_by_side(parts), network)
     kept, basis = _without_duplicates(parts, network, [signal.name for signal in states])
-    wanted = positions("outputs", read_names("outputs", outputs), [*network.signals, *states])
-    C, D = (
-        np.vstack([z_by_x, np.eye(len(states))])[wanted],
-        np.vstack([z_by_e, np.zeros((len(states), z_by_e.shape[1]))])[wanted],
-    )
-    matrices = closed.A[kept] @ basis, closed.B[kept], C @ basis, D
-    signals = [[*network.signals, *states][k] for k in wanted]
-    return named_system(
-        matrices, [states[k] for k in kept], [network.signals[k] for k in network.entering], signals, "connected"
-    )
+    known = [*network.signals, *states]
+    wanted = positions("outputs", read_names("outputs", outputs), known)
+    C, D = np.vstack([z_by_x, np.eye(len(states))]), np.vstack([z_by_e, np.zeros((len(states), z_by_e.shape[1]))])
+    matrices = closed.A[kept] @ basis, closed.B[kept], C[wanted] @ basis, D[wanted]
+    entering, leaving = [network.signals[k] for k in network.entering], [known[k] for k in wanted]
+    return named_system(matrices, [states[k] for k in kept], entering, leaving, "connected")
 
 
 def _check(where: str, block: Any) -> None:
@@ -115,9 +111,8 @@ def _check(where: str, block: Any) -> None:
     refuse_not_finite(where, block)
     if block.dt:
         advice = "connect first, then sample the result with control.c2d"
-        raise ModelError(
-            Finding("sampled-block", where, f"a sample time of {block.dt} s", "a block in continuous time", advice)
-        )
+        got = f"a sample time of {block.dt} s"
+        raise ModelError(Finding("sampled-block", where, got, "a block in continuous time", advice))
 
 
 def _ends(block: Any) -> BlockEnds:
@@ -135,15 +130,15 @@ def _solve(blocks: Matrices, network: BlockNetwork) -> tuple[Matrices, Array, Ar
     (A, B, C, D), m, p = blocks, len(network.inputs), len(network.outputs)
     G, F = (matrix.toarray() for matrix in network.equations())
     loop = np.hstack([G[:, :m] + G[:, m : m + p] @ D, G[:, m + p :]])
-    rows, columns = np.ones(len(loop)), np.ones(len(loop))
+    rows, columns = np.ones((len(loop), 1)), np.ones(len(loop))
     for _ in range(3):  # to entries near one
-        rows /= np.sqrt(np.abs(rows[:, None] * loop * columns).max(axis=1, initial=0.0)) + (np.abs(loop).max(axis=1) == 0)
-        columns /= np.sqrt(np.abs(rows[:, None] * loop * columns).max(axis=0, initial=0.0)) + (np.abs(loop).max(axis=0) == 0)
-    scaled = rows[:, None] * loop * columns
+        rows /= np.sqrt(_sizes(rows * loop * columns, 1)[:, None])
+        columns /= np.sqrt(_sizes(rows * loop * columns, 0))
+    scaled = rows * loop * columns
     _, sizes, right = np.linalg.svd(scaled)
     if decided_rank(sizes, SINGULAR * sizes[0]) < len(sizes):
         raise network.undetermined(right[-1])
-    solved = columns[:, None] * np.linalg.solve(scaled, rows[:, None] * np.hstack([-G[:, m : m + p] @ C, F]))
+    solved = columns[:, None] * np.linalg.solve(scaled, rows * np.hstack([-G[:, m : m + p] @ C, F]))
     u_by_x, u_by_e = solved[:m, : len(A)], solved[:m, len(A) :]
     z_by_x, z_by_e = np.vstack([u_by_x, C + D @ u_by_x]), np.vstack([u_by_e, D @ u_by_e])
     return Matrices(A + B @ u_by_x, B @ u_by_e, C, D), z_by_x, z_by_e
@@ -160,7 +155,7 @@ class _Motions:
     """Motions of the ports of unconnected blocks."""
 
     def __init__(self, parts: Sequence[Matrices], network: BlockNetwork, states: Sequence[str]) -> None:
-        self.network, self.parts, self.states = network, parts, list(states)
+        self.network, self.parts, self.states, self.A = network, parts, list(states), side_by_side(parts).A
         self.sizes = [(len(part.A), part.B.shape[1], len(part.C)) for part in parts]
         self.of_motion = np.array([signal.name.rpartition("[")[0].endswith("_dV") for signal in network.inputs], dtype=bool)
         places = [k for port in network.fixed for k in network.ports[port][0]]
@@ -206,7 +201,7 @@ class _Motions:
         if not set(names) <= set(self.states):
             return None
         at = [self.states.index(name) for name in names]
-        return -side_by_side(self.parts).A[np.ix_(at, at)]
+        return -self.A[np.ix_(at, at)]
 
     def _wide(self, rows: Array, integrals: Array, states: Array, inputs: Array) -> tuple[Array, Array]:
         by_states, by_inputs = np.zeros((6, len(self.states))), np.zeros((6, len(self.network.inputs)))
@@ -218,15 +213,21 @@ def _rows_of(basis: Array, rows: Array) -> Array | None:
     """Return the combinations of a basis that are some rows; None if there are none."""
     if not basis.size:
         return None if rows.any() else np.zeros((len(rows), len(basis)))
-    columns = np.maximum(np.abs(basis).max(axis=0), np.abs(rows).max(axis=0, initial=0.0))
-    columns = np.maximum(columns, ROUNDING * columns.max()) + (not columns.any())
+    columns = _sizes(np.vstack([basis, rows]), 0)
+    columns = np.maximum(columns, ROUNDING * columns.max())
     scaled = basis / columns
-    sizes = np.abs(scaled).max(axis=1)
-    sizes[sizes == 0.0] = 1.0
+    sizes = _sizes(scaled, 1)
     found: Array = np.linalg.lstsq((scaled / sizes[:, None]).T, (rows / columns).T)[0].T / sizes
     left = np.abs(found @ scaled - rows / columns) * columns
-    noise = ROUNDING * np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    noise = BALANCED * np.abs(rows).max(axis=1, keepdims=True, initial=0.0)  # of points that accelerate a little
     return found if (left <= np.maximum(SAME * columns, noise)).all() else None
+
+
+def _sizes(matrix: Array, axis: int) -> Array:
+    """Return the largest size of an entry of each column (axis 0) or row (1); one where all are zero."""
+    sizes: Array = np.abs(matrix).max(axis=axis, initial=0.0)
+    sizes[sizes == 0.0] = 1.0
+    return sizes
 
 
 def _displacement(A: Array, B: Array, H: Array, turning: Array) -> Array | None:

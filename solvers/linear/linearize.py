@@ -126,7 +126,7 @@ def linearize(
     -------
     control.StateSpace
         In names, underscores replace dots, and vector components have an index: ``hub_C_w[0]``; `signal_table` gives paths and
-        units.
+        units. Its `operating_point` has the point's numbers by name, see `OperatingPoint.values_by_name`.
 
     Raises
     ------

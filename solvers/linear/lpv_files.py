@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import check_suffix
-from titop.solvers.signals.exported import Signal, exported_name
+from titop.solvers.signals.exported import Signal
 from titop.solvers.support.archive import FORMATS, Archive, write_archive
 
 MATRICES = ("A", "B", "C", "D")
@@ -33,6 +35,8 @@ def save_lpv(path: str | Path, family: Any) -> None:
     arrays |= {name: np.array(getattr(family, name), dtype=np.str_) for name in (*_NAMES, "own_states")}
     arrays |= {"failed": np.array([*family.failed], dtype=int).reshape(-1, len(family.shape))}
     arrays |= {"reasons": np.array([*family.failed.values()], dtype=np.str_)}
+    if family.search:
+        arrays |= {"search": np.array(json.dumps(dict(family.search), default=lambda value: np.asarray(value).tolist()))}
     arrays |= {"name": np.array(family.name), "is_grid": np.array(family.is_grid), "format": np.array(_FORMAT)}
     if Path(path).suffix.lower() == ".mat":
         arrays |= {name: _points_last(arrays[name], len(family.shape)) for name in MATRICES} | _for_matlab(family)
@@ -73,6 +77,11 @@ def load_lpv(path: str | Path, max_bytes: int) -> dict[str, Any]:
         if len(reasons) != len(failed):
             archive.refuse(f"{len(reasons)} reasons for {len(failed)} points that failed")
         fields["failed"] = dict(zip(map(tuple, failed), reasons, strict=True))
+    if "search" in archive.arrays:  # not where points were given
+        try:
+            fields["search"] = json.loads(archive.texts("search"))
+        except ValueError:
+            archive.refuse("a search that cannot be read")
     return {"name": archive.texts("name"), "parameters": parameters, "units": units, "is_grid": is_grid, **fields}
 
 
@@ -94,7 +103,7 @@ def _for_matlab(family: Any) -> dict[str, Any]:
     size = family.shape if len(family.shape) > 1 else (*family.shape, 1)
     values = family.parameters.values()
     over = np.meshgrid(*values, indexing="ij") if family.is_grid else values
-    grid = {exported_name(name): axis.reshape(size) for name, axis in zip(family.parameters, over, strict=True)}
+    grid = {re.sub(r"\W", "_", name): axis.reshape(size) for name, axis in zip(family.parameters, over, strict=True)}
     offsets = np.empty(size, dtype=[(name, object) for name in ("dx", "x", "u", "y")])
     columns = *_offsets(family), family.y
     for index in np.ndindex(size):
@@ -107,7 +116,7 @@ def _for_matlab(family: Any) -> dict[str, Any]:
 def _offsets(family: Any) -> tuple[Array, Array, Array]:
     """Return rates of states, states and inputs at all points; zero of what the trims have no plain number of.
 
-    A point that moves steadily is left along its coordinates by its rates.
+    Where a point moves steadily, its coordinates change by its rates.
     """
     values = {f"{name}.q": family.q[..., k] for k, name in enumerate(family.configuration_names)}
     rates = {f"{name}.v": family.v[..., k] for k, name in enumerate(family.coordinate_names)}
@@ -120,7 +129,7 @@ def _offsets(family: Any) -> tuple[Array, Array, Array]:
         return np.stack(arrays, axis=-1) if arrays else np.zeros((*family.shape, 0))
 
     paths = [signal.path for signal in family.states]
-    moving = [f"{split_end(path)[0]}.v" if path in values and path.endswith(".q") else "" for path in paths]
+    moving = [f"{split_end(path)[0]}.v" if path in values and split_end(path)[1] == "q" else "" for path in paths]
     return (
         stacked([rates.get(path, none) for path in moving]),
         stacked([values.get(path, none) for path in paths]),

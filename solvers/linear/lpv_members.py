@@ -156,6 +156,7 @@ class FamilyMembers:
                         bar.update(len(rows))
                 except KeyboardInterrupt:
                     self.stopped = True
+                    spread.forget()
                     if all(isinstance(point, Failure) for point in points):
                         raise
             return self._members(points, targets, lines, spread, sweep.progress)
@@ -171,8 +172,8 @@ class FamilyMembers:
 
         tasks = [stretch(line, 0, start) for line, start in enumerate(starts)]
         known = list(starts)
-        for number, ((_, line, first), points) in enumerate(spread.results(tasks)):
-            yield tasks[number][1].rows, points
+        for (_, line, first), points in spread.results(tasks):
+            yield lines[line][1][first : first + STRETCH], points
             there = [point for point in points if isinstance(point, BarePoint)]
             known[line] = there[-1] if there else known[line]
             if first + STRETCH < len(lines[line][1]):

@@ -63,7 +63,7 @@ class LPVModel:
         First-order states of the trims; `own_states` are their names.
     search : dict
         What the trims were searched with: ``unknowns``, ``bounds``, ``wrenches`` and ``tolerance`` of `lpv`; empty where points
-        were given, and in loaded families.
+        were given.
 
     Notes
     -----
@@ -152,7 +152,7 @@ class LPVModel:
         if any(getattr(read_model(model), name) != getattr(self, name) for name in names):
             raise ModelError(Finding("other-model", "model", model.name, f"the model of {self.name!r}", "pass that of tt.lpv"))
         if not self.search:
-            got, advice = "a family of given points, or a loaded one", "use tt.trim with q=, tau= and so on of trim_at(...)"
+            got, advice = "a family of given points", "use tt.trim with q=, tau= and so on of trim_at(...)"
             raise ModelError(Finding("no-search", "trim_at", got, "a family whose trims tt.lpv has searched", advice))
         target = self._read_values({**(rho or {}), **values})
         return search_again(model, numbers, dict(zip(self.parameters, target.tolist(), strict=True)), **self.search)

@@ -171,6 +171,14 @@ def plot_response(
     return figure
 
 
+def without_jumps(values: Array, period: float) -> Array:
+    """Return curves (n, k, ...) without jumps of a period along k, all beginning within half a period of the first."""
+    curves = np.unwrap(values, period=period, axis=1)
+    begins = curves[:, :1]
+    sound = begins[np.isfinite(begins).reshape(len(begins), -1).all(axis=1)]
+    return curves - period * np.round((begins - sound[:1]) / period) if len(sound) else curves
+
+
 def _fan(models: Any) -> tuple[list[StateSpace], Colours]:
     """Return the members that are drawn if no values are named."""
     if hasattr(models, "valid"):  # an LPV model
@@ -251,10 +259,8 @@ def _continuous(system: StateSpace, poles: Array) -> Array:
 
 def _sweep(system: StateSpace, poles: Array, omega: Array, sources: list[str], targets: list[str]) -> tuple[Array, Array]:
     """Return frequencies (k) and responses (k, outputs, inputs) that turn by less than 60 degrees from each to the next."""
-    columns, rows = (
-        [system.input_labels.index(name) for name in sources],
-        [system.output_labels.index(name) for name in targets],
-    )
+    columns = [system.input_labels.index(name) for name in sources]
+    rows = [system.output_labels.index(name) for name in targets]
     A, B, C, D = system.A, system.B[:, columns], system.C[rows], system.D[np.ix_(rows, columns)]
 
     def response(omega: Array) -> Array:

@@ -166,9 +166,9 @@ def modes(model_or_system: Any, point: Any = None) -> Modes:
 
     Notes
     -----
-    The damping of normal modes is what each sees alone: right to first order where damping couples them. The poles
-    of ``tt.modes(tt.linearize(model, point))`` are exact. So are those of systems in motion, under loads that follow a body,
-    or with first-order states, for which this is returned.
+    The damping of normal modes is what each sees alone: right to first order where damping couples them. First-order
+    states, as those of filters of actuators, are held. The poles of ``tt.modes(tt.linearize(model, point))`` are exact. So are
+    those of systems in motion and under loads that follow a body, for which this is returned.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def _clamped(body: Block) -> Model:
 
 def _of_system(model: Model, point: Any, title: str) -> Modes:
     at = read_point(model, model.neutral() if point is None else point)
-    if at.v.any() or at.model.nx:
+    if at.v.any():
         return _of_poles(linearize(at.model, at), title)
     held = reduction(at.model, at.q, at.v, np.zeros(model.nv, dtype=bool))
     n = len(held.states) // 2
@@ -210,7 +210,7 @@ def _of_system(model: Model, point: Any, title: str) -> Modes:
     names = [at.model.coordinate_names[k] for k in held.states[:n]]
     linear = linearize(at.model, at, independent=None if held.basis is None else names)
     M = T.T @ at.model.mass_matrix(at.q) @ T
-    K, D = (-M @ part for part in (linear.A[n:, :n], linear.A[n:, n:]))
+    K, D = (-M @ part for part in (linear.A[n : 2 * n, :n], linear.A[n : 2 * n, n : 2 * n]))
     if np.abs(K - K.T).max(initial=0.0) > SAME * np.abs(K).max(initial=0.0):
         return _of_poles(linear, title)
     L, rigid = _base_terms(at)

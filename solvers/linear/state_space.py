@@ -1,7 +1,6 @@
-"""Linear systems with named signals, as python-control holds them: made, read, signals found by name, channels inverted.
+"""Linear systems with named signals, as python-control holds them: made, read, signals found by name.
 
 They are a subclass of ``control.StateSpace``, so that operations of python-control keep names and units, and that they pickle.
-Inverting a channel, an output becomes an input, and its input the output.
 """
 
 from __future__ import annotations
@@ -16,9 +15,8 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import SAME, SINGULAR
+from titop.blocks.basics.tolerances import SAME
 from titop.solvers.signals.exported import Signal, exported_name, stems, table_of
-from titop.solvers.signals.grammar import read_names
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -105,7 +103,7 @@ def _system_class() -> Any:
         def __getitem__(self, key: Any) -> Any:
             result, (states, *sides) = super().__getitem__(key), named_signals(self)
             known = table_of(*sides)
-            return self._about(self._named(result, states, *([known[x] for x in labels] for labels in _labels(result))))
+            return self._about(self._named(result, states, *([known[x] for x in labels] for labels in port_labels(result))))
 
         def __neg__(self) -> Any:
             return self._about(self._named(super().__neg__(), *named_signals(self)))
@@ -251,6 +249,7 @@ def read_linear(where: str, system: Any, expected: str = "a control.StateSpace o
             advice = "use control.ss or control.tf with names for its inputs and outputs"
             raise ModelError(Finding("wrong-type", where, system, expected, advice))
         system = _realise(where, system)
+    _system_class()  # from here on it pickles
     refuse_not_finite(where, system)
     return system  # type: ignore[no-any-return]
 
@@ -324,100 +323,6 @@ def refuse_not_finite(where: str, system: Any) -> None:
             )
 
 
-def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateSpace:
-    """Return a linear system with some channels inverted.
-
-    With the inverted channels last, ``y2 = C2 x + D21 u1 + D22 u2`` is solved for u2, which takes the place of y2. Inverting
-    the parent port of a TITOP block frees it there, inverting a child port clamps it, inverting one component pins it (Alazard,
-    Finozzi and Sanfedino, Multibody System Dynamics 57(3), 2023).
-
-    Parameters
-    ----------
-    system : control.StateSpace
-    channels : sequence of str or (input, output)
-        Pairs of signals; or a common path of inputs and outputs, in equal number and order: ``"arm.P"`` stands for
-        ``arm.P.dV[0..5]`` and ``arm.P.W[0..5]`` (not for a coordinate ``arm.P_x``), ``"hinge"`` for ``hinge`` and ``hinge.a``.
-        Dots may be underscores.
-
-    Returns
-    -------
-    control.StateSpace
-        The same states; the signals of the inverted channels have changed sides.
-
-    Raises
-    ------
-    ModelError
-        For unknown signals, none at all, and when the channels' feedthrough is singular.
-
-    Examples
-    --------
-    >>> import control, titop as tt
-    >>> mass = control.StateSpace([[0.0]], [[0.5]], [[0.0]], [[0.5]], inputs=["force"], outputs=["acceleration"])
-    >>> inverse = tt.invert_channels(mass, [("force", "acceleration")])
-    >>> inverse.input_labels, inverse.output_labels, inverse.D.tolist()
-    (['acceleration'], ['force'], [[2.0]])
-    """
-    if not is_state_space(system):
-        advice = "pass what tt.linearize or tt.block_system returns"
-        raise ModelError(Finding("wrong-type", "system", system, "a linear model with named signals", advice))
-    if not (given := read_names("channels", channels)):
-        advice = "name a common path of inputs and outputs, or pairs (input, output)"
-        raise ModelError(Finding("no-channel", "channels", channels, "one channel at least", advice))
-    pairs = [pair for channel in given for pair in _pairs(system, channel)]
-    ins, outs = (np.array([labels.index(pair[k]) for pair in pairs], dtype=int) for k, labels in enumerate(_labels(system)))
-    for side, positions, labels in zip(("input", "output"), (ins, outs), _labels(system), strict=True):
-        if len(set(positions)) < len(positions):
-            twice = next(labels[k] for k in positions if (positions == k).sum() > 1)
-            raise ModelError(Finding("duplicate-channel", "channels", twice, f"each {side} once", "leave one out"))
-    feedthrough = system.D[np.ix_(outs, ins)]
-    sizes = np.linalg.svd(feedthrough, compute_uv=False)
-    if (rank := decided_rank(sizes, SINGULAR * sizes[0])) < len(sizes):
-        got = f"feedthrough of rank {rank} of {len(sizes)}"
-        advice = "only channels whose output follows its input at once can be inverted: forces and accelerations"
-        raise ModelError(Finding("singular-channel", "channels", got, "an invertible feedthrough", advice))
-    inverse = np.linalg.inv(feedthrough)
-    A, B, C, D = (np.array(matrix, dtype=float) for matrix in (system.A, system.B, system.C, system.D))
-    kept_in, kept_out = (np.setdiff1d(range(n), taken) for n, taken in ((system.ninputs, ins), (system.noutputs, outs)))
-    A_new = A - B[:, ins] @ inverse @ C[outs]
-    B_new, C_new, D_new = B.copy(), C.copy(), D.copy()
-    B_new[:, kept_in] -= B[:, ins] @ inverse @ D[np.ix_(outs, kept_in)]
-    B_new[:, ins] = B[:, ins] @ inverse
-    C_new[kept_out] -= D[np.ix_(kept_out, ins)] @ inverse @ C[outs]
-    C_new[outs] = -inverse @ C[outs]
-    D_new[np.ix_(kept_out, kept_in)] -= D[np.ix_(kept_out, ins)] @ inverse @ D[np.ix_(outs, kept_in)]
-    D_new[np.ix_(kept_out, ins)] = D[np.ix_(kept_out, ins)] @ inverse
-    D_new[np.ix_(outs, kept_in)] = -inverse @ D[np.ix_(outs, kept_in)]
-    D_new[np.ix_(outs, ins)] = inverse
-    states, inputs, outputs = named_signals(system)
-    for k, j in zip(ins, outs, strict=True):
-        inputs[k], outputs[j] = outputs[j], inputs[k]
-    return named_system((A_new, B_new, C_new, D_new), states, inputs, outputs, system.name, float(system.dt or 0.0))
-
-
-def _labels(system: StateSpace) -> tuple[list[str], list[str]]:
+def port_labels(system: StateSpace) -> tuple[list[str], list[str]]:
+    """Return the names of the inputs and of the outputs."""
     return list(system.input_labels), list(system.output_labels)
-
-
-def _pairs(system: StateSpace, channel: Any) -> list[tuple[str, str]]:
-    """Return the pairs of signals that a channel stands for."""
-    inputs, outputs = _labels(system)
-    if isinstance(channel, tuple | list) and len(channel) == 2 and all(isinstance(name, str) for name in channel):
-        pair = exported_name(channel[0]), exported_name(channel[1])
-        for name, labels in zip(pair, (inputs, outputs), strict=True):
-            if name not in labels:
-                raise ModelError(
-                    Finding("unknown-channel", "channels", name, "a signal of the system", did_you_mean(name, labels))
-                )
-        return [pair]
-    found: list[list[str]] = [[], []]
-    if isinstance(channel, str):
-        table = getattr(system, "signals", {})
-        found = [
-            [label for label in labels if exported_name(channel) in stems(table[label].path if label in table else label)]
-            for labels in (inputs, outputs)
-        ]
-    if not found[0] or len(found[0]) != len(found[1]):
-        counts = f"{channel!r}: {len(found[0])} inputs, {len(found[1])} outputs"
-        advice = f"give pairs such as ({inputs[0] if inputs else ''!r}, {outputs[0] if outputs else ''!r})"
-        raise ModelError(Finding("unknown-channel", "channels", counts, "as many inputs as outputs, one at least", advice))
-    return list(zip(*found, strict=True))

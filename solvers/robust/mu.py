@@ -157,7 +157,7 @@ def mu(
     ModelError
         For unusable arguments, and a nominal loop that is not stable.
     SweepInterrupt
-        On Ctrl-C; its `found` has the bounds at the first frequencies.
+        On Ctrl-C; its `found` has the bounds at the frequencies done until then.
 
     See Also
     --------
@@ -178,21 +178,21 @@ def mu(
     if checkpoint is not None:
         about = {"responses": responses, "blocks": structure.blocks, "options": (tolerance, gap, cells)}
         keeper = Checkpoint(checkpoint, "mu", about, (_Bounds, Singular))
-    at: list[_Bounds] = []
+    at: dict[int, _Bounds] = {}
     options, stopped = (structure, tolerance, gap, cells), False
     with (
         Spread(_bounding, options, read_workers(workers), _refuse_death, checkpoint=keeper) as spread,
         progress_bar(progress=progress, total=len(responses), unit="frequency") as bar,
     ):
         try:
-            for _, bounds in spread.results(list(enumerate(zip(frequencies.tolist(), responses, strict=True)))):
-                at.append(bounds)
+            for k, bounds in spread.results(list(enumerate(zip(frequencies.tolist(), responses, strict=True)))):
+                at[k] = bounds
                 bar.update()
         except KeyboardInterrupt:
             if not at:
                 raise
             stopped = True
-    bounds = _collect(given, structure, frequencies[: len(at)], at)
+    bounds = _collect(given, structure, frequencies[[*at]], [*at.values()])
     if stopped:
         found = f"stopped at {len(at)} of {len(frequencies)} frequencies: they are the .found of this exception"
         raise SweepInterrupt(found, bounds)

@@ -132,7 +132,10 @@ def _pose(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInp
 
 def _filtered(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
     assert of.filtering is not None
-    values: Array = of.filtering.C @ change.inputs[len(inputs.named) :][of.filtering.place]
+    states = change.inputs[len(inputs.named) :]
+    # loops in continuous time have no columns of states: their integrators' iterations do without
+    shape = len(of.filtering.C), change.q.shape[-1]
+    values: Array = of.filtering.C @ states[of.filtering.place] if len(states) else np.zeros(shape)
     for quantity, matrix in of.filtering.terms:
         values = values + matrix @ derivative_of(at, change, quantity, inputs)
     return values

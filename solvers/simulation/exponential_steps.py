@@ -15,14 +15,15 @@ time by powers of two: between equal samples they are the same ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import EPS, SAME
+from titop.blocks.basics.tolerances import COARSE, EPS, SAME
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.implicit_equations import RateJacobian
 from titop.solvers.simulation.steppers import OdeStepper
@@ -38,8 +39,12 @@ _EXPONENT = -1.0 / _NODES
 _MOST, _PART, _SLOW = 12, 0.02, 0.3
 #: Bounds of the factor by which the next step is longer, its caution, and the factor after an iteration that fails.
 _SHORTEST, _LONGEST, _CAUTION, _AFTER_FAILURE = 0.1, 8.0, 0.9, 0.25
+#: Where events or switches are looked for within a step, motions of so many tolerances have to be seen by its nodes.
+_SEEN = 1e4
+#: Functions of so many halves of a matrix are stored; others are computed again.
+_RUNGS = 10
 #: Matrices of so many ways are kept.
-_KEPT = 8
+_KEPT = 3
 
 
 class StepMatrices(NamedTuple):
@@ -87,10 +92,17 @@ class Ladder:
         size = float(np.abs(balanced).sum(axis=0).max(initial=0.0))
         if not math.isfinite(size):
             raise ArithmeticError("the derivatives of the rates are not finite")
-        doublings, self._factors = max(0, math.frexp(size)[1] + 1), [1.0 / math.factorial(k) for k in range(count + 1)]
-        self._matrix, self._steps = balanced, [self._short(balanced / 2.0**doublings)]
-        for _ in range(doublings):
-            self._steps.append(self._doubled(self._steps[-1]))
+        self._doublings, self._factors = max(0, math.frexp(size)[1] + 1), [1.0 / math.factorial(k) for k in range(count + 1)]
+        self._matrix = balanced
+        self._stored = deque(self._rungs(self._doublings), _RUNGS)
+
+    def _rungs(self, last: int) -> Iterator[Array]:
+        """Yield the functions of the smallest part of the matrix, of twice that, and so on up to `last` doublings."""
+        phi = self._short(self._matrix / 2.0**self._doublings)
+        yield phi
+        for _ in range(last):
+            phi = self._doubled(phi)
+            yield phi
 
     def _short(self, z: Array) -> Array:
         """Return the functions (count + 1, n, n) of a matrix smaller than one."""
@@ -114,12 +126,17 @@ class Ladder:
 
     def at(self, part: float) -> Array:
         """Return the functions (count + 1, n, n) of a part of the matrix, a power of two up to one."""
-        rung = len(self._steps) + math.frexp(part)[1] - 2
-        phi = self._steps[rung] if rung >= 0 else self._short(part * self._matrix)
+        halvings = 1 - math.frexp(part)[1]
+        if halvings < len(self._stored):
+            phi = self._stored[-1 - halvings]
+        elif halvings <= self._doublings:
+            *_, phi = self._rungs(self._doublings - halvings)
+        else:
+            phi = self._short(part * self._matrix)
         return phi * (self._scale[:, None] / self._scale)
 
 
-class Matrices:
+class WayMatrices:
     """The matrices of steps that are a `way` (s) with the Jacobian A (n, n; 1/s), or its half, its quarter and so on."""
 
     def __init__(self, A: Array, way: float) -> None:
@@ -178,13 +195,13 @@ class ExponentialSteps(OdeStepper):
         self._jacobian, self._given = RateJacobian(plant, self.is_near), 0.0
         self._begun, self._before, self._taken = start, self._y, np.zeros((_NODES, len(y0)))
         self._steps = self._evaluations = self._jacobians = 0
-        self._is_slow, self._leg = False, (start, start, 1.0)
+        self._is_slow, self._is_watched, self._leg = False, plant.gaps.count > 0, (start, start, 1.0)
         self._linearise()
 
     def _linearise(self) -> None:
         """Take the Jacobian of the state reached, and forget the matrices."""
         self._A, self._is_new = self._jacobian(self._t, self._y), True
-        self._matrices = dict[float, Matrices]()
+        self._matrices = dict[float, WayMatrices]()
         self._jacobians += 1
 
     @property
@@ -218,7 +235,7 @@ class ExponentialSteps(OdeStepper):
                 part /= 2.0
             if begin + part * way <= begin:
                 raise ArithmeticError("Required step size is less than spacing between numbers.")
-            reached = self._collocate(begin, first, way, part)
+            reached = self._collocate(begin, first, way, part, self._is_watched or watch == -math.inf)
         self._leg = origin, target, over + part
         self._begun, self._before, self._y = begin, first, reached
         self._t = target if over + part == 1.0 else origin + (over + part) * way
@@ -226,8 +243,11 @@ class ExponentialSteps(OdeStepper):
         if self._is_slow:
             self._linearise()
 
-    def _collocate(self, t: float, y0: Array, way: float, part: float) -> Array | None:
-        """Return the state at the end of a step, None if it has to be tried again: shorter, or with another A."""
+    def _collocate(self, t: float, y0: Array, way: float, part: float, seen: bool) -> Array | None:
+        """Return the state at the end of a step, None if it has to be tried again: shorter, or with another A.
+
+        If the motion has to be `seen`, events or switches are looked for within the step.
+        """
         h = part * way
         times, matrices = (t + h * _PLACES).tolist(), self._of_length(way, part)
         free, N = matrices.free @ y0, np.tile(self._rest([t], y0[None]), (_NODES, 1))
@@ -242,9 +262,21 @@ class ExponentialSteps(OdeStepper):
                 break
             rate = change / before if before < math.inf else 0.0
             if change * max(rate, _PART) <= _PART or change == 0.0:
+                unseen = self._unseen(y0, states, scale) if seen else 0.0
+                if unseen > 1.0:
+                    self._wish, self._given = max(_SHORTEST, _CAUTION * unseen**_EXPONENT) * h, 0.0
+                    return None
                 return self._judge(last.copy(), N, matrices, scale, h, rate)
             before = change
-        return self._try_again(_AFTER_FAILURE * h)
+        self._try_again(_AFTER_FAILURE * h)
+        return None
+
+    def _unseen(self, y0: Array, states: Array, scale: Array) -> float:
+        """Return what of a middle state the polynomial through the others does not tell, in parts of what is allowed."""
+        all_states = np.vstack([y0, states.reshape(-1, len(y0))])
+        through, without = polynomials(_NODES // 2)
+        allowed = scale * max(1.0, min(_SEEN, COARSE / self._rtol))
+        return float(np.abs((through[0] - without[0]) @ all_states / allowed).max())
 
     def _judge(self, y: Array, N: Array, matrices: StepMatrices, scale: Array, h: float, rate: float) -> Array | None:
         """Return the state at the end if its error is small enough; set the length of the next step."""
@@ -252,7 +284,8 @@ class ExponentialSteps(OdeStepper):
         error = math.sqrt(parts @ parts / len(parts))
         factor = min(_LONGEST, max(_SHORTEST, _CAUTION * error**_EXPONENT)) if error > 0.0 else _LONGEST
         if error > 1.0:
-            return self._try_again(factor * h)
+            self._try_again(factor * h)
+            return None
         self._wish = min(self._longest, max(self._wish, factor * h) if factor > 1.0 else factor * h)
         self._taken, self._taken_with, self._is_slow = N, self._A, rate > _SLOW and not self._is_new
         return y
@@ -271,7 +304,7 @@ class ExponentialSteps(OdeStepper):
         if way not in self._matrices:
             if len(self._matrices) == _KEPT:
                 del self._matrices[next(iter(self._matrices))]
-            self._matrices[way] = Matrices(self._A, way)
+            self._matrices[way] = WayMatrices(self._A, way)
         return self._matrices[way].of(part)
 
     def _rest(self, times: list[float], states: Array) -> Array:
@@ -291,6 +324,17 @@ class ExponentialSteps(OdeStepper):
         self._end, self._given, self._leg = end, 0.0, (self._t, self._t, 1.0)
         self._derivative, self._arguments = self.plant.derivative()
         return True
+
+    def memory(self) -> dict[str, Array]:
+        ways = np.full(_KEPT, np.nan)
+        ways[: len(self._matrices)] = list(self._matrices)
+        return {"state": self._y.copy(), "jacobian": self._A, "ways": ways, "wish": np.array([self._wish, self._is_new])}
+
+    def recall(self, memory: Mapping[str, Array]) -> None:
+        self._y, self._A = memory["state"].copy(), memory["jacobian"].copy()
+        self._wish, self._is_new = float(memory["wish"][0]), bool(memory["wish"][1])
+        ways = memory["ways"][np.isfinite(memory["ways"])].tolist()
+        self._matrices = {way: WayMatrices(self._A, way) for way in ways}
 
     def dense_output(self) -> Callable[[Array], Array]:
         from scipy.linalg import expm

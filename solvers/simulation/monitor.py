@@ -247,6 +247,7 @@ class StiffnessWatch:
             return
         suits_multistep = creeps and pieces <= 1 and not self._plant.model.is_constrained
         others = '"Radau"' + (', or "BDF"' if suits_multistep else "")
+        others += "" if creeps or self._plant.model.is_constrained else ', or "exponential" if vibrations matter'
         value = f"{self._method} with steps of {step:.1e} s, bounded by its stability for {name} ({rate:.1e} 1/s)"
         warn([Finding("stiff", "method", value, "an implicit method for a stiff system", f"take {others}")])
 

@@ -86,10 +86,12 @@ def simulate(
         coordinate); or a scipy spline. It also sets the start values. The efforts that drive the motion are part of the result.
         A motion that is imposed cannot follow the state, of which it is a part.
     events : Event or sequence of Event
-    method : {"DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "generalized-alpha"} or GeneralizedAlpha
+    method : {"DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "exponential", "generalized-alpha"} or GeneralizedAlpha
         The default suits smooth systems. For stiff ones take "Radau" or "BDF", which use the exact Jacobian of dy/dt (only
         the caller's functions of the state are differentiated by differences). With rigid closures or gears, states are
-        projected onto the closures after every step; "LSODA" and "BDF" cannot do this. "generalized-alpha" is of second
+        projected onto the closures after every step; "LSODA", "BDF" and "exponential" cannot do this. "exponential"
+        integrates exactly what is linear about a state, all vibrations of flexible bodies among it, so that its steps are as
+        long as what is not linear allows, or from sample to sample. "generalized-alpha" is of second
         order, for stiff springs, flexible bodies and closures at moderate tolerances; `GeneralizedAlpha` sets its
         damping and step. For soft rods of damped material take "BDF", with closed loops "Radau".
         Steps of "Radau" that end deep in stiff stops or contacts lose energy at tolerances looser than 1e-5.

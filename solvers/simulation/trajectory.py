@@ -46,7 +46,8 @@ class Trajectory:
         External wrenches, in the ports' frames.
     events : dict of name to array of times (s)
     controls : tuple of ControlHistory
-        The signals of each controller, in the order in which they were given.
+        The signals of each controller, in the order in which they were given. Those of a sampled one that goes on (``start=``
+        of `simulate`) begin with its last sample before.
     x : (n, nx) array
         First-order states, each in its own unit.
     statistics : dict of name to number

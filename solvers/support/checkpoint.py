@@ -10,7 +10,7 @@ import pickle
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from types import CodeType
+from types import CellType, CodeType
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from titop.blocks.basics.local_files import open_file, replaced_file
 
 #: Seconds between two writings, and how many times as long as a writing takes.
 _EVERY, _RARELY = 5.0, 20.0
+
+_NUMBERS = int | float | complex | np.generic | np.ndarray
 
 #: What a file begins with.
 _MAGIC = "titop checkpoint 1"
@@ -149,7 +151,7 @@ def identity(model: Any) -> tuple[Any, ...]:
 def digest(thing: Any) -> str:
     """Return a text that tells things apart, the same in every process.
 
-    Of functions it is their code; what they refer to outside is not looked at.
+    Of functions it is their code, and the numbers, texts and arrays that it refers to; other objects are told by their class.
     """
     state = hashlib.sha256()
     for part in _parts(thing):
@@ -180,10 +182,14 @@ def _parts(thing: Any) -> Any:
     elif hasattr(thing, "__code__"):
         yield thing.__qualname__
         yield from _parts(thing.__code__)
+        outside = [thing.__globals__.get(name) for name in thing.__code__.co_names]
+        closure = [cell.cell_contents for cell in thing.__closure__ or () if cell != CellType()]
+        values = [*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values(), *closure, *outside]
+        yield from _parts([value for value in values if isinstance(value, _NUMBERS | str)])
     elif is_dataclass(thing):
         for field in fields(thing):
             yield from _parts(getattr(thing, field.name))
-    elif isinstance(thing, str | bytes | int | float | complex | np.generic | range) or thing is None:
+    elif isinstance(thing, str | bytes | range | _NUMBERS) or thing is None:
         yield thing if isinstance(thing, bytes) else repr(thing)
     else:
         yield getattr(thing, "__qualname__", type(thing).__qualname__)

@@ -41,6 +41,8 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "reference": lambda m: m.forward_dynamics([0.0, 0.3], [0.1, 0.2]),
     "trajectory": lambda t: (t.q, t.a, t.model.energy(t.q[-1], t.v[-1])),
     "loop's trajectory": lambda t: (t.q, t.control.y, t.control.u),
+    "loops' trajectory": lambda t: (t.q, [control.u for control in t.controls]),
+    "loop": lambda x: (response(x.controller), x.sample_time, x.delay, x.reference),
     "point": lambda p: (p.q, p.tau, p.residual),
     "linear": lambda x: (response(x), tt.signal_table(x), x.operating_point),
     "sampled": lambda x: (response(x), tt.signal_table(x)),
@@ -64,6 +66,7 @@ def objects() -> dict[str, Any]:
     m = s.resolve()
     gains, names = [[1.0, 0.2]], {"inputs": ["hinge_q", "rail_v"], "outputs": ["rail"]}
     K = control.ss([[0.5]], [[0.1, 0.0]], [[0.1]], gains, 0.05, name="K", **names)
+    loop = tt.Loop(control.ss(K.A, K.B, K.C, K.D, 0.1, **names), delay=0.01, reference={"hinge.q": 0.1})
     drives, t, start = (
         {"inputs": ["rail"], "outputs": ["hinge.q", "rail.v"], "omit": ["rail.q"]},
         np.linspace(0, 0.5, 6),
@@ -78,6 +81,8 @@ def objects() -> dict[str, Any]:
         "reference": s.resolve("reference"),
         "trajectory": tt.simulate(m, t, *start),
         "loop's trajectory": tt.simulate(m, t, *start, controller=K),
+        "loops' trajectory": tt.simulate(m, t, *start, controller=[K, loop]),
+        "loop": loop,
         "point": tt.trim(m),
         "linear": linear,
         "sampled": control.c2d(linear[0, 0], 0.1),

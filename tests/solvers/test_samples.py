@@ -163,6 +163,14 @@ class TestTies:
         # relative errors of covariances of 2000 samples: some sqrt(2 / 2000) = 3 %, four times that
         np.testing.assert_allclose(np.cov(columns), covariance, rtol=0.13)
 
+    @pytest.mark.parametrize("shared", [(1.0, 2.0), tt.percent(20), stats.norm(2.0, 0.1), lambda rng: rng.normal()])
+    def test_names_in_a_tuple_share_a_number(self, shared: Any) -> None:
+        """As in `tt.lft`; of some percent about the first."""
+        samples = tt.monte_carlo(spring(), {("rail.stiffness", "rail.damping"): shared}, lambda model: {"x": 0.0}, n=5)
+        k, d = samples.parameters.values()
+        assert np.array_equal(k, d)
+        assert len(set(k)) == 5
+
     @pytest.mark.parametrize(
         "tie",
         ["nothing", ("mass.mass", "x"), ("mass.mass", 1.0, 2.0), 3.0, lambda values: "heavy"],
@@ -177,8 +185,8 @@ class TestTies:
             tt.monte_carlo(spring(), DISTRIBUTIONS, lambda model: {}, n=1, ties={"mass.mass": "rail.stiffness"})
         with refusal("unknown-parameter", "ties['mass.mas']"):
             tt.monte_carlo(spring(), DISTRIBUTIONS, lambda model: {}, n=1, ties={"mass.mas": "rail.stiffness"})
-        with refusal("bad-distribution", "2 finite numbers drawn"):
-            tt.monte_carlo(spring(), {("mass.mass", "rail.damping"): lambda rng: [1.0]}, lambda model: {}, n=1)
+        with refusal("bad-distribution", "a finite number drawn for all, or 2"):
+            tt.monte_carlo(spring(), {("mass.mass", "rail.damping"): lambda rng: [1.0, 2.0, 3.0]}, lambda model: {}, n=1)
 
 
 class TestSensitivity:
@@ -242,12 +250,62 @@ class TestSensitivity:
             samples.sensitivity("y", sobol=64)
 
 
+class TestFans:
+    """Bode diagrams of a mass on a spring of random stiffness: ``1 / (k - m w^2 + j c w)``."""
+
+    OMEGA = np.geomspace(0.5, 8.0, 40)
+
+    def samples(self) -> tt.Samples:
+        def run(model: tt.Model) -> dict[str, Any]:
+            m, k, c = (parameter(model, name) for name in THREE)
+            response = -1 / (k - m * self.OMEGA**2 + 1j * c * self.OMEGA)
+            # a phase that begins at 180 or -180 degrees, by chance
+            phase = np.rad2deg(np.angle(response)) + (360 if k > 8 else 0)
+            return {
+                "gain": np.abs(response),
+                "phase": phase,
+                "both": np.stack([np.abs(response), 2 * np.abs(response)], axis=1),
+            }
+
+        return tt.monte_carlo(spring(), DISTRIBUTIONS, run, n=80)
+
+    def test_bands_are_quantiles(self) -> None:
+        samples = self.samples()
+        axis = samples.plot("gain", self.OMEGA, log="xy", label="frequency [rad/s]").axes[0]
+        assert (axis.get_xscale(), axis.get_yscale(), axis.get_xlabel()) == ("log", "log", "frequency [rad/s]")
+        np.testing.assert_array_equal(axis.lines[0].get_ydata(), np.median(samples.outcomes["gain"], axis=0))
+        low, high = np.quantile(samples.outcomes["gain"], [0.05, 0.95], axis=0)
+        edges = axis.collections[0].get_paths()[0].vertices[:, 1]
+        assert set(low.tolist()) | set(high.tolist()) <= set(edges.tolist())
+        assert len(samples.plot("both", self.OMEGA).axes[0].lines) == 2
+
+    def test_phases_do_not_jump(self) -> None:
+        """All begin where the first one does, and none spreads over more than the half turn of a resonance."""
+        samples = self.samples()
+        jumping, steady = (samples.plot("phase", self.OMEGA, period=p).axes[0].collections[0] for p in (None, 360.0))
+        assert np.ptp(jumping.get_paths()[0].vertices[:, 1]) > 400, "the negative control"
+        assert np.ptp(steady.get_paths()[0].vertices[:, 1]) < 181
+
+    def test_what_is_no_curve_is_refused(self) -> None:
+        samples = self.samples()
+        with refusal("wrong-shape", "ishi"):
+            tt.Samples("s", {}, {"ishi": np.zeros(3)}, {}, 0).plot("ishi")
+        with refusal("wrong-length", "40 numbers"):
+            samples.plot("gain", [1.0])
+        with refusal("wrong-length", "40 positive numbers"):
+            samples.plot("gain", np.arange(40), log="x")
+        with refusal("bad-axes", "xy or nothing"):
+            samples.plot("gain", self.OMEGA, log="z")
+
+
 class TestInterrupted:
     """Ctrl-C in the middle of a study."""
 
     def study(self, path: Path | None, stop: float, calls: list[float]) -> tt.Samples:
+        limit = [stop]  # a list, as of numbers that a run refers to a checkpoint takes note
+
         def run(model: tt.Model) -> dict[str, float]:
-            if len(calls) == stop:
+            if len(calls) == limit[0]:
                 raise KeyboardInterrupt
             calls.append(parameter(model, "mass.mass"))
             return {"m": calls[-1]}

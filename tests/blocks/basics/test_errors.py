@@ -32,7 +32,7 @@ def test_what_cannot_be_pickled_goes_as_its_text() -> None:
     assert "<lambda>" in other.findings[0].value
 
 
-@pytest.mark.parametrize("name", ["ModelError", "ModelWarning", "ConvergenceError", "SimulationInterrupt"])
+@pytest.mark.parametrize("name", ["ModelError", "ModelWarning", "ConvergenceError", "SimulationInterrupt", "SweepInterrupt"])
 def test_every_exception_can_be_pickled(name: str) -> None:
     kind = getattr(tt, name)
     error = kind(tt.Finding("code", "where", 1, "2", "3")) if kind is tt.ModelError else kind("a message")
@@ -43,4 +43,4 @@ def test_every_exception_can_be_pickled(name: str) -> None:
 
 def test_there_are_no_other_exceptions() -> None:
     exceptions = {name for name in dir(tt) if isinstance(kind := getattr(tt, name), type) and issubclass(kind, BaseException)}
-    assert exceptions == {"ModelError", "ModelWarning", "ConvergenceError", "SimulationInterrupt"}
+    assert exceptions == {"ModelError", "ModelWarning", "ConvergenceError", "SimulationInterrupt", "SweepInterrupt"}

@@ -56,6 +56,7 @@ def compensator(period: float = 0.0) -> control.StateSpace:
     return control.ss([[a]], [[1.0, 2.0]], [[1.0], [2.0]], [[5.0, 0], [0, 5.0]], *time_base)
 
 
+LAGS = control.tf([[[1.0], [2.0, 1.0]], [[0.0], [1.0]]], [[[1.0, 3.0], [1.0, 3.0]], [[1.0], [1.0, 1.0]]])
 SQUARE = np.array([[1.0, 2.0], [0.0, 1.0]])
 #: Of a model P, another Q that shares parameters with it, and a state space K.
 OPERATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -65,6 +66,7 @@ OPERATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "twice": lambda P, Q, K: P + P,
     "before": lambda P, Q, K: P * K,
     "behind": lambda P, Q, K: K * P,
+    "transfer functions": lambda P, Q, K: P * LAGS,
     "beside": lambda P, Q, K: K - P,
     "negative": lambda P, Q, K: -P,
     "scaled": lambda P, Q, K: 2.5 * P / 0.3,
@@ -302,7 +304,7 @@ def refusals() -> dict[str, tuple[str, Callable[[], Any]]]:
         "unknown": (r"unknown-signal", lambda: P.prepend(one)),
         "unknown output": (r"unknown-signal", lambda: P.append(one)),
         "step": (r"no-sample-time", lambda: P * control.ss([[0.5]], [[1.0, 1.0]], [[1.0], [1.0]], np.zeros((2, 2)), True)),
-        "improper": (r"wrong-type", lambda: scalar * control.tf([1, 0], [1])),
+        "improper": (r"s\^1 over s\^0.*improper", lambda: scalar * control.tf([1, 0], [1])),
         "no system": (r"no-model", lambda: (P + P).check()),
     }
 

@@ -22,7 +22,7 @@ def loop() -> tt.LFTModel:
     return model.append("sensor", "gyro.z", 0.1).close(rate_control(0.02), stages=2, delay=0.03)
 
 
-@pytest.mark.parametrize("suffix", ["npz", "mat", "NPZ"])
+@pytest.mark.parametrize("suffix", ["npz", "mat", "nc", "NPZ"])
 def test_files_keep_everything(loop: tt.LFTModel, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"loop.{suffix}"
     loop.save(path)
@@ -83,7 +83,7 @@ def held_late(
     return np.asarray(late)
 
 
-@pytest.mark.parametrize("suffix", ["npz", "mat"])
+@pytest.mark.parametrize("suffix", ["npz", "mat", "nc"])
 def test_what_follows_from_a_number_is_kept_in_files(tmp_path: Path, suffix: str) -> None:
     m = satellite()
     parameters = {"panel_left.mass_scale": tt.percent(5), "panel_left.tip.rotation.z": (-0.1, 0.2)}
@@ -97,7 +97,7 @@ def test_what_follows_from_a_number_is_kept_in_files(tmp_path: Path, suffix: str
 
 
 @pytest.mark.parametrize("how", ["fitted", "independent"])
-@pytest.mark.parametrize("suffix", ["npz", "mat"])
+@pytest.mark.parametrize("suffix", ["npz", "mat", "nc"])
 def test_what_moves_is_kept(tmp_path: Path, suffix: str, how: str) -> None:
     s = tt.System("arm", gravity=[0, 0, -9.81])
     s.connect("world", tt.RigidBody("arm", 2.0, com=[1, 0, 0]), joint=tt.Revolute("hinge", axis=[0, 1, 0], stiffness=40.0))

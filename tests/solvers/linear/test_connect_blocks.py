@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import control
@@ -25,7 +26,7 @@ def parts(model: tt.Model, point: Any) -> tuple[list[control.StateSpace], list[t
         blocks += [tt.block_system(model, point, joint), tt.block_system(model, point, child)]
         connections.append((f"{joint}.C", f"{child}.P"))
         if parent.block.name != "world":
-            connections.append((f"{parent.block.name}.{parent.name}", f"{joint}.P"))
+            connections.append((str(parent), f"{joint}.P"))
     return blocks, connections
 
 
@@ -54,6 +55,17 @@ def satellite() -> tt.System:
     s.connect(hub.port("L"), arms[0], tt.Revolute("drive", [1, 0, 0], stiffness=10.0))
     s.connect(hub.port("R"), arms[1], tt.Weld("root"), placement=tt.Pose.from_rotation_vector([0, 0, 0], [0, 0, 2.0]))
     s.connect(arms[0].port("C"), tt.RigidBody("mass", 1.0, inertia=0.1), tt.Revolute("tip", [0, 1, 0], damping=0.1))
+    return s
+
+
+def hanging() -> tt.System:
+    """Return a beam that bends under its weight and that of a body, on the frame of a cart, without a port of its own."""
+    s = tt.System("hanging", gravity=[0, 0, -9.81])
+    cart = tt.RigidBody("cart", 2.0, inertia=0.1)
+    beam = tt.Beam("beam", 1.0, density=2700.0, area=1e-4, young=7e10, iy=1e-9, iz=2e-9, modes=1, torsion_modes=0)
+    s.connect("world", cart, tt.Prismatic("rail", [1, 0, 0], stiffness=50.0, damping=0.1))
+    s.connect(cart, beam, tt.Revolute("hinge", [0, 1, 0], stiffness=200.0, damping=0.1))
+    s.connect(beam.port("C"), tt.RigidBody("bob", 0.5, com=[0, 0, -0.2], inertia=0.01), tt.Spherical("ball"))
     return s
 
 
@@ -105,15 +117,18 @@ def compare(point: tt.OperatingPoint, extra: tuple[Any, ...] = (), independent: 
     return joined
 
 
-@pytest.mark.parametrize("system", [chain(), satellite()], ids=["tree", "flexible"])
+@pytest.mark.parametrize("system", [chain(), satellite(), hanging()], ids=["tree", "flexible", "loaded"])
 @pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 def test_blocks_at_rest_are_the_whole(system: tt.System) -> None:
     """Springs at joints, loads, gravity; the states are the joints' and the beams' coordinates, so that A is the same too."""
     model = system.resolve()
-    point = held(system) if model.nv < 10 else tt.OperatingPoint(model, model.neutral())
+    flexible = {"satellite": lambda: tt.OperatingPoint(model, model.neutral()), "hanging": lambda: tt.trim(model)}
+    point = flexible.get(system.name, lambda: held(system))()
     joined, names = compare(point), list(point.model.coordinate_names)
     whole = tt.linearize(point.model, point, names, [f"{name}.{end}" for end in "qva" for name in names])
     order = [joined.state_labels.index(name) for name in whole.state_labels]
+    poles, expected = (np.sort(np.abs(system.poles())) for system in (joined, whole))
+    assert np.abs(poles - expected).max() < TOLERANCE * expected.max()
     rounding = 1e-18 * np.linalg.cond(model.mass_matrix(point.q))  # the two engines differ as much: 3e6 for beams
     for found, expected in (
         (joined.A[np.ix_(order, order)], whole.A),
@@ -199,6 +214,19 @@ def test_blocks_made_by_hand_keep_equal_states() -> None:
     assert np.sort(locked.poles().imag)[-2:] ** 2 == pytest.approx([9.0, 9.0], rel=1e-3)
 
 
+def test_blocks_come_from_files(tmp_path: Path) -> None:
+    model = spinner().resolve()
+    blocks, connections = parts(model, model.neutral())
+    for block in blocks:
+        tt.save_linear(block, tmp_path / f"{block.name}.npz")
+    again = [tt.load_linear(tmp_path / f"{block.name}.npz") for block in blocks]
+    ends = ["hinge.tau", "hub.A.W"], ["hinge.q", "arm.P.dV", "shaft.P.W"]
+    one, two = (tt.connect_blocks(each, connections, *ends) for each in (blocks, again))
+    assert (one.state_labels, one.input_labels, one.output_labels) == (two.state_labels, two.input_labels, two.output_labels)
+    assert np.array_equal(one(1.0j), two(1.0j))
+    assert tt.signal_table(one)["hub_A_W[5]"] == tt.Signal("hub.A.W[5]", "N m")
+
+
 def test_a_controller_is_a_block_too() -> None:
     """An input that is no port's: a motor made by hand drives nothing but its own output."""
     motor = control.ss([[-5.0]], [[1.0]], [[5.0]], [[0.0]], inputs=["u"], outputs=["torque"], states=["x"], name="motor")
@@ -230,6 +258,9 @@ def test_what_is_refused() -> None:
         tt.connect_blocks([3], connections, *ends)
     with refusal("sampled-block", "blocks[0]"):
         tt.connect_blocks([control.c2d(blocks[0], 0.1)], [], *ends)
+    nothing = control.ss([], [], [], 0.0 * blocks[3].D, inputs=blocks[3].input_labels, outputs=blocks[3].output_labels)
+    with refusal("singular-loop", "hinge.a"):  # a body without mass on a free hinge
+        tt.connect_blocks([*blocks[:3], nothing], connections, *ends)
     with refusal("singular-loop", "hub_A - hinge_P"):  # the same connection twice
         tt.connect_blocks(blocks, [*connections, ("hub.A", "hinge.P")], *ends)
 

@@ -15,6 +15,7 @@ from tests.refusals import refusal
 from tests.solvers.equilibrium.spinners import HINGES, opening, spinner
 from tests.solvers.equilibrium.test_equilibrium_path import SPRING, posts
 from tests.solvers.linear.families import ARMS, MASSES, MATRICES, SPINS
+from tests.solvers.support.test_spread import Stubborn
 from titop.solvers.linear.lpv_members import FamilyMembers
 
 
@@ -228,6 +229,16 @@ class TestSweeps:
         assert all(np.array_equal(getattr(whole, name), getattr(again, name)) for name in ("A", "B", "C", "D", "tau", "valid"))
         with refusal("other-sweep", "options"):
             self.family(checkpoint=tmp_path / "file", tolerance=1e-8)
+
+    def test_stopped_with_a_line_missing(self) -> None:
+        """Of two lines in three stretches each; those of the second go on while nothing comes of the first."""
+        whole = self.family()
+        with pytest.warns(tt.ModelWarning, match="stopped by Ctrl-C"), pytest.raises(tt.SweepInterrupt) as stopped:
+            self.family(workers=Stubborn(0))
+        found = stopped.value.found
+        assert found.valid.sum(axis=1).tolist() == [0, 20]
+        assert np.array_equal(found.A[found.valid], whole.A[found.valid])
+        assert np.array_equal(found.q[found.valid], whole.q[found.valid])
 
     def test_stopped_while_linearising(self, monkeypatch: pytest.MonkeyPatch) -> None:
         linearise, calls = FamilyMembers.linearise, list[int]()

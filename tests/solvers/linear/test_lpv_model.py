@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -115,3 +116,15 @@ def test_only_what_was_searched_is_searched_again(family: tt.LPVModel) -> None:
         dataclasses.replace(family, search={}).trim_at(at, model=spinner())
     with refusal("outside", "values between points"):
         family.trim_at({"left.mass": 1e3, "shaft.v": float(SPINS[2])}, model=spinner())
+
+
+@pytest.mark.parametrize("suffix", ["npz", "mat"])
+def test_files_know_what_was_searched(suffix: str, tmp_path: Path) -> None:
+    case = crank_case(points=3)
+    options = {"bounds": {"q0.tau": (-1e3, np.inf)}, "wrenches": {"bar1.end": [0.0, 1.0, 0, 0, 0, 0]}}
+    family = case.family(**options)
+    family.save(tmp_path / f"family.{suffix}")
+    found = tt.LPVModel.load(tmp_path / f"family.{suffix}").trim_at({"q0.q": 1.3}, model=case.model)
+    assert np.array_equal(found.q, family.trim_at({"q0.q": 1.3}, model=case.model).q)
+    assert found.wrenches is not None
+    assert found.wrenches["bar1.end"].tolist() == [0, 1, 0, 0, 0, 0]

@@ -12,6 +12,7 @@ import pytest
 import titop as tt
 from tests.refusals import refusal
 from tests.solvers.linear.families import MATRICES
+from titop.solvers.linear.lpv_plots import without_jumps
 
 
 def test_pictures_and_exchange(family: tt.LPVModel, tmp_path: Path) -> None:
@@ -121,3 +122,15 @@ def test_fans_of_families(family: tt.LPVModel) -> None:
         tt.plot_response(fraction, values={"arm.mass": 2.0})
     with refusal("wrong-type", "models"):
         tt.plot_response("x")
+
+
+def test_curves_have_no_jumps_and_begin_alike() -> None:
+    """Phases of second-order systems of any damping, told between -180 and 180 degrees; one member failed."""
+    omega = np.geomspace(0.1, 10, 200)
+    angles = [np.angle(-1 / (1 - omega**2 + 2j * damping * omega), deg=True) for damping in (0.05, -0.05, 0.7)]
+    curves = without_jumps(np.array([*angles, np.full(200, np.nan)]), 360.0)
+    assert np.ptp([curve[0] for curve in curves[:3]]) < 10
+    assert np.abs(np.diff(curves[:3], axis=1)).max() < 60  # of the least damped one; 360 with a jump
+    turns = (curves[:3] - angles) / 360
+    np.testing.assert_allclose(turns, np.round(turns), atol=1e-12)  # rounding
+    assert np.ptp([angle[0] for angle in angles]) > 300, "the negative control"

@@ -17,6 +17,7 @@ import titop as tt
 from tests.refusals import refusal
 from tests.solvers.robust.families import matrix, oscillator
 from tests.solvers.robust.test_lower_bound import STRAIGHT, of_a_real_block_and_another, of_two_real
+from tests.solvers.support.test_spread import Stubborn
 from titop.solvers.robust.least_size import NONE
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.scalings import Centres
@@ -283,3 +284,11 @@ class TestSweeps:
         assert self.same(whole, self.bounds(checkpoint=tmp_path / "file", workers=2))
         with refusal("other-sweep", "options"):
             self.bounds(checkpoint=tmp_path / "file", tolerance=1e-3)
+
+    def test_stopped_with_a_frequency_missing(self) -> None:
+        whole = self.bounds()
+        with pytest.raises(tt.SweepInterrupt) as stopped:
+            self.bounds(workers=Stubborn(1))
+        found = stopped.value.found
+        assert found.omega.tolist() == [0.1, np.inf]
+        assert found.upper.tolist() == whole.upper[[0, 2]].tolist()

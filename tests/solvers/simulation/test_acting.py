@@ -96,7 +96,7 @@ def test_functions_may_write_into_the_same_arrays_again(given_as: str, method: s
 
 
 @pytest.mark.parametrize("given_as", ["wrenches", "u", "entry of u", "tau"])
-@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "LSODA", "generalized-alpha"])
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "exponential", "LSODA", "generalized-alpha"])
 def test_functions_may_change_and_keep_the_state_they_are_given(given_as: str, method: str) -> None:
     """A mass on a spring and a damper that spoil their arguments: the motion of one that does not, in closed form."""
     s = tt.System("slider")
@@ -122,7 +122,7 @@ def test_functions_may_change_and_keep_the_state_they_are_given(given_as: str, m
         assert force == -5.0 * q[0] - 2.0 * v[0]
 
 
-@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "BDF", "LSODA", "generalized-alpha"])
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "exponential", "BDF", "LSODA", "generalized-alpha"])
 @pytest.mark.parametrize("given", ["u", "tau"])
 def test_short_pulses_among_samples_are_not_stepped_over(method: str, given: str) -> None:
     """A second's push of a satellite that is at rest for fifty seconds before: its impulse by the trapezoidal rule."""
@@ -136,7 +136,7 @@ def test_short_pulses_among_samples_are_not_stepped_over(method: str, given: str
     assert run.v[-1, 0] == pytest.approx(np.trapezoid(push[:, 0], t) / 10, rel=1e-5)
 
 
-@pytest.mark.parametrize("method", ["DOP853", "RK45", "RK23", "Radau", "BDF", "generalized-alpha"])
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "RK23", "Radau", "exponential", "BDF", "generalized-alpha"])
 def test_random_short_pulses_among_samples(method: str) -> None:
     """Velocities by the trapezoidal rule and ways by Simpson's for what is linear in between: both exact."""
     rng, mass = np.random.default_rng(5), 2.0

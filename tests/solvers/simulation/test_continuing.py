@@ -84,7 +84,7 @@ def beginning(model: tt.Model, q0: Any, v0: Any, **arguments: Any) -> Any:
     return run
 
 
-METHODS = ["DOP853", "RK45", "Radau", "BDF", "generalized-alpha", tt.GeneralizedAlpha(step=0.007)]
+METHODS = ["DOP853", "RK45", "Radau", "exponential", "BDF", "generalized-alpha", tt.GeneralizedAlpha(step=0.007)]
 
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
@@ -101,7 +101,7 @@ def test_a_sampled_loop_in_three_parts_from_files_is_the_whole_bit_for_bit(metho
     assert largest(anew.q - whole.q[20:]) > 0.1
 
 
-@pytest.mark.parametrize("method", ["DOP853", "Radau", tt.GeneralizedAlpha(step=1 / 64)], ids=str)
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "exponential", tt.GeneralizedAlpha(step=1 / 64)], ids=str)
 @pytest.mark.parametrize("mixed", [False, True])
 def test_loops_of_several_rates_go_on_bit_for_bit(method: Any, mixed: bool, tmp_path: Path) -> None:
     model, loops = satellite()
@@ -157,7 +157,7 @@ def test_fixed_steps_without_a_loop_go_on_bit_for_bit(tmp_path: Path) -> None:
         assert differences(whole, part) == []
 
 
-@pytest.mark.parametrize("method", ["DOP853", "Radau", "BDF", "LSODA", "generalized-alpha"])
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "exponential", "BDF", "LSODA", "generalized-alpha"])
 @pytest.mark.parametrize("loop", [None, lead()], ids=["alone", "in continuous time"])
 def test_elsewhere_parts_agree_within_the_tolerances(method: str, loop: Any) -> None:
     t = np.linspace(0, 2, 21)

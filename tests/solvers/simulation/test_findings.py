@@ -88,7 +88,7 @@ def said(model: tt.Model, q: Any, v: Any, end: float, **arguments: Any) -> list[
     return [str(w.message) for w in caught]
 
 
-@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "LSODA", "generalized-alpha"])
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "exponential", "LSODA", "generalized-alpha"])
 def test_a_closure_past_half_a_turn_is_named_with_the_time(method: str) -> None:
     (message,) = said(*spinning("closure"), 1.2 * HALF, method=method, max_step=0.02)
     assert message.startswith("rubber: got half a turn by t = ")

@@ -169,7 +169,7 @@ def test_reference_resolver_and_systems_without_motion() -> None:
 def test_statistics(method, tmp_path) -> None:
     model = oscillator(3.0)
     run = tt.simulate(model, [0, 1], [1.0], [0.0], method=method, rtol=1e-5)
-    assert run.statistics["steps"] > 3
+    assert run.statistics["steps"] > (0 if method == "exponential" else 3)  # what is linear takes one exponential step
     assert run.statistics["seconds"] > 0
     run.save(tmp_path / "run.npz")
     assert tt.load_trajectory(tmp_path / "run.npz", model).statistics == run.statistics

@@ -140,6 +140,21 @@ def test_filtered_measurements_reach_controllers() -> None:
             assert np.allclose(trajectory.control.y[:, 0], right, atol=RUN)
 
 
+def test_continuous_loops_read_and_drive_filters_with_implicit_methods() -> None:
+    """The closed loop is linear: its matrix exponential, of position, rate, both lags and the controller's state."""
+    K = control.ss(-3.0, 1.0, 2.0, -4.0, inputs=["encoder"], outputs=["motor"])
+    model, t = cart(tt.SignalPath.lag(0.05), tt.SignalPath.lag(0.02)), np.linspace(0.0, 1.0, 6)
+    A = np.zeros((5, 5))
+    A[0, 1], A[1, 2] = 1.0, 0.5
+    A[2] = [0.0, 0.0, -20.0, 20.0 * 4.0, 20.0 * 2.0]  # u = 2 z + D e with e = -y and D = -4
+    A[3, [0, 3]] = 50.0, -50.0
+    A[4, 3:] = -1.0, -3.0
+    right = np.array([expm(A * time)[0, 0] for time in t])
+    for method in ("DOP853", "Radau"):
+        trajectory = tt.simulate(model, t, [1.0], [0.0], controller=K, method=method, rtol=1e-9, atol=1e-10)
+        assert np.allclose(trajectory.q[:, 0], right, atol=1e-6)  # errors of 1e-9 a step grow: the loop is unstable
+
+
 def noisy(**loop: Any) -> tt.Trajectory:
     model = cart(
         tt.SignalPath.lag(0.1, sample_time=0.05, noise_density=0.2, random_walk=0.1),

@@ -270,7 +270,7 @@ def test_errors_in_functions_of_the_user_come_through(where: str) -> None:
         tt.simulate(cart(), [0, 1], [0.0, 0.4], [0.0, 0.0], **{where: wrapped[where]})
 
 
-@pytest.mark.parametrize("method", ["DOP853", "Radau", "generalized-alpha"])
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "exponential", "generalized-alpha"])
 def test_tolerances_below_rounding_are_the_finest_there_are(method: str) -> None:
     """With no other warning than titop's, whatever integrates."""
     loose = {"t": [0, 1e-3], "q0": [1.0], "v0": [0.0], "method": method, "atol": 1e-6, "progress": False}

@@ -27,7 +27,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.switching import Switching as SwitchedGaps
 from titop.solvers.simulation.switching import _Curve
 
-METHODS = ["DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau"]
+METHODS = ["DOP853", "RK45", "RK23", "LSODA", "BDF", "Radau", "exponential"]
 SYSTEMS = [scuffing, stopped, tethered]
 
 

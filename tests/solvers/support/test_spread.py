@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -104,6 +105,36 @@ def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, method: str) -> 
     function = DiesOnce(tmp_path / "died")
     assert list(spread(range(30), same, (function,), 2, how_it_died, method)) == [k * k for k in range(30)]
     assert function.path.exists()
+
+
+class Stubborn(Executor):
+    """Never answers some calls; a second after the last of these Ctrl-C is pressed."""
+
+    def __init__(self, *never: int) -> None:
+        self.calls, self.never = 0, never
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        if self.calls not in self.never:
+            future.set_result(function(*arguments))
+        elif self.calls == max(self.never):
+            threading.Timer(1.0, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+        self.calls += 1
+        return future
+
+
+def test_ctrl_c_gives_what_came_out_of_order() -> None:
+    """Answers behind one that is missing are told with their own keys."""
+    results: dict[int, int] = {}
+
+    def collect() -> None:
+        with Spread(same, (square,), Stubborn(0, 3), how_it_died) as crew:
+            for key, result in crew.results([(k, k) for k in range(6)]):
+                results[key] = result
+
+    with pytest.raises(KeyboardInterrupt):
+        collect()
+    assert results == {k: k * k for k in (1, 2, 4, 5)}
 
 
 def test_what_executors_cannot_be_sent_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,6 +272,22 @@ def test_digests_tell_things_apart() -> None:
     def other(x: float) -> float:
         return x * 3.0
 
+    def closing(gain: float) -> Callable[[float], float]:
+        return lambda x: gain * x
+
+    def with_default(gain: float) -> Callable[..., float]:
+        return lambda x, gain=gain: gain * x
+
+    def recursive(x: float) -> float:
+        return recursive(x)
+
+    assert digest(closing(2.0)) == digest(closing(2.0)) != digest(closing(3.0))
+    assert digest(with_default(2.0)) == digest(with_default(2.0)) != digest(with_default(3.0))
+    source = "def f(x):\n    return K * x\n"
+    outside = [{"K": 1.0}, {"K": 1.0}, {"K": 2.0}]
+    for names in outside:
+        exec(source, names)
+    assert digest(outside[0]["f"]) == digest(outside[1]["f"]) != digest(outside[2]["f"])
     things = [
         1,
         1.0,
