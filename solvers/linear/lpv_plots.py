@@ -103,7 +103,8 @@ def plot_response(
     inputs, outputs : str or sequence of str, optional
         By default the first ones for gain and phase, all for singular values.
     omega : array_like, optional, rad/s
-        Frequencies; chosen around the poles by default. Poles' frequencies are added, and frequencies where the phase is steep.
+        Frequencies; by default around the poles, of sampled models up to half their rate. Poles' frequencies are added, and
+        frequencies where the phase is steep.
     values : mapping of str to array_like or float, optional
         Values of one parameter to draw instead, as in `pole_map`: ``{"arm.mass": np.linspace(1, 3, 9)}``.
     singular : bool
@@ -135,7 +136,8 @@ def plot_response(
     if omega is not None and frequencies.max() > highest:
         expected, advice = f"frequencies up to {highest:.6g} rad/s", "stay below half of the sampling rate"
         raise ModelError(Finding("bad-value", "omega", float(frequencies.max()), expected, advice))
-    frequencies = np.unique(np.minimum(frequencies, highest))
+    if omega is None and np.isfinite(highest):
+        frequencies = np.geomspace(min(frequencies[0], NEGLIGIBLE * highest), highest, len(frequencies))
     ends = [_chosen(role, names, systems, singular) for role, names in (("input", inputs), ("output", outputs))]
     rows, columns = (1, 1) if singular else (2 * len(ends[1]), len(ends[0]))
     figure = Figure(figsize=(7 * columns, 6 * (rows + singular) / 2), layout="constrained")
@@ -238,6 +240,8 @@ def _chosen(role: str, names: Any, systems: Sequence[StateSpace], everything: bo
     """Return the exported names of chosen inputs or outputs, which all models have."""
     known = getattr(systems[0], f"{role}_labels")
     wanted = (known if everything else known[:1]) if names is None else [names] if isinstance(names, str) else names
+    if not isinstance(wanted, list | tuple) or not wanted:
+        raise ModelError(Finding("wrong-type", f"{role}s", names, "a name, or a list of names", f'such as "{known[0]}"'))
     result = []
     for name in wanted:
         result.append(exported_name(str(name)))

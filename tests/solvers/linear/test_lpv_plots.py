@@ -80,7 +80,7 @@ def test_undamped_and_sampled_models() -> None:
     assert phase[[0, -1]] == pytest.approx([0, -180], abs=1e-3)
     sampled = control.c2d(chain(0.02), 0.1)
     (omega, phase), *_ = curves(tt.plot_response(sampled), 1)
-    assert omega.max() <= 10 * np.pi
+    assert omega.max() == pytest.approx(10 * np.pi)
     expected = sampled.frequency_response(omega, squeeze=True).frdata.ravel()
     assert np.exp(1j * np.deg2rad(phase)) == pytest.approx(expected / np.abs(expected), abs=1e-6)
     assert np.abs(np.diff(phase)).max() < 60
@@ -118,6 +118,9 @@ def test_fans_of_families(family: tt.LPVModel) -> None:
         assert phase == pytest.approx(-np.rad2deg(np.angle(polynomial)), abs=1e-4)
     with refusal("unknown-input", "did you mean"):
         tt.plot_response(fraction, inputs="hinges")
+    for wrong in (3, []):
+        with refusal("wrong-type", "outputs"):
+            tt.plot_response(fraction, outputs=wrong)
     with refusal("wrong-type", "values"):
         tt.plot_response(fraction, values={"arm.mass": 2.0})
     with refusal("wrong-type", "models"):
