@@ -174,7 +174,7 @@ class TestTies:
     @pytest.mark.parametrize(
         "tie",
         ["nothing", ("mass.mass", "x"), ("mass.mass", 1.0, 2.0), 3.0, lambda values: "heavy"],
-        ids=repr,
+        ids=["unknown", "no number", "three", "number", "text"],
     )
     def test_that_are_none_are_refused(self, tie: Any) -> None:
         with refusal("bad-tie", "ties['rail.damping']"):
