@@ -235,7 +235,7 @@ class SampledLoop(HeldLoop):
         self._carried = len(self._samples)
         self._first = self._taken - self._carried
         self._instants, self._acting, self.command = [self._times[0]], [commands[-1]], commands[-1]
-        self._rng = _generator(known["generator"])
+        self._rng = read_generator("noise", known["generator"])
         self._go_on()
 
 
@@ -283,12 +283,12 @@ class SampledLoops(HeldLoop):
         self._sum()
 
 
-def _generator(text: Array) -> np.random.Generator:
-    """Return a generator from its state as text."""
+def read_generator(where: str, text: Array) -> np.random.Generator:
+    """Return a generator from its state as text; messages call it `where`."""
     try:
         state = json.loads(str(text))
         bits = _GENERATORS[state["bit_generator"]]()
         bits.state = state
     except (KeyError, TypeError, ValueError, AttributeError):
-        refuse_memory("noise", str(text)[:60], "the state of one of NumPy's generators")
+        refuse_memory(where, str(text)[:60], "the state of one of NumPy's generators")
     return np.random.Generator(bits)

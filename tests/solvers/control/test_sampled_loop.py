@@ -135,6 +135,15 @@ def test_noise_of_one_loop_does_not_depend_on_the_rates_of_others() -> None:
     assert not np.array_equal(first[0].y, other_seed[0].y)
 
 
+def test_a_seed_sequence_gives_the_same_noise_each_time() -> None:
+    """Generators of several loops are spawned from it, which once changed it."""
+    seed, t = np.random.SeedSequence(5), [0.0, 0.5]
+    loops = [tt.Loop(gain(3.0, inputs=["rail_v"], dt=step), noise=0.01) for step in (STEP, 3 * STEP)]
+    first, second = (tt.simulate(slider("reference"), t, [0.3], [0.0], controller=loops, seed=seed) for _ in range(2))
+    assert np.array_equal(first.controls[0].y, second.controls[0].y)
+    assert not np.array_equal(first.q[-1], tt.simulate(slider("reference"), t, [0.3], [0.0], controller=loops).q[-1])
+
+
 def test_signals_of_several_loops_by_name(tmp_path: Path) -> None:
     t = np.linspace(0, 1, 6)
     run = tt.simulate(slider(), t, [1.0], [-0.5], controller=two_rates())
