@@ -131,7 +131,7 @@ class SampledLoop(HeldLoop):
     def advance(self, plant: ControlledModel, t: float, y: Array) -> float:
         if not self._instants:
             self._put_into_effect(t, self.command)
-        while self._next.time <= t:
+        while self._next.time <= t + SAME * self.sample_time:  # one instant with those of other loops, but for rounding
             if self._next.sample:
                 self._state = self._sample(plant, t, y, self._state)
                 self._taken += 1
@@ -153,15 +153,11 @@ class SampledLoop(HeldLoop):
         part = self._delay - whole if self._delay - whole > SAME else 0.0
         margin = SAME * step
 
-        def near(t: float) -> float:
-            k = bisect_left(times, t - margin)
-            return times[k] if k < len(times) and times[k] <= t + margin else t
-
         for k in range(min(taken, late) if part else taken, int((times[-1] - begin) / step + SAME) + 1):
             if k >= taken:
-                yield _Instant(near(begin + k * step), True, -1 if part else k - whole)
+                yield _Instant(at_output(begin + k * step, times, margin), True, -1 if part else k - whole)
             if part and k >= max(whole, late) and (then := begin + (k + part) * step) <= times[-1] + margin:
-                yield _Instant(near(then), False, k - whole)
+                yield _Instant(at_output(then, times, margin), False, k - whole)
         yield _Instant(math.inf, False, -1)
 
     def _put_into_effect(self, t: float, command: Command) -> None:
@@ -281,6 +277,12 @@ class SampledLoops(HeldLoop):
         for loop, each in zip(self.loops, memory, strict=True):
             loop.recall([each])
         self._sum()
+
+
+def at_output(t: float, times: Sequence[float], margin: float) -> float:
+    """Return the output time from which a time differs by rounding alone, at most a `margin` (s), or else the time."""
+    k = bisect_left(times, t - margin)
+    return times[k] if k < len(times) and times[k] <= t + margin else t
 
 
 def read_generator(where: str, text: Array) -> np.random.Generator:

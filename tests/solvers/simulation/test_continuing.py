@@ -139,6 +139,20 @@ def test_paths_of_devices_go_on_bit_for_bit(tmp_path: Path) -> None:
             run(t + 2, replace(whole, memory=whole.memory | {f"path.ruler.{name}": array}))
 
 
+@pytest.mark.parametrize("method", ["DOP853", "generalized-alpha"])
+def test_instants_of_paths_are_output_times_but_for_rounding(method: str) -> None:
+    """A command of 0.33 s acts 0.05 s later: one rounding before 0.38 s. No step is as short as that, here or later."""
+    s = tt.System("slider", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", 2.0), tt.Prismatic("rail", axis=[1, 0, 0], stiffness=30.0))
+    s.add_actuator(tt.Motor("motor", "rail", path=tt.SignalPath(delay=0.05)))
+    K, t = gain(9.0, 3.0, inputs=["rail_q", "rail_v"], dt=0.005), 0.3 + 0.01 * np.arange(13)
+    assert t[3] + 0.05 < t[8]
+    run = beginning(s.resolve("reference"), [0.5], [0.0], controller=K, method=method, rtol=1e-6, atol=1e-8)
+    whole, parts = run(t, None), in_parts(run, t, (8,))
+    assert [differences(whole, part) for part in parts] == [[], []]
+    assert parts[0].statistics["steps"] + parts[1].statistics["steps"] == whole.statistics["steps"]
+
+
 def on_a_rail(**paths: Any) -> tuple[tt.Model, Any]:
     """Return a mass with two sensors whose paths are given, and a sampled controller that reads them."""
     s = tt.System("slider", gravity=[0, 0, 0])
