@@ -9,8 +9,8 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import SAME
 from titop.solvers.arguments.reading import read_state
+from titop.solvers.control.control_history import margin_of
 from titop.solvers.control.control_loop import ControlLoop, Memory, refuse_memory
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.driven_model import DrivenModel
@@ -142,7 +142,7 @@ def _last_state(model: Model, times: Array, start: Any) -> Array:
         advice = "simulate once more, or begin anew: q0=start.q[-1], v0=start.v[-1]"
         raise ModelError(Finding("no-memory", "start", "a trajectory without a memory", "one of simulate", advice))
     end = float(start.t[-1])
-    if abs(times[0] - end) > SAME * (times[1] - times[0]):
+    if abs(times[0] - end) > margin_of(times[1] - times[0], times):
         raise ModelError(Finding("bad-times", "t[0]", float(times[0]), f"the end of start, {end:.9g} s", "begin there"))
     times[0] = end
     states = start.memory["y"]

@@ -67,7 +67,7 @@ class DrivenModel(Drive):
         for each in measurements:
             each.plant = self
         is_stepwise = isinstance(self._inputs, Constant) and not isinstance(loop, ContinuousLoop)
-        paths = PathSignals(model, float(times[0]), measurements, seed, is_stepwise)
+        paths = PathSignals(model, times, measurements, seed, is_stepwise)
         self.paths = paths if paths else None
         self.is_driven = self.is_driven or bool(paths.actuators)
         self._in_q, self._in_v = slice(model.nq), slice(model.nq, model.nq + model.nv)

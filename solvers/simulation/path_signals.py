@@ -22,6 +22,7 @@ from titop.blocks.basics.tolerances import SAME
 from titop.blocks.devices.actuators import Actuator
 from titop.blocks.devices.sensors import Sensor
 from titop.blocks.devices.signal_path import Device
+from titop.solvers.control.control_history import margin_of
 from titop.solvers.control.loop_signals import Measurements
 from titop.solvers.control.sampled_loop import read_generator
 from titop.solvers.model.model import Model
@@ -42,8 +43,8 @@ class PathChain:
     Parameters
     ----------
     device : Device
-    begin : float, s
-        Time of the first sample.
+    times : (n,) array, s
+        The first sample is at the first.
     rng : numpy.random.Generator
     held : bool
         Whether values are constant between instants.
@@ -54,16 +55,16 @@ class PathChain:
         The values in effect: the last, or those at the time of `seek`. None before the first instant.
     """
 
-    def __init__(self, device: Device, begin: float, rng: np.random.Generator, held: bool) -> None:
+    def __init__(self, device: Device, times: Sequence[float] | Array, rng: np.random.Generator, held: bool) -> None:
         path = device.path
         assert path is not None
-        self.device, self.held, self._rng, self._begin = device, held, rng, begin
+        self.device, self.held, self._rng, self._begin = device, held, rng, float(times[0])
         self._errors_first, count = isinstance(device, Sensor), len(device.channels)
         self.period, self._delay = path.sample_time, path.delay
         self._per_channel = {name: np.broadcast_to(getattr(path, name), count) for name in _NUMBERS}
         limits = (-np.inf, np.inf) if path.limits is None else path.limits
         self._lower, self._upper = (np.broadcast_to(limit, count) for limit in limits)
-        self.margin = SAME * (self.period or self._delay or 0.0)
+        self.margin = margin_of(self.period or self._delay, times) if self.period or self._delay else 0.0
         self._taken, self._walk, self._last = 0, np.zeros(count), np.full(count, np.nan)
         self._pending: deque[tuple[float, Array]] = deque()
         self._received: Array | None = None
@@ -197,7 +198,7 @@ class PathSignals:
     Parameters
     ----------
     model : Model
-    begin : float, s
+    times : (n,) array, s
     measurements : sequence of Measurements
         Of the controllers: sensors that none of them reads are left out.
     seed : int, numpy.random.SeedSequence or Generator
@@ -210,7 +211,7 @@ class PathSignals:
         For elements that have no meaning without a sample time.
     """
 
-    def __init__(self, model: Model, begin: float, measurements: Sequence[Measurements], seed: Any, is_stepwise: bool) -> None:
+    def __init__(self, model: Model, times: Array, measurements: Sequence[Measurements], seed: Any, is_stepwise: bool) -> None:
         assembly, self._model, findings = model.mechanism.assembly, model, list[Finding]()
         read = {name for each in measurements for name in each.names}
         self.actuators: list[tuple[PathChain, list[int]]] = []
@@ -223,7 +224,7 @@ class PathSignals:
             path = device.path
             assert path is not None
             held = path.sample_time is not None or bool(path.delay or np.any(path.quantum))
-            chain = PathChain(device, begin, _generator(root, device.name), held)
+            chain = PathChain(device, times, _generator(root, device.name), held)
             if isinstance(device, Actuator):
                 self.actuators.append((chain, [model.input_names.index(name) for name in device.input_names]))
             elif isinstance(device, Sensor):
@@ -234,7 +235,7 @@ class PathSignals:
         self._read = [self._places(each) for each in measurements]
         for each, places in zip(measurements, self._read, strict=True):
             each.senses = (lambda values, places=places: self._sensed(values, places)) if places else None
-        self._latest, self._is_latest = begin, True
+        self._latest, self._is_latest = float(times[0]), True
 
     def __bool__(self) -> bool:
         return bool(self.actuators or self.sensors)
