@@ -352,6 +352,8 @@ def _read_filter(reader: FieldReader, value: Any) -> Any:
     if value is None or isinstance(value, LinearFilter):
         return value
     if isinstance(value, list | tuple):
+        if not value:
+            reader.report("wrong-length", "filter", value, "one filter for each channel", "leave it out for no filter")
         return tuple(_read_one(reader, f"filter[{k}]", each, False) for k, each in enumerate(value))
     return _read_one(reader, "filter", value, True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import SAME
+from titop.blocks.basics.tolerances import EPS, SAME
 from titop.solvers.support.archive import Archive
 
 #: Kinds of signals and the arrays that hold them.
@@ -110,5 +111,10 @@ class ControlHistory:
 
 def last_before(instants: Array, times: Any) -> Any:
     """Return the index of the last of increasing instants at or before each time, up to rounding."""
-    margin = SAME * (instants[1] - instants[0]) if len(instants) > 1 else 0.0
+    margin = margin_of(instants[1] - instants[0], instants) if len(instants) > 1 else 0.0
     return np.maximum(np.searchsorted(instants, np.asarray(times) + margin, side="right") - 1, 0)
+
+
+def margin_of(step: float, times: Sequence[float] | Array) -> float:
+    """Return within what time (s) instants are the same: a small part of a step (s), and rounding of all `times` (s)."""
+    return SAME * step + 4 * EPS * float(max(abs(times[0]), abs(times[-1])))

@@ -241,6 +241,8 @@ def _parameters_at(model: Model, schedule: Schedule, t: float, q: Array, v: Arra
 
 def _read_generators(seed: Any, count: int) -> list[np.random.Generator]:
     """Return a generator for each of several loops: the noise of one does not depend on the rates of others."""
+    if isinstance(seed, np.random.SeedSequence):  # a copy, which spawns the same in the next simulation
+        seed = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
     try:
         generator = np.random.default_rng(seed)
         return [generator] if count == 1 else generator.spawn(count)

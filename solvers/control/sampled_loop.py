@@ -23,7 +23,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.solvers.arguments.reading import all_finite
-from titop.solvers.control.control_history import ControlHistory
+from titop.solvers.control.control_history import ControlHistory, margin_of
 from titop.solvers.control.control_laws import SampledLaw
 from titop.solvers.control.control_loop import ControlledModel, ControlLoop, Memory, refuse_memory
 from titop.solvers.control.loop_signals import Command, Measurements, add_commands
@@ -111,6 +111,7 @@ class SampledLoop(HeldLoop):
         self._law, self._delay, self._noise, self._rng = law, delay / law.sample_time, noise, rng
         self._is_noisy = bool(noise.any())
         self.sample_time = law.sample_time
+        self._margin = margin_of(law.sample_time, times)
         self.command = self.resting
         #: Samples since the start, behind some `_carried` on from a simulation before; the number of the first.
         self._samples: list[_Sample] = []
@@ -131,7 +132,7 @@ class SampledLoop(HeldLoop):
     def advance(self, plant: ControlledModel, t: float, y: Array) -> float:
         if not self._instants:
             self._put_into_effect(t, self.command)
-        while self._next.time <= t:
+        while self._next.time <= t + self._margin:  # one instant with those of other loops, but for rounding
             if self._next.sample:
                 self._state = self._sample(plant, t, y, self._state)
                 self._taken += 1
@@ -151,17 +152,13 @@ class SampledLoop(HeldLoop):
         """Yield the instants and their actions: at output times where only rounding has moved them away from these."""
         step, begin, whole, times = self._law.sample_time, self._begin, self._whole, self._times
         part = self._delay - whole if self._delay - whole > SAME else 0.0
-        margin = SAME * step
+        margin = self._margin
 
-        def near(t: float) -> float:
-            k = bisect_left(times, t - margin)
-            return times[k] if k < len(times) and times[k] <= t + margin else t
-
-        for k in range(min(taken, late) if part else taken, int((times[-1] - begin) / step + SAME) + 1):
+        for k in range(min(taken, late) if part else taken, int((times[-1] - begin + margin) / step) + 1):
             if k >= taken:
-                yield _Instant(near(begin + k * step), True, -1 if part else k - whole)
+                yield _Instant(at_output(begin + k * step, times, margin), True, -1 if part else k - whole)
             if part and k >= max(whole, late) and (then := begin + (k + part) * step) <= times[-1] + margin:
-                yield _Instant(near(then), False, k - whole)
+                yield _Instant(at_output(then, times, margin), False, k - whole)
         yield _Instant(math.inf, False, -1)
 
     def _put_into_effect(self, t: float, command: Command) -> None:
@@ -187,7 +184,7 @@ class SampledLoop(HeldLoop):
         return x_next
 
     def command_at(self, plant: ControlledModel, t: float, y: Array) -> Command:
-        return self._acting[bisect_right(self._instants, t + SAME * self._law.sample_time) - 1]
+        return self._acting[bisect_right(self._instants, t + self._margin) - 1]
 
     def histories(self, plant: ControlledModel, t: Array, y: Array) -> tuple[ControlHistory, ...]:
         return (self._rows(self._samples[max(0, self._carried - 1) :]),)
@@ -235,7 +232,7 @@ class SampledLoop(HeldLoop):
         self._carried = len(self._samples)
         self._first = self._taken - self._carried
         self._instants, self._acting, self.command = [self._times[0]], [commands[-1]], commands[-1]
-        self._rng = _generator(known["generator"])
+        self._rng = read_generator("noise", known["generator"])
         self._go_on()
 
 
@@ -283,12 +280,18 @@ class SampledLoops(HeldLoop):
         self._sum()
 
 
-def _generator(text: Array) -> np.random.Generator:
-    """Return a generator from its state as text."""
+def at_output(t: float, times: Sequence[float], margin: float) -> float:
+    """Return the output time from which a time differs by rounding alone, at most a `margin` (s), or else the time."""
+    k = bisect_left(times, t - margin)
+    return times[k] if k < len(times) and times[k] <= t + margin else t
+
+
+def read_generator(where: str, text: Array) -> np.random.Generator:
+    """Return a generator from its state as text; messages call it `where`."""
     try:
         state = json.loads(str(text))
         bits = _GENERATORS[state["bit_generator"]]()
         bits.state = state
     except (KeyError, TypeError, ValueError, AttributeError):
-        refuse_memory("noise", str(text)[:60], "the state of one of NumPy's generators")
+        refuse_memory(where, str(text)[:60], "the state of one of NumPy's generators")
     return np.random.Generator(bits)

@@ -9,12 +9,13 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import SAME
 from titop.solvers.arguments.reading import read_state
+from titop.solvers.control.control_history import margin_of
 from titop.solvers.control.control_loop import ControlLoop, Memory, refuse_memory
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import WatchedEvent
+from titop.solvers.simulation.path_signals import refuse_path
 from titop.solvers.simulation.trajectory import Trajectory
 
 #: Heads of the names of what integrator, events and controllers leave.
@@ -105,15 +106,20 @@ class Start:
         ModelError
             If one of them is another.
         """
-        if self._start is None or plant.paths is None:
-            return
-        now = plant.paths.memory()
-        left = {name: self._left(f"{_PATH}{name}.") for name in now}
-        for name, arrays in now.items():
-            if {key: array.shape[1:] for key, array in arrays.items()} != {key: x.shape[1:] for key, x in left[name].items()}:
-                advice = "go on with the same paths, or begin anew: q0=start.q[-1], v0=start.v[-1]"
-                raise ModelError(Finding("other-path", f"{name}.path", list(left[name]), f"{list(arrays)}", advice))
-        plant.paths.recall(left, float(self._start.t[-1]))
+        left: dict[str, Memory] = {}
+        for name, array in self._left(_PATH).items():
+            device, _, part = name.rpartition(".")
+            left.setdefault(device, {})[part] = array
+        now = {} if plant.paths is None else plant.paths.memory()
+        begins = self._start is None or not self._start.controls  # sensors that no controller has read
+        for name in left.keys() - now.keys():
+            if left[name].get("grid", np.zeros(0))[2:].any():  # sampled, or late
+                refuse_path(f"{name}.path", "none", "a path, as before")
+        for name in now.keys() - left.keys():
+            if now[name]["grid"][2:].any() and not begins:
+                refuse_path(f"{name}.path", "a path", "none, as before")
+        if self._start is not None and plant.paths is not None:
+            plant.paths.recall(left, float(self._start.t[-1]))
 
     def state(self, q: Array, v: Array, loop: ControlLoop | None) -> Array:
         """Return the state at the first time, q and v as they are there, with those of the controllers."""
@@ -136,7 +142,7 @@ def _last_state(model: Model, times: Array, start: Any) -> Array:
         advice = "simulate once more, or begin anew: q0=start.q[-1], v0=start.v[-1]"
         raise ModelError(Finding("no-memory", "start", "a trajectory without a memory", "one of simulate", advice))
     end = float(start.t[-1])
-    if abs(times[0] - end) > SAME * (times[1] - times[0]):
+    if abs(times[0] - end) > margin_of(times[1] - times[0], times):
         raise ModelError(Finding("bad-times", "t[0]", float(times[0]), f"the end of start, {end:.9g} s", "begin there"))
     times[0] = end
     states = start.memory["y"]

@@ -14,6 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import all_finite, read_state
 from titop.solvers.control.continuous_loop import ContinuousLoop, LinearFeedback
 from titop.solvers.control.control_loop import ControlLoop
+from titop.solvers.control.sampled_loop import at_output
 from titop.solvers.engines.compiled.engine import CompiledEngine
 from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
 from titop.solvers.mechanism.inputs import WrenchPlace
@@ -61,12 +62,12 @@ class DrivenModel(Drive):
         seed: Any = 0,
     ) -> None:
         super().__init__(model, times, tau, wrenches, u, loop)
-        self.motion = motion
+        self.motion, self._times = motion, times.tolist()
         measurements = [] if loop is None else loop.all_measurements
         for each in measurements:
             each.plant = self
         is_stepwise = isinstance(self._inputs, Constant) and not isinstance(loop, ContinuousLoop)
-        paths = PathSignals(model, float(times[0]), measurements, seed, is_stepwise)
+        paths = PathSignals(model, times, measurements, seed, is_stepwise)
         self.paths = paths if paths else None
         self.is_driven = self.is_driven or bool(paths.actuators)
         self._in_q, self._in_v = slice(model.nq), slice(model.nq, model.nq + model.nv)
@@ -107,7 +108,7 @@ class DrivenModel(Drive):
         if isinstance(self.loop, ContinuousLoop):
             self.command = self.loop.command_at(self, t, y)
         self._last = None
-        return min(until, self.paths.drive(self, t, y))
+        return min(until, at_output(self.paths.drive(self, t, y), self._times, self.paths.margin))
 
     # -- states ------------------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import zlib
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -22,7 +22,9 @@ from titop.blocks.basics.tolerances import SAME
 from titop.blocks.devices.actuators import Actuator
 from titop.blocks.devices.sensors import Sensor
 from titop.blocks.devices.signal_path import Device
+from titop.solvers.control.control_history import margin_of
 from titop.solvers.control.loop_signals import Measurements
+from titop.solvers.control.sampled_loop import read_generator
 from titop.solvers.model.model import Model
 
 
@@ -41,8 +43,8 @@ class PathChain:
     Parameters
     ----------
     device : Device
-    begin : float, s
-        Time of the first sample.
+    times : (n,) array, s
+        The first sample is at the first.
     rng : numpy.random.Generator
     held : bool
         Whether values are constant between instants.
@@ -53,16 +55,16 @@ class PathChain:
         The values in effect: the last, or those at the time of `seek`. None before the first instant.
     """
 
-    def __init__(self, device: Device, begin: float, rng: np.random.Generator, held: bool) -> None:
+    def __init__(self, device: Device, times: Sequence[float] | Array, rng: np.random.Generator, held: bool) -> None:
         path = device.path
         assert path is not None
-        self.device, self.held, self._rng, self._begin = device, held, rng, begin
+        self.device, self.held, self._rng, self._begin = device, held, rng, float(times[0])
         self._errors_first, count = isinstance(device, Sensor), len(device.channels)
         self.period, self._delay = path.sample_time, path.delay
         self._per_channel = {name: np.broadcast_to(getattr(path, name), count) for name in _NUMBERS}
         limits = (-np.inf, np.inf) if path.limits is None else path.limits
         self._lower, self._upper = (np.broadcast_to(limit, count) for limit in limits)
-        self.margin = SAME * (self.period or self._delay or 0.0)
+        self.margin = margin_of(self.period or self._delay, times) if self.period or self._delay else 0.0
         self._taken, self._walk, self._last = 0, np.zeros(count), np.full(count, np.nan)
         self._pending: deque[tuple[float, Array]] = deque()
         self._received: Array | None = None
@@ -153,19 +155,36 @@ class PathChain:
         received = np.full(count, np.nan) if self._received is None else self._received
         pending = [[then, *value] for then, value in self._pending]
         return {
-            "grid": np.array([self._begin, self._taken]),
+            "grid": np.array([self._begin, self._taken, self.period or 0.0, self._delay]),
             "values": np.array([shown, received, self._walk, self._last]),
             "pending": np.reshape(pending, (-1, 1 + count)).astype(float),
             "generator": np.array(json.dumps(self._rng.bit_generator.state, default=np.ndarray.tolist)),
         }
 
     def recall(self, memory: Mapping[str, Array], t: float) -> None:
-        """Go on at a time (s) from what `memory` returned."""
-        self._begin, self._taken = float(memory["grid"][0]), int(memory["grid"][1])
+        """Go on at a time (s) from what `memory` returned.
+
+        Raises
+        ------
+        ModelError
+            If a path of another kind or with other times left it.
+        """
+        where = f"{self.device.name}.path"
+        for name, array in self.memory().items():
+            then = memory.get(name)
+            if then is None or then.dtype.kind != array.dtype.kind or then.shape[1:] != array.shape[1:]:
+                refuse_path(where, name if then is None else f"{name} of shape {then.shape}", f"{name} of this path")
+        if memory["grid"].shape != (4,) or memory["values"].shape[0] != 4 or not np.isfinite(memory["grid"]).all():
+            refuse_path(where, memory["grid"], "the times of this path")
+        begin, taken, *times = memory["grid"].tolist()
+        for name, then, now in zip(("sample_time", "delay"), times, (self.period or 0.0, self._delay), strict=True):
+            if abs(then - now) > SAME * now:
+                refuse_path(f"{where}.{name}", f"{now:g} s", f"{then:g} s, as before")
+        self._begin, self._taken = begin, int(taken)
         shown, received, self._walk, self._last = memory["values"]
         self._received = None if np.isnan(received).any() else received
         self._pending = deque((float(row[0]), row[1:]) for row in memory["pending"])
-        self._rng.bit_generator.state = json.loads(str(memory["generator"]))
+        self._rng = read_generator(where, memory["generator"])
         if not np.isnan(shown).any():
             self._put(t, shown)
 
@@ -179,7 +198,7 @@ class PathSignals:
     Parameters
     ----------
     model : Model
-    begin : float, s
+    times : (n,) array, s
     measurements : sequence of Measurements
         Of the controllers: sensors that none of them reads are left out.
     seed : int, numpy.random.SeedSequence or Generator
@@ -192,18 +211,20 @@ class PathSignals:
         For elements that have no meaning without a sample time.
     """
 
-    def __init__(self, model: Model, begin: float, measurements: Sequence[Measurements], seed: Any, is_stepwise: bool) -> None:
+    def __init__(self, model: Model, times: Array, measurements: Sequence[Measurements], seed: Any, is_stepwise: bool) -> None:
         assembly, self._model, findings = model.mechanism.assembly, model, list[Finding]()
         read = {name for each in measurements for name in each.names}
         self.actuators: list[tuple[PathChain, list[int]]] = []
         self.sensors: dict[str, tuple[PathChain, Measurements]] = {}
         sensors = [sensor for sensor in assembly.sensors if read.intersection(sensor.output_names)]
-        for device in _devices((*assembly.actuators, *sensors)):
+        devices = list(_devices((*assembly.actuators, *sensors)))
+        root = _seed_sequence(seed if devices else 0)
+        for device in devices:
             findings += _refusals(device, is_stepwise)
             path = device.path
             assert path is not None
             held = path.sample_time is not None or bool(path.delay or np.any(path.quantum))
-            chain = PathChain(device, begin, _generator(seed, device.name), held)
+            chain = PathChain(device, times, _generator(root, device.name), held)
             if isinstance(device, Actuator):
                 self.actuators.append((chain, [model.input_names.index(name) for name in device.input_names]))
             elif isinstance(device, Sensor):
@@ -214,7 +235,7 @@ class PathSignals:
         self._read = [self._places(each) for each in measurements]
         for each, places in zip(measurements, self._read, strict=True):
             each.senses = (lambda values, places=places: self._sensed(values, places)) if places else None
-        self._latest, self._is_latest = begin, True
+        self._latest, self._is_latest = float(times[0]), True
 
     def __bool__(self) -> bool:
         return bool(self.actuators or self.sensors)
@@ -297,9 +318,16 @@ class PathSignals:
         return {chain.device.name: chain.memory() for chain in self._chains}
 
     def recall(self, memory: Mapping[str, Mapping[str, Array]], t: float) -> None:
-        """Go on at a time (s) from what `memory` returned."""
+        """Go on at a time (s) from what `memory` returned; paths that it does not have begin anew."""
         for chain in self._chains:
-            chain.recall(memory[chain.device.name], t)
+            if chain.device.name in memory:
+                chain.recall(memory[chain.device.name], t)
+
+
+def refuse_path(where: str, got: Any, expected: str) -> NoReturn:
+    """Refuse to go on with another path than before."""
+    advice = "go on with the same paths, or begin anew: q0=start.q[-1], v0=start.v[-1]"
+    raise ModelError(Finding("other-path", where, got, expected, advice))
 
 
 def _devices(devices: Sequence[Device]) -> Iterator[Device]:
@@ -309,15 +337,19 @@ def _devices(devices: Sequence[Device]) -> Iterator[Device]:
             yield device
 
 
-def _generator(seed: Any, name: str) -> np.random.Generator:
-    """Return a generator for a device's errors, independent of those of others."""
+def _seed_sequence(seed: Any) -> np.random.SeedSequence:
+    """Return the root of the seeds of all devices; a generator draws it, so that none of them shares its numbers."""
     if isinstance(seed, np.random.Generator):
-        return seed
+        return np.random.SeedSequence(seed.integers(2**32, size=4).tolist())
     try:
-        root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        return seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     except (TypeError, ValueError):
         expected = "a whole number, zero or more, a numpy.random.SeedSequence or Generator"
         raise ModelError(Finding("bad-seed", "seed", seed, expected, "0 will do")) from None
+
+
+def _generator(root: np.random.SeedSequence, name: str) -> np.random.Generator:
+    """Return a generator for a device's errors, independent of those of others."""
     return np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, zlib.crc32(name.encode()))))
 
 

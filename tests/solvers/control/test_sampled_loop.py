@@ -125,6 +125,18 @@ def test_inputs_of_operating_points_act_once() -> None:
     assert caught.value.code == "other-point"
 
 
+@pytest.mark.parametrize(("steps", "reads"), [((0.3, 0.1), (3, 1)), ((0.1, 0.3), (1, 3)), ((0.03, 0.01), (3, 1))])
+def test_common_instants_are_common_but_for_rounding(steps: tuple[float, float], reads: tuple[int, int]) -> None:
+    """``3 * 0.1`` is more than 0.3, and no output time; the force is the number of commands so far, read before it changes."""
+    count = control.ss([[1.0]], [[1.0]], [[1.0]], [[1.0]], steps[0], inputs=["one"], outputs=["motor"])
+    loops = [tt.Loop(count, reference={"one": 1.0}), gain(0.0, inputs=["accelerometer_x"], dt=steps[1])]
+    for order in (1, -1):
+        run = tt.simulate(slider("reference"), [0.0, 1.5], [0.0], [0.0], controller=loops[::order])
+        felt = run.controls[::order][1].y[:, 0]
+        commands = -(-np.arange(len(felt)) * reads[1] // reads[0])  # as many as there were before each reading
+        assert felt == pytest.approx(commands / MASS, abs=ACCURACY)
+
+
 def test_noise_of_one_loop_does_not_depend_on_the_rates_of_others() -> None:
     noisy = tt.Loop(gain(0.0, inputs=["rail_q"], dt=0.1), noise=1.0)
     others = [tt.Loop(gain(0.0, inputs=["rail_v"], dt=step), noise=1.0) for step in (0.1, 0.05)]
@@ -133,6 +145,15 @@ def test_noise_of_one_loop_does_not_depend_on_the_rates_of_others() -> None:
     assert not np.array_equal(first[0].y, first[1].y)
     other_seed = tt.simulate(slider(), [0, 1], [0.0], [0.0], controller=[noisy, noisy], seed=1).controls
     assert not np.array_equal(first[0].y, other_seed[0].y)
+
+
+def test_a_seed_sequence_gives_the_same_noise_each_time() -> None:
+    """Generators of several loops are spawned from it, which once changed it."""
+    seed, t = np.random.SeedSequence(5), [0.0, 0.5]
+    loops = [tt.Loop(gain(3.0, inputs=["rail_v"], dt=step), noise=0.01) for step in (STEP, 3 * STEP)]
+    first, second = (tt.simulate(slider("reference"), t, [0.3], [0.0], controller=loops, seed=seed) for _ in range(2))
+    assert np.array_equal(first.controls[0].y, second.controls[0].y)
+    assert not np.array_equal(first.q[-1], tt.simulate(slider("reference"), t, [0.3], [0.0], controller=loops).q[-1])
 
 
 def test_signals_of_several_loops_by_name(tmp_path: Path) -> None:

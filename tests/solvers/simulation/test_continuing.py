@@ -133,6 +133,88 @@ def test_paths_of_devices_go_on_bit_for_bit(tmp_path: Path) -> None:
     left = {name: array for name, array in whole.memory.items() if not name.startswith("path.ruler")}
     with pytest.raises(tt.ModelError, match=r"ruler\.path.*other-path"):
         run(t + 2, replace(whole, memory=left))
+    torn = {"grid": np.full(4, np.nan), "values": np.zeros(1), "generator": np.array("{}")}
+    for name, array in torn.items():
+        with pytest.raises(tt.ModelError, match=r"ruler\.path"):
+            run(t + 2, replace(whole, memory=whole.memory | {f"path.ruler.{name}": array}))
+
+
+@pytest.mark.parametrize("method", ["DOP853", "generalized-alpha"])
+def test_instants_of_paths_are_output_times_but_for_rounding(method: str) -> None:
+    """A command of 0.33 s acts 0.05 s later: one rounding before 0.38 s. No step is as short as that, here or later."""
+    s = tt.System("slider", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", 2.0), tt.Prismatic("rail", axis=[1, 0, 0], stiffness=30.0))
+    s.add_actuator(tt.Motor("motor", "rail", path=tt.SignalPath(delay=0.05)))
+    K, t = gain(9.0, 3.0, inputs=["rail_q", "rail_v"], dt=0.005), 0.3 + 0.01 * np.arange(13)
+    assert t[3] + 0.05 < t[8]
+    run = beginning(s.resolve("reference"), [0.5], [0.0], controller=K, method=method, rtol=1e-6, atol=1e-8)
+    whole, parts = run(t, None), in_parts(run, t, (8,))
+    assert [differences(whole, part) for part in parts] == [[], []]
+    assert parts[0].statistics["steps"] + parts[1].statistics["steps"] == whole.statistics["steps"]
+
+
+def on_a_rail(**paths: Any) -> tuple[tt.Model, Any]:
+    """Return a mass with two sensors whose paths are given, and a sampled controller that reads them."""
+    s = tt.System("slider", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", 2.0), tt.Prismatic("rail", axis=[1, 0, 0]))
+    s.add_actuator(tt.Motor("motor", "rail"))
+    s.add_sensor(tt.Encoder("ruler", "rail", path=paths.get("ruler")))
+    s.add_sensor(tt.Tachometer("speed", "rail", path=paths.get("speed")))
+    return s.resolve("reference"), gain(4.0, 3.0, inputs=["ruler", "speed"], dt=0.05)
+
+
+@pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937])
+def test_errors_from_a_generator_go_on_and_are_independent(kind: Any) -> None:
+    """The noise of both sensors, of the same density, and that of the controller: its parts once were the same numbers."""
+    noisy = tt.SignalPath(sample_time=0.05, noise_density=0.01)
+    (model, K), t = on_a_rail(ruler=noisy, speed=noisy), np.linspace(0, 2, 41)
+
+    def run(t: Array, start: tt.Trajectory | None) -> tt.Trajectory:
+        seed = np.random.Generator(kind(3)) if start is None else 0
+        return beginning(model, [0.5], [0.0], controller=K, noise=1e-3, seed=seed)(t, start)
+
+    whole = run(t, None)
+    parts = in_parts(run, t, (20,))
+    assert [differences(whole, part) for part in parts] == [[], []]
+    errors = whole.control.y - np.column_stack([whole.q, whole.v])
+    assert abs(np.corrcoef(errors[20:].T)[0, 1]) < 0.6  # of 21 pairs: 3 deviations; equal numbers have more than 0.9
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({"sample_time": 0.05}, "ruler.path.sample_time"),
+        ({"sample_time": None, "delay": 0.0, "bias": 0.1}, "ruler.path.sample_time"),
+        ({"delay": 0.1}, "ruler.path.delay"),
+        (None, "ruler.path"),
+    ],
+)
+def test_paths_with_other_times_do_not_go_on(changes: Any, where: str) -> None:
+    path: dict[str, Any] = {"sample_time": 0.2, "delay": 0.15}
+    model, K = on_a_rail(ruler=tt.SignalPath(**path))
+    other, _ = on_a_rail(ruler=None if changes is None else tt.SignalPath(**(path | changes)))
+    first = tt.simulate(model, [0.0, 1.0], [0.5], [0.0], controller=K)
+    with pytest.raises(tt.ModelError) as caught:
+        tt.simulate(other, [1.0, 2.0], controller=K, start=first)
+    assert (caught.value.code, caught.value.where) == ("other-path", where)
+    backwards = tt.simulate(other, [0.0, 1.0], [0.5], [0.0], controller=K)
+    with pytest.raises(tt.ModelError, match=r"ruler\.path.*other-path"):
+        tt.simulate(model, [1.0, 2.0], controller=K, start=backwards)
+
+
+def test_errors_of_paths_are_parameters_and_may_change() -> None:
+    """A bias that is new, and one that is gone; paths that no controller has read begin anew."""
+    lag = tt.SignalPath.lag(0.1)
+    model, K = on_a_rail(ruler=lag)
+    biased = model.with_parameters({"ruler.path.bias": 0.5})
+    for before, after, bias in ((model, biased, 0.5), (biased, model, 0.0)):
+        first = tt.simulate(before, [0.0, 1.0], [0.5], [0.0], controller=K)
+        second = tt.simulate(after, [1.0, 1.05], controller=K, start=first)
+        assert second.control.y[1, 0] == pytest.approx(second.x[-1, 0] + bias, abs=1e-12)
+    sampled, _ = on_a_rail(ruler=tt.SignalPath(sample_time=0.2))
+    first = tt.simulate(sampled, [0.0, 1.0], [0.5], [1.0])
+    second = tt.simulate(sampled, [1.0, 1.15], controller=K, start=first)
+    assert second.control.y[:, 0] == pytest.approx(first.q[-1, 0])
 
 
 def test_closed_loops_of_bodies_go_on_bit_for_bit(tmp_path: Path) -> None:

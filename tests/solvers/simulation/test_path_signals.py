@@ -107,7 +107,7 @@ def test_memoryless_elements_act_in_order(path: tt.SignalPath, expected: list[fl
     values = [-1.2, -0.2, 0.3, 0.8]
     rows = run(cart(path), np.arange(4.0), controller=stepping(1.0), reference={"r": np.array(values)}).u[:, 0]
     assert np.allclose(rows, expected, atol=ROUNDING)
-    chain = PathChain(tt.Encoder("e", "rail", path=path), 0.0, np.random.default_rng(0), False)
+    chain = PathChain(tt.Encoder("e", "rail", path=path), [0.0, 1.0], np.random.default_rng(0), False)
     measured = [chain.change(np.array([value])).item() for value in values]
     lattice = path.quantum or 1.0
     if path.quantum:  # of a sensor errors come first: all readings lie on the lattice
@@ -122,6 +122,24 @@ def test_sensors_are_sampled_held_and_late() -> None:
     trajectory = run(cart(encoder=path), t, u={"motor": 4.0}, controller=reading("encoder", 0.05))
     at = np.maximum(0.25 * np.floor((trajectory.control.t - 0.1) / 0.25 + 1e-9), 0.0)
     assert np.allclose(trajectory.control.y[:, 0], 0.003 * np.round(at**2 / 0.003), atol=1e-9)  # positions t^2
+
+
+@pytest.mark.parametrize("begin", [1e6, 7e8])
+def test_simulations_may_begin_at_late_times(begin: float) -> None:
+    """Times are rounded by more than a part of a sample: instants stay common, and none at the end is lost."""
+    motor = tt.SignalPath(sample_time=0.02, delay=0.015, quantum=0.01)
+    encoder = tt.SignalPath(sample_time=0.03, delay=0.005, noise_density=0.01)
+    K = control.ss(0.5, [[1.0, 0.2]], 0.3, [[-4.0, 0.05]], 0.01, inputs=["encoder", "acc_x"], outputs=["motor"])
+    loops, t = [tt.Loop(K, delay=0.035), stepping(0.05)], 0.005 * np.arange(41)
+    loops[1] = tt.Loop(loops[1], reference={"r": 1.0})
+    early, late = (run(cart(motor, encoder), t + since, controller=loops) for since in (0.0, begin))
+    rounding = 10 * np.spacing(begin)  # of times, where rates are below ten
+    assert np.allclose(late.q, early.q, atol=rounding)
+    assert np.allclose(late.u, early.u, atol=rounding)
+    for before, now in zip(early.controls, late.controls, strict=True):
+        assert np.allclose(now.y, before.y, atol=rounding)
+        assert np.allclose(now.t - begin, before.t, atol=rounding)
+        assert np.allclose(now.held("motor", late.t), before.held("motor", early.t), atol=10 * rounding)
 
 
 def test_filtered_measurements_reach_controllers() -> None:
@@ -185,14 +203,14 @@ def test_densities_are_two_sided(seed: int) -> None:
     """A resting sensor's samples deviate by density / sqrt(T), and walk by random_walk sqrt(t)."""
     count, T = 4000, 0.01
     path = tt.SignalPath(sample_time=T, noise_density=[0.3], random_walk=[0.2])
-    chain = PathChain(tt.Encoder("e", "rail", path=path), 0.0, np.random.default_rng(seed), True)
+    chain = PathChain(tt.Encoder("e", "rail", path=path), [0.0, 1.0], np.random.default_rng(seed), True)
     for k in range(count):
         chain.take(k * T, np.zeros(1))
     steps = np.diff(np.ravel(chain._values))
     # steps are differences of two draws of noise and one of the walk; five deviations of an estimate from 4000 draws
     assert np.std(steps) == pytest.approx(np.sqrt(2 * 0.3**2 / T + 0.2**2 * T), rel=5 / np.sqrt(count))
     path = tt.SignalPath(sample_time=T, random_walk=0.2)
-    chain = PathChain(tt.Encoder("e", "rail", path=path), 0.0, np.random.default_rng(seed), True)
+    chain = PathChain(tt.Encoder("e", "rail", path=path), [0.0, 1.0], np.random.default_rng(seed), True)
     for k in range(count):
         chain.take(k * T, np.zeros(1))
     walk = np.ravel(chain._values)
@@ -242,7 +260,7 @@ def test_energy_of_a_path_without_elements_is_that_of_none() -> None:
 def test_chains_go_on_where_they_were() -> None:
     elements = {"delay": 0.25, "noise_density": 0.1, "random_walk": 0.1, "rate_limit": 2.0}
     device = tt.Encoder("e", "rail", path=tt.SignalPath(sample_time=0.1, **elements))
-    whole, first, rest = (PathChain(device, 0.0, np.random.default_rng(seed), True) for seed in (5, 5, 9))
+    whole, first, rest = (PathChain(device, [0.0, 1.0], np.random.default_rng(seed), True) for seed in (5, 5, 9))
 
     def feed(chain: PathChain, steps: range) -> None:
         for k in steps:
