@@ -100,6 +100,7 @@ from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
+from .solvers.linear.lpv_plots import plot_response as plot_response
 from .solvers.linear.modes import Modes as Modes
 from .solvers.linear.modes import modes as modes
 from .solvers.linear.pole_map import PoleMap as PoleMap
@@ -110,6 +111,7 @@ from .solvers.model.model import Model as Model
 from .solvers.model.readings import Contacts as Contacts
 from .solvers.monte_carlo import monte_carlo as monte_carlo
 from .solvers.motions.trajectory_series import trajectory_series as trajectory_series
+from .solvers.pictures.animation import animate_mode as animate_mode
 from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability
 from .solvers.robust.lyapunov import lyapunov_stability as lyapunov_stability
 from .solvers.robust.mu import MuBounds as MuBounds

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.contract.block import Block
@@ -264,7 +265,7 @@ class SignalPath:
 
     def parameter(self, name: str) -> Any:
         """Return the value of the parameter called `name`."""
-        stem, _, k = name.partition(".")
+        stem, k = owner_of(name), entry_of(name)
         if stem == "bias":
             return self.bias[int(k)] if k else self.bias
         return self.filters[int(k) if k else 0].numbers[stem]
@@ -273,7 +274,7 @@ class SignalPath:
         """Return a path with some parameters changed to `values`, by their names in `parameters`."""
         changed = copy.copy(self)
         for name, value in values.items():
-            stem, _, k = name.partition(".")
+            stem, k = owner_of(name), entry_of(name)
             if stem == "bias":
                 changed.bias = np.where(np.arange(len(changed.bias)) == int(k), value, changed.bias) if k else value
                 continue

@@ -129,7 +129,7 @@ def _offsets(family: Any) -> tuple[Array, Array, Array]:
         return np.stack(arrays, axis=-1) if arrays else np.zeros((*family.shape, 0))
 
     paths = [signal.path for signal in family.states]
-    moving = [f"{split_end(path)[0]}.v" if path in values and path.endswith(".q") else "" for path in paths]
+    moving = [f"{split_end(path)[0]}.v" if path in values and split_end(path)[1] == "q" else "" for path in paths]
     return (
         stacked([rates.get(path, none) for path in moving]),
         stacked([values.get(path, none) for path in paths]),

@@ -19,14 +19,7 @@ from titop.solvers.equilibrium.continuation import search_again
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.lpv_files import AXES, MATRICES, SIGNALS, TRIMS, load_lpv, save_lpv
 from titop.solvers.linear.lpv_interpolation import GridInterpolation, ListInterpolation
-from titop.solvers.linear.lpv_plots import (
-    Colours,
-    draw_bode,
-    draw_poles,
-    frequencies_around,
-    frequency_responses,
-    read_frequencies,
-)
+from titop.solvers.linear.lpv_plots import Colours, draw_poles, plot_response
 from titop.solvers.linear.pole_map import track_poles
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.model.model import Model, read_model
@@ -235,7 +228,7 @@ class LPVModel:
         ModelError
             For unusable limits.
         """
-        return draw_poles(self.eigenvalues, self.name, self._colours, limits, log)
+        return draw_poles(self.eigenvalues, self.name, self.colours, limits, log)
 
     def bode(self, input: str | None = None, output: str | None = None, omega: Any = None) -> Figure:
         """Draw gain and phase of all members, coloured by the last parameter.
@@ -256,16 +249,11 @@ class LPVModel:
         ModelError
             For unknown signals.
         """
-        column, row = _position("input", input, self.inputs), _position("output", output, self.outputs)
-        frequencies = frequencies_around(self.eigenvalues[self.valid]) if omega is None else read_frequencies(omega)
-        A, B, C, D = (getattr(self, name).reshape(self.valid.size, *getattr(self, name).shape[-2:]) for name in MATRICES)
-        one_channel = A, B[:, :, column, None], C[:, row, None], D[:, row, column, None, None]
-        responses = frequency_responses(*one_channel, frequencies)
-        return draw_bode(responses, frequencies, self.inputs[column], self.outputs[row], self._colours)
+        return plot_response(self, input, output, omega)
 
     @property
-    def _colours(self) -> Colours:
-        """Values of the last parameter at all members."""
+    def colours(self) -> Colours:
+        """Values (\\*shape, in its own unit) of the last parameter at all members, and its name."""
         name, unit = list(self.units.items())[-1]
         return Colours(np.broadcast_to(list(self.parameters.values())[-1], self.shape), f"{name} [{unit}]")
 
@@ -335,12 +323,3 @@ class LPVModel:
         axes = ", ".join(f"{name}: {len(values)}" for name, values in self.parameters.items())
         sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
         return f"LPVModel({self.name!r}, {axes}; {sizes}; {int(self.valid.sum())} of {self.valid.size} points valid)"
-
-
-def _position(role: str, name: str | None, signals: tuple[Signal, ...]) -> int:
-    if name is None and signals:
-        return 0
-    names = [signal.name for signal in signals]
-    if name is None or exported_name(name) not in names:
-        raise ModelError(Finding(f"unknown-{role}", role, name, f"an {role} of the family", did_you_mean(name, names)))
-    return names.index(exported_name(name))

@@ -1,21 +1,31 @@
-"""Pictures of families of linear models."""
+"""Pictures of linear models and of their families: poles, frequency responses."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import NEGLIGIBLE
+from titop.blocks.basics.tolerances import COARSE, NEGLIGIBLE, SAME
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.signals.exported import Signal
+from titop.solvers.linear.state_space import is_state_space, named_system, refuse_not_finite
+from titop.solvers.signals.exported import Signal, exported_name
 
 if TYPE_CHECKING:
+    from control import StateSpace
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
+
+#: Random members that are drawn of a fraction.
+_SAMPLES = 30
+
+#: Frequencies are put between others so often, until there are so many.
+_HALVINGS, _MOST = 40, 20_000
 
 
 class Colours(NamedTuple):
@@ -76,24 +86,90 @@ def draw_poles(poles: Array, name: str, colours: Colours, limits: Any = None, lo
     return figure
 
 
-def draw_bode(responses: Array, frequencies: Array, source: Signal, target: Signal, colours: Colours) -> Figure:
-    """Draw gain and phase of responses (members, frequencies; rad/s) from one input to one output; return the figure."""
+def plot_response(
+    models: Any,
+    inputs: Any = None,
+    outputs: Any = None,
+    omega: Any = None,
+    values: Mapping[str, Any] | None = None,
+    singular: bool = False,
+) -> Figure:
+    """Draw frequency responses of a linear model, or of the members of a family as a fan: gain and phase, or singular values.
+
+    Parameters
+    ----------
+    models : control.StateSpace, sequence of these, LPVModel or LFTModel
+        Of an LPV model all its points are drawn; of a fraction the nominal member and 30 random ones.
+    inputs, outputs : str or sequence of str, optional
+        By default the first ones for gain and phase, all for singular values.
+    omega : array_like, optional, rad/s
+        Frequencies; by default around the poles, of sampled models up to half their rate. Poles' frequencies are added, and
+        frequencies where the phase is steep.
+    values : mapping of str to array_like or float, optional
+        Values of one parameter to draw instead, as in `pole_map`: ``{"arm.mass": np.linspace(1, 3, 9)}``.
+    singular : bool
+        The singular values of the chosen channels instead, in the units of the signals.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A column for each input, a row for each output.
+
+    Raises
+    ------
+    ModelError
+        For unknown signals, frequencies that are not positive or lie above half the rate of sampled models, other models.
+
+    Notes
+    -----
+    Phases have no jumps: between frequencies they turn by less than 60 degrees. At undamped poles and zeros they turn as if
+    these were damped a little. Members begin within half a turn of each other.
+    """
     from matplotlib.figure import Figure
 
-    figure, scale = Figure(figsize=(7, 6), layout="constrained"), colours.scale()
-    gain, phase = figure.subplots(2, 1, sharex=True, height_ratios=(1.6, 1))
-    phases = without_jumps(np.rad2deg(np.angle(responses)), 360.0)
-    for response, degrees, colour in zip(responses, phases, scale.to_rgba(colours.values.ravel()), strict=True):
-        if np.isfinite(response).all():
-            gain.loglog(frequencies, np.abs(response), color=colour, linewidth=1)
-            phase.semilogx(frequencies, degrees, color=colour, linewidth=1)
-    gain.set_title(f"{source.path} [{source.unit}] to {target.path} [{target.unit}]", fontsize=10)
-    gain.set_ylabel(f"gain [{target.unit} / ({source.unit})]")
-    phase.set_ylabel("phase [deg]")
-    phase.set_xlabel("frequency [rad/s]")
-    for axis in (gain, phase):
+    systems, colours = _fan(models) if values is None else read_members(models, values)[1:]
+    for k, system in enumerate(systems):
+        refuse_not_finite(f"models[{k}]", system)
+    poles = [_continuous(system, system.poles()) for system in systems]
+    frequencies = frequencies_around(np.concatenate(poles)) if omega is None else read_frequencies(omega)
+    highest = min((np.pi / _period(system) for system in systems if system.dt), default=np.inf)
+    if omega is not None and frequencies.max() > highest:
+        expected, advice = f"frequencies up to {highest:.6g} rad/s", "stay below half of the sampling rate"
+        raise ModelError(Finding("bad-value", "omega", float(frequencies.max()), expected, advice))
+    if omega is None and np.isfinite(highest):
+        frequencies = np.geomspace(min(frequencies[0], NEGLIGIBLE * highest), highest, len(frequencies))
+    ends = [_chosen(role, names, systems, singular) for role, names in (("input", inputs), ("output", outputs))]
+    rows, columns = (1, 1) if singular else (2 * len(ends[1]), len(ends[0]))
+    figure = Figure(figsize=(7 * columns, 6 * (rows + singular) / 2), layout="constrained")
+    axes = figure.subplots(rows, columns, sharex=True, squeeze=False)
+    shades, start = colours.scale().to_rgba(colours.values), None
+    for system, own, colour in zip(systems, poles, shades, strict=True):
+        at, responses = _sweep(system, own, frequencies, *ends)
+        if singular:
+            axes[0, 0].loglog(at, np.linalg.svd(responses, compute_uv=False), color=colour, linewidth=1)
+            continue
+        phases = np.rad2deg(np.unwrap(np.angle(responses), axis=0))
+        start = phases[0] - 360 * (phases[0] > 180 * (1 - COARSE)) if start is None else start
+        phases += 360 * np.round((start - phases[0]) / 360)
+        for (i, j), _ in np.ndenumerate(responses[0]):
+            axes[2 * i, j].loglog(at, np.where(responses[:, i, j] != 0, np.abs(responses[:, i, j]), np.nan), color=colour)
+            axes[2 * i + 1, j].semilogx(at, phases[:, i, j], color=colour)
+    for axis in axes.flat:
         axis.grid(alpha=0.3, which="both")
-    colours.bar(figure, [gain, phase])
+    table = getattr(systems[0], "signals", None) or {}
+    sources, targets = ([table.get(name, Signal(name, "")) for name in names] for names in ends)
+    if singular:
+        axes[0, 0].set_title(", ".join(s.path for s in sources) + " to " + ", ".join(s.path for s in targets), fontsize=10)
+        axes[0, 0].set_ylabel("singular values")
+    else:
+        for (i, target), (j, source) in product(enumerate(targets), enumerate(sources)):
+            axes[2 * i, j].set_title(f"{source.path} [{source.unit}] to {target.path} [{target.unit}]", fontsize=10)
+            axes[2 * i, j].set_ylabel(f"gain [{target.unit} / ({source.unit})]")
+            axes[2 * i + 1, j].set_ylabel("phase [deg]")
+    for axis in axes[-1]:
+        axis.set_xlabel("frequency [rad/s]")
+    if len(systems) > 1:
+        colours.bar(figure, list(axes.flat))
     return figure
 
 
@@ -105,11 +181,110 @@ def without_jumps(values: Array, period: float) -> Array:
     return curves - period * np.round((begins - sound[:1]) / period) if len(sound) else curves
 
 
-def frequency_responses(A: Array, B: Array, C: Array, D: Array, frequencies: Array) -> Array:
-    """Return the responses (members, frequencies) of stacked models with one input and one output."""
-    one = np.eye(A.shape[-1])
-    at = [(C @ np.linalg.solve(1j * frequency * one - A, B) + D)[:, 0, 0] for frequency in frequencies]
-    return np.stack(at, axis=1)
+def _fan(models: Any) -> tuple[list[StateSpace], Colours]:
+    """Return the members that are drawn if no values are named."""
+    if hasattr(models, "valid"):  # an LPV model
+        numbers, label = models.colours
+        matrices = zip(*(getattr(models, name)[models.valid] for name in "ABCD"), strict=True)
+        signals = models.states, models.inputs, models.outputs, models.name
+        return [named_system(each, *signals) for each in matrices], Colours(numbers[models.valid], label)
+    if callable(getattr(models, "samples", None)):  # a fraction
+        drawn = models.samples(_SAMPLES)
+        name = next(iter(drawn[0]), "")
+        centre = [block.nominal for block in models.blocks if block.name == name]
+        numbers = [*centre, *(sample[name] for sample in drawn)] if name else [0.0] * (1 + len(drawn))
+        return [models.at(), *(models.at(sample) for sample in drawn)], Colours(np.array(numbers), name)
+    return read_members([models] if is_state_space(models) else models)[1:]
+
+
+def read_members(models: Any, values: Mapping[str, Any] | None = None) -> tuple[str, list[StateSpace], Colours]:
+    """Return name and members of a family at values of one parameter, or a sequence of models, and the parameter's values.
+
+    Raises
+    ------
+    ModelError
+        Unless exactly one parameter has several values, as many as there are models.
+    """
+    if callable(getattr(models, "at", None)):
+        name, numbers, others = _one_parameter(values)
+        systems = [models.at({**others, name: float(value)}) for value in numbers]
+        title = str(getattr(models, "name", ""))
+    else:
+        systems = list(models) if isinstance(models, Sequence) and not isinstance(models, str) else []
+        title = str(getattr(systems[0], "name", "")) if systems else ""
+    if not systems or not all(is_state_space(system) for system in systems):
+        expected, advice = "an LPVModel, an LFTModel or a list of control.StateSpace", "pass what tt.linearize returns"
+        raise ModelError(Finding("wrong-type", "models", models, expected, advice))
+    if not callable(getattr(models, "at", None)):
+        name, numbers, _ = _one_parameter({"model": range(len(systems))} if values is None else values)
+    if len(systems) != len(numbers):
+        got = f"{len(systems)} models, {len(numbers)} values"
+        raise ModelError(Finding("bad-shape", "models", got, "one model for each value", "linearise at each value"))
+    return title, systems, Colours(numbers, name)
+
+
+def _one_parameter(values: Any) -> tuple[str, Array, dict[str, float]]:
+    """Return the parameter that has several values, these, and the values of the others."""
+    arrays = {str(name): real_array(value) for name, value in values.items()} if isinstance(values, Mapping) else {}
+    varied = [name for name, array in arrays.items() if array is not None and array.ndim == 1 and array.size]
+    others = {name: float(array) for name, array in arrays.items() if array is not None and array.ndim == 0}
+    if len(varied) != 1 or len(others) != len(arrays) - 1:
+        advice = 'such as {"arm.mass": np.linspace(1, 3, 50)}'
+        raise ModelError(Finding("wrong-type", "values", values, "a mapping that has several values of one parameter", advice))
+    numbers = arrays[varied[0]]
+    assert numbers is not None
+    return varied[0], numbers, others
+
+
+def _chosen(role: str, names: Any, systems: Sequence[StateSpace], everything: bool) -> list[str]:
+    """Return the exported names of chosen inputs or outputs, which all models have."""
+    known = getattr(systems[0], f"{role}_labels")
+    wanted = (known if everything else known[:1]) if names is None else [names] if isinstance(names, str) else names
+    if not isinstance(wanted, list | tuple) or not wanted:
+        raise ModelError(Finding("wrong-type", f"{role}s", names, "a name, or a list of names", f'such as "{known[0]}"'))
+    result = []
+    for name in wanted:
+        result.append(exported_name(str(name)))
+        if any(result[-1] not in getattr(system, f"{role}_labels") for system in systems):
+            raise ModelError(Finding(f"unknown-{role}", role, name, f"an {role} of all models", did_you_mean(str(name), known)))
+    return result
+
+
+def _period(system: StateSpace) -> float:
+    """Return the sampling period (s); one if it is not known."""
+    return 1.0 if system.dt is True else float(system.dt)
+
+
+def _continuous(system: StateSpace, poles: Array) -> Array:
+    """Return poles (rad/s), of sampled models as those of the continuous motion."""
+    moving = poles[poles != 0]
+    return np.log(moving.astype(complex)) / _period(system) if system.dt else poles
+
+
+def _sweep(system: StateSpace, poles: Array, omega: Array, sources: list[str], targets: list[str]) -> tuple[Array, Array]:
+    """Return frequencies (k) and responses (k, outputs, inputs) that turn by less than 60 degrees from each to the next."""
+    columns = [system.input_labels.index(name) for name in sources]
+    rows = [system.output_labels.index(name) for name in targets]
+    A, B, C, D = system.A, system.B[:, columns], system.C[rows], system.D[np.ix_(rows, columns)]
+
+    def response(omega: Array) -> Array:
+        s = omega * (1j + SAME)  # a little to the right of the axis: phases at undamped poles turn in their sense
+        s = np.exp(s * _period(system)) if system.dt else s
+        return C @ np.linalg.solve(s[:, None, None] * np.eye(len(A)) - A, np.broadcast_to(B, (len(s), *B.shape))) + D
+
+    sizes = np.abs(poles)
+    omega = np.unique([*omega, *sizes[(sizes > omega.min()) & (sizes < omega.max())]])
+    values = response(omega)
+    for _ in range(_HALVINGS):
+        angles = np.angle(values)
+        turns = np.abs(np.remainder(np.diff(angles, axis=0) + np.pi, 2 * np.pi) - np.pi)
+        steep = np.flatnonzero((turns > np.pi / 3).any(axis=(1, 2)))
+        between = np.sqrt(omega[steep] * omega[steep + 1])
+        if not len(steep) or len(omega) > _MOST:
+            break
+        values = np.insert(values, steep + 1, response(between), axis=0)
+        omega = np.insert(omega, steep + 1, between)
+    return omega, values
 
 
 def frequencies_around(poles: Array) -> Array:

@@ -7,7 +7,7 @@ coordinates, those of a mode are ``(phi^T L)^2``. Linear models have the eigenva
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -68,6 +68,10 @@ class Modes:
     shapes : (len(names), n) array
         Normal modes of unit modal mass, or eigenvectors.
     title : str
+    point : OperatingPoint or None
+        Where the normal modes are; None for eigenvectors.
+    motions : (nv, n) array or None
+        All coordinates in the normal modes, with those that follow by closures and gears.
     """
 
     frequency: Array
@@ -78,6 +82,8 @@ class Modes:
     total_mass: Array
     shapes: Array
     title: str
+    point: OperatingPoint | None = field(default=None, repr=False)
+    motions: Array | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> list[ModeRow]:
@@ -209,7 +215,8 @@ def _of_system(model: Model, point: Any, title: str) -> Modes:
     if np.abs(K - K.T).max(initial=0.0) > SAME * np.abs(K).max(initial=0.0):
         return _of_poles(linear, title)
     L, rigid = _base_terms(at)
-    return _normal(M, D, (K + K.T) / 2, T.T @ L, np.diag(rigid), names, title)
+    normal = _normal(M, D, (K + K.T) / 2, T.T @ L, np.diag(rigid), names, title)
+    return replace(normal, point=at, motions=T @ normal.shapes)
 
 
 def _normal(M: Array, D: Array, K: Array, L: Array, total: Array, names: list[str], title: str) -> Modes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,8 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import TINY
-from titop.blocks.basics.user_input import real_array
-from titop.solvers.linear.lpv_plots import Colours, draw_poles
-from titop.solvers.linear.state_space import is_state_space, refuse_not_finite
+from titop.solvers.linear.lpv_plots import Colours, draw_poles, read_members
+from titop.solvers.linear.state_space import refuse_not_finite
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,42 +89,17 @@ def pole_map(models: Any, values: Mapping[str, Any] | None = None) -> PoleMap:
     >>> tt.pole_map(pairs, {"k": [0, 1, 2]}).poles.real.tolist()  # they cross at k = 1
     [[-3.0, -1.0], [-2.0, -2.0], [-1.0, -3.0]]
     """
-    if callable(getattr(models, "at", None)):
-        name, numbers, others = _one_parameter(values)
-        systems = [models.at({**others, name: float(value)}) for value in numbers]
-        title = str(getattr(models, "name", ""))
-    else:
-        systems = list(models) if isinstance(models, Sequence) and not isinstance(models, str) else []
-        name, numbers, _ = _one_parameter({"model": range(len(systems))} if values is None else values)
-        title = str(getattr(systems[0], "name", "")) if systems else ""
-    if not systems or not all(is_state_space(system) for system in systems):
-        expected, advice = "an LPVModel, an LFTModel or a list of control.StateSpace", "pass what tt.linearize returns"
-        raise ModelError(Finding("wrong-type", "models", models, expected, advice))
+    title, systems, colours = read_members(models, values)
     for k, system in enumerate(systems):
         refuse_not_finite(f"models[{k}]", system)
     states, periods = ({size(system) for system in systems} for size in (lambda one: len(one.A), lambda one: one.dt or 0.0))
     if len(periods) > 1:
         got = ", ".join(f"{period} s" for period in sorted(periods))
         raise ModelError(Finding("other-sample-time", "models", got, "one sample time", "sample all or none"))
-    if len(states) > 1 or len(systems) != len(numbers):
-        got = f"{len(systems)} models with {sorted(states)} states, {len(numbers)} values"
-        raise ModelError(
-            Finding("bad-shape", "models", got, "models with the same states, one for each value", "linearise alike")
-        )
-    return PoleMap(title, name, numbers, track_poles(np.array([system.A for system in systems])))
-
-
-def _one_parameter(values: Any) -> tuple[str, Array, dict[str, float]]:
-    """Return the parameter that has several values, these, and the values of the others."""
-    arrays = {str(name): real_array(value) for name, value in values.items()} if isinstance(values, Mapping) else {}
-    varied = [name for name, array in arrays.items() if array is not None and array.ndim == 1 and array.size]
-    others = {name: float(array) for name, array in arrays.items() if array is not None and array.ndim == 0}
-    if len(varied) != 1 or len(others) != len(arrays) - 1:
-        advice = 'such as {"arm.mass": np.linspace(1, 3, 50)}'
-        raise ModelError(Finding("wrong-type", "values", values, "a mapping that has several values of one parameter", advice))
-    numbers = arrays[varied[0]]
-    assert numbers is not None
-    return varied[0], numbers, others
+    if len(states) > 1:
+        got = f"models with {sorted(states)} states"
+        raise ModelError(Finding("bad-shape", "models", got, "models with the same states", "linearise alike"))
+    return PoleMap(title, colours.label, colours.values, track_poles(np.array([system.A for system in systems])))
 
 
 def track_poles(matrices: Array) -> Array:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
-from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CANCELLED
+from titop.blocks.basics.spatial import Array, quaternion_conjugate, quaternion_log, quaternion_matrix, quaternion_product
+from titop.blocks.basics.tolerances import CANCELLED, SAME
 from titop.blocks.basics.user_input import sequence_findings
 
 #: Distance from gimbal lock within which a warning is given (as a sine), and within which it counts as locked (rad).
@@ -64,6 +64,27 @@ def continuous_angles(angles: Array, sequence: str) -> Array:
     )
     is_other = np.concatenate([[0], np.cumsum(near < far)]) % 2 == 1
     return np.unwrap(np.where(is_other[: len(angles), None], other, angles), axis=0)
+
+
+def attitude_angles(quaternions: Array, attitude: str) -> Array:
+    """Return three angles (n, 3, rad) of unit quaternions (n, 4) without jumps.
+
+    They are the Euler angles of a sequence such as ``"XYZ"``, or with ``"vector"`` the rotation vector from the first attitude.
+
+    Raises
+    ------
+    ModelError
+        If it is neither.
+    """
+    if attitude != "vector":
+        angles = [euler_angles(quaternion_matrix(quaternion), attitude) for quaternion in quaternions]
+        return continuous_angles(np.reshape(angles, (-1, 3)), attitude)
+    vectors = [quaternion_log(quaternion_product(quaternion_conjugate(quaternions[0]), each)) for each in quaternions]
+    for k, vector in enumerate(vectors[1:], start=1):  # whole turns more about the same axis are the same attitude
+        axis = vector if np.linalg.norm(vector) > SAME else vectors[k - 1]
+        axis = axis / (np.linalg.norm(axis) or 1.0)  # after whole turns that of before, since the attitude has none
+        vectors[k] = vector + axis * 2 * np.pi * np.round((vectors[k - 1] @ axis - axis @ vector) / (2 * np.pi))
+    return np.reshape(vectors, (-1, 3))
 
 
 class PortMotion(NamedTuple):

@@ -33,8 +33,9 @@ def parameters(model: Resolved) -> dict[str, tuple[float, str]]:
 def with_parameters(model: Model, values: Mapping[str, float]) -> Model:
     """Return a model of the same structure with some parameters changed.
 
-    Takes microseconds for parameters of rigid bodies and joints, tens of microseconds for springs and dampers, and
-    milliseconds for flexible bodies, rods and user-defined blocks: the system is then assembled again, but not compiled.
+    Takes microseconds for parameters of rigid bodies and joints, tens of microseconds for springs and dampers, hundreds for
+    flexible bodies and other blocks with compiled laws, and milliseconds for closures, gears, actuators, bodies with inputs or
+    lines in them and laws in Python: the system is then assembled again, but not compiled.
 
     Suspicious values give a `ModelWarning`, as when a system is resolved.
 

@@ -30,6 +30,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_input import check_suffix, real_array
 from titop.blocks.joints.joint import unit_vector
+from titop.solvers.linear.modes import Modes
 from titop.solvers.model.model import Model
 from titop.solvers.pictures.outlines import POINT_BYTES, pack_course
 from titop.solvers.pictures.scene import Scene
@@ -51,6 +52,7 @@ def write_animation(
     path: str | Path,
     visuals: Mapping[str, Any] | None = None,
     frames_per_second: float = 30.0,
+    title: str | None = None,
 ) -> Path:
     """Write a motion as one self-contained HTML file of at most 1 MB, whole or not at all.
 
@@ -68,6 +70,8 @@ def write_animation(
         wanted; a list of shapes, or an empty one, is fine.
     frames_per_second : float
         Of simulated time; the page interpolates between frames.
+    title : str, optional
+        The model's name by default.
 
     Returns
     -------
@@ -84,16 +88,76 @@ def write_animation(
     check_suffix(path, ("html", "htm"))
     scene = Scene(model, q, read_visuals(model, {} if visuals is None else visuals))
     head, tail = resources.files("titop.solvers.pictures").joinpath("animation.html").read_text("utf-8").split("@payload@")
-    head = head.replace("@title@", html.escape(str(model.name)))
-    fixed = len(head) + len(tail) + len(_to_json(scene.description()))
+    description = scene.description() | ({} if title is None else {"title": title})
+    head = head.replace("@title@", html.escape(description["title"]))
+    fixed = len(head) + len(tail) + len(_to_json(description))
     frame_bytes = _POSE_BYTES * len(scene.names) + POINT_BYTES * sum(len(shown.points) for shown in scene.surfaces_shown)
     times = _frame_times(t, frames_per_second, (SIZE_LIMIT - _RESERVE - fixed) / frame_bytes)
-    payload = scene.description() | _motion(scene, configurations(model, t, q, times), times)
+    payload = description | _motion(scene, configurations(model, t, q, times), times)
     page = (head + _to_json(payload) + tail).encode("utf-8", "xmlcharrefreplace")
     target = Path(path)
     with replaced_file(target) as file:
         file.write(page)
     return target
+
+
+def animate_mode(
+    modes: Modes,
+    number: int,
+    path: str | Path,
+    amplitude: float | None = None,
+    visuals: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write a self-contained HTML file that plays one mode of a body or a system in a browser.
+
+    Parameters
+    ----------
+    modes : Modes
+        Of a body or a system at rest, from `tt.modes`.
+    number : int
+        Of the mode in the table, from 1.
+    path : str or Path
+    amplitude : float, optional, m
+        The largest displacement of a port, or of what turns with one at the system's size; a tenth of this size by default.
+    visuals : mapping of body name to shape, optional
+        As in `Trajectory.animate`.
+
+    Returns
+    -------
+    Path
+        Four undamped periods, in true time. Loops stay closed.
+
+    Raises
+    ------
+    ModelError
+        For modes of linear models, numbers that are not in the table, and modes without a frequency.
+    """
+    if not isinstance(modes, Modes) or modes.point is None or modes.motions is None:
+        got = modes.title if isinstance(modes, Modes) else modes
+        raise ModelError(Finding("wrong-type", "modes", got, "normal modes", "pass tt.modes of a body or of a model at rest"))
+    if not isinstance(number, int | np.integer) or not 1 <= number <= len(modes.frequency):
+        expected = f"a number from 1 to {len(modes.frequency)}"
+        raise ModelError(Finding("bad-value", "number", number, expected, "print(modes) shows the table"))
+    frequency, motion, (model, q) = (
+        modes.frequency[number - 1],
+        modes.motions[:, number - 1],
+        (modes.point.model, modes.point.q),
+    )
+    if not (frequency > 0 and modes.damping[number - 1] > -1):
+        got, advice = f"mode {number} with {frequency:g} Hz", "take one that oscillates"
+        raise ModelError(Finding("bad-value", "number", got, "a mode with a frequency", advice))
+    length = model.mechanism.scale.length
+    height = real_array(length / 10 if amplitude is None else amplitude)
+    if height is None or height.shape or not 0 < height < np.inf:
+        raise ModelError(Finding("bad-size", "amplitude", amplitude, "a length > 0 (m)", "leave it out for a tenth of all"))
+    sizes = np.array([1.0] * 3 + [length] * 3)
+    largest = max(float(np.abs(sizes * (model.jacobian(port, q) @ motion)).max()) for port in model.port_names)
+    step = height / (largest or float(np.abs(motion).max())) * motion
+    t = np.linspace(0.0, 4.0 / frequency, 121)
+    states = np.array([model.integrate(q, np.sin(2 * np.pi * frequency * time) * step) for time in t])
+    if model.is_constrained:
+        states = np.array([model.assemble(state, fixed=modes.names) for state in states])
+    return write_animation(model, t, states, path, visuals, 30 * frequency, f"{modes.title}: {number}, {frequency:.4g} Hz")
 
 
 def configurations(model: Model, t: Array, q: Array, times: Array) -> Array:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.control.control_history import ControlHistory
-from titop.solvers.mechanism.port_motion import continuous_angles
+from titop.solvers.mechanism.port_motion import attitude_angles, continuous_angles
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.readings import Contacts
 from titop.solvers.simulation.findings import violations
@@ -179,13 +180,17 @@ class Trajectory:
             )
         return self.q[:, self.model.configuration_names.index(name)]
 
-    def plot(self, names: str | list[str] | None = None) -> Figure:
+    def plot(self, names: str | list[str] | None = None, attitude: str = "XYZ") -> Figure:
         """Draw configuration entries, first-order states and signals of the control loop over time.
 
         Parameters
         ----------
         names : str or list of str, optional
-            Entries of q and x, and signals of the controllers (see `signal`); all entries of q by default.
+            Entries of q and x, attitudes of free and spherical joints as angles (``"base.theta[0]"``), and signals of the
+            controllers (see `signal`). By default all entries of q, with angles instead of quaternions.
+        attitude : str
+            What these angles are, of the child's frame in the joint frame: Euler angles of this sequence, or with ``"vector"``
+            the rotation vector from the attitude at the start. They have no jumps.
 
         Returns
         -------
@@ -200,23 +205,25 @@ class Trajectory:
 
         if not isinstance(names, str | list | tuple | None):
             raise ModelError(Finding("wrong-type", "names", names, "a name, or a list of names", 'write plot(["hinge"])'))
-        known = *self.model.configuration_names, *self.model.state_names
-        units = dict(
-            zip(
-                known,
-                (*self.model.mechanism.assembly.configuration_units, *self.model.mechanism.inputs.state_units),
-                strict=True,
-            )
-        )
-        shown = list(self.model.configuration_names) if names is None else [names] if isinstance(names, str) else list(names)
+        mechanism, entries = self.model.mechanism, list(self.model.configuration_names)
+        known = *entries, *self.model.state_names
+        units = dict(zip(known, (*mechanism.assembly.configuration_units, *mechanism.inputs.state_units), strict=True))
+        angles = {f"{owner_of(entries[start])}.theta[{k}]": (start, k) for start in mechanism.quaternions for k in range(3)}
+        for start in reversed(mechanism.quaternions):
+            entries[start : start + 4] = [name for name, (of, _) in angles.items() if of == start]
+        shown = entries if names is None else [names] if isinstance(names, str) else list(names)
         if not shown:
             expected, advice = "an entry of q, or a signal of the control loop", "plot_shape and animate show what stands"
             raise ModelError(Finding("nothing-to-plot", "names", shown, expected, advice))
         signals = {}
+        turns = {s: attitude_angles(self.q[:, s : s + 4], attitude) for s in {angles[n][0] for n in shown if n in angles}}
         for name in shown:
             if any(name in (full, own) for full, (_, own) in self._signal_names().items()):
                 control, own = self._control_of(name)
                 signals[f"{name} [{control.unit(own)}]"] = control.held(own, self.t)
+            elif name in angles:
+                start, k = angles[name]
+                signals[f"{name} ({attitude}) [rad]"] = turns[start][:, k]
             else:
                 values = self.coordinate(name)
                 signals[f"{name} [{units[name]}]"] = values

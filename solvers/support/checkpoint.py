@@ -184,10 +184,10 @@ def _parts(thing: Any) -> Any:
     elif hasattr(thing, "__code__"):
         yield thing.__qualname__
         yield from _parts(thing.__code__)
-        yield from _parts([*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()])
-        yield from _parts([cell.cell_contents for cell in thing.__closure__ or () if cell != CellType()])
-        outside = {name: thing.__globals__[name] for name in thing.__code__.co_names if name in thing.__globals__}
-        yield from _parts({name: value for name, value in outside.items() if isinstance(value, _NUMBERS)})
+        outside = [thing.__globals__.get(name) for name in thing.__code__.co_names]
+        closure = [cell.cell_contents for cell in thing.__closure__ or () if cell != CellType()]
+        values = [*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values(), *closure, *outside]
+        yield from _parts([value for value in values if isinstance(value, _NUMBERS | str)])
     elif is_dataclass(thing):
         for field in fields(thing):
             yield from _parts(getattr(thing, field.name))

@@ -313,8 +313,10 @@ class TestInterrupted:
     """Ctrl-C in the middle of a study."""
 
     def study(self, path: Path | None, stop: float, calls: list[float]) -> tt.Samples:
+        limit = [stop]  # a list, as of numbers that a run refers to a checkpoint takes note
+
         def run(model: tt.Model) -> dict[str, float]:
-            if len(calls) == stop:
+            if len(calls) == limit[0]:
                 raise KeyboardInterrupt
             calls.append(parameter(model, "mass.mass"))
             return {"m": calls[-1]}

@@ -160,3 +160,17 @@ def test_files_keep_paths(tmp_path: Any) -> None:
     assert m.state_names == other.state_names
     q, v, x = np.array([0.1, 0.3]), np.array([0.2, -0.4]), np.linspace(1.0, 2.0, m.nx)
     assert (m.state_rates(q, v, x) == other.state_rates(q, v, x)).all()
+
+
+def test_wheels_and_free_bodies_take_paths() -> None:
+    s = tt.System("craft", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", mass=10.0, inertia=[1.0, 2.0, 3.0])
+    s.connect("world", hub, tt.Free("base"))
+    s.add_actuator(tt.Motor("turn", "base.rx", path=tt.SignalPath.lag(0.1)))
+    s.add_actuator(tt.ReactionWheel("wheel", hub, [0, 0, 1], 0.1, 1.0, path=tt.SignalPath.lag(0.2)))
+    m = s.resolve(engine="reference")
+    assert m.state_names == ("turn.lag[0]", "wheel/motor.lag[0]")
+    response = tt.linearize(m, m.neutral(), ["turn", "wheel/motor"], ["base.rx.v", "wheel.v"])(2j)
+    around_x = 1.05  # kg m^2, of hub and wheel
+    assert response[0, 0] == pytest.approx(1 / (2j * around_x * (1 + 0.2j)), rel=1e-12)
+    assert response[1, 1] == pytest.approx((1 / 0.1 + 1 / 3.0) / (2j * (1 + 0.4j)), rel=1e-12)

@@ -241,3 +241,27 @@ def test_fast_wheels_on_a_light_hinge() -> None:
         weight = 3.0 * found / (GRAVITY * np.cos(found))  # the wheels stand at the hub's origin
         gyroscopic = 0.1 * max(rates) ** 2  # N m, of terms that cancel to nothing
         assert weight == pytest.approx(2.0 * 0.1, abs=8 * np.finfo(float).eps * gyroscopic / GRAVITY)
+
+
+def test_the_shape_under_thrust_is_that_of_rest_in_the_field_that_it_takes_away() -> None:
+    """Each mode deflects by ``-L a / omega^2`` with ``a = F / M``; there, without gravity, all accelerates alike."""
+    thrust, hub_mass, panel_mass, omega, L = 25.0, 200.0, 15.0, 1.5, 3.0
+    hub = tt.RigidBody("hub", hub_mass, inertia=80.0, ports={"left": [0, 0.9, 0], "right": [0, -0.9, 0], "engine": [0, 0, -1]})
+    s = tt.System("burn", gravity=[0, 0, 0])
+    s.connect("world", hub, tt.Free("base"))
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        panel = tt.FlexibleBody(
+            f"{side}_panel", panel_mass, [0, sign, 0], [20, 5, 25], [omega], [[0, 0, L, sign * 5.0, 0, 0]], damping_ratios=0.01
+        )
+        s.connect(hub.port(side), panel, tt.Weld(f"{side}_root"))
+    s.add_actuator(tt.Thruster("apogee", hub.port("engine"), direction=[0, 0, 1], max_thrust=thrust))
+    m = s.resolve("reference")
+    shape = [name for name in m.coordinate_names if not name.startswith("base")]
+    point = tt.trim(m, [*shape, "gravity.z"], u={"apogee": thrust})
+    acceleration = thrust / (hub_mass + 2 * panel_mass)
+    assert point.parameters["gravity.z"] == pytest.approx(-acceleration, rel=1e-9)
+    assert point.q[7:] == pytest.approx([-L * acceleration / omega**2] * 2, rel=1e-9)
+    fall = m.forward_dynamics(point.q, np.zeros(m.nv), None, u=[thrust])  # without the field
+    assert fall == pytest.approx([0, 0, acceleration, *[0] * 5], abs=1e-12)
+    undeformed = m.forward_dynamics(m.neutral(), np.zeros(m.nv), None, u=[thrust])
+    assert np.abs(undeformed[6:]).min() > 0.1  # the test can fail: there the panels start to swing

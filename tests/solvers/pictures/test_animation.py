@@ -15,6 +15,8 @@ import pytest
 from scipy.spatial.transform import Rotation, Slerp
 
 import titop as tt
+from tests.closed_systems import four_bar
+from tests.refusals import refusal
 from tests.solvers.pictures.animated import CUSTOM_BLOCK, SINGLE, motion, pendulum, poses, read
 from tests.systems import KINDS, random_tree
 from titop.solvers.pictures.animation import SIZE_LIMIT, configurations
@@ -192,3 +194,53 @@ def test_folders_that_are_not_there_are_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         motion(pendulum(), 0.1, 3).animate(path)
     assert caught.value.filename == str(path)
+
+
+# -- modes -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_mode_moves_as_its_shape(tmp_path: Path) -> None:
+    """Two equal masses on equal springs: displacements in the golden ratio, in step in one mode, opposite in the other.
+
+    The larger one is the amplitude; four periods are shown.
+    """
+    s = tt.System("row", gravity=[0, 0, 0])
+    one, two = (tt.RigidBody(name, 1.0, inertia=0.1) for name in ("one", "two"))
+    s.connect("world", one, tt.Prismatic("first", [1, 0, 0], stiffness=9.0))
+    s.connect(one, two, tt.Prismatic("second", [1, 0, 0], stiffness=9.0))
+    modes, golden = tt.modes(s.resolve("reference")), (1 + np.sqrt(5)) / 2
+    for number, frequency, parts in ((1, 3 / golden, [1 / golden, 1.0]), (2, 3 * golden, [1.0, -1 / golden])):
+        data = read(tt.animate_mode(modes, number, tmp_path / "mode.html", amplitude=0.25))
+        assert data["title"] == f"modes of row: {number}, {frequency / (2 * np.pi):.4g} Hz"
+        assert data["end"] == pytest.approx(8 * np.pi / frequency, rel=1e-5)  # six digits are written
+        t = np.linspace(0, 8 * np.pi, data["count"])
+        seen = poses(data)[:, :, 0]
+        sign = np.sign(seen[t.searchsorted(1.0), 0])
+        assert seen == pytest.approx(sign * 0.25 * np.sin(t)[:, None] * parts, abs=SINGLE)
+    for wrong in (0, 3, "first"):
+        with refusal("bad-value", "from 1 to 2"):
+            tt.animate_mode(modes, wrong, tmp_path / "no.html")
+    with refusal("bad-size", "amplitude"):
+        tt.animate_mode(modes, 1, tmp_path / "no.html", amplitude=-1.0)
+    with refusal("wrong-type", "normal modes"):
+        tt.animate_mode(tt.modes(tt.linearize(modes.point.model, modes.point)), 1, tmp_path / "no.html")
+    assert not (tmp_path / "no.html").exists()
+
+
+def test_modes_of_a_body_and_of_a_linkage(tmp_path: Path) -> None:
+    """A beam bends, its tip by a tenth of its length; bars of a closed linkage stay joined; what drifts is refused."""
+    modes = tt.modes(tt.Beam("boom", length=2.0, density=1.0, area=1.0, young=1e4, iy=1e-4, iz=3e-4))
+    assert modes.rows[0].direction == "z"
+    tip = read(tt.animate_mode(modes, 1, tmp_path / "boom.html"))
+    assert (tip["count"], tip["title"].split(":")[0]) == (121, "modes of boom, clamped at its parent port")
+    model = four_bar(tt.RigidClosure("pin", "planar_revolute"), stiffness=500.0).resolve("reference")
+    point = tt.trim(model, q=model.assemble([0.5, 0.5, -1.0]))
+    data = read(tt.animate_mode(tt.modes(model, point), 1, tmp_path / "linkage.html", amplitude=0.3))
+    rocker = poses(data)[:, data["frames"].index("rocker")]
+    ends = rocker[:, :3] + Rotation.from_quat(rocker[:, 3:]).apply([0.7, 0, 0])
+    assert ends == pytest.approx(np.tile([1.0, 0, 0], (121, 1)), abs=SINGLE)
+    assert np.ptp(rocker, axis=0).max() > 0.1
+    loose = tt.System("loose", gravity=[0, 0, 0])
+    loose.connect("world", tt.RigidBody("puck", 1.0), tt.Prismatic("slide"))
+    with refusal("bad-value", "a mode with a frequency"):
+        tt.animate_mode(tt.modes(loose.resolve("reference")), 1, tmp_path / "no.html")

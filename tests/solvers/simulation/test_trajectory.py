@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import titop as tt
 from tests.solvers.simulation.simulated_models import cart
@@ -93,16 +94,56 @@ def test_dataset(trajectory: tt.Trajectory) -> None:
 
 def test_figure(trajectory: tt.Trajectory) -> None:
     names = list(trajectory.model.configuration_names)
-    for shown, figure in ((names, trajectory.plot()), (names[:2], trajectory.plot(names[:2]))):
-        axes = [axis for axis in figure.axes if axis.get_visible()]
-        assert [axis.get_title().split(" [")[0] for axis in axes] == shown
-        for name, axis in zip(shown, axes, strict=True):
-            assert np.array_equal(axis.lines[0].get_ydata(), trajectory.coordinate(name))
+    figure = trajectory.plot(names)
+    axes = [axis for axis in figure.axes if axis.get_visible()]
+    assert [axis.get_title().split(" [")[0] for axis in axes] == names
+    for name, axis in zip(names, axes, strict=True):
+        assert np.array_equal(axis.lines[0].get_ydata(), trajectory.coordinate(name))
     with pytest.raises(tt.ModelError, match="unknown-coordinate"):
         trajectory.plot(["no such entry"])
     for wrong in (3, {"hinge": 1}, 2.5):
         with pytest.raises(tt.ModelError, match=r"names: got .*wrong-type"):
             trajectory.plot(wrong)
+
+
+def swing_angles(t: Any) -> Any:
+    return np.outer(np.sin(6 * t), [1.0, 0.4, -2.0]) + np.outer(t, [9.0, 0, 0])
+
+
+def spinning_tops() -> tt.Trajectory:
+    """Return a made-up motion of a free body and a ball joint, turned three times about a slanted axis, from any attitude."""
+    s = tt.System("tops", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("a", 1.0, inertia=1.0), tt.Free("base"))
+    s.connect(s["a"], tt.RigidBody("b", 1.0, inertia=1.0), tt.Spherical("ball"))
+    m = s.resolve("reference")
+    t = np.linspace(0, 1, 101)
+    turn = Rotation.from_euler("XYZ", [0.4, -0.7, 1.1]) * Rotation.from_rotvec(6 * np.pi * t[:, None] * AXIS)
+    swing = Rotation.from_euler("XYZ", swing_angles(t))
+    q = np.column_stack([np.outer(t, [1, 2, 3]), turn.as_quat(), swing.as_quat()])
+    return tt.Trajectory(m, t, q, *(np.zeros((101, m.nv)) for _ in range(3)))
+
+
+AXIS = np.array([0.6, 0.0, 0.8])
+
+
+def test_attitudes_are_drawn_as_angles() -> None:
+    """Euler angles that were put in, beyond half a turn, and the rotation vector from the start over three turns."""
+    run = spinning_tops()
+    titles = [axis.get_title() for axis in run.plot().axes if axis.get_visible()]
+    angles = [f"{name}.theta[{k}] (XYZ) [rad]" for name in ("base", "ball") for k in range(3)]
+    assert titles == ["base.x [m]", "base.y [m]", "base.z [m]", *angles]
+    drawn = [axis.lines[0].get_ydata() for axis in run.plot([f"ball.theta[{k}]" for k in range(3)]).axes]
+    assert np.transpose(drawn) == pytest.approx(swing_angles(run.t), abs=1e-12)
+    figure = run.plot([f"base.theta[{k}]" for k in range(3)], attitude="vector")
+    assert figure.axes[0].get_title() == "base.theta[0] (vector) [rad]"
+    drawn = [axis.lines[0].get_ydata() for axis in figure.axes]
+    # the axis is known to rounding over the sine of the angle, which is 0.03 next to whole turns and nothing at them
+    assert np.transpose(drawn) == pytest.approx(6 * np.pi * np.outer(run.t, AXIS), abs=1e-12)
+    assert run.plot("base.qw").axes[0].lines[0].get_ydata() == pytest.approx(run.q[:, 6])
+    with pytest.raises(tt.ModelError, match="sequence"):
+        run.plot(attitude="abc")
+    with pytest.raises(tt.ModelError, match="unknown-coordinate"):
+        run.plot("base.theta[3]")
 
 
 def test_sensors_read_what_was_recorded() -> None:

@@ -18,7 +18,7 @@ distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.long
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster() -> Iterator[Executor]:
     """Return the executor of two processes, which a nanny starts again when they die."""
     import dask
