@@ -83,6 +83,9 @@ def connect_blocks(
     (['hinge_q', 'hinge_v'], [-9.81, -9.81])
     """
     given = list(blocks) if isinstance(blocks, Sequence) else [blocks]
+    if not given:
+        expected = "one block at least"
+        raise ModelError(Finding("no-block", "blocks", blocks, expected, "pass what tt.block_system returns"))
     for k, block in enumerate(given):
         _check(f"blocks[{k}]", block)
     ends = [_ends(block) for block in given]

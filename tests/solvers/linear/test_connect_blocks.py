@@ -265,6 +265,8 @@ def test_what_is_refused() -> None:
         tt.connect_blocks(blocks, [("hub.A", "hub.A")], *ends)
     with refusal("wrong-type", "blocks[0]"):
         tt.connect_blocks([3], connections, *ends)
+    with refusal("no-block", "blocks"):
+        tt.connect_blocks([], [], [], [])
     with refusal("sampled-block", "blocks[0]"):
         tt.connect_blocks([control.c2d(blocks[0], 0.1)], [], *ends)
     nothing = control.ss([], [], [], 0.0 * blocks[3].D, inputs=blocks[3].input_labels, outputs=blocks[3].output_labels)
