@@ -69,6 +69,7 @@ def save_linear(system: StateSpace | LPVModel | LFTModel, path: str | Path) -> N
         raise ModelError(Finding("wrong-type", "system", type(system).__name__, expected, advice))
     arrays: dict[str, Any] = {name: np.array(getattr(system, name), dtype=float) for name in "ABCD"}
     arrays["Ts"] = np.array(-1.0 if system.dt is True else float(system.dt or 0.0))
+    arrays["has_Ts"] = np.array(system.dt is not None)
     for side, signals in zip(_SIDES, named_signals(system), strict=True):
         columns = [s.name for s in signals], [s.path for s in signals], [s.unit for s in signals]
         for what, texts in zip(("names", "paths", "units"), columns, strict=True):
@@ -109,9 +110,10 @@ def load_linear(path: str | Path) -> StateSpace | LPVModel | LFTModel:
     if "is_grid" in archive.arrays:
         return LPVModel.load(path)
     known = archive.arrays
-    A, D = archive.array("A", None, None), archive.array("D", None, None)
+    A, D = (archive.array(name, None, None, kinds="fiu") for name in "AD")
     sizes = dict(zip(_SIDES, (len(A), D.shape[1], D.shape[0]), strict=True))
-    matrices = [archive.array(name, *(sizes[axis.removesuffix("_rate")] for axis in _AXES[name])) for name in "ABCD"]
+    shapes = {name: [sizes[axis.removesuffix("_rate")] for axis in axes] for name, axes in _AXES.items()}
+    matrices = [archive.array(name, *shape, kinds="fiu").astype(float) for name, shape in shapes.items()]
     groups: dict[str, list[Signal]] = {}
     for side, letter in _SIDES.items():
         names = archive.names(f"{side}_names") if f"{side}_names" in known else [f"{letter}[{k}]" for k in range(sizes[side])]
@@ -120,7 +122,13 @@ def load_linear(path: str | Path) -> StateSpace | LPVModel | LFTModel:
         if len(paths) != sizes[side] or len(units) != sizes[side]:
             archive.refuse(f"{len(paths)} names and {len(units)} units of {sizes[side]} {side}s")
         groups[side] = [*map(Signal, paths, units)]
-    period = archive.scalar("Ts", "f") if "Ts" in known else 0.0
+        if len({signal.name for signal in groups[side]}) < sizes[side]:
+            archive.refuse(f"{side}s of the same name: {', '.join(names)}")
+    period = archive.scalar("Ts", "fiu") if "Ts" in known else 0.0
+    if not np.isfinite(period):
+        archive.refuse(f"a sample time of {period} s")
+    if "has_Ts" in known and not archive.scalar("has_Ts", "b"):
+        period = None
     point: dict[str, dict[str, float]] | None = None
     if "has_point" in known and archive.scalar("has_point", "b"):
         rows = archive.texts("point_names", None, 2)
@@ -129,4 +137,4 @@ def load_linear(path: str | Path) -> StateSpace | LPVModel | LFTModel:
             point.setdefault(kind, {})[name] = value
     name = archive.texts("name") if "name" in known else Path(path).stem
     x, u, y = groups.values()
-    return named_system(matrices, x, u, y, name, True if period < 0 else period, point)
+    return named_system(matrices, x, u, y, name, True if period is not None and period < 0 else period, point)

@@ -218,11 +218,12 @@ class _Study:
                 )
             values = np.array([result[outcome] for result in results if not isinstance(result, str)])
             shapes.append(values.shape[1:])
-            return values.reshape(len(values), -1).T
+            flat = values.reshape(len(values), -1).T
+            return np.vstack([flat, flat[:1]])  # two at least: scipy cannot take one outcome of one parameter
 
         rng = np.random.default_rng(self.seed)
         indices = sobol_indices(func=outcomes, n=n, dists=[law.scipy for law in laws], random_state=rng)
-        first, total = (part.reshape(-1, len(names)).T for part in (indices.first_order, indices.total_order))
+        first, total = (part.reshape(-1, len(names))[:-1].T for part in (indices.first_order, indices.total_order))
         return tuple(names), first.reshape(len(names), *shapes[0]), total.reshape(len(names), *shapes[0])
 
 

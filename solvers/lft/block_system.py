@@ -85,7 +85,7 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     Raises
     ------
     ModelError
-        For unknown names.
+        For unknown names, and a child port named ``parent``: of a block with a port ``P`` the parent port has this name.
 
     Examples
     --------
@@ -194,6 +194,9 @@ def _matrices(node: Node, at: LawPoint, ports: list[LoadedPort], loaded: list[Lo
 
 def _signals(model: Model, node: Node, ports: list[str | None]) -> tuple[list[Signal], list[Signal], list[Signal]]:
     name, parent = node.block.name, PARENT_PORT if PARENT_PORT not in ports else "parent"
+    if "parent" in ports:
+        got, expected = "a child port of this name", "another: it says by which port a block hangs on its parent"
+        raise ModelError(Finding("reserved-name", f"{name}.parent", got, expected, "rename the port"))
     entries = tuple(range(node.v.start, node.v.stop))
 
     def own(kind: Kind, suffix: str) -> tuple[Signal, ...]:

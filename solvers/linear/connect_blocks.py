@@ -83,6 +83,9 @@ def connect_blocks(
     (['hinge_q', 'hinge_v'], [-9.81, -9.81])
     """
     given = list(blocks) if isinstance(blocks, Sequence) else [blocks]
+    if not given:
+        expected = "one block at least"
+        raise ModelError(Finding("no-block", "blocks", blocks, expected, "pass what tt.block_system returns"))
     for k, block in enumerate(given):
         _check(f"blocks[{k}]", block)
     ends = [_ends(block) for block in given]
@@ -244,10 +247,11 @@ def _displacement(A: Array, B: Array, H: Array, turning: Array) -> Array | None:
 def _without_duplicates(parts: Sequence[Matrices], network: BlockNetwork, states: list[str]) -> tuple[Array, Array]:
     """Return which states stay, and all states by them."""
     rows = np.vstack(_relations(_Motions(parts, network, states)))
+    noise = RANK * np.abs(rows).max(initial=0.0)  # of what is left of rows that others imply, too
     of_ports = np.array([name.rpartition("[")[0].endswith(("_xi", "_V")) for name in states], dtype=bool)
     gone, independent = np.zeros(0, dtype=int), np.zeros((0, len(states)))
     for columns in (np.flatnonzero(of_ports)[::-1], np.flatnonzero(~of_ports)[::-1]):
-        chosen, taken, rows = _pivots(rows, columns)
+        chosen, taken, rows = _pivots(rows, columns, noise)
         gone, independent = np.concatenate([gone, chosen]), np.vstack([independent, taken])
     kept = np.setdiff1d(np.arange(len(states)), gone)
     basis = np.zeros((len(states), len(kept)))
@@ -256,15 +260,18 @@ def _without_duplicates(parts: Sequence[Matrices], network: BlockNetwork, states
     return kept, basis
 
 
-def _pivots(rows: Array, columns: Array) -> tuple[Array, Array, Array]:
-    """Return the columns that rows determine, as many independent rows, and the others, where all `columns` are zero."""
+def _pivots(rows: Array, columns: Array, noise: float) -> tuple[Array, Array, Array]:
+    """Return the columns that rows determine, as many independent rows, and the others, where all `columns` are zero.
+
+    Numbers up to `noise` are zero.
+    """
     from scipy.linalg import qr
 
     if not rows.size or not columns.size:
         return columns[:0], rows[:0], rows
     Q, triangle, order = qr(rows[:, columns], pivoting=True)
     sizes = np.abs(np.diag(triangle))
-    rank = decided_rank(sizes, RANK * np.abs(rows).max(initial=0.0))
+    rank = decided_rank(sizes, noise)
     turned = Q.T @ rows
     turned[rank:, columns] = 0.0
     return columns[order[:rank]], turned[:rank], turned[rank:]

@@ -118,19 +118,27 @@ class FiniteElementPart:
         Raises
         ------
         ModelError
-            For a number of modes that the part does not have.
+            For a number of modes that the part does not have, and masses that are not positive definite
+            among these coordinates.
 
         Notes
         -----
         Free modes with attachment modes (MacNeal and Rubin): nearly exact at rest, accurate up to about half the frequency
-        of the last mode.
+        of the last mode. A number of modes also reduces parts some coordinates of which have no mass, such as the rotations
+        of lumped masses.
         """
         from scipy.linalg import eigh
+        from scipy.sparse.linalg import ArpackError
 
         n, P = self.mass.shape[0], self.loads
-        basis = np.eye(n) if modes is None else self._basis(modes)
-        M, D, K = (basis.T @ (matrix @ basis) for matrix in (self.mass, self.damping, self.stiffness))
-        squares, shapes = eigh(K, M)
+        try:
+            basis = np.eye(n) if modes is None else self._basis(modes)
+            M, D, K = (basis.T @ (matrix @ basis) for matrix in (self.mass, self.damping, self.stiffness))
+            squares, shapes = eigh(K, M)
+        except (np.linalg.LinAlgError, ArpackError) as error:
+            advice = "give a number of modes, fewer than coordinates with mass" if modes is None else "give fewer, or None"
+            finding = Finding("no-mass", f"{self.name}.mass", error, "mass along each coordinate, none negative", advice)
+            raise ModelError(finding) from None
         squares[np.abs(squares) < ROUNDING * squares.max(initial=0.0)] = 0.0  # of a rigid body, to rounding
         damping, at_ports = shapes.T @ D @ shapes, (P.T @ basis) @ shapes
         one, zero = np.eye(len(squares)), np.zeros((len(squares),) * 2)
@@ -147,11 +155,14 @@ class FiniteElementPart:
         from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
         n = self.mass.shape[0]
-        if isinstance(modes, bool) or not isinstance(modes, int) or not 0 < modes < n - 1:
+        if isinstance(modes, bool) or not isinstance(modes, int | np.integer) or not 0 < modes < n - 1:
             raise ModelError(
                 Finding("bad-count", "modes", modes, f"a number from 1 to {n - 2}", "give None for all coordinates")
             )
-        shift = -RANK * self.stiffness.trace() / self.mass.trace()
+        size = self.mass.trace()
+        if not size > 0.0:
+            raise ModelError(Finding("no-mass", f"{self.name}.mass", f"trace {size}", "a positive one", "check the mesh"))
+        shift = -RANK * (abs(self.stiffness.trace()) or size) / size
         factors = splu((self.stiffness - shift * self.mass).tocsc())
         inverse = LinearOperator((n, n), factors.solve, dtype=float)
         start = np.random.default_rng(0).normal(size=n)  # the same modes at every call
@@ -170,10 +181,12 @@ def _matrix(where: str, matrix: Any, n: int) -> Any:
     from scipy.sparse import csc_array
 
     try:
+        if np.iscomplexobj(matrix):
+            raise TypeError
         result = csc_array(matrix, dtype=float)
     except (TypeError, ValueError):
         raise ModelError(
-            Finding("wrong-type", where, matrix, "a sparse or dense matrix of numbers", "see scipy.sparse")
+            Finding("wrong-type", where, matrix, "a sparse or dense matrix of real numbers", "see scipy.sparse")
         ) from None
     if result.ndim != 2 or result.shape != (n, n) or not n:
         got = " x ".join(map(str, result.shape))

@@ -52,7 +52,7 @@ class Modes:
     Attributes
     ----------
     frequency : (n,) array, Hz
-        Natural frequencies; of a linear model, those of the poles' moduli.
+        Natural frequencies; of a linear model, those of the poles' moduli, infinite for a delay of whole samples.
     damping : (n,) array
         Damping ratios; -1 for motions that diverge without oscillating, NaN for damped ones without frequency.
     names : tuple of str
@@ -125,8 +125,9 @@ class Modes:
         has_mass = bool(np.isfinite(self.effective_mass).all())
         figure = Figure(figsize=(7, 6 if has_mass else 4), layout="constrained")
         axes = figure.subplots(1 + has_mass, 1, sharex=True, squeeze=False)[:, 0]
-        shown = self.frequency > 0
-        axes[0].stem(self.frequency[shown], self.damping[shown], basefmt=" ")
+        shown = (self.frequency > 0) & np.isfinite(self.frequency)
+        if shown.any():
+            axes[0].stem(self.frequency[shown], self.damping[shown], basefmt=" ")
         axes[0].set_xscale("log")
         axes[0].set_ylabel("damping ratio")
         axes[0].set_title(self.title, fontsize=10)
@@ -243,13 +244,15 @@ def _of_poles(system: Any, title: str) -> Modes:
 
     poles, left, right = eig(np.asarray(system.A), left=True)
     if period := float(system.dt or 0.0):
-        poles = np.log(poles.astype(complex)) / (1.0 if period is True else period)
+        with np.errstate(divide="ignore"):
+            poles = np.log(poles.astype(complex))
+        poles.real, poles.imag = poles.real / period, poles.imag / period
     first = np.flatnonzero(poles.imag >= 0)
     first = first[np.argsort(np.abs(poles[first]), kind="stable")]
     poles, parts = poles[first], np.abs(left[:, first] * right[:, first]).T
     parts /= parts.sum(axis=1, keepdims=True) + TINY
     with np.errstate(divide="ignore", invalid="ignore"):
-        damping = np.where(poles == 0, 0.0, -poles.real / np.abs(poles))
+        damping = np.where(poles == 0, 0.0, np.where(np.isneginf(poles.real), 1.0, -poles.real / np.abs(poles)))
     unknown, frequency = np.full((len(first), 6), np.nan), np.abs(poles) / (2 * np.pi)
     return Modes(frequency, damping, tuple(system.state_labels), parts, unknown, np.full(6, np.nan), right[:, first], title)
 

@@ -27,7 +27,7 @@ class PoleMap:
     name, parameter : str
     values : (n,) array
         Of the parameter.
-    poles : (n, states) array, rad/s
+    poles : (n, states) array, rad/s; of sampled models without unit
         Those of a column belong to one mode: from model to model its eigenvectors change least.
     """
 
@@ -92,7 +92,10 @@ def pole_map(models: Any, values: Mapping[str, Any] | None = None) -> PoleMap:
     title, systems, colours = read_members(models, values)
     for k, system in enumerate(systems):
         refuse_not_finite(f"models[{k}]", system)
-    states = {len(system.A) for system in systems}
+    states, periods = ({size(system) for system in systems} for size in (lambda one: len(one.A), lambda one: one.dt or 0.0))
+    if len(periods) > 1:
+        got = ", ".join(f"{period} s" for period in sorted(periods))
+        raise ModelError(Finding("other-sample-time", "models", got, "one sample time", "sample all or none"))
     if len(states) > 1:
         got = f"models with {sorted(states)} states"
         raise ModelError(Finding("bad-shape", "models", got, "models with the same states", "linearise alike"))

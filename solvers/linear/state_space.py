@@ -28,10 +28,12 @@ def named_system(
     inputs: Sequence[Signal],
     outputs: Sequence[Signal],
     name: str,
-    period: float = 0.0,
+    period: float | None = 0.0,
     operating_point: Mapping[str, Mapping[str, float]] | None = None,
 ) -> StateSpace:
     """Return matrices as a named system that carries its table of signals; with a sampling period (s) in discrete time.
+
+    A `period` of None is python-control's, of systems in either time.
 
     `operating_point` has the values of `OperatingPoint.values_by_name`, where the point of the system is known.
     """
@@ -59,7 +61,7 @@ def _system_class() -> Any:
         def __init__(self, matrices: Any, states: Any, inputs: Any, outputs: Any, name: str, period: Any) -> None:
             super().__init__(
                 *(matrix + 0.0 for matrix in matrices),  # no negative zeros
-                *((period,) if period else ()),
+                *((period,) if period or period is None else ()),
                 states=[signal.name for signal in states] or 0,
                 inputs=[signal.name for signal in inputs] or 0,
                 outputs=[signal.name for signal in outputs] or 0,
@@ -71,7 +73,7 @@ def _system_class() -> Any:
 
         def __reduce__(self) -> tuple[Any, ...]:
             matrices = self.A, self.B, self.C, self.D
-            return named_system, (matrices, *named_signals(self), self.name, self.dt or 0.0, self.operating_point)
+            return named_system, (matrices, *named_signals(self), self.name, self.dt, self.operating_point)
 
         def _named(self, result: Any, states: Any, inputs: Any, outputs: Any) -> Any:
             """Return a result of python-control with signals; with its own names where these are of another number."""

@@ -35,6 +35,9 @@ _ADVICE = "the file is damaged or another's: check the path"
 _DAMAGE = (ValueError, EOFError, OSError, RuntimeError, NotImplementedError, struct.error, zipfile.BadZipFile, zlib.error)
 _MORE_DAMAGE = (TypeError, LookupError, AttributeError, AssertionError, OverflowError, MemoryError)
 
+#: Of a file of MATLAB: bytes of its header, and the kind of an element that is packed.
+_MAT_HEADER, _PACKED = 128, 15
+
 #: Suffixes of all formats.
 FORMATS = ("npz", "mat", "nc")
 #: Of a netCDF file: the name of an attribute that lists arrays without entries, and of one that tells truth values.
@@ -116,6 +119,8 @@ class Archive:
 
     def _read_other(self, file: BinaryIO, max_bytes: int) -> None:
         size = os.fstat(file.fileno()).st_size
+        if size <= max_bytes and self._format == "mat":
+            size = _unpacked_size(file, max_bytes)
         if size > max_bytes:
             self._refuse_size(size, max_bytes)
         from scipy.io.matlab import MatReadError
@@ -232,6 +237,31 @@ def _write_mat(file: BinaryIO, arrays: Mapping[str, Any]) -> None:
 
     tables = {name: of_matlab(array) for name, array in arrays.items()}
     savemat(file, tables, do_compression=True, long_field_names=True, oned_as="column")
+
+
+def _unpacked_size(file: BinaryIO, most: int) -> int:
+    """Return the bytes of what is packed in a file of MATLAB, or some number larger than `most`.
+
+    All of it is compared with its checksums here: scipy reads the bytes of a damaged file before it comes to these, and may
+    crash.
+
+    Raises
+    ------
+    zlib.error
+        If something is damaged.
+    """
+    data, unpacked, at = file.read(), 0, _MAT_HEADER
+    file.seek(0)
+    order = {b"IM": "<", b"MI": ">"}.get(data[at - 2 : at])
+    while order and at + 8 <= len(data) and unpacked <= most:
+        kind, size = struct.unpack_from(f"{order}II", data, at)
+        at += 8 + size
+        if kind == _PACKED:
+            stream = zlib.decompressobj()
+            unpacked += len(stream.decompress(data[at - size : at], most - unpacked + 1))
+            if not stream.eof and unpacked <= most:
+                raise zlib.error("something packed without an end")
+    return unpacked
 
 
 def _read_mat(file: BinaryIO) -> dict[str, Array]:

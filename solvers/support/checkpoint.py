@@ -99,7 +99,7 @@ class Checkpoint:
             return
         begin = time.monotonic()
         with replaced_file(self._path) as file:
-            pickle.dump((_MAGIC, self._header, self._messages), file)
+            pickle.dump((_MAGIC, self._header | {"answers": digest(self._messages)}, self._messages), file)
         end = time.monotonic()
         self._due, self._changed = end + max(_EVERY, _RARELY * (end - begin)), False
 
@@ -109,6 +109,8 @@ class Checkpoint:
                 magic, header, messages = _load(file.read(), ())
             if magic != _MAGIC or not isinstance(messages, dict) or not isinstance(header, dict):
                 raise ValueError("no list of answers")
+            if header.get("answers") != digest(messages):
+                raise ValueError("other answers than were written")
         except Exception as error:
             raise self._refusal(error) from None
         other = [name for name, value in self._header.items() if header.get(name) != value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from scipy.io import loadmat, netcdf_file, savemat
 
 import titop as tt
+from tests.refusals import refusal
 from titop.solvers.support.archive import FORMATS
 
 MATRICES = ("A", "B", "C", "D")
@@ -65,12 +67,15 @@ def test_state_spaces_return_bit_for_bit(system: control.StateSpace, tmp_path: P
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_controllers_and_gains(tmp_path: Path, suffix: str) -> None:
-    """Of other makers, without units; without states; sampled at an unknown step; one of everything."""
+    """Of other makers, without units; without states; sampled at an unknown step, or in either time; one of everything."""
     gain = control.ss([], [], [], [[1.0, -2.0]], inputs=["hinge_q", "hinge_v"], outputs=["hinge"], name="gain")
     unknown = control.ss([[0.5]], [[1.0]], [[1.0]], [[0.0]], True, name="unknown")
-    for saved in (gain, unknown, control.ss([[0.1]], [[3.0]], [[1 / 3]], [[0.0]], name="lag")):
+    either = control.ss([[0.5]], [[1.0]], [[1.0]], [[0.0]], None, name="either")
+    for saved in (gain, unknown, either, control.ss([[0.1]], [[3.0]], [[1 / 3]], [[0.0]], name="lag")):
         tt.save_linear(saved, tmp_path / f"x.{suffix}")
-        assert same_systems(tt.load_linear(tmp_path / f"x.{suffix}"), saved)
+        loaded = tt.load_linear(tmp_path / f"x.{suffix}")
+        assert same_systems(loaded, saved)
+        assert same_systems(pickle.loads(pickle.dumps(loaded)), saved)
 
 
 def test_a_file_of_matlab_as_matlab_reads_it(system: control.StateSpace, tmp_path: Path) -> None:
@@ -99,6 +104,18 @@ def test_what_matlab_saved(tmp_path: Path) -> None:
     savemat(tmp_path / "bad.mat", K | {"output_names": np.array(["a", "b"], dtype=object)})
     with pytest.raises(tt.ModelError, match=r"2 names.*of 1 outputs.*wrong-format"):
         tt.load_linear(tmp_path / "bad.mat")
+
+
+def test_what_numpy_saved(tmp_path: Path) -> None:
+    """Matrices of whole numbers; names twice, and times that are none, are refused."""
+    K: dict[str, Any] = {"A": np.eye(2, dtype=int), "B": np.eye(2, dtype=int), "C": np.eye(2), "D": np.eye(2, dtype=int)}
+    np.savez(tmp_path / "K.npz", **K, Ts=1)
+    loaded: Any = tt.load_linear(tmp_path / "K.npz")
+    assert (loaded.dt, loaded.A.tolist(), loaded.A.dtype) == (1.0, [[1.0, 0.0], [0.0, 1.0]], float)
+    for more, said in (({"Ts": np.nan}, "nan s"), ({"input_names": np.array(["a", "a"])}, "the same name: a, a")):
+        np.savez(tmp_path / "bad.npz", **K, **more)
+        with refusal("wrong-format", said):
+            tt.load_linear(tmp_path / "bad.npz")
 
 
 def test_a_netcdf_file_as_xarray_reads_it(system: control.StateSpace, tmp_path: Path) -> None:

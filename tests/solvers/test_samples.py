@@ -218,6 +218,17 @@ class TestSensitivity:
         np.testing.assert_allclose(found.first, np.array([one, a**2 / 8, 0]) / variance, atol=0.03)
         np.testing.assert_allclose(found.total, np.array([one + crossed, a**2 / 8, crossed]) / variance, atol=0.03)
 
+    def test_of_one_parameter(self) -> None:
+        """The whole variance is due to it; Saltelli's estimates differ by their sampling."""
+        samples = tt.monte_carlo(spring(), {THREE[0]: (1.0, 2.0)}, ishigami, n=4)
+        for outcome in ("y", "pair"):
+            found = samples.sensitivity(outcome, sobol=256)
+            assert found.first is not None
+            assert found.total is not None
+            assert found.first.shape == found.total.shape == found.rank.shape
+            assert np.ravel(found.first)[0] == pytest.approx(1.0, abs=0.05)
+            assert np.ravel(found.total)[0] == pytest.approx(1.0, abs=0.05)
+
     def test_of_arrays_and_ties(self) -> None:
         samples = tt.monte_carlo(
             spring(), dict.fromkeys(THREE[:2], (1.0, 2.0)), ishigami, n=4, ties={"rail.damping": "mass.mass"}

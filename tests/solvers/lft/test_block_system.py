@@ -176,6 +176,19 @@ def test_bad_input_is_refused() -> None:
         tt.invert_channels(system, 3)  # type: ignore[arg-type]
 
 
+def test_the_name_of_parent_ports_is_refused_for_others() -> None:
+    """Wrenches there would be those that the block applies; hung by it, it is the parent port itself."""
+    s = tt.System("swing", gravity=[0, 0, -9.81])
+    s.connect("world", tt.RigidBody("bob", 2.0, inertia=1.0, ports={"parent": [0, 0, -1]}), tt.Free("base"))
+    m = s.resolve()
+    with refusal("reserved-name", "bob.parent"):
+        tt.block_system(m, m.neutral(), "bob")
+    s = tt.System("swing", gravity=[0, 0, -9.81])
+    s.connect("world", tt.RigidBody("bob", 2.0, inertia=1.0, ports={"parent": [0, 0, -1]}).port("parent"), tt.Free("base"))
+    m = s.resolve()
+    assert tt.block_system(m, m.neutral(), "bob").input_labels[0] == "bob_P_dV[0]"
+
+
 def test_a_pinned_bar_leaves_half_its_weight_to_its_hinge() -> None:
     """The hinge's force on the bar turns with it: its slope is the half of the weight that the hinge carries."""
     s = tt.System("bar", gravity=[0, -9.81, 0])

@@ -139,6 +139,15 @@ def test_blocks_at_rest_are_the_whole(system: tt.System) -> None:
         assert np.abs(found - expected).max() < (TOLERANCE + rounding) * np.abs(expected).max()
 
 
+@pytest.mark.parametrize("system", [chain(), satellite()], ids=["tree", "flexible"])
+def test_a_parent_port_on_the_world_rests_as_one_that_is_left_out(system: tt.System) -> None:
+    """The connection says again that it rests: what rounding leaves of it ties no other states."""
+    model = system.resolve()
+    point = held(system) if system.name == "chain" else tt.OperatingPoint(model, model.neutral())
+    root = model.mechanism.assembly.connections[0].joint.name
+    assert compare(point, (("world", f"{root}.P"),)).state_labels == compare(point).state_labels
+
+
 def test_blocks_in_steady_motion_are_the_whole() -> None:
     """Frames that turn: displacements are not the integrals of velocities."""
     model = spinner().resolve()
@@ -256,6 +265,8 @@ def test_what_is_refused() -> None:
         tt.connect_blocks(blocks, [("hub.A", "hub.A")], *ends)
     with refusal("wrong-type", "blocks[0]"):
         tt.connect_blocks([3], connections, *ends)
+    with refusal("no-block", "blocks"):
+        tt.connect_blocks([], [], [], [])
     with refusal("sampled-block", "blocks[0]"):
         tt.connect_blocks([control.c2d(blocks[0], 0.1)], [], *ends)
     nothing = control.ss([], [], [], 0.0 * blocks[3].D, inputs=blocks[3].input_labels, outputs=blocks[3].output_labels)

@@ -139,6 +139,8 @@ def test_what_is_refused() -> None:
         tt.FiniteElementPart("boom", M + np.triu(np.ones((18, 18)), 1), K, {"C": range(6)})
     with refusal("not-finite", "boom.damping"):
         tt.FiniteElementPart("boom", M, K, {"C": range(6)}, damping=np.full((18, 18), np.nan))
+    with refusal("wrong-type", "boom.damping"):
+        tt.FiniteElementPart("boom", M, K, {"C": range(6)}, damping=1j * K)
     with refusal("bad-index", "0 to 17"):
         tt.FiniteElementPart("boom", M, K, {"C": range(13, 19)})
     with refusal("bad-shape", "boom.ports['C']"):
@@ -155,6 +157,27 @@ def test_what_is_refused() -> None:
         clamped(boom()).frequency_response([0.0])
     with refusal("unknown-signal", "boom.C.xy"):
         clamped(boom(), "boom.C.xy")
+
+
+def test_coordinates_without_mass() -> None:
+    """As of lumped masses: modes reduce them, to the response of the matrices; all coordinates are refused by name."""
+    M, K = beam(12)
+    n = M.shape[0]
+    lumped = np.diag(M.diagonal() * np.where(np.arange(n) % 6 < 4, 1.0, 0.0))
+    part = tt.FiniteElementPart("boom", lumped, K, {"R": range(6), "C": range(n - 6, n)})
+    few, P = part.reduce(modes=20), part.loads.toarray()
+    expected = P.T @ np.linalg.solve(K.toarray() - OMEGA[1] ** 2 * lumped, P)
+    assert np.abs(few(1j * OMEGA[1])[:12] - expected).max() < 1e-6 * np.abs(expected).max()  # conditions of stiffness matrices
+    with refusal("no-mass", "boom.mass"):
+        part.reduce()
+    for size, modes in ((0.0, 3), (0.0, None), (-1.0, None)):
+        with refusal("no-mass", "boom.mass"):
+            tt.FiniteElementPart("boom", size * np.eye(8), np.eye(8), {"C": range(6)}).reduce(modes)
+
+
+def test_a_part_without_stiffness_is_reduced() -> None:
+    part = tt.FiniteElementPart("block", 2.0 * np.eye(8), np.zeros((8, 8)), {"C": range(6)})
+    assert part.reduce(modes=2)(3j)[:6] == pytest.approx(np.eye(6) / (2.0 * (3j) ** 2))
 
 
 def test_a_node_held_twice_is_refused_by_its_frequency() -> None:

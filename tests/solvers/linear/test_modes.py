@@ -112,8 +112,20 @@ def test_a_closed_linkage_and_a_fall() -> None:
     assert np.isnan(spun.effective_mass).all()
 
 
+def test_delays_of_whole_samples_are_modes_too() -> None:
+    """They have poles at z = 0, the limit of ever faster real ones; others are as without them."""
+    lag = control.ss([[0.5]], [[1.0]], [[1.0]], [[0.0]], 0.1)
+    table = tt.modes(control.append(lag, control.ss([[0.0]], [[1.0]], [[1.0]], [[0.0]], 0.1)))
+    assert table.frequency == pytest.approx([np.log(2.0) / 0.1 / (2 * np.pi), np.inf])
+    assert table.damping == pytest.approx([1.0, 1.0])
+    assert isinstance(table.plot(), Figure)
+
+
 def test_pictures_and_refusals() -> None:
     model = masses()
+    resting = tt.System("rail", gravity=[0, 0, 0])
+    resting.connect("world", tt.RigidBody("slider", 1.0), tt.Prismatic("guide"))
+    assert isinstance(tt.modes(resting.resolve()).plot(), Figure)  # without frequencies
     assert isinstance(tt.modes(model).plot(), Figure)
     assert isinstance(tt.modes(tt.linearize(model, model.neutral())).plot(), Figure)
     with refusal("wrong-type", "model_or_system"):

@@ -7,6 +7,7 @@ import os
 import struct
 import time
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,32 @@ def test_a_small_file_of_large_arrays(tmp_path: Path) -> None:
     with pytest.raises(tt.ModelError, match="give max_bytes if you trust the file"):
         Archive(path, "the test", max_bytes=8_000_127)
     assert MAX_BYTES < 500_000_000
+
+
+def test_a_small_file_of_matlab_of_large_arrays(tmp_path: Path) -> None:
+    """What is packed counts unpacked: the tag and header of the matrix come with its numbers."""
+    write_archive(tmp_path / "x.mat", {"x": np.zeros(1_000_000)}, ("mat",))
+    assert (tmp_path / "x.mat").stat().st_size < 10_000
+    assert Archive(tmp_path / "x.mat", "the test", max_bytes=8_000_100).arrays["x"].size == 1_000_000
+    with pytest.raises(tt.ModelError, match="give max_bytes if you trust the file"):
+        Archive(tmp_path / "x.mat", "the test", max_bytes=8_000_000)
+
+
+def test_scipy_does_not_see_damaged_files_of_matlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It crashes of some of them before it compares checksums. Where it reads, what is packed is the same."""
+    path, same = tmp_path / "x.mat", 0
+    write_archive(path, {"x": np.arange(30.0)}, ("mat",))
+    whole = path.read_bytes()
+    monkeypatch.setattr("scipy.io.loadmat", lambda *_, **__: {})
+    for place in range(136, len(whole)):  # behind the header and the element's tag
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        try:
+            Archive(path, "the test")
+        except tt.ModelError:
+            continue
+        same += 1
+        assert zlib.decompress(path.read_bytes()[136:]) == zlib.decompress(whole[136:])
+    assert same <= 2  # unused bits before the checksum
 
 
 @pytest.mark.parametrize("shape", ["(1000000000000,)", "(4,)", "(2,)", "(-3,)", "(0, 1000000000000)", "(" + "9" * 200 + ",)"])

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import titop as tt
 from tests.refusals import refusal
 from titop.solvers.support.checkpoint import Checkpoint, digest
 from titop.solvers.support.spread import Spread, read_workers, spread
@@ -204,6 +205,21 @@ class TestCheckpoints:
             Checkpoint(3, "squares", {})  # type: ignore[arg-type]
         with pytest.raises(OSError, match="nowhere"):
             Checkpoint(tmp_path / "nowhere" / "file", "squares", {})
+
+    def test_of_which_a_bit_is_another_is_refused(self, tmp_path: Path) -> None:
+        """Wherever it is, if it changes an answer or the name of its task."""
+        path, refused = tmp_path / "squares", 0
+        self.sweep(path, range(3))
+        whole = path.read_bytes()
+        for place in range(len(whole)):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+            try:
+                found = self.sweep(path, range(3))
+            except tt.ModelError:
+                refused += 1
+            else:  # of how things are laid out
+                assert found == ({0: 0, 1: 1, 2: 4}, [])
+        assert refused > 0.9 * len(whole)
 
     def test_executes_nothing(self, tmp_path: Path) -> None:
         """A pickle that would make a file, as a whole and as an answer."""
