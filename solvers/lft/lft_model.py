@@ -376,6 +376,9 @@ class LFTModel(LFTArithmetic):
             For unknown signals, names already in use, and unusable weights.
         """
         if not isinstance(name, str):
+            if signals or outputs:
+                expected, advice = "a system alone", "name its inputs as the outputs that it takes"
+                raise ModelError(Finding("bad-value", "append: signals, outputs", (signals, outputs), expected, advice))
             appended: LFTModel = self._append_system(name)
             return appended
         M, block = with_neglected(self, name, signals, weight, kind, outputs)

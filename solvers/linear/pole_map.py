@@ -96,9 +96,9 @@ def pole_map(models: Any, values: Mapping[str, Any] | None = None) -> PoleMap:
     if len(periods) > 1:
         got = ", ".join(f"{period} s" for period in sorted(periods))
         raise ModelError(Finding("other-sample-time", "models", got, "one sample time", "sample all or none"))
-    if len(states) > 1:
+    if len(states) > 1 or not min(states):
         got = f"models with {sorted(states)} states"
-        raise ModelError(Finding("bad-shape", "models", got, "models with the same states", "linearise alike"))
+        raise ModelError(Finding("bad-shape", "models", got, "models with the same states, one at least", "linearise alike"))
     return PoleMap(title, colours.label, colours.values, track_poles(np.array([system.A for system in systems])))
 
 

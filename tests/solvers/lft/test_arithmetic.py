@@ -303,6 +303,7 @@ def refusals() -> dict[str, tuple[str, Callable[[], Any]]]:
         "star": (r"at most 2 inputs.*wrong-size", lambda: P.star(P, 3, 1)),
         "unknown": (r"unknown-signal", lambda: P.prepend(one)),
         "unknown output": (r"unknown-signal", lambda: P.append(one)),
+        "signals of a system": (r"append: signals, outputs.*a system alone.*bad-value", lambda: P.append(one, "elbow")),
         "step": (r"no-sample-time", lambda: P * control.ss([[0.5]], [[1.0, 1.0]], [[1.0], [1.0]], np.zeros((2, 2)), True)),
         "improper": (r"s\^1 over s\^0.*improper", lambda: scalar * control.tf([1, 0], [1])),
         "no system": (r"no-model", lambda: (P + P).check()),

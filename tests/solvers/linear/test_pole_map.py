@@ -76,5 +76,7 @@ def test_pictures_and_refusals() -> None:
         tt.pole_map(systems, {"k": [1.0, 2.0]})
     with refusal("other-sample-time", "0.0 s, 0.1 s"):
         tt.pole_map([systems[0], control.c2d(systems[0], 0.1)])
+    with refusal("bad-shape", "[0] states"):
+        tt.pole_map([control.ss([], [], [], [[1.0]])])
     with refusal("bad-shape", "[2, 4] states"):
         tt.pole_map([systems[0], control.ss(-np.eye(2), np.ones((2, 1)), np.ones((1, 2)), 0)])
