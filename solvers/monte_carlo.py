@@ -28,7 +28,7 @@ Outcome = dict[str, Array]
 #: Samples of one call: a million take some 2 GB.
 _MOST = 1_000_000
 
-#: Samples by which a checkpoint knows the distributions.
+#: Samples by which the distributions of studies are told apart.
 _FEW = 3
 
 
@@ -119,9 +119,8 @@ def monte_carlo(
     study = _Study(drawing, run, point is not None or drawing.has_states, seed, workers, progress)
     drawn = [drawing.sample(np.random.default_rng(study.seeds(k)[0])) for k in numbers]
     warn_of_samples(model.mechanism.assembly, [drawing.parameters(values) for values in drawn])
-    keeper = None
+    keeper, few = None, [drawing.sample(np.random.default_rng(study.seeds(k)[0])) for k in range(_FEW)]
     if checkpoint is not None:
-        few = [drawing.sample(np.random.default_rng(study.seeds(k)[0])) for k in range(_FEW)]
         about = {"model": identity(model), "distributions": few, "seed": seed, "run": run}
         about["point"] = (drawing.point.q, drawing.point.v, drawing.point.x, drawing.point.tau, drawing.point.u)
         keeper = Checkpoint(checkpoint, "monte_carlo", about)
@@ -129,7 +128,8 @@ def monte_carlo(
     results = study.results(tasks, keeper)
     there = [k for k, number in enumerate(numbers) if number in results]
     parameters = {name: np.array([drawn[k][name] for k in there]) for name in drawing.names}
-    samples = _gather(model, parameters, {numbers[k]: results[numbers[k]] for k in there}, study)
+    begin = tuple(values[name] for values in few for name in sorted(values))
+    samples = _gather(model, parameters, {numbers[k]: results[numbers[k]] for k in there}, study, begin)
     if len(there) < len(numbers):
         stopped = f"stopped after {len(there)} of {len(numbers)} samples: they are the .found of this exception"
         raise SweepInterrupt(stopped, samples)
@@ -310,7 +310,9 @@ def _read_outcome(outcome: Any) -> Outcome:
     return read
 
 
-def _gather(model: Model, parameters: dict[str, Array], results: Mapping[int, Outcome | str], study: _Study) -> Samples:
+def _gather(
+    model: Model, parameters: dict[str, Array], results: Mapping[int, Outcome | str], study: _Study, begin: tuple[float, ...]
+) -> Samples:
     """Return the samples; a run whose outcomes differ in kind from those of the first usable run fails too."""
     first = next((result for result in results.values() if isinstance(result, dict)), {})
     shapes = {name: value.shape for name, value in first.items()}
@@ -328,4 +330,5 @@ def _gather(model: Model, parameters: dict[str, Array], results: Mapping[int, Ou
         k, message = next(iter(failures.items()))
         broken = f"{len(failures)} of {len(results)} runs failed, the first at sample {k}: {message}"
         warn([Finding("failed-runs", "run", broken, "runs without errors", "see samples.failures")])
-    return Samples(model.name, parameters, outcomes, failures, study.seed, np.array([*results])).with_sobol(study.sobol)
+    samples = Samples(model.name, parameters, outcomes, failures, study.seed, np.array([*results]), begin)
+    return samples.with_sobol(study.sobol)

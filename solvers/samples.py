@@ -78,6 +78,8 @@ class Samples:
     seed : int
     which : (n,) array of int
         The numbers of the samples; all from zero on if nothing else was said.
+    first : tuple of float
+        What the distributions give for the first samples, drawn or not: studies are told apart by it.
 
     Notes
     -----
@@ -90,6 +92,7 @@ class Samples:
     failures: dict[int, str]
     seed: int
     which: Array = None  # type: ignore[assignment]
+    first: tuple[float, ...] = ()
     _sobol: Sobol | None = field(init=False, default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -247,10 +250,10 @@ class Samples:
         """
         if not isinstance(other, Samples):
             return NotImplemented
-        same = (self.name, self.seed, [*self.parameters]) == (other.name, other.seed, [*other.parameters])
+        ours, theirs = ((some.name, some.seed, some.first, [*some.parameters]) for some in (self, other))
         shapes = [{name: values.shape[1:] for name, values in some.outcomes.items()} for some in (self, other)]
         advice = "take samples of one study: its model, distributions and seed"
-        if not same or (all(shapes) and shapes[0] != shapes[1]):
+        if ours != theirs or (all(shapes) and shapes[0] != shapes[1]):
             raise ModelError(Finding("other-study", "samples", f"samples of {other!r}", f"samples like {self!r}", advice))
         if common := np.intersect1d(self.which, other.which).tolist():
             raise ModelError(
@@ -274,6 +277,7 @@ class Samples:
             dict(sorted((self.failures | other.failures).items())),
             self.seed,
             which[order],
+            self.first,
         )
 
     def to_xarray(self) -> xarray.Dataset:

@@ -37,6 +37,8 @@ def test_parts_of_a_study_are_those_of_the_whole() -> None:
         parts[0] + whole
     with refusal("other-study", "like"):
         whole + tt.monte_carlo(spring(), DISTRIBUTIONS, noisy, seed=6, which=[9])
+    with refusal("other-study", "like"):
+        whole + tt.monte_carlo(spring(), DISTRIBUTIONS | {"mass.mass": (1.0, 9.0)}, noisy, seed=5, which=[9])
 
 
 def test_failures_of_parts_have_their_numbers() -> None:
