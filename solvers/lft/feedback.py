@@ -193,7 +193,8 @@ def closed_loop(model: Connectable, closing: Closing) -> tuple[StateSpace, tuple
         blocks = tuple(b._replace(repetitions=size, columns=size) for b, size in zip(blocks, lifted.sizes, strict=True))
     result = _name_signals(model, blocks, matrices, closing, kept)
     if closing.is_of_intervals:
-        found = iter(degrees(real_fraction(result, blocks), sum(b.kind == "real" for b in blocks), np.random.default_rng(0)))
+        count = sum(block.kind == "real" for block in blocks)
+        found = iter(degrees(real_fraction(result, blocks), count, np.random.default_rng(0), sampled=True))
         blocks = tuple(block._replace(degree=next(found)) if block.kind == "real" else block for block in blocks)
     return result, blocks
 

@@ -146,14 +146,15 @@ def recentre(model: Fractional, middles: Sequence[float]) -> Fractional:
 # -- reduction ----------------------------------------------------------------------------------------------------------
 
 
-def degrees(model: Fractional, count: int, rng: np.random.Generator) -> list[int]:
+def degrees(model: Fractional, count: int, rng: np.random.Generator, sampled: bool = False) -> list[int]:
     """Return the McMillan degree in each of the first `count` deltas, the others (1/s, the last, too) at random values.
 
-    Any model of the same response has as many repetitions or more.
+    Any model of the same response has as many repetitions or more. Of `sampled` models the last is 1/z, whose size is one:
+    many of their poles, of delays and held inputs, are zero.
     """
     found = []
     poles = np.abs(np.linalg.eigvals(model.A[model.parts[-1], model.parts[-1]]))
-    slow = 1.0 / (float(np.median(poles)) or 1.0) if len(poles) else 1.0
+    slow = 1.0 / (float(np.median(poles)) or 1.0) if len(poles) and not sampled else 1.0
     for k in range(count):
         values: list[float | None] = [
             *rng.uniform(-0.8, 0.8, count),

@@ -248,7 +248,7 @@ def reduce_channels(model: Any, states: bool = False) -> Composition:
     (w, z), (of, to) = channel_signals(new), _counts(blocks)
     matrices = T[x, x], T[x, columns], T[rows, x], T[np.ix_(rows, columns)]
     small_M = named_system(matrices, names, [*w, *inputs[of:]], [*z, *outputs[to:]], str(M.name), float(M.dt or 0.0))
-    least = iter(degrees(real_fraction(small_M, new), int(real.sum()), np.random.default_rng(0)))
+    least = iter(degrees(real_fraction(small_M, new), int(real.sum()), np.random.default_rng(0), bool(small_M.dt)))
     new = tuple(block._replace(degree=next(least)) if block.kind == "real" else block for block in new)
     known = {block.name: block for block in new}
     uncertain = tuple(each._replace(block=known[each.name]) for each in model.uncertain)

@@ -166,3 +166,18 @@ def test_faster_loops_and_late_parts_of_sampled_models_and_complex_blocks_are_re
         sampled.close([tt.Loop(slow(4 * STEP), delay=0.5 * STEP)])
     with refusal("complex-block", "neglected"):
         family().append("neglected", "motor", 0.1).close([fast(), slow()])
+
+
+def test_many_delays_leave_the_degrees_defined() -> None:
+    """Half of the states are past commands, whose poles are zero but for rounding: their inverse is no size of 1/z."""
+    s = tt.System("slider", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", 1.0), tt.Prismatic("rail", axis=[1, 0, 0], stiffness=9.0, damping=0.3))
+    model = s.resolve("reference")
+    family = tt.lft(model, model.neutral(), {"mass.mass": tt.percent(10)}, inputs=["rail"], outputs=["rail.q"])
+    loops = [
+        tt.Loop(control.ss(0.5, 0.1, 1.0, -1.0, step, inputs=["rail_q"], outputs=["rail"]), delay=delay)
+        for step, delay in ((0.04, 0.055), (0.06, 0.23), (0.1, 0.0))
+    ]
+    closed = family.close(loops)  # once a LinAlgError
+    assert 1 <= closed.blocks[0].degree <= closed.blocks[0].repetitions
+    assert closed.check() < 1e-2
