@@ -315,7 +315,7 @@ class FamilyMembers:
         return ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.recipe.names, values, strict=True))
 
     def _span(self, targets: Array) -> str:
-        return f"{self.values(targets[0])} to {self.values(targets[-1])}"
+        return " to ".join(dict.fromkeys([self.values(targets[0]), self.values(targets[-1])]))
 
     def _spread(self, sweep: SweepOf) -> Spread:
         """Return what answers tasks, computed here or in several processes."""
