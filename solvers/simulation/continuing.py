@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import read_state
 from titop.solvers.control.control_history import margin_of
@@ -108,7 +109,7 @@ class Start:
         """
         left: dict[str, Memory] = {}
         for name, array in self._left(_PATH).items():
-            device, _, part = name.rpartition(".")
+            device, part = split_end(name)
             left.setdefault(device, {})[part] = array
         now = {} if plant.paths is None else plant.paths.memory()
         begins = self._start is None or not self._start.controls  # sensors that no controller has read
