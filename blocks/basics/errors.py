@@ -126,3 +126,9 @@ def did_you_mean(name: Any, known: Iterable[Any]) -> str:
         return "did you mean " + " or ".join(repr(shown(match)) for match in close) + "?"
     listed = [shown(other, _LISTED_LENGTH) for other in names[:_LISTED_NAMES]]
     return "known names: " + (", ".join(listed) or "none") + (", ..." if len(names) > _LISTED_NAMES else "")
+
+
+def missing_extra(package: str, extra: str, where: str, expected: str) -> ModelError:
+    """Return the error about an optional package that is not installed, and the extra of titop that brings it."""
+    advice = f'pip install "titop[{extra}]", or pip install {package}'
+    return ModelError(Finding("missing-extra", where, f"no {package}", expected, advice))

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, missing_extra
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE, TINY, TYPED
@@ -69,10 +69,7 @@ def nastran() -> Any:
     try:
         from pyyeti import nastran
     except ImportError as error:
-        advice = 'pip install "titop[nastran]", or pip install pyyeti'
-        raise ModelError(
-            Finding("missing-extra", "from_nastran", "no pyyeti", "a library that reads NASTRAN", advice)
-        ) from error
+        raise missing_extra("pyyeti", "nastran", "from_nastran", "a library that reads NASTRAN") from error
     return nastran
 
 

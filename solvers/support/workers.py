@@ -98,7 +98,27 @@ class Here:
         """Stop."""
 
 
-class Processes:
+class _Others:
+    """Tasks for other processes: those that wait, and how often the process of each has died."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[Hashable, Any] = {}
+        self._waiting: deque[Hashable] = deque()
+        self._deaths: Counter[Hashable] = Counter()
+
+    def give(self, key: Hashable, task: Any) -> None:
+        """Add a task."""
+        self._tasks[key] = task
+        self._waiting.append(key)
+
+    def forget(self, key: Hashable) -> None:
+        """Take back a task, unless it has begun."""
+        if key in self._waiting:
+            self._waiting.remove(key)
+            del self._tasks[key]
+
+
+class Processes(_Others):
     """A number of processes answer.
 
     Parameters
@@ -115,21 +135,8 @@ class Processes:
             method = "fork"
         self._begin = lambda: _Worker(multiprocessing.get_context(method), make, arguments)
         self._count, self._crew = count, list[_Worker]()
-        self._tasks: dict[Hashable, Any] = {}
-        self._waiting: deque[Hashable] = deque()
-        self._deaths: Counter[Hashable] = Counter()
+        super().__init__()
         self._falls, self._begun = 0, False
-
-    def give(self, key: Hashable, task: Any) -> None:
-        """Add a task."""
-        self._tasks[key] = task
-        self._waiting.append(key)
-
-    def forget(self, key: Hashable) -> None:
-        """Take back a task, unless it has begun."""
-        if key in self._waiting:
-            self._waiting.remove(key)
-            del self._tasks[key]
 
     def answers(self, first: Hashable) -> list[Answer]:
         """Wait until some tasks are answered, be it the `first` or others.
@@ -250,7 +257,7 @@ def _serve(line: Any, make: Make, arguments: tuple[Any, ...]) -> None:
                 line.send_bytes(_answer(function, task))
 
 
-class Borrowed:
+class Borrowed(_Others):
     """The processes of an executor answer: `concurrent.futures`, dask, MPI.
 
     Parameters
@@ -263,22 +270,9 @@ class Borrowed:
     def __init__(self, make: Make, arguments: tuple[Any, ...], executor: Executor) -> None:
         self._executor, self._made = executor, _pack((make, arguments))
         self._token = hashlib.sha256(self._made).hexdigest()
-        self._tasks: dict[Hashable, Any] = {}
-        self._waiting: deque[Hashable] = deque()
-        self._deaths: Counter[Hashable] = Counter()
+        super().__init__()
         self._away: dict[Future[list[bytes]], list[Hashable]] = {}
         self._most, self._begun = 0, False
-
-    def give(self, key: Hashable, task: Any) -> None:
-        """Add a task."""
-        self._tasks[key] = task
-        self._waiting.append(key)
-
-    def forget(self, key: Hashable) -> None:
-        """Take back a task, unless it has begun."""
-        if key in self._waiting:
-            self._waiting.remove(key)
-            del self._tasks[key]
 
     def answers(self, first: Hashable) -> list[Answer]:
         """Wait until some tasks are answered, be it the `first` or others.

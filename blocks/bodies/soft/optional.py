@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import missing_extra
 
 
 def casadi() -> ModuleType:
@@ -18,7 +18,7 @@ def casadi() -> ModuleType:
     try:
         import casadi as library
     except ImportError as error:
-        raise _missing("casadi", "titop.SoftBody", "a library that differentiates") from error
+        raise missing_extra("casadi", "soft", "titop.SoftBody", "a library that differentiates") from error
     return library
 
 
@@ -33,10 +33,5 @@ def meshio() -> ModuleType:
     try:
         import meshio as library
     except ImportError as error:
-        raise _missing("meshio", "domain.mesh", "a library that reads meshes") from error
+        raise missing_extra("meshio", "soft", "domain.mesh", "a library that reads meshes") from error
     return library
-
-
-def _missing(name: str, where: str, expected: str) -> ModelError:
-    advice = f'pip install "titop[soft]", or pip install {name}'
-    return ModelError(Finding("missing-extra", where, f"no {name}", expected, advice))

@@ -112,6 +112,20 @@ def test_a_closed_linkage_and_a_fall() -> None:
     assert np.isnan(spun.effective_mass).all()
 
 
+def test_filters_of_actuators_are_held() -> None:
+    """The normal modes of a mass on a spring, sqrt(50 / 2) rad/s; a filter in its motor is a pole of the linear model alone."""
+    s = tt.System("driven", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", 2.0), tt.Prismatic("rail", axis=[1, 0, 0], stiffness=50.0, damping=0.4))
+    s.add_actuator(tt.Motor("motor", "rail", path=tt.SignalPath.lag(0.1)))
+    model = s.resolve("reference")
+    table = tt.modes(model)
+    assert 2 * np.pi * table.frequency == pytest.approx([5.0])
+    assert table.damping == pytest.approx([0.4 / (2 * np.sqrt(50.0 * 2.0))])
+    assert table.effective_mass[0, 0] == pytest.approx(2.0)
+    poles = tt.modes(tt.linearize(model, model.neutral()))
+    assert 2 * np.pi * poles.frequency == pytest.approx([5.0, 10.0])
+
+
 def test_delays_of_whole_samples_are_modes_too() -> None:
     """They have poles at z = 0, the limit of ever faster real ones; others are as without them."""
     lag = control.ss([[0.5]], [[1.0]], [[1.0]], [[0.0]], 0.1)
