@@ -128,8 +128,11 @@ def test_blocks_at_rest_are_the_whole(system: tt.System) -> None:
     whole = tt.linearize(point.model, point, names, [f"{name}.{end}" for end in "qva" for name in names])
     order = [joined.state_labels.index(name) for name in whole.state_labels]
     poles, expected = (np.sort(np.abs(system.poles())) for system in (joined, whole))
-    assert np.abs(poles - expected).max() < TOLERANCE * expected.max()
-    rounding = 1e-18 * np.linalg.cond(model.mass_matrix(point.q))  # the two engines differ as much: 3e6 for beams
+    # what any eigenvalue solver leaves: roundings of the largest entry of A, the square of the fastest pole
+    solved = 4 * np.finfo(float).eps * np.abs(whole.A).max()
+    assert np.abs(poles - expected).max() < TOLERANCE * expected.max() + solved
+    # solutions with a mass matrix of this condition (3e6 for beams) are off by up to eps times it, on any processor: a twentieth
+    rounding = np.finfo(float).eps / 20 * np.linalg.cond(model.mass_matrix(point.q))
     for found, expected in (
         (joined.A[np.ix_(order, order)], whole.A),
         (joined.B[order], whole.B),
