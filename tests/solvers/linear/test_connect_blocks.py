@@ -131,7 +131,7 @@ def test_blocks_at_rest_are_the_whole(system: tt.System) -> None:
     # what any eigenvalue solver leaves: roundings of the largest entry of A, the square of the fastest pole
     solved = 4 * np.finfo(float).eps * np.abs(whole.A).max()
     assert np.abs(poles - expected).max() < TOLERANCE * expected.max() + solved
-    # solutions with a mass matrix of this condition (3e6 for beams) are off by up to eps times it, on any processor: a twentieth
+    # solutions with a mass matrix of this condition (3e6 for beams) are off by up to eps times it; a twentieth is allowed
     rounding = np.finfo(float).eps / 20 * np.linalg.cond(model.mass_matrix(point.q))
     for found, expected in (
         (joined.A[np.ix_(order, order)], whole.A),
