@@ -116,7 +116,7 @@ def _add_springs(ints, floats, q, v, tau):
 
 @helper
 def _friction(floats, row, rate):
-    """Return the dry friction against a rate (see `titop.blocks.joints.friction`)."""
+    """Return the dry friction against a rate (see `titop.blocks.joints.friction_and_limits`)."""
     coulomb, breakaway = floats[row, layout.FRICTION], floats[row, layout.FRICTION + 1]
     if coulomb == 0.0 and breakaway == 0.0:
         return 0.0
@@ -203,7 +203,7 @@ def _subtract_pulls(ints, floats, q, v, dual, by_q, by_v):
         row += n
 
 
-# -- stops: see `titop.blocks.joints.limits`; they push as contacts do ---------------------------------------------------------
+# -- stops, as in `titop.blocks.joints.friction_and_limits`; they push as contacts do ---------------------------------------
 
 
 @helper
