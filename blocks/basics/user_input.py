@@ -158,6 +158,14 @@ class FieldReader:
             return float(value)
         return float(self.array(field, value, ()))
 
+    def integer(self, field: str, value: Any, least: int, most: int) -> int:
+        """Read a whole number from `least` to `most`."""
+        number = self.scalar(field, value)
+        if np.isfinite(number) and not (number == int(number) and least <= number <= most):
+            self.report("not-a-count", field, value, f"a whole number from {least} to {most}", "check the value")
+            return least
+        return int(number) if np.isfinite(number) else least
+
     def numbers(self, field: str, value: Any, n: int | None = None, advice: str = "give finite numbers") -> Array:
         """Read n finite numbers, or any number of them if n is None; a scalar counts as one."""
         array = real_array(value)

@@ -16,7 +16,6 @@ from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.beam_matrices import MODE_SCALES, length_powers, scaling_beside
 from titop.blocks.bodies.beam_reduction import KINDS, BeamSection, reduced_beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.modal_reduction import boundary_names
 from titop.blocks.bodies.second_order import stiffness_of
 from titop.blocks.bodies.water.coefficients import with_coefficient
@@ -198,8 +197,8 @@ class Beam(ImmersedBeam, FlexibleBody):
         self.shear_factors = None if shear_factors is None else _read_factors(reader, shear_factors)
         self.damping_ratio = reader.scalar("damping_ratio", damping_ratio)
         self.modes = _read_planes(reader, modes)
-        self.torsion_modes = integer(reader, "torsion_modes", torsion_modes, 0, MAX_MODES)
-        self.axial_modes = integer(reader, "axial_modes", axial_modes, 0, MAX_MODES)
+        self.torsion_modes = reader.integer("torsion_modes", torsion_modes, 0, MAX_MODES)
+        self.axial_modes = reader.integer("axial_modes", axial_modes, 0, MAX_MODES)
         self._read_water(fluid, added_mass, drag, lift)
         derived = {"torsion_constant": torsion_constant, "shear_modulus": shear_modulus}
         #: Fields that the constructor derives from others, and their arguments.
@@ -418,12 +417,12 @@ def _read_planes(reader: FieldReader, value: Any) -> int | tuple[int, int]:
     """Return the number of bending modes: one for both planes, or two that differ."""
     array = real_array(value)
     if array is None or array.ndim == 0:
-        return integer(reader, "modes", value, 0, MAX_MODES)
+        return reader.integer("modes", value, 0, MAX_MODES)
     if array.shape != (2,):
         expected = "a number of modes for both planes, or one for each"
         reader.report("not-a-count", "modes", value, expected, "write modes=2, or modes=(2, 1): in the x-y and the x-z plane")
         return 0
-    across, up = (integer(reader, f"modes[{k}]", float(entry), 0, MAX_MODES) for k, entry in enumerate(array))
+    across, up = (reader.integer(f"modes[{k}]", float(entry), 0, MAX_MODES) for k, entry in enumerate(array))
     return across if across == up else (across, up)
 
 

@@ -115,15 +115,6 @@ def read_recovery(reader: FieldReader, recovery: Any, n: int) -> dict[str, Array
     return result
 
 
-def integer(reader: FieldReader, field: str, value: Any, least: int, most: int) -> int:
-    """Read a whole number from `least` to `most`."""
-    number = reader.scalar(field, value)
-    if np.isfinite(number) and not (number == int(number) and least <= number <= most):
-        reader.report("not-a-count", field, value, f"a whole number from {least} to {most}", "check the value")
-        return least
-    return int(number) if np.isfinite(number) else least
-
-
 # -- the second order of the deformation ---------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,6 @@ columns as the reduced body has coordinates.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,50 +41,6 @@ METHODS = ("craig-bampton", "attachment")
 _ROTARY = 2 * COARSE
 
 
-@dataclass(frozen=True)
-class ReducedBody:
-    """A body in reduced coordinates: what `FlexibleBody` takes.
-
-    Attributes
-    ----------
-    rigid_inertia : (6, 6) array
-        D_P of the undeformed body at P.
-    mass, stiffness : (n, n) arrays
-    participation : (n, 6) array
-    ports : dict of name to (3,) array, m
-    shapes : dict of name to (6, n) array
-    names : tuple of str
-        Of the coordinates.
-    beside : dict
-        Further fields: geometric stiffness and moments, damping, recovery, where they are known.
-    """
-
-    rigid_inertia: Array
-    mass: Array
-    stiffness: Array
-    participation: Array
-    ports: dict[str, Array]
-    shapes: dict[str, Array]
-    names: tuple[str, ...]
-    beside: dict[str, Any]
-
-    def fields(self) -> dict[str, Any]:
-        """Return the fields of a `FlexibleBody`."""
-        mass, com, inertia = rigid_data(self.rigid_inertia)
-        return {
-            "mass": mass,
-            "com": com,
-            "inertia": inertia,
-            "participation": self.participation,
-            "ports": self.ports,
-            "shapes": self.shapes,
-            "modal_mass": self.mass,
-            "modal_stiffness": self.stiffness,
-            "coordinate_names": self.names,
-            **self.beside,
-        }
-
-
 def rigid_data(rigid_inertia: Array) -> tuple[float, Array, Array]:
     """Return mass (kg), centre of mass (3, m) and inertia about it (3x3, kg m^2) of a 6x6 inertia."""
     mass = float(np.trace(rigid_inertia[:3, :3]) / 3)
@@ -95,15 +50,17 @@ def rigid_data(rigid_inertia: Array) -> tuple[float, Array, Array]:
     return mass, com, (inertia + inertia.T) / 2
 
 
-def reduced(mass: Any, stiffness: Any, rigid: Array, basis: Array) -> dict[str, Array]:
-    """Return the matrices of the body with the given basis (N, n) and rigid-body vectors (N, 6)."""
+def reduced(mass: Any, stiffness: Any, rigid: Array, basis: Array) -> tuple[Array, Array, Array]:
+    """Return mass, stiffness (n, n) and participation (n, 6) of a body with a basis (N, n) and rigid-body vectors (N, 6)."""
     at_modes = mass @ basis
-    return {
-        "rigid_inertia": rigid.T @ mass @ rigid,
-        "mass": _symmetric(basis.T @ at_modes),
-        "stiffness": _symmetric(basis.T @ stiffness @ basis),
-        "participation": at_modes.T @ rigid,
-    }
+    return _symmetric(basis.T @ at_modes), _symmetric(basis.T @ stiffness @ basis), at_modes.T @ rigid
+
+
+def reduced_fields(mass: Any, stiffness: Any, rigid: Array, basis: Array) -> dict[str, Any]:
+    """Return the fields of a `FlexibleBody` for its mass and stiffness, see `reduced`."""
+    total, com, inertia = rigid_data(rigid.T @ mass @ rigid)
+    M, K, L = reduced(mass, stiffness, rigid, basis)
+    return {"mass": total, "com": com, "inertia": inertia, "participation": L, "modal_mass": M, "modal_stiffness": K}
 
 
 def reduce_finite_elements(
@@ -116,8 +73,8 @@ def reduce_finite_elements(
     modes: int,
     method: str,
     geometric_stiffness: Any,
-) -> ReducedBody:
-    """Return the reduced body; see `FlexibleBody.from_finite_elements`."""
+) -> dict[str, Any]:
+    """Return the fields of the reduced body; see `FlexibleBody.from_finite_elements`."""
     reader = FieldReader(name)
     nodes, freedoms, M, K = read_matrices(reader, positions, mass, stiffness)
     if method not in METHODS:
@@ -184,7 +141,7 @@ def reduce_finite_elements(
             load: np.array([_symmetric(moved.T @ (matrix @ moved)) for matrix in matrices]) for load, matrices in loads.items()
         }
         second = {"position_moments": position, "displacement_moments": displacement, "geometric_stiffness": stiffening}
-    return ReducedBody(**reduced(M, K, rigid, moved), ports=places, shapes=shapes, names=names, beside=second)
+    return reduced_fields(M, K, rigid, moved) | {"ports": places, "shapes": shapes, "coordinate_names": names} | second
 
 
 def _warn_of_rotary_inertia(name: str, part: float) -> None:

@@ -24,7 +24,7 @@ from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.element_matrices import rigid_motion
 from titop.blocks.bodies.modal_analysis import DIRECTIONS
 from titop.blocks.bodies.modal_fields import read_recovery
-from titop.blocks.bodies.modal_reduction import ReducedBody, boundary_names, reduced
+from titop.blocks.bodies.modal_reduction import boundary_names, reduced_fields
 
 #: Units by name, in SI units; the masses of the last two are those of a pound-force as unit of force, with ft or in, and s.
 UNITS = (
@@ -70,8 +70,8 @@ def reduce_boundary(
     units: Any,
     damping: Any,
     recovery: Any,
-) -> ReducedBody:
-    """Return the body of reduced matrices; see `FlexibleBody.from_craig_bampton`."""
+) -> dict[str, Any]:
+    """Return the fields of the body of reduced matrices; see `FlexibleBody.from_craig_bampton`."""
     reader = FieldReader(name)
     grids = _read_boundary(reader, boundary)
     names = _read_ports(reader, ports, parent, grids)
@@ -108,16 +108,14 @@ def reduce_boundary(
     order = [list(grids).index(grid) for grid in names.values()]
     columns = [*(6 * k + i for k in order for i in range(6)), *range(6 * len(grids), size)]
     basis = np.eye(size)[:, columns]
-    beside: dict[str, Any] = {"recovery": {key: rows @ turned @ basis for key, rows in rows_of.items()}}
-    if damping is not None:
-        beside["modal_damping"] = basis.T @ D @ basis
-    return ReducedBody(
-        **reduced(M, K, rigid, basis),
-        ports={port: places[k] - origin for port, k in zip(names, order, strict=True)},
-        shapes={port: np.eye(6, len(columns), 6 * k) for k, port in enumerate(names)},
-        names=(*boundary_names(names), *(f"mode{k + 1}" for k in range(size - 6 * len(grids)))),
-        beside=beside,
-    )
+    damped = {} if damping is None else {"modal_damping": basis.T @ D @ basis}
+    return reduced_fields(M, K, rigid, basis) | {
+        "ports": {port: places[k] - origin for port, k in zip(names, order, strict=True)},
+        "shapes": {port: np.eye(6, len(columns), 6 * k) for k, port in enumerate(names)},
+        "coordinate_names": (*boundary_names(names), *(f"mode{k + 1}" for k in range(size - 6 * len(grids)))),
+        "recovery": {key: rows @ turned @ basis for key, rows in rows_of.items()},
+        **damped,
+    }
 
 
 def _read_boundary(reader: FieldReader, boundary: Any) -> dict[Hashable, Pose]:

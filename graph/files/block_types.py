@@ -216,7 +216,8 @@ _END = FileField(NUMBER, None, attribute="given_end")
 
 
 for _cls in (Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld, Screw):
-    _fields = dict.fromkeys(_cls.axis_fields, _DIRECTION) | ({"pitch": FileField(NUMBER, 0.0)} if _cls is Screw else {})
+    _fields = {name: FileField(NUMBER, default) for name, default in _defaults(_cls).items() if name not in _PASSIVE}
+    _fields |= dict.fromkeys(_cls.axis_fields, _DIRECTION)
     register_block(_cls, _cls.__name__.lower(), _fields | (_PASSIVE if _cls.coordinates else {}))
 
 _register(RigidBody, "rigid", inertia=SYMMETRIC, ports=_BODY_PORTS, buoyancy_center=NUMBERS, **special.WATER)

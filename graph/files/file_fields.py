@@ -26,7 +26,7 @@ class ValueKind:
     Attributes
     ----------
     read : callable
-        Takes a file's value, its dotted place and a `FileReading`, to which it reports errors; returns what a constructor takes.
+        Takes a file's value, its dotted place, and a `FileReading` that collects errors; returns what a constructor takes.
     write : callable
         Takes a block's attribute; returns a number, text, list or mapping.
     """
