@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, shown, warn
 from titop.blocks.basics.local_files import open_file
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_input import real_array
-from titop.blocks.basics.wording import shown
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import put
 from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, BlockType, types_in

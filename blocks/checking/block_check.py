@@ -14,9 +14,13 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, DIFFERENCE_ERROR, DIFFERENCE_STEP, EPS, SAME
 from titop.blocks.checking.block_findings import damping_findings, law_findings
 from titop.blocks.checking.complex_safety import is_complex_safe, is_parameter_complex_safe
-from titop.blocks.checking.description_findings import description_findings
+from titop.blocks.checking.description_findings import (
+    description_findings,
+    energy_disagreements,
+    twin_disagreements,
+    weight_findings,
+)
 from titop.blocks.checking.interaction_findings import energy_findings, interaction_findings, twin_findings, undefined_findings
-from titop.blocks.checking.surroundings_check import energy_disagreements, twin_disagreements, weight_findings
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.interactions.interaction import Interaction, random_motion

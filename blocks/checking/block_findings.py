@@ -14,7 +14,7 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_input import is_name, real_array
-from titop.blocks.checking.surroundings_check import surroundings_findings
+from titop.blocks.checking.description_findings import surroundings_findings
 from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.contract.block_law import BlockLaw
 from titop.blocks.contract.law import Law, LawTerms

@@ -1,17 +1,124 @@
-"""Errors in a block's members for pictures, checks and linear fractional models."""
+"""Errors and warnings about a block's members beside its law: surroundings, pictures, masses, linear fractional models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.complex_steps import REAL_STEP
+from titop.blocks.basics.differences import derivative
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import rigid_inertia
-from titop.blocks.basics.tolerances import DIFFERENCE_ERROR
-from titop.blocks.contract.block import Block
+from titop.blocks.basics.spatial import Array, rigid_inertia, rotation_exp
+from titop.blocks.basics.tolerances import DIFFERENCE_ERROR, SAME
+from titop.blocks.contract.applied import BlockMotion, has_weight, is_acted_on
+from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.contract.description import Described, MassProperties, Picture
 from titop.blocks.contract.own_coordinates import redefines
+
+
+def some_place(block: Block, rng: np.random.Generator) -> BlockMotion:
+    """Return a random pose and motion of a block, with its characteristic sizes."""
+    q = block.random_configuration(rng)
+    sizes = block.displacement_sizes(q)
+    motion = rng.normal(size=len(sizes)) * sizes
+    return BlockMotion(q, motion[6:], motion[:6], rotation_exp(rng.normal(size=3)), rng.normal(size=3) * sizes[:3])
+
+
+def moved_place(block: Block, at: BlockMotion, by: Array) -> BlockMotion:
+    """Return the motion after a small displacement of the parent port and of the coordinates (6 + n)."""
+    return at._replace(
+        q=block.integrate(at.q, by[6:]),
+        rotation=at.rotation @ rotation_exp(by[3:6]),
+        position=at.position + at.rotation @ by[:3],
+    )
+
+
+def surroundings_findings(block: Block) -> Iterator[Finding]:
+    """Yield what is wrong with a block's applied efforts and weight, called once at a random pose."""
+    if not is_acted_on(block) and not overrides_method(block, "applied_energy"):
+        return
+    at = some_place(block, np.random.default_rng(0))
+    pose = at.rotation, at.position
+    calls: list[tuple[str, Callable[[], Any], tuple[int, ...]]] = [
+        ("applied_efforts", lambda: block.applied_efforts(*at), (6 + block.nv,)),
+        ("applied_energy", lambda: block.applied_energy(at.q, *pose), ()),
+        ("weight", lambda: _mass_and_moment(block.weight(at.q)), (4,)),
+    ]
+    for name, call, shape in calls:
+        where = f"{block.name}.{name}"
+        expected = "a mass, and a first moment of shape (3,)" if name == "weight" else f"numbers of shape {shape}"
+        try:
+            value = np.asarray(call(), dtype=float)
+        except Exception as error:
+            found, advice = f"{type(error).__name__}: {error}", "see the block's function"
+            yield Finding("block-fails", where, found, expected, advice)
+            continue
+        if value.shape != shape:
+            yield Finding("wrong-shape", where, f"shape {value.shape}", expected, f"see help(titop.Block.{name})")
+        elif not np.isfinite(value).all():
+            yield Finding("not-finite", where, value, "finite numbers", "check the block's parameters and function")
+
+
+def _mass_and_moment(weight: Any) -> Array:
+    """Return a mass and a first moment (3) as four numbers."""
+    mass, moment = weight
+    return np.concatenate([np.reshape(mass, 1), np.reshape(moment, 3)])
+
+
+def weight_findings(block: Block) -> Iterator[Finding]:
+    """Yield a finding if gravity would act on an inertia whose mass differs between axes."""
+    if has_weight(block):
+        return
+    M = block.mass_matrix(block.random_configuration(np.random.default_rng(0)))
+    turning = M[:3, 3:6]
+    apart = max(np.abs(M[:3, :3] - M[0, 0] * np.eye(3)).max(), np.abs(turning + turning.T).max())
+    if apart > SAME * np.abs(M[:6, :6]).max():
+        found = f"an inertia against forces of {np.array2string(M[:3, :3], precision=4)}"
+        advice = "define weight(q), which says what gravity pulls at: mass and first moment, without the added mass of a fluid"
+        yield Finding("added-mass-weighs", f"{block.name}.mass_matrix", found, "one mass along all axes, or weight(q)", advice)
+
+
+def twin_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
+    """Yield a finding if the applied efforts of a compiled law disagree with the block's own function."""
+    law = block.compiled_law
+    if law is None or law.applied is None or not overrides_method(block, "applied_efforts"):
+        return
+    at = some_place(block, np.random.default_rng(seed))
+    sizes = block.displacement_sizes(at.q)
+    pair = law.applied_efforts(block.law_numbers(), *at), block.applied_efforts(*at)
+    compiled, derived = (efforts * sizes for efforts in pair)
+    error = np.abs(compiled - derived).max()
+    if not error <= DIFFERENCE_ERROR * np.abs(derived).max():
+        observed = f"a difference of {error / (np.abs(derived).max() or 1.0):.2g} of what it should be"
+        expected = "what the block's applied_efforts say"
+        yield Finding("inconsistent-law", f"{block.name}.compiled_law.applied", observed, expected, "correct the law")
+
+
+def energy_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
+    """Yield a finding if the applied efforts at rest disagree with their potential energy, if there is one."""
+    if not overrides_method(block, "applied_energy"):
+        return
+    at = some_place(block, np.random.default_rng(seed))
+    resting = at._replace(v=0.0 * at.v, twist=0.0 * at.twist)
+    sizes, efforts = block.displacement_sizes(at.q), block.applied_efforts(*resting)
+
+    def energy_along(k: int, s: float) -> float:
+        there = moved_place(block, at, s * np.diag(sizes)[k])
+        return float(block.applied_energy(there.q, there.rotation, there.position))
+
+    work = efforts * sizes
+    derived = np.array([-derivative(partial(energy_along, k), REAL_STEP) for k in range(len(sizes))])
+    error = np.abs(work - derived)
+    if not error.max() <= DIFFERENCE_ERROR * max(np.abs(work).max(), np.abs(derived).max(), abs(energy_along(0, 0.0))):
+        k = int(error.argmax())
+        observed = f"{efforts[k]:.6g} at entry {k}, at rest"
+        expected = f"minus the slope of applied_energy, {derived[k] / sizes[k]:.6g}"
+        advice = "let both say the same, or leave applied_energy out: efforts without an energy are fine"
+        yield Finding("inconsistent-block", f"{block.name}.applied_efforts", observed, expected, advice)
+
 
 _ADVICE = "see help(titop.Block)"
 

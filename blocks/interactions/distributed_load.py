@@ -10,10 +10,9 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import parts_of, split_path
-from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.tolerances import EXACT, NEGLIGIBLE, SAME
-from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_functions import check_function, sampled
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.rods.discretisation import RodNumbers, packed_to_places
 from titop.blocks.bodies.rods.recursion import RodMotion

@@ -13,8 +13,8 @@ from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import PARENT_PORT, PortRef
 from titop.blocks.devices.actuators import Motor
-from titop.graph.checking.names import full_name, moving_blocks
-from titop.graph.network.kinematic import idle, moves_no_inertia, no_inertia, nodes_of
+from titop.graph.checking.targets import full_name, moving_blocks
+from titop.graph.network.connections import idle, moves_no_inertia, no_inertia, nodes_of
 from titop.graph.network.network import Network
 
 CLOSURES = "close the loop by s.close_loop(a, b, tt.RigidClosure(...)) or tt.CompliantClosure(...) instead"

@@ -21,7 +21,7 @@ from titop.blocks.devices.loads import Load
 from titop.blocks.devices.reaction_wheel import ReactionWheel
 from titop.blocks.devices.sensors import KINDS, Sensor
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import CHILD_PORT, Joint
 from titop.graph.network.connections import Connection, Joined
 

@@ -23,7 +23,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints.gear_constraint import GearConstraint
