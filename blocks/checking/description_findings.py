@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from titop.blocks.basics.differences import derivative
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, rigid_inertia, rotation_exp
 from titop.blocks.basics.tolerances import DIFFERENCE_ERROR, SAME
-from titop.blocks.contract.applied import BlockMotion, has_weight, is_acted_on
+from titop.blocks.contract.applied import BlockMotion, has_weight
 from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.contract.description import Described, MassProperties, Picture
 from titop.blocks.contract.own_coordinates import redefines
@@ -36,36 +35,15 @@ def moved_place(block: Block, at: BlockMotion, by: Array) -> BlockMotion:
     )
 
 
-def surroundings_findings(block: Block) -> Iterator[Finding]:
-    """Yield what is wrong with a block's applied efforts and weight, called once at a random pose."""
-    if not is_acted_on(block) and not overrides_method(block, "applied_energy"):
-        return
-    at = some_place(block, np.random.default_rng(0))
-    pose = at.rotation, at.position
-    calls: list[tuple[str, Callable[[], Any], tuple[int, ...]]] = [
-        ("applied_efforts", lambda: block.applied_efforts(*at), (6 + block.nv,)),
-        ("applied_energy", lambda: block.applied_energy(at.q, *pose), ()),
-        ("weight", lambda: _mass_and_moment(block.weight(at.q)), (4,)),
-    ]
-    for name, call, shape in calls:
-        where = f"{block.name}.{name}"
-        expected = "a mass, and a first moment of shape (3,)" if name == "weight" else f"numbers of shape {shape}"
-        try:
-            value = np.asarray(call(), dtype=float)
-        except Exception as error:
-            found, advice = f"{type(error).__name__}: {error}", "see the block's function"
-            yield Finding("block-fails", where, found, expected, advice)
-            continue
-        if value.shape != shape:
-            yield Finding("wrong-shape", where, f"shape {value.shape}", expected, f"see help(titop.Block.{name})")
-        elif not np.isfinite(value).all():
-            yield Finding("not-finite", where, value, "finite numbers", "check the block's parameters and function")
+def difference(one: Array, two: Array, nothing: float = 0.0, size: float = 0.0) -> str:
+    """Return in words how much a result differs from what it should be, `two`; empty if it does not.
 
-
-def _mass_and_moment(weight: Any) -> Array:
-    """Return a mass and a first moment (3) as four numbers."""
-    mass, moment = weight
-    return np.concatenate([np.reshape(mass, 1), np.reshape(moment, 3)])
+    Errors up to `nothing`, relative to the natural `size` of the entries, count as none.
+    """
+    largest, error = np.abs(two).max(initial=0.0), np.abs(one - two).max(initial=0.0)
+    if error <= DIFFERENCE_ERROR * largest + nothing * size:
+        return ""
+    return f"a difference of {error / (largest or size or 1.0):.2g} of what it should be"
 
 
 def weight_findings(block: Block) -> Iterator[Finding]:
@@ -88,11 +66,8 @@ def twin_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
         return
     at = some_place(block, np.random.default_rng(seed))
     sizes = block.displacement_sizes(at.q)
-    pair = law.applied_efforts(block.law_numbers(), *at), block.applied_efforts(*at)
-    compiled, derived = (efforts * sizes for efforts in pair)
-    error = np.abs(compiled - derived).max()
-    if not error <= DIFFERENCE_ERROR * np.abs(derived).max():
-        observed = f"a difference of {error / (np.abs(derived).max() or 1.0):.2g} of what it should be"
+    compiled, derived = law.applied_efforts(block.law_numbers(), *at), block.applied_efforts(*at)
+    if observed := difference(compiled * sizes, derived * sizes):
         expected = "what the block's applied_efforts say"
         yield Finding("inconsistent-law", f"{block.name}.compiled_law.applied", observed, expected, "correct the law")
 
