@@ -294,8 +294,7 @@ class FlexibleBody(ModalBody):
         if not reader.findings and not kept.any():
             expected = f"a frequency of at least that of the first mode, {modes.frequencies[0]:.6g} rad/s"
             reader.report("no-modes", "frequency", frequency, expected, "a body without modes is a tt.RigidBody")
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
         result = self._in_modes(modes.where(kept))
         result.lost = lost_modes(modes.where(~kept), modes, self.effective_mass.fraction[~kept], self.shapes)
         return result

@@ -71,9 +71,9 @@ class ModalBody(Block):
     modal_damping = Field(optional(per_coordinate))
     damping_ratios = Field(_per_mode(modal_fields.read_ratios))
     shapes = Field(lambda body, field, value: modal_fields.read_shapes(body.reader, value, body.port_poses, body.nv))
-    geometric_stiffness = Fixed[dict[str, Array] | None](lambda body, field, value: value)
-    position_moments = Fixed[Array | None](lambda body, field, value: value)
-    displacement_moments = Fixed[Array | None](lambda body, field, value: value)
+    geometric_stiffness = Fixed[dict[str, Array] | None]()
+    position_moments = Fixed[Array | None]()
+    displacement_moments = Fixed[Array | None]()
     recovery = Field(lambda body, field, value: modal_fields.read_recovery(body.reader, value, body.nv))
     #: What `FlexibleBody.truncate` removed; None of other bodies.
     lost: LostModes | None = None
@@ -108,7 +108,7 @@ class ModalBody(Block):
         self.participation, self.frequencies = participation, frequencies
         self.modal_mass, self.modal_stiffness, self.modal_damping = modal_mass, modal_stiffness, modal_damping
         self.damping_ratios = damping_ratios
-        self.port_poses: dict[str, Pose] = modal_fields.read_ports(reader, ports)
+        self.port_poses: dict[str, Pose] = modal_fields.read_child_ports(reader, ports)
         self.shapes = shapes
         moments = position_moments, displacement_moments
         self.geometric_stiffness, self.position_moments, self.displacement_moments = read_second_order(

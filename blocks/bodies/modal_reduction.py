@@ -81,17 +81,14 @@ def reduce_finite_elements(
         reader.report("bad-method", "method", method, " or ".join(map(repr, METHODS)), "choose one of the two")
     if not isinstance(modes, int | np.integer) or modes < 0:
         reader.report("not-a-count", "modes", modes, "a whole number >= 0", "check the value")
-    if not isinstance(ports, Mapping):
-        reader.report("wrong-type", "ports", ports, "a mapping of names to nodes", 'write {"tip": 12}')
-    if reader.findings:
-        raise ModelError(reader.findings)
+    ports = reader.mapping("ports", ports, "names to nodes", '{"tip": 12}')
+    reader.raise_findings()
     loads = read_loads(reader, geometric_stiffness, M.shape[0], LOADS | dict.fromkeys(ports, 6))
     held = read_nodes(reader, "parent", parent, nodes, freedoms)
     sets = {port: read_nodes(reader, port, value, nodes, freedoms) for port, value in ports.items()}
     if not reader.findings:
         refuse_shared_nodes(reader, {"parent": held, **sets})
-    if reader.findings:
-        raise ModelError(reader.findings)
+    reader.raise_findings()
     origin = nodes[held].mean(axis=0)
     rigid = rigid_motion(nodes - origin, freedoms)
     forces, scale = K @ rigid, abs(K) @ abs(rigid)
@@ -99,11 +96,11 @@ def reduce_finite_elements(
         advice = "give the matrices of the free body, degrees of freedom node by node, in the axes of the positions"
         value = f"elastic forces of {abs(forces).max():.3g} under rigid motion"
         reader.report("not-free", "stiffness", value, "a stiffness that rigid motion does not strain", advice)
-        raise ModelError(reader.findings)
+        reader.raise_findings()
     total = float(np.trace(rigid[:, :3].T @ M @ rigid[:, :3])) / 3
     if not total > 0:
         reader.report("negative-mass", "mass", f"a total mass of {total:.3g} kg", "a mass > 0", "check the mass matrix")
-        raise ModelError(reader.findings)
+        reader.raise_findings()
     own = np.ones(len(rigid), dtype=bool)
     own[entries_of(held, freedoms)] = False
     columns, places = [], {}
@@ -117,7 +114,7 @@ def reduce_finite_elements(
     boundary = 6 * len(sets)
     if modes > own.sum():
         reader.report("too-many-modes", "modes", modes, f"at most {own.sum()} modes", "ask for fewer")
-        raise ModelError(reader.findings)
+        reader.raise_findings()
     relative = _relative(columns, own, is_sparse(K))
     M_r, K_r = relative.T @ M @ relative, relative.T @ K @ relative
     static = boundary_names(sets) if method == "craig-bampton" else ()

@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of, parts_of
-from titop.blocks.basics.pose import Pose, pose_findings, pose_suspicions, read_pose
+from titop.blocks.basics.pose import Pose, pose_findings, pose_suspicions, read_ports
 from titop.blocks.basics.spatial import Array, gyroscopic_wrench, replace_entry, rigid_inertia
 from titop.blocks.basics.tolerances import EPS, SAME, TYPED
 from titop.blocks.bodies.water.coefficients import with_coefficient
@@ -32,13 +32,7 @@ class PortedBlock(Block):
 
     def __init__(self, name: str, ports: Mapping[str, Any] | None = None) -> None:
         super().__init__(name)
-        self.port_poses: dict[str, Pose] = self._read_ports(ports)
-
-    def _read_ports(self, ports: Mapping[str, Any] | None) -> dict[str, Pose]:
-        if ports is not None and not isinstance(ports, Mapping):
-            self.reader.report("wrong-type", "ports", ports, "a mapping of names to positions", 'write {"C": [x, y, z]}')
-            ports = {}
-        return {port: read_pose(self.reader, str(port), value) for port, value in (ports or {}).items()}
+        self.port_poses: dict[str, Pose] = read_ports(self.reader, ports)
 
     @property
     def ports(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -49,7 +43,7 @@ class PortedBlock(Block):
     def ports(self, ports: Any) -> None:
         for field in ("ports", *map(str, self.port_poses)):
             self.reader = without(self.reader, field)
-        self.port_poses = self._read_ports(ports)
+        self.port_poses = read_ports(self.reader, ports)
 
     def add_port(self, name: str, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> None:
         """Add a port.
@@ -237,15 +231,13 @@ class RigidBody(ImmersedBody, PortedBlock):
         errors, warnings = super().check()
         errors += self.fluid_findings()
         if self.mass < 0:
-            errors.append(
-                Finding("negative-mass", f"{self.name}.mass", self.mass, "a mass >= 0", "check the sign and the unit")
-            )
+            advice = "check the sign and the unit"
+            errors.append(Finding("negative-mass", f"{self.name}.mass", self.mass, "a mass >= 0", advice))
         if np.isfinite(self.inertia).all():
             check_inertia(f"{self.name}.inertia", self.inertia, self.mass * float(self.com @ self.com), errors, warnings)
             if self.mass == 0 and self.inertia.any():
-                warnings.append(
-                    Finding("massless-inertia", f"{self.name}.mass", 0.0, "a mass, since there is an inertia", "give the mass")
-                )
+                expected = "a mass, since there is an inertia"
+                warnings.append(Finding("massless-inertia", f"{self.name}.mass", 0.0, expected, "give the mass"))
         return errors, warnings
 
     def parameters(self) -> dict[str, tuple[float, str]]:
@@ -324,15 +316,8 @@ def check_inertia(where: str, inertia: Array, moved: float, errors: list[Finding
     largest = np.abs(moments).max()
     tolerance = SAME * largest + 4 * EPS * abs(moved)
     if moments[0] < -tolerance:
-        errors.append(
-            Finding(
-                "negative-inertia",
-                where,
-                moments,
-                "principal moments >= 0",
-                "check signs and that it is about the centre of mass",
-            )
-        )
+        advice = "check signs and that it is about the centre of mass"
+        errors.append(Finding("negative-inertia", where, moments, "principal moments >= 0", advice))
     elif (excess := moments[2] - moments[0] - moments[1]) > max(TYPED * largest, tolerance):
         expected = f"no principal moment above the sum of the others (by {excess:.1e})"
         warnings.append(Finding("triangle-inequality", where, moments, expected, "check units and products of inertia"))

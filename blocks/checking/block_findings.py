@@ -74,7 +74,7 @@ def law_findings(block: Block) -> Iterator[Finding]:
     at = f" (q = {q})"
     yield from list(trial_findings(block, calls, at)) or trial_findings(block, _overriding_calls(block, q), at)
     yield from driving_findings(block)
-    yield from _surroundings_findings(block)
+    yield from surroundings_findings(block)
 
 
 def trial_findings(block: Block, trials: Iterable[Trial], at: str = "") -> Iterator[Finding]:
@@ -192,7 +192,7 @@ def _input_findings(block: Block) -> Iterator[Finding]:
     yield from trial_findings(block, [("input_matrix", lambda: block.input_matrix(q()), shape)])
 
 
-def _surroundings_findings(block: Block) -> Iterator[Finding]:
+def surroundings_findings(block: Block) -> Iterator[Finding]:
     """Yield what is wrong with a block's applied efforts and weight, called once at a random pose."""
     if not is_acted_on(block) and not overrides_method(block, "applied_energy"):
         return
@@ -217,9 +217,8 @@ def _range_findings(block: Block) -> Iterator[Finding]:
         expected, advice = f"{len(block.inputs)} pairs of numbers, or none", "write input_ranges = ((lower, upper),)"
         yield Finding("bad-range", where, block.input_ranges, expected, advice)
     elif ranges.size and not (ranges[:, 0] <= ranges[:, 1]).all():
-        yield Finding(
-            "bad-range", where, block.input_ranges, "lower <= upper", "check the order; -math.inf where there is none"
-        )
+        advice = "check the order; -math.inf where there is none"
+        yield Finding("bad-range", where, block.input_ranges, "lower <= upper", advice)
 
 
 def own_law_findings(block: Block) -> Iterator[Finding]:

@@ -75,13 +75,8 @@ def unknown_ports(system: Network) -> Iterator[Finding]:
         if isinstance(connection.child.block, PortedBlock) and not connection.child.block.nv:
             yield from _unknown_port(connection.child)
         elif connection.child.name not in (None, PARENT_PORT):
-            yield Finding(
-                "not-a-parent-port",
-                str(connection.child),
-                connection.child.name,
-                f"the parent port {PARENT_PORT!r}",
-                "a block with own coordinates hangs on its parent port; turn the block around",
-            )
+            child, advice = connection.child, "a block with own coordinates hangs on its parent port; turn the block around"
+            yield Finding("not-a-parent-port", str(child), child.name, f"the parent port {PARENT_PORT!r}", advice)
     for loop in system.loops:
         for ref in loop.ports:
             yield from _unknown_port(ref)
