@@ -15,7 +15,7 @@ from titop.blocks.bodies.rigid_body import PortedBlock
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import put
 from titop.graph.network.connections import Connection, Joined
-from titop.graph.network.network import Network
+from titop.graph.network.network import Network, port_ref
 
 #: Separates the parts of a prefixed name.
 SEPARATOR = "/"
@@ -54,7 +54,7 @@ class Included:
 def include(system: Network, other: Network, prefix: str, at: Block | PortRef | str) -> Included:
     """Copy a system into another; see `System.include`."""
     copies = _copies(other, prefix)
-    here = system.port_ref(at, system.reader, f"{prefix}.at")
+    here = port_ref(system, at, system.reader, f"{prefix}.at")
     if not is_name(prefix):
         expected = "letters, digits and _-/"
         system.reader.report("bad-prefix", "include", repr(prefix), expected, 'write s.include(arm, "left")')

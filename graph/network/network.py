@@ -166,7 +166,7 @@ class Network(Fielded):
         self, target: Any, reader: FieldReader, role: str, advice: str = "close the loop at a body's port"
     ) -> PortRef | None:
         """Return the port of a body; None, with a finding, if it is none. `advice` is that for other blocks."""
-        ref = self.port_ref(target, reader, role)
+        ref = port_ref(self, target, reader, role)
         if ref is not None and isinstance(ref.block, _NO_BODIES):
             reader.report("not-a-body", role, ref.block, "a body", advice)
         return ref
@@ -275,18 +275,6 @@ class Network(Fielded):
         """All blocks that are attached to joints and ports of others: gears, limits, loads, actuators and sensors."""
         return tuple(block for section in self.ATTACHMENTS for block in getattr(self, section))
 
-    def port_ref(self, value: Any, reader: FieldReader, role: str) -> PortRef | None:
-        """Return the port that users mean by a port, a block or "world"; None, with a finding, if it is something else."""
-        if isinstance(value, PortRef):
-            return value
-        if isinstance(value, Block):
-            return PortRef(value, None)
-        if isinstance(value, str) and value == "world":
-            return PortRef(self.world, None)
-        expected, advice = 'a block, a port such as body.port("C"), or "world"', "pass the block itself, not its name"
-        reader.report("not-a-port", role, value, expected, advice)
-        return None
-
     def _add_block(self, block: Block, new: bool) -> None:
         if not hasattr(block, "reader"):
             advice = "call super().__init__(name) first in __init__"
@@ -301,3 +289,16 @@ class Network(Fielded):
 
     def _report(self, code: str, where: str, value: Any, expected: str, advice: str) -> None:
         self.reader.findings.append(Finding(code, where, value, expected, advice))
+
+
+def port_ref(system: Network, value: Any, reader: FieldReader, role: str) -> PortRef | None:
+    """Return the port that users mean by a port, a block or "world"; None, with a finding, if it is something else."""
+    if isinstance(value, PortRef):
+        return value
+    if isinstance(value, Block):
+        return PortRef(value, None)
+    if isinstance(value, str) and value == "world":
+        return PortRef(system.world, None)
+    expected, advice = 'a block, a port such as body.port("C"), or "world"', "pass the block itself, not its name"
+    reader.report("not-a-port", role, value, expected, advice)
+    return None
