@@ -27,8 +27,7 @@ from titop.blocks.bodies.beam_matrices import (
     shear_bending_shapes,
     tip_shortening,
 )
-from titop.blocks.bodies.modal_bases import craig_bampton
-from titop.blocks.bodies.modal_reduction import reduced
+from titop.blocks.bodies.modal_reduction import craig_bampton, reduced
 
 #: Polynomials in addition to the modes, for an accuracy of 1e-8 or better.
 _MARGIN = 10
