@@ -135,7 +135,6 @@ def reduced_beam(section: BeamSection, counts: dict[str, int]) -> ReducedBeam:
 
 @lru_cache(maxsize=128)
 def _unit_beam(*counts: int) -> ReducedBeam:
-    """Return the beam whose numbers are all one."""
     unit = _reduce(BeamSection(1.0, 1.0, 1.0, {"y": 1.0, "z": 1.0}, 1.0, 1.0), dict(zip(KINDS, counts, strict=True)))
     for array in unit:
         array.flags.writeable = False

@@ -168,7 +168,7 @@ def _symmetric(matrix: Array) -> Array:
 
 # -- bases of few deformations of a body that is held at P: static ones, and its lowest natural modes --------------------------
 #
-# Matrices are dense, or sparse: then the stiffness is factorised once (`solver_of`), and the modes come from a Lanczos iteration.
+# Matrices are dense, or sparse: then the stiffness is factorised once (`solver_of`), and modes come from a Lanczos iteration.
 
 #: Relative excess at which a squared period counts as larger than another; and the accuracy of the first search for one.
 _LARGER = 10 * NEAR_AXIS

@@ -296,7 +296,6 @@ def _read_again(block: Fielded, field: Field[Any], value: Any) -> list[Finding]:
 
 
 def _is_about(finding: Finding, where: str) -> bool:
-    """Tell whether a finding is about a field or a part of it."""
     return finding.where == where or finding.where.startswith((f"{where}.", f"{where}["))
 
 

@@ -221,7 +221,6 @@ class RobotReader(ElementReader):
         return direction
 
     def _dynamics(self, element: Element, kind: str, name: str) -> tuple[float, float, float]:
-        """Return damping, friction and armature."""
         dynamics = self.child(element, "dynamics", name)
         fields = ("damping", "friction", "armature")
         where = f"{name}.dynamics"
@@ -324,7 +323,6 @@ class RobotReader(ElementReader):
                 yield joints[0], inertia * ratio**2
 
     def _check_other_rotor(self, transmission: Element) -> None:
-        """Report a `rotor_inertia` that is not Drake's."""
         other = transmission.find("actuator/{*}rotor_inertia")
         if other is not None:
             advice = 'if it is Drake\'s, write xmlns:drake="http://drake.mit.edu" and <drake:rotor_inertia>'
