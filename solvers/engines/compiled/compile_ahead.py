@@ -28,7 +28,7 @@ from titop.solvers.kernels.entries import (
 )
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
-from titop.solvers.kernels.ports import guards, interactions, loads, own_states, port_wrenches, surroundings
+from titop.solvers.kernels.ports import guards, interactions, loads, surroundings
 from titop.solvers.kernels.series import loads as load_series
 from titop.solvers.kernels.tree import joints, multi_joints, springs, world_poses
 from titop.solvers.native import cache, calling
@@ -40,7 +40,7 @@ from titop.solvers.support.spread import spread
 #: The kernels' modules that have features.
 _WITH_FEATURES = (
     *(guards, interaction_derivatives, interaction_directions, interactions, joints, loads, load_series),
-    *(multi_joints, own_states, world_poses, port_wrenches, springs, surroundings),
+    *(multi_joints, world_poses, springs, surroundings),
 )
 
 #: The code of a process that runs with its own settings.
@@ -67,10 +67,7 @@ def _groups() -> list[list[Unit]]:
     laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
     laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
     laws += [OUTWARD, INWARD]
-    acting = [
-        stage for kind in all_interactions() for stage in (kind.act, kind.slopes, kind.stored, kind.gap, kind.touches) if stage
-    ]
-    acting += [stage for kind in all_interactions() for stage in (kind.rates, kind.rates_driven, kind.rates_slopes) if stage]
+    acting = [stage for kind in all_interactions() for stage in kind if stage]
     rigid = [pair.rigid for some in pairs for pair in some]
     features = [thing for module in _WITH_FEATURES for thing in vars(module).values() if isinstance(thing, Feature)]
     return [[part for some in passes for part in some], [*rigid], [*laws], [*acting], [*features], [*derivatives]]

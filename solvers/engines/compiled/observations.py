@@ -102,7 +102,8 @@ class CompiledObservations:
         state = real_only(q, "q"), real_only(v, "v")
         system.raise_for(dynamics_entries.outward(ints, floats, numbers, stages, *state, law, work))
         result = np.empty((len(loop.closure.point_names), layout.TOUCH_SIZE))
-        sizes = row[[layout.ACT_PORTS, layout.ACT_COORDINATES, layout.ACT_INPUTS, layout.NUMBER_COUNT]].tolist()
+        counts = layout.ACT_PORTS, layout.ACT_COORDINATES, layout.ACT_INPUTS, layout.ACT_STATES, layout.NUMBER_COUNT
+        sizes = row[[*counts]].tolist()
         tables = (stages, row[layout.BLOCK] * layout.STAGE_COLUMNS), (numbers, row[layout.NUMBERS]), (law, row[layout.LAW])
         addresses = [array.ctypes.data + array.itemsize * int(at) for array, at in (*tables, (result, 0))]
         system.raise_for(stage(*sizes, *addresses))

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts, apply_interactions, write_interactions
-from titop.solvers.kernels.ports.loads import apply_loads
-from titop.solvers.kernels.ports.port_wrenches import apply_to_ports
+from titop.solvers.kernels.ports.loads import apply_loads, apply_to_ports
 from titop.solvers.kernels.ports.surroundings import subtract_from_laws, subtract_from_wrenches, write_surroundings
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.forward import inward_elimination, outward_accelerations, rigid_laws
