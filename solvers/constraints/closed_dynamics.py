@@ -186,21 +186,6 @@ def open_accelerations(mechanism: ClosedLoops, q: Array, v: Array, tau: Array, p
     return _accelerations(mechanism, q, v, nothing, tau, pushes, rows, partition)
 
 
-def forward(mechanism: ClosedLoops, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-    """Return the accelerations that the efforts cause.
-
-    Raises
-    ------
-    ModelError
-        At a singular configuration, and for velocities that open the loops where constraints are redundant.
-    """
-    rows, rank = acting(mechanism, q, v)
-    nothing = np.zeros(mechanism.nv)
-    a = accelerations(mechanism, q, v, nothing, tau, nothing.astype(bool), pushes, rows, rank)
-    refuse_opening(mechanism, rows, q, v, a, tau, pushes, rank)
-    return a
-
-
 def hybrid(
     mechanism: ClosedLoops,
     q: Array,
@@ -212,7 +197,7 @@ def hybrid(
     held_rank: int | None = None,
     least: float = DEPENDENT,
 ) -> tuple[Array, Array]:
-    """Return all accelerations and efforts; where motions are imposed, efforts are those of least norm.
+    """Return all accelerations and efforts, of trees too; where motions are imposed, efforts are those of least norm.
 
     With a `held_rank`, the rank of the constraints on the coordinates that are not imposed, loops may be slightly open, as in
     a simulation; `least` then is as for `independent_rows`.
@@ -222,6 +207,8 @@ def hybrid(
     ModelError
         If imposed accelerations contradict the closures, and at a singular configuration.
     """
+    if not mechanism.is_constrained:
+        return mechanism.engine.dynamics.tree_hybrid(q, v, tau, a, imposed, pushes)
     if held_rank is not None:
         rows, rank = mechanism.engine.dynamics.constraints(q, v), held_rank
     else:  # with all motions prescribed, a singular configuration leaves no acceleration undetermined
@@ -243,18 +230,24 @@ def hybrid(
 # -- inverse dynamics and multipliers --------------------------------------------------------------------------------------
 
 
-def inverse(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
-    """Return the efforts on the actuated coordinates that, together with the motors', cause the accelerations.
+def inverse(
+    mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
+) -> Array:
+    """Return the efforts on the `actuated` coordinates that, together with the motors', cause the accelerations.
+
+    If `actuated` is None, those of the tree on all coordinates.
 
     Raises
     ------
     ModelError
         If the accelerations contradict the closures, or need efforts on coordinates that are not actuated.
     """
+    needed = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - motors
+    if actuated is None:
+        return needed
     rows, rank = constraints_and_rank(mechanism, q, v)
     least = least_beside_dead_centre(mechanism, q, rows.jacobian, actuated, rank)
     shares = shares_at(mechanism, rows.jacobian, actuated, rank, least=least)
-    needed = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - motors
     tau = np.where(actuated, shares.split(needed)[0], 0.0)
     refuse_inconsistent(mechanism, rows, q, v, a, pushes, "take accelerations from m.assemble_acceleration")
     unbalanced, largest = shares.unbalanced(needed, tau), np.abs(mechanism.scale.coordinates * needed).max(initial=0.0)

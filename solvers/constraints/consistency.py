@@ -45,7 +45,10 @@ def accelerations_by_term(mechanism: ClosedMechanism, q: Array, v: Array, pushes
 def effort_terms(mechanism: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
     """Return the sum of the absolute efforts (nv) of each kind: weight, passive efforts, loads and inertial terms."""
     nothing = np.zeros(mechanism.nv)
-    weight, passive = mechanism.engine.dynamics.bare_inverse(q, nothing), mechanism.engine.observations.passive_efforts(q, v)
+    weight, passive = (
+        mechanism.engine.dynamics.bare_inverse(q, nothing, nothing),
+        mechanism.engine.observations.passive_efforts(q, v),
+    )
     resting = mechanism.engine.dynamics.tree_inverse(q, nothing, nothing, pushes)
     moving = mechanism.engine.dynamics.tree_inverse(q, v, nothing, pushes) - resting
     return sum((np.abs(np.real(part)) for part in (weight, passive, resting - weight + passive, moving)), nothing)

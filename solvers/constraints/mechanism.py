@@ -56,7 +56,7 @@ def finite_constraints(error: Array, jacobian: Array, bias: Array) -> Constraint
 class DynamicsCore(Protocol):
     """The dynamics of an engine. Arguments are not checked: arrays of a state, and external loads (`pushes`).
 
-    Functions of the tree leave out closures and gears. `forward` and `inverse` also take stacked states.
+    Closures and gears are left out, but for `constraints`: `closed_dynamics` adds them.
     """
 
     def constraints(self, q: Array, v: Array) -> Constraints:
@@ -80,48 +80,14 @@ class DynamicsCore(Protocol):
     def tree_forward(self, q: Array, v: Array, tau: Array) -> Array:
         """Return the accelerations (nv) of the tree without closures, but with gears in mesh."""
 
-    def bare_inverse(self, q: Array, v: Array) -> Array:
-        """Return inverse dynamics (nv) at zero acceleration without passive efforts and loads."""
-
-    def inertial_inverse(self, q: Array, v: Array, a: Array) -> Array:
-        """Return inverse dynamics (nv) without gravity, passive efforts and loads."""
-
-    def mass_inertial_inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """Return `inertial_inverse` and the mass matrix (nv, nv) of the tree."""
+    def bare_inverse(self, q: Array, v: Array, a: Array) -> Array:
+        """Return inverse dynamics (nv) without passive efforts and loads."""
 
     def mass_matrix(self, q: Array) -> Array:
         """Return the mass matrix (nv, nv) of the tree."""
 
     def coriolis_matrix(self, q: Array, v: Array) -> Array:
         """Return the Coriolis matrix (nv, nv) of the tree."""
-
-    def forward(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-        """Return the accelerations (nv) that the efforts cause, with all constraints."""
-
-    def inverse(self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None) -> Array:
-        """Return the efforts (nv) that, together with those of `motors` and the `pushes`, cause the accelerations.
-
-        With a mask of `actuated` coordinates, efforts act on these alone, and are those of least norm.
-        """
-
-    def mass_inverse(
-        self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
-    ) -> tuple[Array, Array]:
-        """Return `inverse` at one state, and the mass matrix (nv, nv) of the tree."""
-
-    def hybrid(
-        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, motors: Any, pushes: list[Push]
-    ) -> tuple[Array, Array]:
-        """Return all accelerations and efforts (nv) under motors and pushes; the motion is prescribed where `mask` is true."""
-
-    def constrained_accelerations(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
-        """Return the accelerations (nv) with `rank` acting constraints, at a state whose loops may be slightly open."""
-
-    def closed_velocity(self, q: Array, v: Array, fixed: Array) -> Array:
-        """Return the velocity (nv) nearest to `v` that keeps the loops closed; `fixed` entries keep their values."""
-
-    def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
-        """Return the acceleration (nv) nearest to `a` that keeps the loops closed at `v`; `fixed` entries keep their values."""
 
     def pivots(self, q: Array) -> Pivots:
         """Return the pivots of the tree's elimination, relative to the numbers that they are computed from (nv, no unit)."""

@@ -15,10 +15,16 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import as_arrays
 from titop.solvers.arguments.rowwise import read_states
-from titop.solvers.constraints.assembling import assemble_loops, dependent_coordinates, follow_drivers
+from titop.solvers.constraints.assembling import (
+    assemble_loops,
+    dependent_coordinates,
+    follow_drivers,
+    project_acceleration,
+    project_velocity,
+)
 from titop.solvers.constraints.branch import rank_near, rank_on_branch
 from titop.solvers.constraints.gear_constraint import GearConstraint
-from titop.solvers.mechanism.kernel_calls import DONE, names_key
+from titop.solvers.mechanism.kernel_calls import DONE, names_key, real_only
 from titop.solvers.model.resolved import Resolved
 
 
@@ -116,9 +122,9 @@ def assemble_acceleration(model: Resolved, q: Any, v: Any, a: Any, fixed: Iterab
 
 def _nearest_rates(model: Resolved, order: int, state: dict[str, Any], fixed: Iterable[str]) -> Array:
     """Return the velocity (`order` 0) or acceleration (1) that keeps loops closed, nearest to the last entry of `state`."""
-    mechanism, parts, rates = model.mechanism, (*state.values(),), (*state.values(),)[-1]
-    kernels = None if mechanism.gear_count else model._calls.nearest_rates  # gears: driven coordinates are set first
-    if kernels is not None and type(rates) is np.ndarray:
+    mechanism, kernels = model.mechanism, model._calls.nearest_rates
+    parts, rates = (*state.values(),), (*state.values(),)[-1]
+    if kernels is not None and type(rates) is np.ndarray and not mechanism.gear_count:  # with gears, drivers come first
         nearest = rates.copy()
         try:
             if kernels[order](parts[0], parts[1], model._calls.masks[names_key(fixed)], nearest) == DONE:
@@ -132,10 +138,16 @@ def _nearest_rates(model: Resolved, order: int, state: dict[str, Any], fixed: It
     chosen = mechanism.chosen("fixed", fixed)
     if not mechanism.is_constrained:
         return rates.copy()
-    dynamics = mechanism.engine.dynamics
-    close: Any = (dynamics.closed_velocity, dynamics.closed_acceleration)[order]
-    closed: Array = close(*before, follow_drivers(mechanism, rates, chosen, GearConstraint.follow_rate), chosen)
-    return closed
+    rates = follow_drivers(mechanism, rates, chosen, GearConstraint.follow_rate)
+    if kernels is not None:
+        q, v, nearest = (real_only(part, "state") for part in (before[0], (*before, rates)[1], rates.copy()))
+        status = kernels[order](q, v, chosen, nearest)
+        mechanism.engine.raise_pending()
+        if status == DONE:
+            return nearest
+    project: Any = (project_velocity, project_acceleration)[order]
+    projected: Array = project(mechanism, *before, rates, chosen, rank_near(mechanism, before[0]))
+    return projected
 
 
 def independent_coordinates(model: Resolved, q: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:

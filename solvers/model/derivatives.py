@@ -27,7 +27,7 @@ _INVERSE = LoadedCall(
     "inverse_derivatives",
     ("q", "v", "a"),
     (3, "nv", "nv"),
-    computed=lambda engine, q, v, a, on: engine.derivatives.inverse(q, v, a, on.pushes, on.motors, on.mask),
+    computed=lambda mechanism, q, v, a, on: mechanism.engine.derivatives.inverse(q, v, a, on.pushes, on.motors, on.mask),
     chosen="actuated",
     inputs="stay",
     closing=True,
@@ -36,14 +36,16 @@ _FORWARD = LoadedCall(
     "forward_derivatives",
     ("q", "v", "tau"),
     (3, "nv", "nv"),
-    computed=lambda engine, q, v, tau, on: engine.derivatives.forward(q, v, tau + on.motors, on.pushes),
+    computed=lambda mechanism, q, v, tau, on: mechanism.engine.derivatives.forward(q, v, tau + on.motors, on.pushes),
     closing=True,
 )
 _HYBRID = LoadedCall(
     "hybrid_derivatives",
     ("q", "v", "tau", "a"),
     (8, "nv", "nv"),
-    computed=lambda engine, q, v, tau, a, on: np.array(engine.derivatives.hybrid(q, v, tau + on.motors, a, on.mask, on.pushes)),
+    computed=lambda mechanism, q, v, tau, a, on: np.array(
+        mechanism.engine.derivatives.hybrid(q, v, tau + on.motors, a, on.mask, on.pushes)
+    ),
     chosen="prescribed",
     closing=True,
 )

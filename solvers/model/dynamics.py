@@ -15,52 +15,53 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import shape_of
+from titop.solvers.constraints import closed_dynamics
 from titop.solvers.mechanism.kernel_calls import DONE, names_key
-from titop.solvers.model.calls import LoadedCall
+from titop.solvers.model.calls import LoadedCall, Loads
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.terms import inertial_efforts
 
-_FORWARD = LoadedCall(
-    "forward",
-    ("q", "v", "tau"),
-    ("nv",),
-    computed=lambda engine, q, v, tau, on: engine.dynamics.forward(q, v, tau + on.motors, on.pushes),
-    stacked=True,
-)
-_INVERSE = LoadedCall(
-    "inverse",
-    ("q", "v", "a"),
-    ("nv",),
-    computed=lambda engine, q, v, a, on: engine.dynamics.inverse(q, v, a, on.pushes, on.motors, on.mask),
-    chosen="actuated",
-    inputs="leave",
-    stacked=True,
-)
+
+def _forward(mechanism: Mechanism, q: Array, v: Array, tau: Array, on: Loads) -> Array:
+    nothing = np.zeros(mechanism.nv)
+    return closed_dynamics.hybrid(mechanism, q, v, tau + on.motors, nothing, nothing > 0, on.pushes)[0]
+
+
+def _hybrid(mechanism: Mechanism, q: Array, v: Array, tau: Array, a: Array, on: Loads) -> tuple[Array, Array]:
+    a, tau = closed_dynamics.hybrid(mechanism, q, v, tau + on.motors, a, on.mask, on.pushes)
+    return a, tau - on.motors
+
+
+def _inverse(mechanism: Mechanism, q: Array, v: Array, a: Array, on: Loads) -> Array:
+    return closed_dynamics.inverse(mechanism, q, v, a, on.pushes, on.motors, on.mask)
+
+
+def _mass_inverse(mechanism: Mechanism, q: Array, v: Array, a: Array, on: Loads) -> tuple[Array, Array]:
+    return _inverse(mechanism, q, v, a, on), mechanism.engine.dynamics.mass_matrix(q)
+
+
+def _mass_inertial_inverse(mechanism: Mechanism, q: Array, v: Array, a: Array, on: Loads) -> tuple[Array, Array]:
+    return inertial_efforts(mechanism, q, v, a), mechanism.engine.dynamics.mass_matrix(q)
+
+
+_FORWARD = LoadedCall("forward", ("q", "v", "tau"), ("nv",), computed=_forward, stacked=True)
+_INVERSE = LoadedCall("inverse", ("q", "v", "a"), ("nv",), computed=_inverse, chosen="actuated", inputs="leave", stacked=True)
 _HYBRID = LoadedCall(
-    "hybrid",
-    ("q", "v", "tau", "a"),
-    ("nv",),
-    ("nv",),
-    computed=lambda engine, q, v, tau, a, on: engine.dynamics.hybrid(q, v, tau, a, on.mask, on.motors, on.pushes),
-    chosen="prescribed",
-    inputs="both",
-    stacked=True,
+    "hybrid", ("q", "v", "tau", "a"), ("nv",), ("nv",), computed=_hybrid, chosen="prescribed", inputs="both", stacked=True
 )
 _MASS_INVERSE = LoadedCall(
     "mass_inverse",
     ("q", "v", "a"),
     ("nv",),
     ("nv", "nv"),
-    computed=lambda engine, q, v, a, on: engine.dynamics.mass_inverse(q, v, a, on.pushes, on.motors, on.mask),
+    computed=_mass_inverse,
     chosen="actuated",
     inputs="leave",
     stacked=True,
 )
 _MASS_INERTIAL_INVERSE = LoadedCall(
-    "mass_inertial_inverse_dynamics",
-    ("q", "v", "a"),
-    ("nv",),
-    ("nv", "nv"),
-    computed=lambda engine, q, v, a, on: engine.dynamics.mass_inertial_inverse(q, v, a),
+    "mass_inertial_inverse_dynamics", ("q", "v", "a"), ("nv",), ("nv", "nv"), computed=_mass_inertial_inverse
 )
 
 

@@ -89,8 +89,6 @@ class PreparedDynamics:
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
         """Return all accelerations and efforts (nv)."""
-        if not self.mechanism.is_constrained:
-            return self.mechanism.engine.dynamics.tree_hybrid(q, v, tau, a, self.imposed, self._pushes())
         return closed_dynamics.hybrid(self.mechanism, q, v, tau, a, self.imposed, self._pushes(), self.rank)
 
     def dynamics_rows(self, q: Array, v: Array, tau: Array, a: Array, wrenches: Array, u: Array) -> tuple[Array, Array]:

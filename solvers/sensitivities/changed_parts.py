@@ -289,7 +289,7 @@ class ChangedGravity(ChangedPart):
         weighing = self._weighing or state.model.mechanism.with_assembly(
             replace(state.model.mechanism.assembly, gravity=self._direction)
         )
-        effect.efforts += weighing.engine.dynamics.bare_inverse(state.q, np.zeros(state.model.nv))
+        effect.efforts += weighing.engine.dynamics.bare_inverse(state.q, 0.0 * state.v, 0.0 * state.v)
         self._weighing = weighing
 
 

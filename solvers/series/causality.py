@@ -20,6 +20,7 @@ from titop.blocks.basics.taylor import taylor_array
 from titop.blocks.basics.tolerances import BALANCED, CONSISTENT, EXACT, SAME
 from titop.blocks.constraints.closure import relative_pose
 from titop.graph.network.connections import Joined
+from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.closed_dynamics import acting, balancing_terms, constraints_and_rank, partition_at, shares_at
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.consistency import accelerations_by_term, mobility
@@ -110,7 +111,7 @@ def hybrid(
         Where the dynamics are refused, and for imposed motions that would open the loops at a higher order.
     """
     v_series, efforts = np.vstack([v, np.where(imposed, a_series, 0.0)]), np.zeros(a_series.shape)
-    mechanism.engine.dynamics.hybrid(q, v, efforts_of(v_series[:1])[0], a_series[0], imposed, 0.0, at_start(pushes))
+    closed_dynamics.hybrid(mechanism, q, v, efforts_of(v_series[:1])[0], a_series[0], imposed, at_start(pushes))
     equations = (
         _ClosedEquations(mechanism, q, v, imposed) if mechanism.is_constrained else _TreeEquations(mechanism, q, imposed)
     )

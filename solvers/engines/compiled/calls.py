@@ -23,7 +23,6 @@ from titop.solvers.engines.compiled.constrained import (
     HybridKernels,
     constrained_derivatives,
     constrained_forward,
-    generic_hybrid,
     least_efforts,
     nearest_motion,
     shared_derivatives,
@@ -206,7 +205,7 @@ class CompiledCalls:
     @cached_property
     def hybrids(self) -> Variants:
         """The kernels of hybrid dynamics by masks of the imposed coordinates, for the generic rank of the constraints."""
-        return Variants(lambda mask: generic_hybrid(self._system, np.frombuffer(mask, dtype=bool).copy()))
+        return Variants(lambda mask: HybridKernels(self._system, np.frombuffer(mask, dtype=bool).copy()))
 
     def hybrid_of(self, names: tuple[str, ...] | None) -> HybridKernels:
         """Return the kernels of hybrid dynamics in which the motion of some coordinates is imposed."""
@@ -299,23 +298,12 @@ class CompiledCalls:
         return None if moving_otherwise(self._system) else partial(dynamics_entries.configuration_rate, self._system.ints)
 
 
-def _forward_derivatives(calls: CompiledCalls, names: None) -> Bound:
-    system = calls._system
-    return constrained_derivatives(system, system.closing(), system.mechanism.generic_rank)
-
-
-def _inverse_derivatives(calls: CompiledCalls, names: tuple[str, ...] | None) -> Bound:
-    system = calls._system
-    nothing, rank = np.zeros(system.mechanism.nv), system.mechanism.generic_rank
-    return shared_derivatives(system, calls.masks[names], nothing, system.closing(), rank)
-
-
 #: Methods that bind kernels with constraints, and for chosen coordinates.
 _BINDING: dict[str, Callable[[CompiledCalls, Any], Bound]] = {
-    "forward": lambda calls, names: constrained_forward(calls._system, calls._system.mechanism.generic_rank),
-    "forward_derivatives": _forward_derivatives,
+    "forward": lambda calls, names: constrained_forward(calls._system),
+    "forward_derivatives": lambda calls, names: constrained_derivatives(calls._system, calls._system.closing()),
     "inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names]),
-    "inverse_derivatives": _inverse_derivatives,
+    "inverse_derivatives": lambda calls, names: shared_derivatives(calls._system, calls.masks[names]),
     "mass_inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names], with_mass=True),
     "hybrid": lambda calls, names: calls.hybrid_of(names).dynamics(calls._system.arrays),
     "hybrid_derivatives": lambda calls, names: calls.hybrid_of(names).derivatives(calls._system.closing()),

@@ -265,7 +265,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def _closed_hybrid(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
         """Return all accelerations and efforts of a constrained system; where kernels fail, by the general functions."""
         if self.rank not in self._hybrids:
-            kernels = HybridKernels(self._system, self.imposed, self.mechanism.generic_rank, self.rank)
+            kernels = HybridKernels(self._system, self.imposed, self.rank)
             self._hybrids[self.rank] = kernels.dynamics(self._tables).call
         accelerations, efforts = np.empty(len(v)), np.empty(len(v))
         if self._hybrids[self.rank](q, v, tau, a, accelerations, efforts) == layout.OK:

@@ -101,9 +101,9 @@ class KernelReading:
 
     def _on(self, tables: tuple[Array, ...]) -> Bound:
         """Return the kernel of the constraints' multipliers, on tables with room for closures."""
-        kernel, rank = self._system.kernel(reading_entries.closed_readings).compiled, self._mechanism.generic_rank
+        kernel = self._system.kernel(reading_entries.closed_readings).compiled
         weights = np.ascontiguousarray(self._mechanism.scale.weights)
-        return Bound(kernel, (self._table, self._frames, self._system.loops(rank), weights), tables)
+        return Bound(kernel, (self._table, self._frames, self._system.loops, weights), tables)
 
     def read(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None) -> Array:
         """Return the readings at a state, or at stacked ones, under loads; efforts `tau` matter with constraints only."""

@@ -57,10 +57,9 @@ class ReferenceDerivatives(DerivativesCore):
         return self._stepped(efforts, q, v, a)
 
     def forward(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-        if self._mechanism.is_constrained:
-            return self._stepped(lambda q, v, tau: closed_dynamics.forward(self._mechanism, q, v, tau, pushes), q, v, tau)
-        nothing, imposed = np.zeros(self._nv), np.zeros(self._nv, dtype=bool)
-        return self._stepped(lambda q, v, tau: self._dynamics.tree_hybrid(q, v, tau, nothing, imposed, pushes)[0], q, v, tau)
+        nothing, none = np.zeros(self._nv), np.zeros(self._nv, dtype=bool)
+        hybrid = closed_dynamics.hybrid
+        return self._stepped(lambda q, v, tau: hybrid(self._mechanism, q, v, tau, nothing, none, pushes)[0], q, v, tau)
 
     def _stepped(self, function: Any, q: Array, v: Array, x: Array) -> Array:
         """Return the derivatives (3, nv, nv) of a function of q, v and x."""
@@ -114,9 +113,7 @@ class ReferenceDerivatives(DerivativesCore):
             dq, dv, dtau, da = x.reshape(4, self._nv)
             q_, v_ = self._mechanism.integrate_unchecked(q, dq), v + dv
             a_, tau_ = a + np.where(mask, da, 0.0), tau + np.where(mask, 0.0, dtau)
-            if self._mechanism.is_constrained:
-                return np.array(closed_dynamics.hybrid(self._mechanism, q_, v_, tau_, a_, mask, pushes, rank, least))
-            return np.array(self._dynamics.tree_hybrid(q_, v_, tau_, a_, mask, pushes))
+            return np.array(closed_dynamics.hybrid(self._mechanism, q_, v_, tau_, a_, mask, pushes, rank, least))
 
         by_each = self._step(both, np.zeros(4 * self._nv))
         return HybridDerivatives(*_split_columns(by_each[0], 4), *_split_columns(by_each[1], 4))

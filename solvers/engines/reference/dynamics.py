@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.constraints.closure import relative_pose
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.constraints.assembling import project_acceleration, project_velocity
-from titop.solvers.constraints.branch import rank_near
 from titop.solvers.constraints.mechanism import Constraints, finite_constraints
 from titop.solvers.engines.reference.passes import Passes, port_kinematics
 from titop.solvers.mechanism.conditioning import Pivots, find_pivots
@@ -44,16 +41,8 @@ class ReferenceDynamics:
             return closed_dynamics.open_accelerations(self._mechanism, q, v, tau, [])
         return self.tree_hybrid(q, v, tau, self._zero, self._none, [])[0]
 
-    def bare_inverse(self, q: Array, v: Array) -> Array:
-        return self._passes.resolve(q, v, self._zero, self._zero, self._all, (), bare=True)[1]
-
-    def inertial_inverse(self, q: Array, v: Array, a: Array) -> Array:
-        moving = self._passes.resolve(q, v, a, self._zero, self._all, (), bare=True)[1]
-        return moving - self.bare_inverse(q, 0.0 * v)
-
-    def mass_inertial_inverse(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        _, moving, states = self._passes.resolve(q, v, a, self._zero, self._all, (), bare=True)
-        return moving - self.bare_inverse(q, 0.0 * v), self._passes.mass_matrix(states)
+    def bare_inverse(self, q: Array, v: Array, a: Array) -> Array:
+        return self._passes.resolve(q, v, a, self._zero, self._all, (), bare=True)[1]
 
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
         passes, rest = self._passes, self._zero
@@ -89,9 +78,9 @@ class ReferenceDynamics:
         if not speed:
             return coriolis
         fast = rate / speed * v
-        resting, base = (self.bare_inverse(q, rates) for rates in (0.0 * v, fast))
+        resting, base = (self.bare_inverse(q, rates, self._zero) for rates in (0.0 * v, fast))
         for j, direction in enumerate(np.diag(rate * sizes)):
-            pushed, alone = self.bare_inverse(q, fast + direction), self.bare_inverse(q, direction)
+            pushed, alone = (self.bare_inverse(q, rates, self._zero) for rates in (fast + direction, direction))
             coriolis[:, j] += (pushed - base - (alone - resting)) / direction[j] * (speed / rate)
         return 0.5 * coriolis
 
@@ -99,43 +88,6 @@ class ReferenceDynamics:
         return find_pivots(self._passes.parts(self._passes.outward_kinematics(q, self._zero)), self._none)
 
     # -- with constraints ------------------------------------------------------------------------------------------------
-
-    def forward(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-        if self._mechanism.is_constrained:
-            return _each(lambda q, v, tau: closed_dynamics.forward(self._mechanism, q, v, tau, pushes), q, v, tau)
-        return _each(lambda q, v, tau: self.tree_hybrid(q, v, tau, self._zero, self._none, pushes)[0], q, v, tau)
-
-    def inverse(self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None) -> Array:
-        if actuated is None:
-            return _each(lambda q, v, a: self.tree_inverse(q, v, a, pushes) - motors, q, v, a)
-        return _each(lambda q, v, a: closed_dynamics.inverse(self._mechanism, q, v, a, pushes, motors, actuated), q, v, a)
-
-    def mass_inverse(
-        self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
-    ) -> tuple[Array, Array]:
-        _, tau, states = self._passes.resolve(q, v, a, self._zero, self._all, pushes)
-        if actuated is not None:
-            return self.inverse(q, v, a, pushes, motors, actuated), self._passes.mass_matrix(states)
-        return tau - motors, self._passes.mass_matrix(states)
-
-    def hybrid(
-        self, q: Array, v: Array, tau: Array, a: Array, mask: Array, motors: Any, pushes: list[Push]
-    ) -> tuple[Array, Array]:
-        if self._mechanism.is_constrained:
-            a, tau = closed_dynamics.hybrid(self._mechanism, q, v, tau + motors, a, mask, pushes)
-        else:
-            a, tau = self.tree_hybrid(q, v, tau + motors, a, mask, pushes)
-        return a, tau - motors
-
-    def constrained_accelerations(self, q: Array, v: Array, tau: Array, rank: int, pushes: list[Push]) -> Array:
-        rows = self.constraints(q, v)
-        return closed_dynamics.accelerations(self._mechanism, q, v, self._zero, tau, self._none, pushes, rows, rank)
-
-    def closed_velocity(self, q: Array, v: Array, fixed: Array) -> Array:
-        return project_velocity(self._mechanism, q, v, fixed, rank_near(self._mechanism, q))
-
-    def closed_acceleration(self, q: Array, v: Array, a: Array, fixed: Array) -> Array:
-        return project_acceleration(self._mechanism, q, v, a, fixed, rank_near(self._mechanism, q))
 
     def prepare(self, places: Sequence[WrenchPlace], imposed: Array) -> PreparedDynamics:
         return PreparedDynamics(self._mechanism, places, imposed)
@@ -162,10 +114,3 @@ class ReferenceDynamics:
         if not parts:
             return Constraints(np.zeros(0), np.zeros((0, self._nv)), np.zeros(0))
         return finite_constraints(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-
-
-def _each(function: Callable[..., Array], q: Array, v: Array, x: Array) -> Array:
-    """Return a function of a state at one, or at stacked ones."""
-    if q.ndim == 1:
-        return function(q, v, x)
-    return np.array([function(*row) for row in zip(q, v, x, strict=True)]).reshape(x.shape)
