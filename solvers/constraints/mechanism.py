@@ -6,6 +6,7 @@ The two engines share no code for the tree, so that each verifies the other. The
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -13,15 +14,14 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.interaction import Interaction
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import overflow
-from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.coordinates import Configurations
-from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
 from titop.solvers.mechanism.inputs import Inputs, Push, WrenchPlace
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.mechanism.scale import Scale
@@ -96,6 +96,19 @@ class DynamicsCore(Protocol):
         """Return the `PreparedDynamics` for integrators, with wrenches at `places` and motion imposed where `imposed`."""
 
 
+class HybridDerivatives(NamedTuple):
+    """Derivatives (nv, nv) of hybrid dynamics; columns by efforts where motion is prescribed, and the reverse, are zero."""
+
+    da_dq: Array
+    da_dv: Array
+    da_dtau: Array
+    da_da: Array
+    dtau_dq: Array
+    dtau_dv: Array
+    dtau_dtau: Array
+    dtau_da: Array
+
+
 class DerivativesCore(Protocol):
     """The derivatives of an engine's dynamics; those by q are along tangent displacements. Arguments are not checked."""
 
@@ -110,17 +123,6 @@ class DerivativesCore(Protocol):
 
     def hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> HybridDerivatives:
         """Return the derivatives of hybrid dynamics."""
-
-    def tangent(self, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array, pushes: list[Push]) -> Array:
-        """Return the derivative (nv) of forward dynamics along one direction."""
-        by_q, by_v, by_tau = self.forward(q, v, tau, pushes)
-        change: Array = by_q @ dq + by_v @ dv + by_tau @ dtau
-        return change
-
-    def adjoint(self, q: Array, v: Array, tau: Array, weights: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
-        """Return the derivatives (nv) of a weighted sum of the accelerations by q, v and tau."""
-        by_q, by_v, by_tau = (weights @ by for by in self.forward(q, v, tau, pushes))
-        return by_q, by_v, by_tau
 
     def motion(self, ports: Sequence[str], q: Array, v: Array, a: Array, weightless: bool = False) -> list[Array]:
         """Return S, dV/dq, dA/dq and dA/dv (4, 6, nv) of each of the `ports`, in the port's frame.
@@ -302,6 +304,54 @@ class Engine(Protocol):
     def doubtful_pivots(self, places: Sequence[Array]) -> list[Pivots]: ...
     def raise_for(self, status: int) -> None: ...
     def raise_pending(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class GearConstraint:
+    """``q[driven] - ratio q[driver] - offset = 0``: linear in the coordinates.
+
+    Attributes
+    ----------
+    gear : Gear
+    driven, driver : tuple of int
+        Indices of the coordinate in q and in v.
+    unit : str
+        Unit of the driven coordinate.
+    """
+
+    gear: Gear
+    driven: tuple[int, int]
+    driver: tuple[int, int]
+    unit: str
+
+    @classmethod
+    def of(cls, gear: Gear, assembly: Assembly) -> GearConstraint:
+        """Return the constraint of a gear of an assembly."""
+        driven, driver = assembly.place(gear.driven), assembly.place(gear.driver)
+        return cls(gear, driven, driver, assembly.coordinate_units[driven[1]])
+
+    @property
+    def name(self) -> str:
+        """Name among the constraints of the model."""
+        return f"{self.gear.name}.{self.gear.constraint}"
+
+    def follow(self, q: Array) -> None:
+        """Set the driven coordinate of a configuration from its driver."""
+        q[self.driven[0]] = self.gear.ratio * q[self.driver[0]] + self.gear.offset
+
+    def follow_rate(self, v: Array) -> None:
+        """Set the velocity, or acceleration, of the driven coordinate from its driver's."""
+        v[self.driven[1]] = self.gear.ratio * v[self.driver[1]]
+
+    def error(self, q: Array) -> Array:
+        """Return the error of the gear, as an array of one entry (in the driven coordinate's unit)."""
+        return np.array([q[self.driven[0]] - self.gear.ratio * q[self.driver[0]] - self.gear.offset])
+
+    def jacobian(self, nv: int) -> Array:
+        """Return the derivative of the error by the coordinates (1 x nv)."""
+        jacobian = np.zeros((1, nv), dtype=np.result_type(self.gear.ratio, float))
+        jacobian[0, self.driven[1]], jacobian[0, self.driver[1]] = 1.0, -self.gear.ratio
+        return jacobian
 
 
 class ClosedMechanism(Configurations):

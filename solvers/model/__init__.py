@@ -14,5 +14,5 @@ One call, ``m.forward_dynamics(q, v, tau)``, from top to bottom:
 - `titop.solvers.engines.compiled.calls` finds the kernel ``"forward"`` in its table of rows, and binds it to the tables of the
   system;
 - `titop.solvers.kernels.entries.dynamics_entries.forward_dynamics` runs the passes over the tree;
-- where there is no kernel, or it refuses, the engine's `dynamics.forward` computes, or says what is wrong.
+- where there is no kernel, or it refuses, `titop.solvers.constraints.closed_dynamics` computes, or says what is wrong.
 """

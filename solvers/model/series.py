@@ -25,9 +25,8 @@ from titop.solvers.constraints.mechanism import EquationSeries
 from titop.solvers.mechanism.kernel_calls import DONE, names_key
 from titop.solvers.model.resolved import Resolved
 from titop.solvers.series import causality
-from titop.solvers.series.acting_series import acting_series, read_numbers, read_stack
 from titop.solvers.series.base_twists import BaseTwists
-from titop.solvers.series.stacked_states import at_states
+from titop.solvers.series.series_arguments import acting_series, at_states, read_numbers, read_stack
 
 
 class MotionSeries(NamedTuple):

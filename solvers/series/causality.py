@@ -26,7 +26,7 @@ from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.consistency import accelerations_by_term, mobility
 from titop.solvers.constraints.mechanism import PortSeries
 from titop.solvers.mechanism.inputs import PortPush, Push
-from titop.solvers.series.acting_series import at_start, up_to
+from titop.solvers.series.series_arguments import at_start, up_to
 
 
 class _Closing(NamedTuple):

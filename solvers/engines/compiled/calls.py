@@ -19,18 +19,19 @@ from titop.blocks.contract.block import overrides_method
 from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.arguments.rowwise import Stack
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
-from titop.solvers.engines.compiled.constrained import (
+from titop.solvers.engines.compiled.bound_kernels import (
+    CONSTANT,
+    CompiledEfforts,
     HybridKernels,
     constrained_derivatives,
     constrained_forward,
+    has_series,
     least_efforts,
     nearest_motion,
     shared_derivatives,
 )
-from titop.solvers.engines.compiled.efforts import CompiledEfforts
 from titop.solvers.engines.compiled.packed import PackedSystem, moving_otherwise
 from titop.solvers.engines.compiled.readings import CompiledReadings
-from titop.solvers.engines.compiled.series import CONSTANT, has_series
 from titop.solvers.kernels.entries import (
     derivative_entries,
     directional_entries,

@@ -9,14 +9,13 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_derivatives
-from titop.solvers.constraints.mechanism import DerivativesCore
+from titop.solvers.constraints.mechanism import DerivativesCore, HybridDerivatives
 from titop.solvers.engines.compiled.acted_on import Bound
+from titop.solvers.engines.compiled.bound_kernels import constrained_derivatives
 from titop.solvers.engines.compiled.calls import CompiledCalls
-from titop.solvers.engines.compiled.constrained import constrained_derivatives
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import closed_derivative_entries, derivative_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
 from titop.solvers.mechanism.inputs import Push, own_effort_derivatives, own_efforts, own_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.model.mechanism import Mechanism

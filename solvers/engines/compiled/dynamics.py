@@ -1,22 +1,24 @@
-"""Dynamics of the compiled engine's tree at checked states, and its constraints."""
+"""Dynamics of the compiled engine's tree at checked states, its constraints, and time derivatives of the dynamics."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.constraints.mechanism import Constraints, finite_constraints
+from titop.solvers.constraints.mechanism import Constraints, EquationSeries, PortSeries, SeriesCore, finite_constraints
+from titop.solvers.engines.compiled.bound_kernels import CONSTANT, has_series
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
 from titop.solvers.engines.compiled.rounding import pivots_at
-from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, hybrid_entries
+from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, hybrid_entries, series_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
-from titop.solvers.mechanism.inputs import Push, WrenchPlace, own_efforts
+from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, own_efforts
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import PreparedDynamics
@@ -114,3 +116,72 @@ class CompiledDynamics:
 
     def prepare(self, places: Sequence[WrenchPlace], imposed: Array) -> PreparedDynamics:
         return CompiledPreparedDynamics(self._mechanism, self._system, places, imposed)
+
+
+class CompiledSeries:
+    """The series of the compiled engine; see `SeriesCore` for its functions.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    system : PackedSystem
+    """
+
+    def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
+        self._mechanism, self._system = mechanism, system
+
+    @cached_property
+    def reference(self) -> SeriesCore:
+        """The series of the reference engine, which evaluates every block in Python; it is imported at its first use."""
+        from titop.solvers.engines.reference.engine import reference_passes
+        from titop.solvers.engines.reference.series import ReferenceSeries
+
+        return ReferenceSeries(reference_passes(self._system.assembly))
+
+    @cached_property
+    def _has_kernels(self) -> bool:
+        return has_series(self._system)
+
+    def _serves(self, pushes: Sequence[Push]) -> bool:
+        """Tell whether the kernels can be used for the system and its external loads."""
+        return self._has_kernels and all(isinstance(push, PortPush) for push in pushes)
+
+    def tree_inverse(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> Array:
+        if not self._serves(pushes):
+            return self.reference.tree_inverse(q, v_series, pushes)
+        q, v_series = real_only(q, "q"), np.ascontiguousarray(real_only(v_series, "v_series"), float)
+        efforts = np.empty((len(v_series) - 1, self._mechanism.nv))
+        changes, tables = self._acting(pushes, len(efforts))
+        self._system.raise_for(series_entries.inverse_dynamics_series(changes, *tables, q, v_series, efforts))
+        return efforts
+
+    def tree_hybrid(
+        self, q: Array, v: Array, tau_series: Array, a_series: Array, mask: Array, pushes: Sequence[Push]
+    ) -> tuple[Array, Array] | None:
+        if not self._serves(pushes):
+            return None
+        state = real_only(q, "q"), real_only(v, "v")
+        stacks = [np.ascontiguousarray(real_only(x, name), float) for x, name in ((tau_series, "tau"), (a_series, "a"))]
+        accelerations, efforts = np.empty(stacks[0].shape), np.empty(stacks[0].shape)
+        changes, tables = self._acting(pushes, len(efforts))
+        kernel = series_entries.hybrid_dynamics_series
+        self._system.raise_for(kernel(changes, mask, *tables, *state, *stacks, accelerations, efforts))
+        return accelerations, efforts
+
+    def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
+        return self.reference.equation_series(q, v_series, pushes)
+
+    def port_series(self, ports: Sequence[str], q: Array, v_series: Array) -> list[PortSeries]:
+        return self.reference.port_series(ports, q, v_series)
+
+    def _acting(self, pushes: Sequence[Push], rows: int) -> tuple[Array, tuple[Array, ...]]:
+        """Return the derivatives of wrenches on ports, as kernels take them, and the tables on which these wrenches act."""
+        wrenches = [push for push in pushes if isinstance(push, PortPush)]
+        if not wrenches:
+            return CONSTANT, self._system.arrays
+        stacks = [np.ascontiguousarray(real_only(push.wrench, f"the wrench on {push.port}"), float) for push in wrenches]
+        changes = np.vstack([stack[1:rows] for stack in stacks])
+        loaded = self._system.with_pushes(
+            [push._replace(wrench=stack[0]) for push, stack in zip(wrenches, stacks, strict=True)]
+        )
+        return changes, loaded.arrays

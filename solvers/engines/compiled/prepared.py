@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.solvers.constraints.assembling import follow_steps
-from titop.solvers.engines.compiled.constrained import HybridKernels
+from titop.solvers.engines.compiled.bound_kernels import HybridKernels
 from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows, moving_otherwise
 from titop.solvers.engines.compiled.tables import constraint_tables
 from titop.solvers.kernels.entries import (

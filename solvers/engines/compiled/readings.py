@@ -10,9 +10,9 @@ import numpy as np
 
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import axes_of, sequence_findings
+from titop.blocks.basics.user_input import sequence_findings
 from titop.solvers.arguments.reading import all_finite, as_arrays
-from titop.solvers.arguments.rowwise import are_stacked, at_rows, read_stack, read_states
+from titop.solvers.arguments.rowwise import are_stacked, read_stack
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.packed import interaction_rows
@@ -105,8 +105,13 @@ class KernelReading:
         weights = np.ascontiguousarray(self._mechanism.scale.weights)
         return Bound(kernel, (self._table, self._frames, self._system.loops, weights), tables)
 
-    def read(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None) -> Array:
-        """Return the readings at a state, or at stacked ones, under loads; efforts `tau` matter with constraints only."""
+    def read(
+        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None
+    ) -> Array | None:
+        """Return the readings at a state, or at stacked ones, under loads; efforts `tau` matter with constraints only.
+
+        None for a state at which the kernel cannot be used, or that has to be checked.
+        """
         if type(q) is type(v) is type(a) is np.ndarray and (tau is None or type(tau) is np.ndarray):
             single = q.ndim == 1
             state = (q[None], v[None], a[None]) if single else (q, v, a)
@@ -125,12 +130,7 @@ class KernelReading:
         if ready := as_arrays(q, v, a, u, tau):
             q, v, a, u, tau = ready
             return self.read(q, v, a, wrenches, u, tau)
-        if axes_of(q) == 2 and (self._is_closed or tau is not None or are_stacked(q, wrenches, u)):
-            given = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "tau": tau}
-            if are_stacked(q, wrenches, u) and (found := self._read_stack(given)) is not None:
-                return found
-            return np.asarray(at_rows(self.read, self._mechanism, given))
-        return self._shown(self._read_with_care(q, v, a, wrenches, u, tau))
+        return self._read_stack(q, v, a, wrenches, u, tau) if are_stacked(q, wrenches, u) else None
 
     def _status(self, state: tuple[Any, ...], tau: Any, wrenches: Mapping[str, Any] | None, u: Any, result: Array) -> int:
         """Call the kernel at stacked states under loads, or with constraints; return its status.
@@ -159,11 +159,11 @@ class KernelReading:
                 applied = driven_by(applied, np.broadcast_to(driven, state[1].shape))
         return self._acted_on.run(self._bound, wrenches, u, (*state, applied, tau is not None, result), closing=True)
 
-    def _read_stack(self, given: dict[str, Any]) -> Array | None:
+    def _read_stack(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array | None:
         """Return the readings at stacked states, each with its own loads; None if states have to be checked one by one."""
-        known = given["tau"] is not None
-        states = {name: given[name] for name in ("q", "v", "a", *(["tau"] if known else []))}
-        stack = read_stack(self._mechanism, states, given["wrenches"], given["u"])
+        known = tau is not None
+        states = {"q": q, "v": v, "a": a} | ({"tau": tau} if known else {})
+        stack = read_stack(self._mechanism, states, wrenches, u)
         result = np.empty((len(stack.states[0]), self._size))
         if self._is_closed and stack.u is not None and self._mechanism.inputs.own:
             return None
@@ -182,19 +182,6 @@ class KernelReading:
             pass
         raise_pending()
         return None
-
-    def _read_with_care(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array:
-        """Return the readings for arguments that the kernel does not accept, or raise the error."""
-        given = {"q": q, "v": v, "a": a, **({} if tau is None else {"tau": tau})}
-        q, v, a, *efforts = read_states(self._mechanism, given, stacked=True)
-        pushes = self._mechanism.external_pushes(wrenches, u)
-        if not self._is_closed:
-            return self.under(pushes, q, v, a)
-        applied = efforts[0] + self._mechanism.motor_efforts(u) if efforts else None
-        carried = self._mechanism.engine.observations.multipliers(q, v, a, pushes, applied)
-        if self._table[0, sensor_readings.WHAT] == sensor_readings.MULTIPLIER:
-            return carried[self._table[:, sensor_readings.AT]]
-        return self.under([*pushes, *closed_dynamics.closure_pushes(self._mechanism, q, carried)], q, v, a)
 
     def under(self, pushes: Sequence[Push], q: Array, v: Array, a: Array) -> Array:
         """Return the readings at a checked state, or at stacked ones, with all loads given as pushes."""
