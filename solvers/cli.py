@@ -73,6 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def read_system(path: Path, base: str = "fixed", repair: bool = False) -> System:
     """Return the system of a model file (``.toml``) or of a URDF (``.urdf``, ``.xml``).
 
+    Raises `ModelError` with everything that is wrong with it.
+
     Parameters
     ----------
     path : Path
@@ -80,11 +82,6 @@ def read_system(path: Path, base: str = "fixed", repair: bool = False) -> System
         How a URDF's root stands in the world.
     repair : bool
         Whether a URDF is mended; see `from_urdf`.
-
-    Raises
-    ------
-    ModelError
-        With everything that is wrong with it.
     """
     if path.suffix.lower() in (".urdf", ".xml"):
         return from_urdf(path, base=base, repair=repair)

@@ -172,10 +172,7 @@ class _Study:
     def results(self, tasks: list[tuple[int, Any]], keeper: Checkpoint | None = None) -> dict[int, Outcome | str]:
         """Return the outcomes of tasks, and the messages of those that failed, by number; after Ctrl-C of some.
 
-        Raises
-        ------
-        KeyboardInterrupt
-            If there is none.
+        Raises `KeyboardInterrupt` if there is none.
         """
         made = self.drawing.point, self.drawing.places, self.run, self.of_points
         found: dict[int, Outcome | str] = {}

@@ -36,10 +36,8 @@ def resolve(system: Network, engine: str = "compiled", hold: Any = ()) -> Model:
 def _hold(assembly: Assembly, hold: Any) -> Assembly:
     """Return the assembly with coordinates that stay at their places: driven ones of gears that do not turn them.
 
-    Raises
-    ------
-    ModelError
-        For unknown names, places that are no numbers, coordinates of spherical and free joints, and where nothing else moves.
+    Raises `ModelError` for unknown names, places that are no numbers, coordinates of spherical and free joints, and where
+    nothing else moves.
     """
     places = hold if isinstance(hold, Mapping) else dict.fromkeys([hold] if isinstance(hold, str) else hold)
     held = coordinate_mask(list(places), assembly, "hold")

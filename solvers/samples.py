@@ -243,10 +243,7 @@ class Samples:
     def __add__(self, other: Samples) -> Samples:
         """Return the samples of both, by their numbers.
 
-        Raises
-        ------
-        ModelError
-            If they are of different studies, or have samples in common.
+        Raises `ModelError` if they are of different studies, or have samples in common.
         """
         if not isinstance(other, Samples):
             return NotImplemented

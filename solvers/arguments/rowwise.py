@@ -37,10 +37,7 @@ def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
 def read_states(model: States, states: Mapping[str, Any], stacked: bool = False) -> list[Array]:
     """Return the state arguments q and vectors, given by name, as arrays; `stacked` ones have equally many rows.
 
-    Raises
-    ------
-    ModelError
-        For unusable arguments.
+    Raises `ModelError` for unusable arguments.
     """
     read = {
         name: model._read_q(value, stacked=stacked) if name == "q" else model._read_v(name, value, stacked)
@@ -83,6 +80,8 @@ class Stack(NamedTuple):
 def read_stack(model: States, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any) -> Stack:
     """Return stacked states with their own wrenches and inputs, as arrays.
 
+    Raises `ModelError` for unusable arguments and unequal numbers of rows.
+
     Parameters
     ----------
     model : States
@@ -90,11 +89,6 @@ def read_stack(model: States, states: Mapping[str, Any], wrenches: Mapping[str, 
         q and vectors.
     wrenches, u
         Those with two axes have one row for each state, others act on all states.
-
-    Raises
-    ------
-    ModelError
-        For unusable arguments and unequal numbers of rows.
     """
     arrays = read_states(model, states, stacked=True)
     if wrenches is None and u is None:
@@ -149,10 +143,7 @@ def bound(
 ) -> inspect.BoundArguments:
     """Return the arguments of a call by their names.
 
-    Raises
-    ------
-    TypeError
-        If they do not fit the signature: Python's message, with the function's name.
+    Raises `TypeError` if they do not fit the signature: Python's message, with the function's name.
     """
     try:
         return signature.bind(*arguments, **named)
@@ -163,10 +154,7 @@ def bound(
 def at_rows(function: Callable[..., Any], mechanism: Any, arguments: dict[str, Any]) -> Any:
     """Return the results of a function of one state at stacked states, stacked; `arguments` are by name.
 
-    Raises
-    ------
-    ModelError
-        For unequal numbers of rows, and for all that the function refuses.
+    Raises `ModelError` for unequal numbers of rows, and for all that the function refuses.
     """
     states = {"q": arguments["q"], **{name: arguments[name] for name in _VECTORS if arguments.get(name) is not None}}
     rows = read_stack(mechanism, states, arguments.get("wrenches"), arguments.get("u")).rows()

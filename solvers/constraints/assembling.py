@@ -25,12 +25,8 @@ def refuse_open(
 ) -> None:
     """Refuse a configuration that does not close the loops, and a velocity that opens them.
 
-    `where` and `cures` are the argument's name and the advice, for the configuration and for the velocity.
-
-    Raises
-    ------
-    ModelError
-        Naming the loop.
+    `where` and `cures` are the argument's name and the advice, for the configuration and for the velocity. Raises
+    `ModelError`, naming the loop.
     """
     if not mechanism.is_constrained:
         return
@@ -60,13 +56,7 @@ def open_loops(mechanism: ClosedMechanism, q: Array) -> str:
 
 
 def refuse_flipped(mechanism: ClosedMechanism, q: Array) -> None:
-    """Refuse a configuration at which a closure's axes are antiparallel.
-
-    Raises
-    ------
-    ConvergenceError
-        Naming the loop.
-    """
+    """Refuse a configuration at which a closure's axes are antiparallel. Raises `ConvergenceError`, naming the loop."""
     for loop in mechanism.rigid_loops:
         if loop.closure.is_flipped(relative_pose(mechanism, loop, q)[0]):
             raise ConvergenceError(
@@ -88,10 +78,7 @@ _WIDENING = 4
 def assemble_loops(mechanism: ClosedMechanism, q: Array, fixed: Array) -> Array:
     """Return a closed configuration; bodies deform only where joints alone do not close the loops.
 
-    Raises
-    ------
-    ConvergenceError
-        As in `closed_configuration`.
+    Raises `ConvergenceError` as in `closed_configuration`.
     """
     held = fixed | mechanism.deformations
     if not held.all() and (held != fixed).any():
@@ -123,12 +110,7 @@ def closed_configuration(mechanism: ClosedMechanism, q: Array, fixed: Array) -> 
     """Return the closed configuration reached from `q` by Gauss-Newton steps of least norm, halved until the errors decrease.
 
     Steps from nearly singular configurations may be many turns long; whole turns are removed again, where the loops stay
-    closed.
-
-    Raises
-    ------
-    ConvergenceError
-        Naming the loop that stays open, or that closes with its axes antiparallel.
+    closed. Raises `ConvergenceError`, naming the loop that stays open, or that closes with its axes antiparallel.
     """
     guess, rows = q, mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv))
     for _ in range(_STEPS):
@@ -215,12 +197,8 @@ def follow_steps(mechanism: ClosedMechanism, q: Array, look: Callable[[Array], t
     """Return the closed configuration to which Newton's steps lead from q.
 
     `look` returns the largest error (rad, and m for a system of size one) and the step (nv) that removes all to first order.
-    Errors below `precision` remain, and errors that count as closed and decrease no further.
-
-    Raises
-    ------
-    ConvergenceError
-        If the errors do not decrease.
+    Errors below `precision` remain, and errors that count as closed and decrease no further. Raises `ConvergenceError` if the
+    errors do not decrease.
     """
     least = np.inf
     for _ in range(_STEPS):
@@ -253,12 +231,8 @@ def _project(
     """Return the x (nv) nearest to the given one with ``J x = wanted``; entries that are `fixed` keep their values.
 
     Residuals are compared with the terms of the equations and with `size`, since a bias may be a small difference. Where the
-    closures allow no motion, all terms are rounding; residuals are then compared with the rounding of ``J x``.
-
-    Raises
-    ------
-    ConvergenceError
-        If the fixed entries contradict the closures; `what` names the rates.
+    closures allow no motion, all terms are rounding; residuals are then compared with the rounding of ``J x``. Raises
+    `ConvergenceError` if the fixed entries contradict the closures; `what` names the rates.
     """
     weighted, target = mechanism.scale.weights[:, None] * jacobian, mechanism.scale.weights * wanted
     scale = size + np.abs(weighted) @ np.abs(x) + np.abs(target)
@@ -284,10 +258,7 @@ def _project(
 def some_closed_configuration(mechanism: ClosedMechanism) -> Array:
     """Return a closed configuration near the neutral one, or else near a random one.
 
-    Raises
-    ------
-    ConvergenceError
-        If none is found, naming the loop that stayed open from the neutral configuration.
+    Raises `ConvergenceError` if none is found, naming the loop that stayed open from the neutral configuration.
     """
     rng, first_error, bodies = np.random.default_rng(0), None, mechanism.deformations
     widths = np.pi * mechanism.scale.coordinates

@@ -46,10 +46,7 @@ def independent_count(mechanism: ClosedMechanism, q: Array) -> int:
 def closed_near(mechanism: ClosedMechanism, q: Array) -> Array:
     """Return the configuration itself if it is closed, else the closed one next to it.
 
-    Raises
-    ------
-    ConvergenceError
-        If none is found.
+    Raises `ConvergenceError` if none is found.
     """
     q = np.real(q)
     return closed_configuration(mechanism, q, np.zeros(mechanism.nv, dtype=bool)) if is_open_at(mechanism, q) else q
@@ -68,10 +65,7 @@ def is_open(mechanism: ClosedMechanism, error: Array) -> bool:
 def rank_near(mechanism: ClosedMechanism, q: Array) -> int:
     """Return the number of independent constraints at the closed configuration at, or next to, a given one; singular or not.
 
-    Raises
-    ------
-    ConvergenceError
-        If the loops cannot be closed from there.
+    Raises `ConvergenceError` if the loops cannot be closed from there.
     """
     return independent_count(mechanism, closed_near(mechanism, q))
 
@@ -79,14 +73,8 @@ def rank_near(mechanism: ClosedMechanism, q: Array) -> int:
 def rank_on_branch(mechanism: ClosedMechanism, q: Array) -> int:
     """Return the number of independent constraints at a configuration and along the mechanism's motion through it.
 
-    For an open configuration, that of the closed one next to it.
-
-    Raises
-    ------
-    ModelError
-        At a singular configuration.
-    ConvergenceError
-        If the loops cannot be closed from there.
+    For an open configuration, that of the closed one next to it. Raises `ModelError` at a singular configuration. Raises
+    `ConvergenceError` if the loops cannot be closed from there.
     """
     q = closed_near(mechanism, q)
     comparable = comparable_jacobian(mechanism, q)
@@ -176,12 +164,8 @@ def refuse_dead_centre(mechanism: ClosedMechanism, q: Array, imposed: Array, ran
     """Refuse a dead centre of the imposed coordinates: with these fixed, fewer constraints are independent than near it.
 
     `rank` constraints act there, `free` of them when the imposed coordinates do not move. The dependence of the other
-    coordinates has no derivatives there.
-
-    Raises
-    ------
-    ModelError
-        Naming the closures, and the number of independent constraints near it.
+    coordinates has no derivatives there. Raises `ModelError`, naming the closures, and the number of independent constraints
+    near it.
     """
     if free == min(rank, np.count_nonzero(~imposed)):
         return
@@ -214,12 +198,8 @@ def least_beside_dead_centre(mechanism: ClosedMechanism, q: Array, jacobian: Arr
 
     Near a dead centre of the imposed coordinates it is smaller than usual: constraints with small remainders determine how the
     others move there, down to rounding at the dead centre itself. Redundant constraints also have small remainders where loops
-    are slightly open; these stay small a step away, since only `rank` constraints act.
-
-    Raises
-    ------
-    ModelError
-        So near to a dead centre that rounding leaves fewer than six digits.
+    are slightly open; these stay small a step away, since only `rank` constraints act. Raises `ModelError` so near to a dead
+    centre that rounding leaves fewer than six digits.
     """
     comparable, gears = mechanism.scale.comparable(jacobian)[:, ~imposed], mechanism.gear_count
     free = len(independent_rows(comparable, rank, gears))

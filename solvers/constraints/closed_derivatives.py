@@ -204,13 +204,9 @@ def hybrid(
 ) -> HybridDerivatives:
     """Return the derivatives of hybrid dynamics: accelerations `a` are imposed where the mask `imposed` is true, else `tau`.
 
-    Where imposed motions depend on each other, only changes that keep the loops closed are meaningful.
-
-    Raises
-    ------
-    ModelError
-        Where the dynamics are refused, at a dead centre of the imposed coordinates, and so near to one that rounding leaves
-        fewer than six digits.
+    Where imposed motions depend on each other, only changes that keep the loops closed are meaningful. Raises `ModelError`
+    where the dynamics are refused, at a dead centre of the imposed coordinates, and so near to one that rounding leaves fewer
+    than six digits.
     """
     a, tau = closed_dynamics.hybrid(mechanism, q, v, tau, a, imposed, pushes)
     rows, rank = closed_dynamics.acting(mechanism, q, v)
@@ -236,10 +232,7 @@ def hybrid(
 def inverse(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
     """Return the derivatives (3, nv, nv) of the efforts of least norm on the `actuated` coordinates; motors act in addition.
 
-    Raises
-    ------
-    ModelError
-        Where the dynamics are refused.
+    Raises `ModelError` where the dynamics are refused.
     """
     closed_dynamics.inverse(mechanism, q, v, a, pushes, motors, actuated)
     rows, rank = closed_dynamics.acting(mechanism, q, v)

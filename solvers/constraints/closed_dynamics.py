@@ -58,10 +58,7 @@ def rank_of_free(mechanism: ClosedLoops, q: Array, imposed: Array) -> int:
 def refuse_overdriven(mechanism: ClosedLoops, q: Array, driven: Array, held: Array) -> None:
     """Refuse `driven` coordinates as inputs if they cannot move independently of each other while others are `held`.
 
-    Raises
-    ------
-    ModelError
-        Saying by how many there are too many; and at a singular configuration.
+    Raises `ModelError`, saying by how many there are too many; and at a singular configuration.
     """
     freedom = [np.count_nonzero(~still) - rank_of_free(mechanism, q, still) for still in (held, held | driven)]
     too_many = np.count_nonzero(driven & ~held) - (freedom[0] - freedom[1])
@@ -123,12 +120,8 @@ def accelerations(
 ) -> Array:
     """Return all accelerations from efforts and imposed motions, with at most `rank` acting constraints.
 
-    `least` is as for `independent_rows`.
-
-    Raises
-    ------
-    ModelError
-        For motions without inertia, and accelerations that are not finite.
+    `least` is as for `independent_rows`. Raises `ModelError` for motions without inertia, and accelerations that are not
+    finite.
     """
     partition = partition_at(mechanism, rows.jacobian, rank, imposed, least)
     return _accelerations(mechanism, q, v, np.where(imposed, a, 0.0), tau, pushes, rows, partition)
@@ -163,10 +156,7 @@ def _accelerations(
 def _refuse_massless(mechanism: ClosedLoops, inertia: Array, others: Array) -> None:
     """Refuse motions without inertia.
 
-    Raises
-    ------
-    ModelError
-        Naming the joint of a coordinate of `others` along which no inertia is moved.
+    Raises `ModelError`, naming the joint of a coordinate of `others` along which no inertia is moved.
     """
     left, sizes = np.real(inertia).copy(), np.real(np.diag(inertia))
     for k in reversed(range(len(others))):
@@ -200,12 +190,8 @@ def hybrid(
     """Return all accelerations and efforts, of trees too; where motions are imposed, efforts are those of least norm.
 
     With a `held_rank`, the rank of the constraints on the coordinates that are not imposed, loops may be slightly open, as in
-    a simulation; `least` then is as for `independent_rows`.
-
-    Raises
-    ------
-    ModelError
-        If imposed accelerations contradict the closures, and at a singular configuration.
+    a simulation; `least` then is as for `independent_rows`. Raises `ModelError` if imposed accelerations contradict the
+    closures, and at a singular configuration.
     """
     if not mechanism.is_constrained:
         return mechanism.engine.dynamics.tree_hybrid(q, v, tau, a, imposed, pushes)
@@ -235,12 +221,8 @@ def inverse(
 ) -> Array:
     """Return the efforts on the `actuated` coordinates that, together with the motors', cause the accelerations.
 
-    If `actuated` is None, those of the tree on all coordinates.
-
-    Raises
-    ------
-    ModelError
-        If the accelerations contradict the closures, or need efforts on coordinates that are not actuated.
+    If `actuated` is None, those of the tree on all coordinates. Raises `ModelError` if the accelerations contradict the
+    closures, or need efforts on coordinates that are not actuated.
     """
     needed = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - motors
     if actuated is None:

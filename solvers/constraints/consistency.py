@@ -21,13 +21,7 @@ from titop.solvers.mechanism.inputs import Push
 def refuse_inconsistent(
     mechanism: ClosedMechanism, rows: Constraints, q: Array, v: Array, a: Array, pushes: list[Push], advice: str
 ) -> None:
-    """Refuse accelerations that would open the loops.
-
-    Raises
-    ------
-    ModelError
-        Naming the constraint.
-    """
+    """Refuse accelerations that would open the loops. Raises `ModelError`, naming the constraint."""
     alone = partial(accelerations_by_term, mechanism, np.real(q), np.real(v), pushes)
     _refuse_left(mechanism, rows, v, a, alone, ("inconsistent-acceleration", "a", "accelerations", advice))
 
@@ -102,12 +96,7 @@ def refuse_opening(
 ) -> None:
     """Refuse velocities at which redundant constraints require accelerations that the others exclude.
 
-    The accelerations are caused by `tau` and the `pushes`.
-
-    Raises
-    ------
-    ModelError
-        Naming the constraint.
+    The accelerations are caused by `tau` and the `pushes`. Raises `ModelError`, naming the constraint.
     """
     if rank == len(rows.error) or is_open(mechanism, rows.error):
         return

@@ -68,10 +68,7 @@ def efforts_by_states(mechanism: ClosedMechanism, loop: Joined, q: Array, motion
 def read_rates(interaction: Interaction, motion: TargetMotion) -> Array:
     """Return the rates (k) of an interaction's states.
 
-    Raises
-    ------
-    ModelError
-        If they are not one number for each state, or not finite.
+    Raises `ModelError` if they are not one number for each state, or not finite.
     """
     rates, count = np.asarray(interaction.state_rates(motion)), len(interaction.state_names)
     if rates.shape != (count,):
@@ -147,16 +144,14 @@ def write_input_columns(mechanism: ClosedMechanism, inputs: Inputs, q: Array, ma
 def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> None:
     """Refuse inputs that leave the range of an interaction that is ``one_sided``.
 
+    Raises `ModelError`.
+
     Parameters
     ----------
     mechanism : Mechanism
     u : (nu,) or (k, nu) array, optional
     t : (k,) array, s, optional
         Times of the inputs, for messages.
-
-    Raises
-    ------
-    ModelError
     """
     if u is None:
         return

@@ -40,13 +40,7 @@ class Constraints(NamedTuple):
 
 
 def finite_constraints(error: Array, jacobian: Array, bias: Array) -> Constraints:
-    """Return the constraints.
-
-    Raises
-    ------
-    ModelError
-        If a number is not finite.
-    """
+    """Return the constraints. Raises `ModelError` if a number is not finite."""
     rows = Constraints(error, jacobian, bias)
     if not all(np.isfinite(part).all() for part in rows):
         raise ModelError(overflow())

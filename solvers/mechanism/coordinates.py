@@ -292,13 +292,7 @@ class Configurations:
         return read_state(name, value, self.coordinate_names, stacked)
 
     def read_port(self, port: str) -> str:
-        """Return the name `port`, checked.
-
-        Raises
-        ------
-        ModelError
-            If the model has no such port.
-        """
+        """Return the name `port`, checked. Raises `ModelError` if the model has no such port."""
         if isinstance(port, PortRef | Block):
             name = port.name if isinstance(port, Block) else str(port)
             raise ModelError(Finding("wrong-type", "port", repr(port), "the name of a port", f'write "{name}"'))
@@ -315,10 +309,7 @@ def _draws_otherwise(block: Block) -> bool:
 def configuration_series(block: Block, q: Array, v_series: Array) -> Array:
     """Return a block's configuration (nq) with as many time derivatives as there are rows of velocities (rows, n).
 
-    Raises
-    ------
-    ModelError
-        For user-defined coordinates that are neither plain nor those of a quaternion.
+    Raises `ModelError` for user-defined coordinates that are neither plain nor those of a quaternion.
     """
     if block.configuration_names == block.coordinates:
         return taylor_array(np.vstack([q, v_series[:-1]]))

@@ -205,10 +205,7 @@ class Inputs:
     def read(self, u: Any, stacked: bool = False) -> Array:
         """Return inputs given as numbers (nu), or stacked ones if `stacked`, or by name (the others are zero).
 
-        Raises
-        ------
-        ModelError
-            For unknown names, a wrong length, and entries that are not finite numbers.
+        Raises `ModelError` for unknown names, a wrong length, and entries that are not finite numbers.
         """
         if not isinstance(u, Mapping):
             return read_state("u", u, self.names, stacked)
@@ -229,17 +226,14 @@ class Inputs:
     def whole(self, u: Any, x: Any = None) -> Array:
         """Return inputs with the states of the model behind them (nu + nx), as `Whole` if the model has states.
 
+        Raises `ModelError` for unknown names, wrong lengths, and entries that are no finite numbers.
+
         Parameters
         ----------
         u : array_like (nu,), mapping of name to number, or None
             None stands for zero. A `Whole` is returned as it is. All may be stacked.
         x : array_like (nx,), mapping of name to number, or None
             None stands for zero.
-
-        Raises
-        ------
-        ModelError
-            For unknown names, wrong lengths, and entries that are no finite numbers.
         """
         if type(u) is Whole:
             return u
@@ -266,10 +260,7 @@ class Inputs:
     def read_states(self, x: Any, stacked: bool = False) -> Array:
         """Return states given as numbers (nx), by name (the others are zero), or as None for zero.
 
-        Raises
-        ------
-        ModelError
-            For unknown names, wrong lengths, and entries that are no finite numbers.
+        Raises `ModelError` for unknown names, wrong lengths, and entries that are no finite numbers.
         """
         if x is None:
             return np.zeros(len(self.state_names))

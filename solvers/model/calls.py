@@ -100,10 +100,7 @@ class LoadedCall:
     ) -> tuple[Any, ...]:
         """Return the results, stacked if the state is; written into `out` (one array for each) if that is given.
 
-        Raises
-        ------
-        ModelError
-            For unusable arguments, and for all that the engine refuses.
+        Raises `ModelError` for unusable arguments, and for all that the engine refuses.
         """
         if x is not None:
             u = model.mechanism.inputs.whole(u, x)
@@ -306,13 +303,7 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
 
 
 def in_order(names: tuple[str, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """Return keyword arguments in the order of `names`.
-
-    Raises
-    ------
-    TypeError
-        If their names are not exactly `names`.
-    """
+    """Return keyword arguments in the order of `names`. Raises `TypeError` if their names are not exactly `names`."""
     if named.keys() != set(names):
         raise TypeError
     return tuple(map(named.get, names))
@@ -328,6 +319,8 @@ def with_care(
 ) -> Array:
     """Check a state (q; q and v; q, v and a) and return a function's result there; stacked if the state is.
 
+    Raises `ModelError` for unusable states, for complex ones if there is a kernel, and for all that the function refuses.
+
     Parameters
     ----------
     mechanism : Mechanism
@@ -339,11 +332,6 @@ def with_care(
     shape : tuple of int
         Of the function's result.
     still : tuple of arrays
-
-    Raises
-    ------
-    ModelError
-        For unusable states, for complex ones if there is a kernel, and for all that the function refuses.
     """
     if kernel is not None and (ready := as_arrays(*state)):
         result = np.empty(shape)

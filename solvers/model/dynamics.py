@@ -334,10 +334,7 @@ def mass_inertial_inverse_dynamics(
 def _pair(out: Any) -> tuple[Any, Any]:
     """Return the two arrays of an `out` argument.
 
-    Raises
-    ------
-    ModelError
-        If `out` is not two objects, or if both are arrays that share memory.
+    Raises `ModelError` if `out` is not two objects, or if both are arrays that share memory.
     """
     advice = "make both with np.empty"
     if not isinstance(out, tuple | list) or len(out) != 2:

@@ -160,15 +160,12 @@ class Mechanism(ClosedLoops):
     def check_inertia(self) -> list[Finding]:
         """Refuse a system in which a joint moves no inertia, neither at the neutral nor at another configuration.
 
+        Raises `ModelError`, naming the joint.
+
         Returns
         -------
         list of Finding
             Warnings: no inertia at the neutral configuration only, or much accuracy lost to rounding.
-
-        Raises
-        ------
-        ModelError
-            Naming the joint.
         """
         findings, doubtful = [], self.engine.doubtful_pivots(self.probes)
         if not doubtful or self._assembly.moves_no_inertia:  # the check of the system has reported it
@@ -272,10 +269,7 @@ class Mechanism(ClosedLoops):
     def loop_of(self, name: str) -> Joined | None:
         """Return the loop of the closure or interaction called `name`; None if it is the name of a joint.
 
-        Raises
-        ------
-        ModelError
-            If the name belongs to none of these.
+        Raises `ModelError` if the name belongs to none of these.
         """
         loops = {loop.closure.name: loop for loop in (*self.rigid_loops, *self.interactions) if len(loop.ports) > 1}
         if not isinstance(name, str) or name not in (*self.joint_names, *loops):

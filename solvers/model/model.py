@@ -218,13 +218,7 @@ class Model(Resolved):
 
 
 def read_model(model: Any) -> Model:
-    """Return a model.
-
-    Raises
-    ------
-    ModelError
-        If it is no model, such as a system that was not resolved.
-    """
+    """Return a model. Raises `ModelError` if it is no model, such as a system that was not resolved."""
     if not isinstance(model, Model):
         raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
     return model

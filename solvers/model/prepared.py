@@ -111,12 +111,8 @@ class PreparedDynamics:
     def project(self, q: Array, v: Array, precision: float) -> Closed:
         """Return the closed state next to a nearly closed one, imposed coordinates held.
 
-        Errors (rad, and m for a system of size one) below `precision` remain, and those that no step makes smaller.
-
-        Raises
-        ------
-        ConvergenceError
-            If no closed state is found.
+        Errors (rad, and m for a system of size one) below `precision` remain, and those that no step makes smaller. Raises
+        `ConvergenceError` if no closed state is found.
         """
         mechanism, rank = self.mechanism, self.rank
         q = project_configuration(mechanism, q, self.imposed, rank, precision)

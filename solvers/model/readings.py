@@ -193,13 +193,7 @@ def contacts(model: Resolved, q: Any, v: Any, name: str | None = None, x: Any = 
 
 
 def _contacts_of(model: Resolved, name: str | None) -> list[Joined]:
-    """Return all contacts, or the one called `name`.
-
-    Raises
-    ------
-    ModelError
-        If there is none of this name.
-    """
+    """Return all contacts, or the one called `name`. Raises `ModelError` if there is none of this name."""
     by_name = contacts_of(model.mechanism)
     if name is not None and name not in by_name:
         raise ModelError(Finding("unknown-contact", "name", name, "a contact", did_you_mean(name, by_name)))

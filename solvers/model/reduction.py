@@ -47,6 +47,8 @@ class Reduction(NamedTuple):
 def reduction(model: Model, q: Array, v: Array, held: Array, independent: Any = None) -> Reduction:
     """Return the reduction to the states of a linear model about a linearization point.
 
+    Raises `ModelError` if the coordinates are unknown, not independent, or too few.
+
     Parameters
     ----------
     model : Model
@@ -55,11 +57,6 @@ def reduction(model: Model, q: Array, v: Array, held: Array, independent: Any = 
         Coordinates that are frozen.
     independent : sequence of str, optional
         Names of the independent coordinates; by default those chosen by pivoting, in a tree all.
-
-    Raises
-    ------
-    ModelError
-        If the coordinates are unknown, not independent, or too few.
     """
     free = np.flatnonzero(~held)
     chosen = None if independent is None else read_independent(model, independent)
@@ -122,13 +119,7 @@ def null_space(jacobian: Array, derivatives: Array, free: Array, chosen: Array) 
 
 
 def read_independent(model: Model, names: Any) -> Array:
-    """Return the entries of v that names of independent coordinates stand for.
-
-    Raises
-    ------
-    ModelError
-        For unknown names.
-    """
+    """Return the entries of v that names of independent coordinates stand for. Raises `ModelError` for unknown names."""
     return np.unique(np.array(read_entries(model, "independent", names), dtype=int))
 
 

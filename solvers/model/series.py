@@ -335,10 +335,7 @@ def motion_series(model: Resolved, port: str, q: Any, v_series: Any, twists: str
 def _read_rows(model: Resolved, name: str, value: Any, rows: int | None, least: int) -> Array:
     """Return a stack of vectors (nv) with their derivatives: exactly `rows` rows, or at least `least` if that is None.
 
-    Raises
-    ------
-    ModelError
-        For another shape, and entries that are not finite.
+    Raises `ModelError` for another shape, and entries that are not finite.
     """
     array = read_numbers(name, value)
     if rows is not None and array.ndim == 2 and len(array) > rows and name == "v_series":

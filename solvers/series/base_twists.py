@@ -91,10 +91,7 @@ class BaseTwists:
     def check_whole(self, imposed: Array) -> None:
         """Refuse `imposed` coordinates (nv, bool) that are some, but not all, of a base's: inertial axes mix them.
 
-        Raises
-        ------
-        ModelError
-            Naming the joint.
+        Raises `ModelError`, naming the joint.
         """
         for base in self._bases:
             if imposed[self._columns(base)].any() and not imposed[self._columns(base)].all():

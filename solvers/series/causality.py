@@ -93,6 +93,8 @@ def hybrid(
 ) -> tuple[Array, Array]:
     """Return all accelerations and all efforts with their derivatives (r + 1, nv each).
 
+    Raises `ModelError` where the dynamics are refused, and for imposed motions that would open the loops at a higher order.
+
     Parameters
     ----------
     mechanism : ClosedLoops
@@ -104,11 +106,6 @@ def hybrid(
         Read where the motion is `imposed`.
     imposed : (nv,) bool array
     pushes : sequence of Push
-
-    Raises
-    ------
-    ModelError
-        Where the dynamics are refused, and for imposed motions that would open the loops at a higher order.
     """
     v_series, efforts = np.vstack([v, np.where(imposed, a_series, 0.0)]), np.zeros(a_series.shape)
     closed_dynamics.hybrid(mechanism, q, v, efforts_of(v_series[:1])[0], a_series[0], imposed, at_start(pushes))
@@ -134,12 +131,8 @@ def inverse(
 ) -> Array:
     """Return the efforts (r + 1, nv) that, together with those `driven`, cause a motion.
 
-    With a mask of `actuated` coordinates, efforts act on these alone, and are those of least norm.
-
-    Raises
-    ------
-    ModelError
-        For a motion that opens the loops, or needs efforts on coordinates that are not actuated.
+    With a mask of `actuated` coordinates, efforts act on these alone, and are those of least norm. Raises `ModelError` for a
+    motion that opens the loops, or needs efforts on coordinates that are not actuated.
     """
     if actuated is None:
         return mechanism.engine.series.tree_inverse(q, v_series, pushes) - driven
@@ -166,10 +159,7 @@ def inverse(
 def refuse_opening(mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], efforts: Array) -> None:
     """Refuse a motion that opens the loops at some order from the accelerations on, by more than rounding of the `efforts`.
 
-    Raises
-    ------
-    ModelError
-        Naming the order and the constraint.
+    Raises `ModelError`, naming the order and the constraint.
     """
     if not mechanism.is_constrained:
         return

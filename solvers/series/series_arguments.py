@@ -16,13 +16,7 @@ from titop.solvers.mechanism.inputs import ActingPush, Inputs, OwnPush, PortPush
 
 
 def read_numbers(field: str, value: Any) -> Array:
-    """Return real numbers as a new array.
-
-    Raises
-    ------
-    ModelError
-        If they are no real numbers, or have no regular shape.
-    """
+    """Return real numbers as a new array. Raises `ModelError` if they are no real numbers, or have no regular shape."""
     try:
         array = np.array(value)
         if array.dtype.kind == "c":
@@ -37,10 +31,7 @@ def read_numbers(field: str, value: Any) -> Array:
 def read_stack(field: str, value: Any, rows: int, columns: int, names: Sequence[str] = ()) -> Array:
     """Return numbers with their derivatives (rows, columns).
 
-    Raises
-    ------
-    ModelError
-        If they are no numbers, have another shape, or are not finite.
+    Raises `ModelError` if they are no numbers, have another shape, or are not finite.
     """
     stack = read_numbers(field, value)
     if stack.shape != (rows, columns):
@@ -58,6 +49,8 @@ def acting_series(
 ) -> tuple[list[Push], Array]:
     """Return wrenches and inputs as pushes, each stacked with its derivatives, and the motors' efforts (rows, nv).
 
+    Raises `ModelError` for unusable arguments, and for a model with first-order states.
+
     Parameters
     ----------
     wrenches : mapping of port name to (6,) or (rows, 6), optional
@@ -65,11 +58,6 @@ def acting_series(
     u : (nu,) or (rows, nu) array_like, or mapping of input name to number or (rows,), optional
     rows : int
         Number of rows of each stack: the values and their derivatives.
-
-    Raises
-    ------
-    ModelError
-        For unusable arguments, and for a model with first-order states.
     """
     if inputs.state_names:
         expected, advice = "a model without first-order states", "take time derivatives of simulated trajectories"
@@ -131,6 +119,9 @@ def at_states(
 ) -> Any:
     """Return a function's results at stacked states, stacked; of a tuple each entry is stacked.
 
+    Raises `ModelError` for arguments that are no numbers, for unequal numbers of states, and for all that the function
+    refuses.
+
     Parameters
     ----------
     mechanism : ClosedLoops
@@ -140,11 +131,6 @@ def at_states(
         q (n, nq), vectors (n, nv) and stacks of derivatives (n, rows, nv).
     loads : mapping, optional
         ``wrenches`` and ``u``: those with three axes have a stack of derivatives for each state, others act on all states.
-
-    Raises
-    ------
-    ModelError
-        For arguments that are no numbers, for unequal numbers of states, and for all that the function refuses.
     """
     arrays = {name: read_numbers(name, value) for name, value in states.items()}
     for name, array in arrays.items():

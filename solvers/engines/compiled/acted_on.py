@@ -120,6 +120,8 @@ class Acting:
     def run_rows(self, bound: Bound, wrenches: Sequence[Array], u: Array | None, rows: Iterable[tuple[Any, ...]]) -> int:
         """Call a kernel as `run` does with the arguments of each of several `rows`; return the first status that is not `DONE`.
 
+        Raises `TypeError` as in `run`.
+
         Parameters
         ----------
         bound : Bound
@@ -127,11 +129,6 @@ class Acting:
             On each port, for all rows or for each row.
         u : (nu,) or (n, nu) array
         rows : iterable of tuple
-
-        Raises
-        ------
-        TypeError
-            As in `run`.
         """
         room = self.rooms.pop() if self.rooms else self.new_room()
         _, calls, puts, put_inputs = room
@@ -218,6 +215,8 @@ class ActedOn:
     ) -> int:
         """Call a kernel with `wrenches`, and the inputs `u` on ports and of interactions, in its tables; return its status.
 
+        Raises `TypeError` if a wrench is not six real numbers, or `u` has another length: they have to be checked in detail.
+
         Parameters
         ----------
         bound : Bound
@@ -228,11 +227,6 @@ class ActedOn:
             The kernel's arguments behind its tables.
         closing : bool
             Whether the tables have room for the wrenches of rigid closures on their ports, as derivatives need it.
-
-        Raises
-        ------
-        TypeError
-            If a wrench is not six real numbers, or `u` has another length: they have to be checked in detail.
         """
         if type(wrenches) is not dict and not isinstance(wrenches, _WRENCHES):
             raise TypeError
@@ -259,12 +253,8 @@ class ActedOn:
     def read_inputs(self, u: Any, q: Any, closing: bool = False) -> tuple[Array | None, Array | None]:
         """Return inputs (nu) if any can act on ports or by interactions, and efforts (nv) if any can along coordinates.
 
-        Derivatives (`closing`) leave out what inputs of blocks change with q.
-
-        Raises
-        ------
-        TypeError
-            If arguments have to be checked in detail.
+        Derivatives (`closing`) leave out what inputs of blocks change with q. Raises `TypeError` if arguments have to be
+        checked in detail.
         """
         inputs = self._inputs
         if type(u) is not np.ndarray or u.dtype is not _FLOAT or inputs.state_names:
@@ -290,6 +280,8 @@ class ActedOn:
     ) -> int:
         """Call a kernel at stacked states: at once where the same acts on ports all the time, or row by row; return its status.
 
+        Raises `TypeError` if loads have to be checked in detail.
+
         Parameters
         ----------
         bound : Bound, optional
@@ -301,11 +293,6 @@ class ActedOn:
             Whether the tables have room for closures.
         single : Bound, optional
             The same for single states, which serves row by row.
-
-        Raises
-        ------
-        TypeError
-            If loads have to be checked in detail.
         """
         loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
@@ -330,10 +317,7 @@ class ActedOn:
     def _read(self, u: Any) -> Array:
         """Return inputs (nu) as an array of floats, and stacked ones as they are.
 
-        Raises
-        ------
-        ModelError
-            For unusable and complex ones.
+        Raises `ModelError` for unusable and complex ones.
         """
         return real_only(u if type(u) is np.ndarray and u.ndim == 2 else np.asarray(self._inputs.whole(u)), "u")
 

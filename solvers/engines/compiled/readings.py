@@ -135,10 +135,7 @@ class KernelReading:
     def _status(self, state: tuple[Any, ...], tau: Any, wrenches: Mapping[str, Any] | None, u: Any, result: Array) -> int:
         """Call the kernel at stacked states under loads, or with constraints; return its status.
 
-        Raises
-        ------
-        TypeError
-            Where loads have to be read with more care: also where kernels would leave what is not finite alone.
+        Raises `TypeError` where loads have to be read with more care: also where kernels would leave what is not finite alone.
         """
         if tau is not None and (tau.dtype != float or not all_finite(tau)):
             raise TypeError

@@ -253,13 +253,7 @@ class ReferenceSeries:
         return [PortSeries(*(derivatives(part, tree.order) for part in place)) for place in places]
 
     def _finite(self, efforts: Array) -> Array:
-        """Return efforts (r + 1, nv).
-
-        Raises
-        ------
-        ModelError
-            Naming order and coordinate, for those that are no numbers.
-        """
+        """Return efforts (r + 1, nv). Raises `ModelError`, naming order and coordinate, for those that are no numbers."""
         if np.isfinite(efforts).all():
             return efforts
         order, entry = (int(k) for k in np.argwhere(~np.isfinite(efforts))[0])
