@@ -196,7 +196,9 @@ class LoadedCall:
             read = [real_only(part, name) for part, name in zip(read, self.state, strict=True)]
             for port, wrench in (wrenches or {}).items():
                 real_only(wrench, f"the wrench on {port}")
-        return tuple(read), wrenches, None if u is None else of_one_state(mechanism.inputs.whole(u)), names
+        if u is not None:
+            of_one_state(u := mechanism.inputs.whole(u))
+        return tuple(read), wrenches, u, names
 
     def _without_kernel(
         self, model: Resolved, status: int, state: tuple[Array, ...], wrenches: Any, u: Any, names: Any
