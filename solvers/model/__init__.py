@@ -1,6 +1,6 @@
 """`Model`, with which users compute, and its functions.
 
-- `mechanism`: a resolved system as solvers and engines see it; `resolved`: as a model's functions see it;
+- `mechanism`: a resolved system as solvers and engines see it, and as a model's functions see it;
 - `calls`: how these functions call an engine;
 - `configurations`, `closures`, `kinematics`, `dynamics`, `derivatives`, `series`, `terms`, `readings`, `sections`,
   `parameters`: the functions, by subject;

@@ -22,7 +22,7 @@ from titop.solvers.arguments.reading import as_arrays, check_stacks, of_one_stat
 from titop.solvers.arguments.rowwise import Stack, bound, read_stack, read_states
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -25,7 +25,7 @@ from titop.solvers.constraints.assembling import (
 from titop.solvers.constraints.branch import rank_near, rank_on_branch
 from titop.solvers.constraints.mechanism import GearConstraint
 from titop.solvers.mechanism.kernel_calls import DONE, names_key, real_only
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 
 
 def closure_error(model: Resolved, q: Any) -> Array:

@@ -19,7 +19,7 @@ from titop.blocks.joints.joint import Joint
 from titop.solvers.arguments.reading import check_quaternions, check_stacks, read_mapping, read_state
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.model.calls import between_configurations
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 
 
 def neutral(model: Resolved) -> Array:

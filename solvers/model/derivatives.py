@@ -19,7 +19,7 @@ from titop.solvers.constraints.mechanism import HybridDerivatives
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
 from titop.solvers.model.calls import LoadedCall
 from titop.solvers.model.dynamics import forward_dynamics
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 
 _INVERSE = LoadedCall(
     "inverse_derivatives",

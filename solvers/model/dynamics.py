@@ -18,8 +18,7 @@ from titop.blocks.basics.user_input import shape_of
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.mechanism.kernel_calls import DONE, names_key
 from titop.solvers.model.calls import LoadedCall, Loads
-from titop.solvers.model.mechanism import Mechanism
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Mechanism, Resolved
 from titop.solvers.model.terms import inertial_efforts
 
 

@@ -17,7 +17,7 @@ from titop.solvers.arguments.rowwise import read_states, rowwise
 from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.mechanism.port_motion import PortMotion, euler_angles, motion_of_port, turning_motion, warn_of_gimbal_lock
 from titop.solvers.model.calls import with_care
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 
 #: Names of the kernels of accelerations, by (in inertial axes, classical).
 _ACCELERATIONS = {

@@ -14,7 +14,7 @@ from titop.blocks.bodies.inertial_numbers import NAMES, inertial_numbers, own_nu
 from titop.solvers.arguments.reading import read_state, read_wrenches
 from titop.solvers.arguments.rowwise import read_states, rowwise
 from titop.solvers.model.dynamics import forward_dynamics
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 from titop.solvers.sensitivities.inertial_parameters import derivatives_by_inertia, regressor_of
 from titop.solvers.sensitivities.sensitivities import Sensitivities
 

@@ -82,10 +82,7 @@ class PreparedDynamics:
 
     def accelerations(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
         """Return all accelerations (nv)."""
-        if not self.mechanism.is_constrained:
-            return self.dynamics(q, v, tau, a)[0]
-        rows, pushes = self.mechanism.engine.dynamics.constraints(q, v), self._pushes()
-        return closed_dynamics.accelerations(self.mechanism, q, v, a, tau, self.imposed, pushes, rows, self.rank)
+        return self.dynamics(q, v, tau, a)[0]
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
         """Return all accelerations and efforts (nv)."""

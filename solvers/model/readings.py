@@ -16,7 +16,7 @@ from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import contacts_of, target_motion
 from titop.solvers.mechanism.inputs import acting_inputs
 from titop.solvers.model.kinematics import pose, rotate_vectors
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.values import quantity_value
 

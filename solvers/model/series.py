@@ -23,7 +23,7 @@ from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import as_arrays, store
 from titop.solvers.constraints.mechanism import EquationSeries
 from titop.solvers.mechanism.kernel_calls import DONE, names_key
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 from titop.solvers.series import causality
 from titop.solvers.series.base_twists import BaseTwists
 from titop.solvers.series.series_arguments import acting_series, at_states, read_numbers, read_stack

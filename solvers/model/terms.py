@@ -22,8 +22,7 @@ from titop.solvers.mechanism.conditioning import Conditioning
 from titop.solvers.mechanism.conditioning import conditioning as conditioning_of
 from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.model.calls import of_state, with_care
-from titop.solvers.model.mechanism import Mechanism
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Mechanism, Resolved
 
 
 class Energy(NamedTuple):
