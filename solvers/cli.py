@@ -77,7 +77,6 @@ def read_system(path: Path, base: str = "fixed", repair: bool = False) -> System
 
     Parameters
     ----------
-    path : Path
     base : {"fixed", "free"}
         How a URDF's root stands in the world.
     repair : bool

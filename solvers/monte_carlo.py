@@ -141,8 +141,6 @@ class _Study:
 
     Parameters
     ----------
-    drawing : Distributions
-    run : callable
     of_points : bool
         Whether it is called with an operating point.
     seed, workers, progress

@@ -73,7 +73,6 @@ def read_stack(mechanism: Any, states: Mapping[str, Any], wrenches: Mapping[str,
 
     Parameters
     ----------
-    mechanism : Mechanism
     states : mapping of name to array_like
         q and vectors.
     wrenches, u

@@ -59,7 +59,6 @@ def multiplier_changes(
 
     Parameters
     ----------
-    mechanism : ClosedLoops
     q : (nq,) array
     jacobian : (k, nv) array
         Of all constraints, J.

@@ -148,7 +148,6 @@ def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> N
 
     Parameters
     ----------
-    mechanism : Mechanism
     u : (nu,) or (k, nu) array, optional
     t : (k,) array, s, optional
         Times of the inputs, for messages.

@@ -109,8 +109,6 @@ def look_at(
 
     Parameters
     ----------
-    assembly : Assembly
-    values : mapping of parameter name to float
     names : iterable of str, optional
         Check the blocks of these parameters only.
     changed : mapping of str to Block, optional

@@ -325,15 +325,12 @@ def with_care(
 
     Parameters
     ----------
-    mechanism : Mechanism
     kernel : callable or None
         Takes a state, `still` and an array for the result, and returns a status.
     one : callable
         The function of one state, used where there is no kernel.
-    state : tuple of array_like
     shape : tuple of int
         Of the function's result.
-    still : tuple of arrays
     """
     if kernel is not None and (ready := as_arrays(*state)):
         result = np.empty(shape)

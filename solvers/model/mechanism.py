@@ -42,7 +42,6 @@ class Mechanism(ClosedLoops):
 
     Parameters
     ----------
-    assembly : Assembly
     engine : callable
         ``engine(mechanism, assembly)`` returns the engine of a mechanism.
     """

@@ -47,8 +47,6 @@ class PreparedDynamics:
 
     Parameters
     ----------
-    mechanism : Mechanism
-    places : sequence of WrenchPlace
     imposed : (nv,) bool array
         Coordinates whose motion is imposed.
 

@@ -51,7 +51,6 @@ def reduction(model: Model, q: Array, v: Array, held: Array, independent: Any = 
 
     Parameters
     ----------
-    model : Model
     q, v : (nq,), (nv,) arrays
     held : (nv,) bool array
         Coordinates that are frozen.

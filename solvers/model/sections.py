@@ -179,7 +179,6 @@ def overlaps(model: Resolved, q: Array, t: Array | None = None) -> Iterator[Find
 
     Parameters
     ----------
-    model : Model
     q : (n, nq) array
     t : (n,) array, s, optional
         Times of the configurations, for the messages.

@@ -32,7 +32,6 @@ class BaseTwists:
 
     Parameters
     ----------
-    mechanism : ClosedMechanism
     twists : {"body", "spatial"}
         The frame in which users give and get these. With ``"body"`` nothing is converted.
 

@@ -50,7 +50,6 @@ class ConstraintSeries:
 
     Parameters
     ----------
-    mechanism : ClosedLoops
     q : (nq,) array
     v_series : (r + 2, nv) array
         The velocity and its derivatives.
@@ -97,7 +96,6 @@ def hybrid(
 
     Parameters
     ----------
-    mechanism : ClosedLoops
     q, v : (nq,), (nv,) arrays
     efforts_of : callable
         Returns the efforts with k derivatives (k + 1, nv), from the velocity with k derivatives (k + 1, nv). They are read
@@ -105,7 +103,6 @@ def hybrid(
     a_series : (r + 1, nv) array
         Read where the motion is `imposed`.
     imposed : (nv,) bool array
-    pushes : sequence of Push
     """
     v_series, efforts = np.vstack([v, np.where(imposed, a_series, 0.0)]), np.zeros(a_series.shape)
     closed_dynamics.hybrid(mechanism, q, v, efforts_of(v_series[:1])[0], a_series[0], imposed, at_start(pushes))

@@ -124,7 +124,6 @@ def at_states(
 
     Parameters
     ----------
-    mechanism : ClosedLoops
     function : callable
         ``function(q, ..., **loads)`` at one state.
     states : mapping of name to array_like

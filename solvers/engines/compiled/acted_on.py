@@ -36,7 +36,6 @@ class Bound:
     ----------
     function : callable
         Takes the arguments `before`, the tables, the arguments `behind`, a state and results; returns a status.
-    before, tables, behind : tuple
     shares : bool
         Whether efforts are split between actuators and constraints. The last argument before the tables then are the efforts
         (nv) of inputs, which act in addition.
@@ -83,9 +82,6 @@ class Acting:
 
     Parameters
     ----------
-    system : PackedSystem
-    inputs : Inputs
-    ports : sequence of str
     driven : bool
         Whether inputs act.
     closing : bool
@@ -124,11 +120,9 @@ class Acting:
 
         Parameters
         ----------
-        bound : Bound
         wrenches : sequence of (6,) or (n, 6) arrays
             On each port, for all rows or for each row.
         u : (nu,) or (n, nu) array
-        rows : iterable of tuple
         """
         room = self.rooms.pop() if self.rooms else self.new_room()
         _, calls, puts, put_inputs = room
@@ -193,13 +187,7 @@ class Variants(dict[Any, Any]):
 
 
 class ActedOn:
-    """The external loads of a system, for each call.
-
-    Parameters
-    ----------
-    system : PackedSystem
-    inputs : Inputs
-    """
+    """The external loads of a system, for each call."""
 
     def __init__(self, system: PackedSystem, inputs: Inputs) -> None:
         self.system, self._inputs, self._nq = system, inputs, system.mechanism.nq
@@ -219,7 +207,6 @@ class ActedOn:
 
         Parameters
         ----------
-        bound : Bound
         wrenches : mapping of port name to (6,) array_like, optional
         u : (nu,) array, optional
             As `read_inputs` returns them.
@@ -288,7 +275,6 @@ class ActedOn:
             For stacked states.
         at : callable
             From an index of rows, or of one row, to the kernel's arguments behind its tables.
-        stack : Stack
         closing : bool
             Whether the tables have room for closures.
         single : Bound, optional

@@ -55,7 +55,6 @@ class HybridKernels:
 
     Parameters
     ----------
-    system : PackedSystem
     imposed : (nv,) bool array
     rank : int, optional
         Number of constraints that act on the coordinates that are not imposed; in general, by default.

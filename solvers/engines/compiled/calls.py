@@ -124,7 +124,6 @@ class CompiledCalls:
     ----------
     mechanism : Mechanism
         Its coordinates and constraints.
-    system : PackedSystem
     """
 
     def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:

@@ -119,13 +119,7 @@ class CompiledDynamics:
 
 
 class CompiledSeries:
-    """The series of the compiled engine; see `SeriesCore` for its functions.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    system : PackedSystem
-    """
+    """The series of the compiled engine; see `SeriesCore` for its functions."""
 
     def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
         self._mechanism, self._system = mechanism, system

@@ -49,7 +49,6 @@ class CompiledEngine:
     ----------
     mechanism : Mechanism
         The coordinates and constraints.
-    assembly : Assembly
     """
 
     def __init__(self, mechanism: Mechanism, assembly: Assembly) -> None:

@@ -71,10 +71,8 @@ class KernelReading:
 
     Parameters
     ----------
-    mechanism : Mechanism
     acted_on : ActedOn
         What acts on the system, or on its like in which all ports are in use if one of the rows needs that.
-    rows : sequence of ReadingRow
     angles : sequence of (str, str, int)
         Port, sequence and place of all Euler angles, for warnings of their locks.
     picked : list of int, optional
@@ -228,7 +226,6 @@ class CompiledReadings:
 
     Parameters
     ----------
-    mechanism : Mechanism
     acted_on : ActedOn
         What acts on the system.
 

@@ -23,8 +23,6 @@ class ReferenceEngine:
 
     Parameters
     ----------
-    mechanism : Mechanism
-    assembly : Assembly
     dtype : type
         Of the parameters; complex in complex steps.
     """

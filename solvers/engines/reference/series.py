@@ -59,7 +59,6 @@ class MovingTree:
 
     Parameters
     ----------
-    passes : Passes
     q : (nq,) array
     v_series : (order + 1, nv) array
         Velocity and its derivatives.
