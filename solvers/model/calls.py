@@ -178,9 +178,15 @@ class LoadedCall:
         if self._joining:
             states = (*states[:2], np.ascontiguousarray(states[2] + driven), *states[3:])
         results = tuple(np.empty((count, *model._shapes[shape])) for shape in self.results)
-        if not calls.runs_all(self.name, kernel, (*states, *results), stack):
-            return None
-        return self._less_inputs(results, driven, kernel.imposed, stack.states)
+        arrays, batch = (*states, *results), calls.kernels[f"{self.name}_batch", None]
+        try:
+            status = calls.run_stacked(batch, lambda rows: tuple([part[rows] for part in arrays]), stack, single=kernel)
+            if status == DONE:
+                return self._less_inputs(results, driven, kernel.imposed, stack.states)
+        except TypeError:
+            pass
+        model.mechanism.engine.raise_pending()
+        return None
 
     def _checked(self, model: Resolved, state: tuple[Any, ...], wrenches: Any, u: Any, names: Any) -> tuple[Any, ...]:
         """Return the arguments of one state as kernels accept them: the state, wrenches, inputs, and names of coordinates."""

@@ -17,7 +17,6 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on, moves_fluid
 from titop.blocks.contract.block import overrides_method
 from titop.solvers.arguments.reading import coordinate_mask
-from titop.solvers.arguments.rowwise import Stack
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.bound_kernels import (
     CONSTANT,
@@ -42,9 +41,7 @@ from titop.solvers.kernels.entries import (
 )
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.model.mechanism import Mechanism
-from titop.solvers.native.callbacks import raise_pending
 
 
 class KernelRow(NamedTuple):
@@ -114,7 +111,7 @@ _MOVING = {
 _SERIES = {name: getattr(series_entries, name) for name in ("inverse_dynamics_series", "forward_dynamics_series")}
 
 #: Functions that run kernels under loads.
-_UNDER_LOADS = ("run", "read_inputs", "driven")
+_UNDER_LOADS = ("run", "run_stacked", "read_inputs", "driven")
 
 
 class CompiledCalls:
@@ -166,26 +163,6 @@ class CompiledCalls:
     def _acted_on(self) -> ActedOn:
         """The external loads of the system."""
         return ActedOn(self._system, self._mechanism.inputs)
-
-    # -- under loads -----------------------------------------------------------------------------------------------------
-
-    def runs_all(self, name: str, kernel: Bound, arrays: tuple[Array, ...], stack: Stack) -> bool:
-        """Let a kernel write into the last of some arrays with a row for each state of a stack; tell whether it did.
-
-        By the kernel of single states, or where there is one and the same acts on all states, by one of stacked states.
-        """
-        together = self.kernels[f"{name}_batch", None] if f"{name}_batch" in ROWS else None
-        try:
-            if together is not None and stack.wrenches is None and stack.u is None:
-                status = together.call(*arrays)
-            else:
-                status = self._acted_on.run_stacked(
-                    together, lambda rows: tuple([part[rows] for part in arrays]), stack, single=kernel
-                )
-        except TypeError:
-            status = layout.WRONG_SIZE
-        raise_pending()
-        return status == DONE
 
     # -- of chosen coordinates -------------------------------------------------------------------------------------------
 
