@@ -135,24 +135,20 @@ class KernelReading:
 
         Raises `TypeError` where loads have to be read with more care: also where kernels would leave what is not finite alone.
         """
-        if tau is not None and (tau.dtype != float or not all_finite(tau)):
+        if tau is not None and (tau.dtype != float or tau.shape != state[1].shape or not all_finite(tau)):
             raise TypeError
-        if not self._is_closed:
-            if tau is not None and tau.shape != state[1].shape:
-                raise TypeError
-            if wrenches is None and u is None:
-                return int(self._bound.call(*state, result))
-            if u is not None:
-                u, _ = self._acted_on.read_inputs(u, self._anywhere)
-            return self._acted_on.run(self._bound, wrenches, u, (*state, result))
-        applied = np.zeros(state[1].shape) if tau is None else tau
-        if wrenches is None and u is None:
-            return int(self._bound.call(*state, applied, tau is not None, result))
+        driven, closed = None, tuple[Any, ...]()
         if u is not None:
-            u, driven = self._acted_on.read_inputs(u, None, closing=True)
+            place = None if self._is_closed else self._anywhere  # where own inputs push does not matter
+            u, driven = self._acted_on.read_inputs(u, place, closing=self._is_closed)
+        if self._is_closed:
+            applied = np.zeros(state[1].shape) if tau is None else tau
             if tau is not None and driven is not None:
-                applied = driven_by(applied, np.broadcast_to(driven, state[1].shape))
-        return self._acted_on.run(self._bound, wrenches, u, (*state, applied, tau is not None, result), closing=True)
+                applied = driven_by(applied, np.broadcast_to(driven, applied.shape))
+            closed = applied, tau is not None
+        if wrenches is None and u is None:
+            return int(self._bound.call(*state, *closed, result))
+        return self._acted_on.run(self._bound, wrenches, u, (*state, *closed, result), closing=self._is_closed)
 
     def _read_stack(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array | None:
         """Return the readings at stacked states, each with its own loads; None if states have to be checked one by one."""
