@@ -30,7 +30,7 @@ def refuse_open(
     """
     if not mechanism.is_constrained:
         return
-    rows = mechanism.engine.dynamics.constraints(q, v)
+    rows = mechanism.constraints_at(q, v)
     if np.abs(mechanism.scale.weights * rows.error).max() > OPEN:
         found = f"{open_loops(mechanism, q)} {where[0]} leaves it so"
         raise ModelError(Finding(code, where[0], found, "a configuration that closes the loops", cures[0]))
@@ -44,7 +44,7 @@ def refuse_open(
 
 def open_loops(mechanism: ClosedMechanism, q: Array) -> str:
     """Return text with the name and the error of the loop, or gear, with the largest error."""
-    rows = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv))
+    rows = mechanism.constraints_at(q)
     row = int((mechanism.scale.weights * np.abs(rows.error)).argmax())
     name = owner_of(mechanism.constraint_names[row])
     if name not in mechanism.closure_rows:
@@ -112,7 +112,7 @@ def closed_configuration(mechanism: ClosedMechanism, q: Array, fixed: Array) -> 
     Steps from nearly singular configurations may be many turns long; whole turns are removed again, where the loops stay
     closed. Raises `ConvergenceError`, naming the loop that stays open, or that closes with its axes antiparallel.
     """
-    guess, rows = q, mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv))
+    guess, rows = q, mechanism.constraints_at(q)
     for _ in range(_STEPS):
         error = mechanism.scale.weights * rows.error
         if np.abs(error).max(initial=0.0) <= EPS:
@@ -120,7 +120,7 @@ def closed_configuration(mechanism: ClosedMechanism, q: Array, fixed: Array) -> 
         step = _newton_step(mechanism, rows, ~fixed)
         for halving in range(_HALVINGS):
             trial = mechanism.integrate_unchecked(q, step / 2**halving)
-            trial_rows = mechanism.engine.dynamics.constraints(trial, np.zeros(mechanism.nv))
+            trial_rows = mechanism.constraints_at(trial)
             if np.linalg.norm(mechanism.scale.weights * trial_rows.error) < np.linalg.norm(error):
                 break
         else:
@@ -154,7 +154,7 @@ def _unwound(mechanism: ClosedMechanism, guess: Array, q: Array, fixed: Array) -
 
     Only turns that leave the loops closed are removed. Joints coupled by gears are turned together.
     """
-    gears = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).jacobian
+    gears = mechanism.constraints_at(q).jacobian
     leading, moves = following(np.where(fixed, 0.0, gears[len(gears) - mechanism.gear_count :])).basis
     for k in np.flatnonzero(mechanism.angular_coordinates & ~fixed & (moves != 0.0)):
         away = mechanism.difference_unchecked(guess, q)
@@ -163,7 +163,7 @@ def _unwound(mechanism: ClosedMechanism, guess: Array, q: Array, fixed: Array) -
             continue
         trial = mechanism.integrate_unchecked(q, np.where(leading == leading[k], -2 * np.pi * turns * moves / moves[k], 0.0))
         is_nearer = np.abs(mechanism.difference_unchecked(guess, trial)).sum() < np.abs(away).sum()
-        errors = mechanism.engine.dynamics.constraints(trial, np.zeros(mechanism.nv)).error
+        errors = mechanism.constraints_at(trial).error
         if is_nearer and np.abs(mechanism.scale.weights * errors).max() < closed_within(mechanism, trial):
             q = trial
     return q
@@ -184,7 +184,7 @@ def project_configuration(mechanism: ClosedMechanism, q: Array, fixed: Array, ra
     sizes = mechanism.scale.coordinates[free]
 
     def look(q: Array) -> tuple[float, Array]:
-        rows = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv))
+        rows = mechanism.constraints_at(q)
         error, step = weights * rows.error, np.zeros(mechanism.nv)
         jacobian = mechanism.scale.comparable(rows.jacobian)[:, free]
         step[free] = sizes * Partition.of(jacobian, rank, mechanism.gear_count).least(-error)
@@ -214,13 +214,13 @@ def follow_steps(mechanism: ClosedMechanism, q: Array, look: Callable[[Array], t
 
 def project_velocity(mechanism: ClosedMechanism, q: Array, v: Array, fixed: Array, rank: int) -> Array:
     """Return the velocity nearest to the given one that keeps the loops closed."""
-    jacobian = mechanism.engine.dynamics.constraints(q, v).jacobian
+    jacobian = mechanism.constraints_at(q, v).jacobian
     return _project(mechanism, jacobian, np.zeros(len(jacobian)), v, fixed, rank, "velocities", 0.0)
 
 
 def project_acceleration(mechanism: ClosedMechanism, q: Array, v: Array, a: Array, fixed: Array, rank: int) -> Array:
     """Return the acceleration nearest to the given one that keeps the loops closed."""
-    rows = mechanism.engine.dynamics.constraints(q, v)
+    rows = mechanism.constraints_at(q, v)
     rate = np.abs(mechanism.scale.weights[:, None] * rows.jacobian) @ np.abs(v)
     return _project(mechanism, rows.jacobian, -rows.bias, a, fixed, rank, "accelerations", float(rate.max(initial=0.0) ** 2))
 
@@ -298,7 +298,7 @@ def random_guess(mechanism: ClosedMechanism, rng: np.random.Generator) -> Array:
 
 def dependent_coordinates(mechanism: ClosedMechanism, q: Array, candidates: Array, rank: int) -> list[int]:
     """Return the dependent ones of the candidates (indices): driven coordinates of gears first, then by pivoted QR."""
-    rows: Any = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).jacobian
+    rows: Any = mechanism.constraints_at(q).jacobian
     jacobian = mechanism.scale.comparable(rows)
     columns = jacobian[independent_rows(jacobian, rank, mechanism.gear_count)][:, candidates].T
     driven = np.flatnonzero(np.isin(candidates, [gear.driven[1] for gear in mechanism.gear_constraints]))

@@ -35,7 +35,7 @@ _KNOWN = RANK
 
 def comparable_jacobian(mechanism: ClosedMechanism, q: Array) -> Array:
     """Return the constraint Jacobian (k x nv), scaled so that its entries can be compared."""
-    return mechanism.scale.comparable(mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).jacobian)
+    return mechanism.scale.comparable(mechanism.constraints_at(q).jacobian)
 
 
 def independent_count(mechanism: ClosedMechanism, q: Array) -> int:
@@ -54,7 +54,7 @@ def closed_near(mechanism: ClosedMechanism, q: Array) -> Array:
 
 def is_open_at(mechanism: ClosedMechanism, q: Array) -> bool:
     """Return whether the constraints at a configuration are open by more than the errors of rounding and integration."""
-    return is_open(mechanism, mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).error)
+    return is_open(mechanism, mechanism.constraints_at(q).error)
 
 
 def is_open(mechanism: ClosedMechanism, error: Array) -> bool:

@@ -38,13 +38,13 @@ _CAUSED = 10 * CONSISTENT
 
 def acting(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int]:
     """Return the constraints at a state, and the number of those that act; refuse singular configurations."""
-    rows = mechanism.engine.dynamics.constraints(q, v)
+    rows = mechanism.constraints_at(q, v)
     return rows, mechanism.acting_rank(q, rows.jacobian)
 
 
 def constraints_and_rank(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int]:
     """Return the constraints at a state, and the number of independent ones there; singular configurations are accepted."""
-    rows = mechanism.engine.dynamics.constraints(q, v)
+    rows = mechanism.constraints_at(q, v)
     if is_open(mechanism, rows.error):
         return rows, rank_near(mechanism, q)
     return rows, len(independent_rows(mechanism.scale.comparable(rows.jacobian), gears=mechanism.gear_count))
@@ -170,7 +170,7 @@ def _refuse_massless(mechanism: ClosedLoops, inertia: Array, others: Array) -> N
 def open_accelerations(mechanism: ClosedLoops, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
     """Return the accelerations that the efforts cause without closures, gears in mesh."""
     first, nothing = len(mechanism.constraint_names) - mechanism.gear_count, np.zeros(mechanism.nv)
-    rows = Constraints(*(part[first:] for part in mechanism.engine.dynamics.constraints(q, v)))
+    rows = Constraints(*(part[first:] for part in mechanism.constraints_at(q, v)))
     weights, sizes = mechanism.scale.weights[first:], mechanism.scale.coordinates
     partition = Partition.of(rows.jacobian, gears=len(weights), weights=weights, sizes=sizes)
     return _accelerations(mechanism, q, v, nothing, tau, pushes, rows, partition)
@@ -196,7 +196,7 @@ def hybrid(
     if not mechanism.is_constrained:
         return mechanism.engine.dynamics.tree_hybrid(q, v, tau, a, imposed, pushes)
     if held_rank is not None:
-        rows, rank = mechanism.engine.dynamics.constraints(q, v), held_rank
+        rows, rank = mechanism.constraints_at(q, v), held_rank
     else:  # with all motions prescribed, a singular configuration leaves no acceleration undetermined
         rows, rank = constraints_and_rank(mechanism, q, v) if imposed.all() else acting(mechanism, q, v)
         least = least_beside_dead_centre(mechanism, q, rows.jacobian, imposed, rank)

@@ -362,6 +362,10 @@ class ClosedMechanism(Configurations):
         """The engine; for changed parameters it is made at its first use."""
         return self._make_engine(self)
 
+    def constraints_at(self, q: Array, v: Array | None = None) -> Constraints:
+        """Return the constraints at a checked state, by default at rest."""
+        return self.engine.dynamics.constraints(q, self._stills[1][0] if v is None else v)
+
     @structural
     def rigid_loops(self) -> tuple[Joined, ...]:
         """The loops with rigid closures."""

@@ -30,20 +30,18 @@ from titop.solvers.model.mechanism import Resolved
 
 def closure_error(model: Resolved, q: Any) -> Array:
     """Return the errors of closures and gears (k, m and rad), in the order of `constraint_names`; zero where all are closed."""
-    mechanism = model.mechanism
-    return mechanism.engine.dynamics.constraints(mechanism._read_q(q), np.zeros(model.nv)).error
+    return model.mechanism.constraints_at(model.mechanism._read_q(q)).error
 
 
 def closure_jacobian(model: Resolved, q: Any) -> Array:
     """Return the matrix (k, nv) that maps v to the rate of `closure_error` (m/s and rad/s per unit of v)."""
-    mechanism = model.mechanism
-    return mechanism.engine.dynamics.constraints(mechanism._read_q(q), np.zeros(model.nv)).jacobian
+    return model.mechanism.constraints_at(model.mechanism._read_q(q)).jacobian
 
 
 def closure_bias(model: Resolved, q: Any, v: Any) -> Array:
     """Return the part (k, m/s^2 and rad/s^2) of the second time derivative of `closure_error` without accelerations."""
     mechanism = model.mechanism
-    return mechanism.engine.dynamics.constraints(mechanism._read_q(q), mechanism._read_v("v", v)).bias
+    return mechanism.constraints_at(mechanism._read_q(q), mechanism._read_v("v", v)).bias
 
 
 def closure_rank(model: Resolved, q: Any) -> int:

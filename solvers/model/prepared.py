@@ -112,7 +112,7 @@ class PreparedDynamics:
         mechanism, rank = self.mechanism, self.rank
         q = project_configuration(mechanism, q, self.imposed, rank, precision)
         v = project_velocity(mechanism, q, v, self.imposed, rank)
-        comparable = mechanism.scale.comparable(mechanism.engine.dynamics.constraints(q, v).jacobian)[:, ~self.imposed]
+        comparable = mechanism.scale.comparable(mechanism.constraints_at(q, v).jacobian)[:, ~self.imposed]
         independent = independent_rows(comparable, gears=mechanism.gear_count)
         return Closed(q, v, independence(comparable, rank, mechanism.gear_count), len(independent))
 

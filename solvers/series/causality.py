@@ -161,7 +161,7 @@ def refuse_opening(mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Se
     if not mechanism.is_constrained:
         return
     weights = mechanism.scale.weights
-    jacobian = np.abs(mechanism.engine.dynamics.constraints(q, v_series[0]).jacobian) * weights[:, None]
+    jacobian = np.abs(mechanism.constraints_at(q, v_series[0]).jacobian) * weights[:, None]
     rate = _rate((jacobian @ np.abs(v_series).T).max(axis=0))
     openings = ConstraintSeries(mechanism, q, v_series).rates()[1:]
     allowed = CONSISTENT * rate ** np.arange(2.0, len(openings) + 2.0)
