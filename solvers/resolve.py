@@ -17,7 +17,7 @@ from titop.graph.checking.system_check import system_findings
 from titop.graph.network.assembly import Assembly, assemble
 from titop.graph.network.network import Network
 from titop.solvers.arguments.reading import coordinate_mask
-from titop.solvers.constraints.mechanism import Engine
+from titop.solvers.constraints.engine_interface import Engine
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
 

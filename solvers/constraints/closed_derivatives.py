@@ -36,8 +36,8 @@ from titop.graph.network.connections import Joined
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import least_beside_dead_centre, refuse_dead_centre
 from titop.solvers.constraints.closed_loops import ClosedLoops
+from titop.solvers.constraints.engine_interface import HybridDerivatives
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
-from titop.solvers.constraints.mechanism import HybridDerivatives
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.mechanism.inputs import PortPush, Push
 

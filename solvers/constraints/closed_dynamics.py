@@ -20,11 +20,19 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, CANCELLED, CONSISTENT, EXACT
 from titop.graph.checking.tree import massless_joint
 from titop.solvers.arguments.reading import overflow
-from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near
+from titop.solvers.constraints.branch import (
+    effort_terms,
+    free_rank,
+    is_open,
+    least_beside_dead_centre,
+    rank_near,
+    refuse_inconsistent,
+    refuse_opening,
+    swiftest,
+)
 from titop.solvers.constraints.closed_loops import ClosedLoops
-from titop.solvers.constraints.consistency import effort_terms, refuse_inconsistent, refuse_opening, swiftest
+from titop.solvers.constraints.engine_interface import Constraints
 from titop.solvers.constraints.interaction_loads import relative_pose
-from titop.solvers.constraints.mechanism import Constraints
 from titop.solvers.constraints.multipliers import DEPENDENT, Partition, Shares, independent_rows, solve
 from titop.solvers.mechanism.inputs import PortPush, Push
 

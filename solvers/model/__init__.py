@@ -5,7 +5,7 @@
 - `configurations`, `closures`, `kinematics`, `dynamics`, `derivatives`, `series`, `terms`, `readings`, `sections`,
   `parameters`: the functions, by subject;
 - `model`: `Model`, the table of these functions: to add one, write it in the module of its subject and add a line there;
-- `prepared`: dynamics for integrators; `reduction`: from all coordinates to independent ones.
+- `prepared`: dynamics for integrators.
 
 One call, ``m.forward_dynamics(q, v, tau)``, from top to bottom:
 

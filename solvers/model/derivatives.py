@@ -15,7 +15,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import as_arrays, check_stacks, new_floats
-from titop.solvers.constraints.mechanism import HybridDerivatives
+from titop.solvers.constraints.engine_interface import HybridDerivatives
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
 from titop.solvers.model.calls import LoadedCall
 from titop.solvers.model.dynamics import forward_dynamics

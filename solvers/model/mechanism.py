@@ -19,7 +19,7 @@ from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import coordinate_mask, of_one_state, read_wrenches
 from titop.solvers.constraints.closed_loops import ClosedLoops
-from titop.solvers.constraints.mechanism import Engine
+from titop.solvers.constraints.engine_interface import Engine
 from titop.solvers.mechanism.conditioning import conditioning, conditioning_findings
 from titop.solvers.mechanism.inputs import PortPush, Push
 from titop.solvers.mechanism.movable_ports import MovablePlace, with_movable

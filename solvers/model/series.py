@@ -21,7 +21,7 @@ from titop.blocks.basics.series_arrays import SeriesArray, derivatives
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import as_arrays, store
-from titop.solvers.constraints.mechanism import EquationSeries
+from titop.solvers.constraints.engine_interface import EquationSeries
 from titop.solvers.mechanism.kernel_calls import DONE, names_key
 from titop.solvers.model.mechanism import Resolved
 from titop.solvers.series import causality

@@ -16,8 +16,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import power_of, stored_rate
 from titop.solvers.arguments.rowwise import rowwise
+from titop.solvers.constraints.engine_interface import StateDerivatives
 from titop.solvers.constraints.interaction_loads import stated_motions
-from titop.solvers.constraints.mechanism import StateDerivatives
 from titop.solvers.mechanism.conditioning import Conditioning
 from titop.solvers.mechanism.conditioning import conditioning as conditioning_of
 from titop.solvers.mechanism.kernel_calls import DONE

@@ -21,10 +21,10 @@ from titop.blocks.basics.tolerances import BALANCED, CONSISTENT, EXACT, SAME
 from titop.blocks.constraints.closure import relative_pose
 from titop.graph.network.connections import Joined
 from titop.solvers.constraints import closed_dynamics
+from titop.solvers.constraints.branch import accelerations_by_term, mobility
 from titop.solvers.constraints.closed_dynamics import acting, balancing_terms, constraints_and_rank, partition_at, shares_at
 from titop.solvers.constraints.closed_loops import ClosedLoops
-from titop.solvers.constraints.consistency import accelerations_by_term, mobility
-from titop.solvers.constraints.mechanism import PortSeries
+from titop.solvers.constraints.engine_interface import PortSeries
 from titop.solvers.mechanism.inputs import PortPush, Push
 from titop.solvers.series.series_arguments import at_start, up_to
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_derivatives
-from titop.solvers.constraints.mechanism import DerivativesCore, HybridDerivatives
+from titop.solvers.constraints.engine_interface import DerivativesCore, HybridDerivatives
 from titop.solvers.engines.compiled.acted_on import Bound
 from titop.solvers.engines.compiled.bound_kernels import constrained_derivatives
 from titop.solvers.engines.compiled.calls import CompiledCalls

@@ -15,8 +15,8 @@ from titop.blocks.contract.surroundings import mass_and_moment
 from titop.blocks.interactions.soft_line import SoftPath
 from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import of_one_state
+from titop.solvers.constraints.engine_interface import StateDerivatives
 from titop.solvers.constraints.interaction_loads import touch_rows
-from titop.solvers.constraints.mechanism import StateDerivatives
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.law_kinds import run_line
 from titop.solvers.engines.compiled.law_tables import touches_stage

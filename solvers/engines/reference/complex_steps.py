@@ -21,8 +21,8 @@ from titop.blocks.interactions.interaction import Interaction, rates_by_driving,
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import free_rank, least_beside_dead_centre, rank_near, refuse_dead_centre
 from titop.solvers.constraints.closed_dynamics import acting
+from titop.solvers.constraints.engine_interface import DerivativesCore, HybridDerivatives, StateDerivatives
 from titop.solvers.constraints.interaction_loads import efforts_by_states, read_rates, stated_motions, target_derivatives
-from titop.solvers.constraints.mechanism import DerivativesCore, HybridDerivatives, StateDerivatives
 from titop.solvers.constraints.multipliers import DEPENDENT
 from titop.solvers.engines.reference.dynamics import ReferenceDynamics, ReferenceObservations
 from titop.solvers.mechanism.inputs import Push

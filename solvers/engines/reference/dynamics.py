@@ -14,7 +14,7 @@ from titop.blocks.contract.applied import is_acted_on, weight_energy
 from titop.blocks.contract.surroundings import mass_and_moment
 from titop.graph.network.connections import Joined
 from titop.solvers.constraints import closed_dynamics, interaction_loads
-from titop.solvers.constraints.mechanism import Constraints, finite_constraints
+from titop.solvers.constraints.engine_interface import Constraints, finite_constraints
 from titop.solvers.engines.reference.passes import Passes, port_kinematics
 from titop.solvers.mechanism.conditioning import Pivots, find_pivots
 from titop.solvers.mechanism.inputs import Push, WrenchPlace
