@@ -167,6 +167,13 @@ def forward_dynamics_tangent(
     ModelError
         As in `forward_dynamics`.
     """
+    if wrenches is None and u is None and x is None:
+        try:
+            change = dtau[None].copy()
+            if model._calls.tangent(q[None], v[None], tau[None], dq[None], dv[None], change) == DONE:
+                return change[0]
+        except TypeError:
+            pass
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)
     along = _by_kernel(model, "tangent", (q, v, tau), (dq, dv), dtau, 1, wrenches, u)
@@ -213,6 +220,13 @@ def forward_dynamics_adjoint(
     ModelError
         As in `forward_dynamics`.
     """
+    if wrenches is None and u is None and x is None:
+        try:
+            by_tau, by_q, by_v = weights[None].copy(), np.empty((1, model.nv)), np.empty((1, model.nv))
+            if model._calls.adjoint(q[None], v[None], tau[None], by_tau, by_q, by_v) == DONE:
+                return by_q[0], by_v[0], by_tau[0]
+        except TypeError:
+            pass
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)
     along = _by_kernel(model, "adjoint", (q, v, tau), (), weights, 3, wrenches, u)
