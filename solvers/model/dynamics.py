@@ -16,7 +16,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import shape_of
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.mechanism.kernel_calls import DONE, names_key
+from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
 from titop.solvers.model.calls import LoadedCall, Loads
 from titop.solvers.model.mechanism import Mechanism, Resolved
 from titop.solvers.model.terms import inertial_efforts
@@ -105,15 +105,18 @@ def forward_dynamics(
     With rigid closures or gears, `q` and `v` have to satisfy them (`assemble`, `assemble_velocity`). `simulate` checks this;
     this function does not.
     """
-    if u is None and x is None:
+    if x is None:
         try:
-            calls, result, efforts = model._calls, np.empty(model.nv) if out is None else out, tau
+            calls, result, efforts, acting = model._calls, np.empty(model.nv) if out is None else out, tau, None
             if tau is None:
                 (efforts,) = model._stills[1]
-            if wrenches is None:
+            if u is not None:
+                acting, driven = calls.read_inputs(u, q)
+                efforts = driven_by(efforts, driven)
+            if wrenches is None and acting is None:
                 status = calls.forward(q, v, efforts, result)
             else:
-                status = calls.run(calls.kernels["forward", None], wrenches, None, (q, v, efforts, result))
+                status = calls.run(calls.kernels["forward", None], wrenches, acting, (q, v, efforts, result))
             if status == DONE:
                 return result
         except TypeError:  # no kernel, as with the reference engine, or arguments that are no arrays yet: `ask` takes both
