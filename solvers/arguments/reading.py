@@ -139,9 +139,9 @@ def store(result: Array, out: Array | None) -> Array:
         return result
     fits = isinstance(out, np.ndarray) and out.shape == result.shape and out.flags.writeable
     if not fits or out.dtype != result.dtype:
-        found = f"{type(out).__name__} of shape {shape_of(out)} and type {getattr(out, 'dtype', 'none')}"
+        got = f"{type(out).__name__} of shape {shape_of(out)} and type {getattr(out, 'dtype', 'none')}"
         expected = f"a writable array of shape {result.shape} and type {result.dtype}"
-        raise ModelError(Finding("wrong-length", "out", found, expected, "make it with np.empty"))
+        raise ModelError(Finding("wrong-length", "out", got, expected, "make it with np.empty"))
     out[...] = result
     return out
 

@@ -33,14 +33,14 @@ def refuse_open(
         return
     rows = mechanism.constraints_at(q, v)
     if np.abs(mechanism.scale.weights * rows.error).max() > OPEN:
-        found = f"{open_loops(mechanism, q)} {where[0]} leaves it so"
-        raise ModelError(Finding(code, where[0], found, "a configuration that closes the loops", cures[0]))
+        got = f"{open_loops(mechanism, q)} {where[0]} leaves it so"
+        raise ModelError(Finding(code, where[0], got, "a configuration that closes the loops", cures[0]))
     changes = rows.jacobian @ v
     sizes, terms = (mechanism.scale.weights * np.abs(part) for part in (changes, np.abs(rows.jacobian) @ np.abs(v)))
     if sizes.max() > OPEN * max(1.0, terms.max()):
         worst = int(sizes.argmax())
-        found = f"{mechanism.constraint_names[worst]} changing at {changes[worst]:.3g}"
-        raise ModelError(Finding(code, where[1], found, "a velocity that keeps the loops closed", cures[1]))
+        got = f"{mechanism.constraint_names[worst]} changing at {changes[worst]:.3g}"
+        raise ModelError(Finding(code, where[1], got, "a velocity that keeps the loops closed", cures[1]))
 
 
 def open_loops(mechanism: ClosedMechanism, q: Array) -> str:

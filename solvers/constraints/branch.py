@@ -181,9 +181,9 @@ def refuse_dead_centre(mechanism: ClosedMechanism, q: Array, imposed: Array, ran
     if centre is None:
         return
     around, where, driven, state = centre
-    found = f"{free} independent constraints on what is not prescribed ({driven} are) at {state}"
+    got = f"{free} independent constraints on what is not prescribed ({driven} are) at {state}"
     advice = "it is a dead centre, where nothing has derivatives; move away from this configuration, or prescribe others"
-    raise ModelError(Finding("singular-closure", where, found, f"more, such as {around} around it", advice))
+    raise ModelError(Finding("singular-closure", where, got, f"more, such as {around} around it", advice))
 
 
 def _dead_centre(
@@ -220,9 +220,9 @@ def least_beside_dead_centre(mechanism: ClosedMechanism, q: Array, jacobian: Arr
     left = independence(comparable, around, gears, ROUNDED)
     if left > _KNOWN:
         return _KNOWN**2
-    found = f"{left:.1g} of a constraint left on all but {driven} at {state}"
+    got = f"{left:.1g} of a constraint left on all but {driven} at {state}"
     advice = "next to a dead centre rounding decides; move away from this configuration, or prescribe or actuate others"
-    raise ModelError(Finding("singular-closure", where, found, f"{_KNOWN:g} or more", advice))
+    raise ModelError(Finding("singular-closure", where, got, f"{_KNOWN:g} or more", advice))
 
 
 def _state(mechanism: ClosedMechanism, q: Array) -> str:
@@ -310,8 +310,8 @@ def _refuse_left(
     if rest[worst] <= allowed or rest[worst] <= allowed + SAME * (weighted @ np.abs(np.real(alone()))).max():
         return
     left, (code, where, what, advice) = rest[worst] / weights[worst], finding
-    found = f"{left:.3g} {mechanism.constraint_units[worst]}/s^2 left of {mechanism.constraint_names[worst]}"
-    raise ModelError(Finding(code, where, found, f"{what} that keep the loops closed", advice))
+    got = f"{left:.3g} {mechanism.constraint_units[worst]}/s^2 left of {mechanism.constraint_names[worst]}"
+    raise ModelError(Finding(code, where, got, f"{what} that keep the loops closed", advice))
 
 
 def refuse_opening(

@@ -73,9 +73,9 @@ def refuse_overdriven(mechanism: ClosedLoops, q: Array, driven: Array, held: Arr
     if not too_many:
         return
     names = [name for name, on in zip(mechanism.coordinate_names, driven & ~held, strict=True) if on]
-    found, expected = f"{', '.join(names)}: {too_many} too many", "coordinates that can move independently of each other"
+    got, expected = f"{', '.join(names)}: {too_many} too many", "coordinates that can move independently of each other"
     advice = "drive fewer, as m.independent_coordinates does, or take m.hybrid_dynamics_derivatives"
-    raise ModelError(Finding("overdriven", "inputs", found, expected, advice))
+    raise ModelError(Finding("overdriven", "inputs", got, expected, advice))
 
 
 def partition_at(
@@ -245,8 +245,8 @@ def inverse(
         names = [name for name, on in zip(mechanism.coordinate_names, actuated, strict=True) if on]
         expected = "accelerations that efforts on the actuated coordinates can cause"
         advice = "actuate more coordinates, leave a dead centre, or take accelerations from m.forward_dynamics"
-        found = f"{unbalanced:.3g} of the largest effort left to others than {', '.join(names) or 'none'}"
-        raise ModelError(Finding("under-actuated", "actuated", found, expected, advice))
+        got = f"{unbalanced:.3g} of the largest effort left to others than {', '.join(names) or 'none'}"
+        raise ModelError(Finding("under-actuated", "actuated", got, expected, advice))
     return tau
 
 
@@ -282,10 +282,8 @@ def multipliers(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: li
     left = shares.unbalanced(needed, tau) * np.abs(scale.coordinates * needed).max(initial=0.0)
     if left > _CAUSED * size:
         advice = "give the wrenches and inputs that act too; or no tau, for the least efforts"
-        found = (
-            f"efforts that leave {left:.3g} N m, or N over the system's {scale.length:.3g} m, of what the accelerations need"
-        )
-        warn([Finding("contradicting-efforts", "tau", found, "those that cause the accelerations", advice)])
+        got = f"efforts that leave {left:.3g} N m, or N over the system's {scale.length:.3g} m, of what the accelerations need"
+        warn([Finding("contradicting-efforts", "tau", got, "those that cause the accelerations", advice)])
     dependent = shares.partition.dependent
     columns, carried = (rows.jacobian * scale.coordinates)[:, dependent].T, (scale.coordinates * (needed - tau))[dependent]
     return Partition.of(columns, sizes=scale.weights).least(carried)

@@ -161,9 +161,9 @@ def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> N
         least, values = inputs.lower[k], rows[:, k]
         worst = int(values.argmin())
         if values[worst] < least - SAME * np.abs(values).max():
-            found = f"{values[worst]:.6g} {inputs.units[k]}" + ("" if t is None else f" at t = {t[worst]:.6g} s")
+            got = f"{values[worst]:.6g} {inputs.units[k]}" + ("" if t is None else f" at t = {t[worst]:.6g} s")
             expected = f"{least:g} {inputs.units[k]} or more: it acts one way only"
             advice = "check the sign; what may also push is made so, where its kind can (push=True, suction=True)"
-            findings.append(Finding("one-sided", inputs.names[k], found, expected, advice))
+            findings.append(Finding("one-sided", inputs.names[k], got, expected, advice))
     if findings:
         raise ModelError(findings)

@@ -21,9 +21,9 @@ def warn_of_gimbal_lock(port: str, angles: Array, sequence: str) -> None:
     away = math.sin if sequence[0] == sequence[2] else math.cos
     middle = angles[..., 1].tolist()
     if min((abs(away(x)) for x in middle), default=1.0) < _NEAR_LOCK if angles.ndim > 1 else abs(away(middle)) < _NEAR_LOCK:
-        found = f"the middle angle within 0.1 degree of a gimbal lock of the sequence {sequence}"
+        got = f"the middle angle within 0.1 degree of a gimbal lock of the sequence {sequence}"
         advice = "first and third angle are all but undetermined; take another sequence, or the rotation from m.pose"
-        warn([Finding("gimbal-lock", f"{port}.theta", found, "angles away from it", advice)], stacklevel=4)
+        warn([Finding("gimbal-lock", f"{port}.theta", got, "angles away from it", advice)], stacklevel=4)
 
 
 def euler_angles(rotation: Array, sequence: str) -> Array:

@@ -148,8 +148,8 @@ def inverse(
         if unbalanced > BALANCED and not _is_rounding(unbalanced * needed, mechanism, q, v_series[: k + 2], pushes, driven[0]):
             expected = "a motion that efforts on the actuated coordinates can cause"
             advice = "actuate more coordinates, or take accelerations from m.forward_dynamics_series"
-            found = f"{unbalanced:.3g} of the largest effort left to others, at order {k}"
-            raise ModelError(Finding("under-actuated", "actuated", found, expected, advice))
+            got = f"{unbalanced:.3g} of the largest effort left to others, at order {k}"
+            raise ModelError(Finding("under-actuated", "actuated", got, expected, advice))
     return efforts
 
 
@@ -174,10 +174,10 @@ def refuse_opening(mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Se
         worst = int(np.abs(opening * weights).argmax())
         if abs(opening[worst] * weights[worst]) > size:
             unit, name = mechanism.constraint_units[worst], mechanism.constraint_names[worst]
-            found = f"{opening[worst]:.3g} {unit}/s^{k + 1} left of {name}"
+            got = f"{opening[worst]:.3g} {unit}/s^{k + 1} left of {name}"
             advice = "take motions from m.forward_dynamics_series, or prescribe fewer coordinates"
             expected = f"a motion that keeps the loops closed, here its derivative of order {k}"
-            raise ModelError(Finding("inconsistent-motion", "v_series", found, expected, advice))
+            raise ModelError(Finding("inconsistent-motion", "v_series", got, expected, advice))
 
 
 def _is_rounding(left: Array, mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array) -> bool:

@@ -143,9 +143,9 @@ def at_states(
     by_name = {f"wrenches[{port!r}]": value for port, value in wrenches.items()} | {"u": u}
     stacks = arrays | {name: value for name, value in by_name.items() if _is_by_state(value)}
     if len({len(array) for array in stacks.values()}) > 1:
-        found = ", ".join(str(array.shape) for array in stacks.values())
+        got = ", ".join(str(array.shape) for array in stacks.values())
         advice = "stack all along the first axis"
-        raise ModelError(Finding("wrong-length", ", ".join(stacks), found, "as many states in all", advice))
+        raise ModelError(Finding("wrong-length", ", ".join(stacks), got, "as many states in all", advice))
 
     def at(row: int) -> Any:
         acting = {"wrenches": {port: _of(value, row) for port, value in wrenches.items()} or None, "u": _of(u, row)}

@@ -116,11 +116,11 @@ class CompiledObservations:
 
     def mass_center(self, q: Array) -> Array:
         kernel = self._system.bound(observation_entries.center_of_mass)
-        found, wet = self._asked(kernel, (4,), q), self._moving_fluid
+        center, wet = self._asked(kernel, (4,), q), self._moving_fluid
         if not wet:
-            return found
+            return center
         _, _, world = observed(self._system, q, np.zeros(self._nv))
-        mass, moment = found[3], found[3] * found[:3]
+        mass, moment = center[3], center[3] * center[:3]
         for general in wet:
             own, first = mass_and_moment(general.block.added_inertia(q[general.q]))
             at = world[general.element]

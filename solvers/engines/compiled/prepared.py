@@ -235,11 +235,11 @@ class CompiledPreparedDynamics(PreparedDynamics):
         """Return the guarded gaps (m, n) at stacked states and their rates; what is known of steps in the `rows` is left."""
         kernel, step = self._guard
         step[0], count = 0.0, len(rows)
-        found = np.empty((len(q), 2 * count))
-        status = kernel(rows.copy(), *self._tables, np.ascontiguousarray(q), np.ascontiguousarray(v), found)
+        values = np.empty((len(q), 2 * count))
+        status = kernel(rows.copy(), *self._tables, np.ascontiguousarray(q), np.ascontiguousarray(v), values)
         if status not in (layout.OK, NEAR):
             self._system.raise_for(status)
-        return found[:, :count], found[:, count:]
+        return values[:, :count], values[:, count:]
 
     @cached_property
     def _forward(self) -> Any:

@@ -269,8 +269,8 @@ class CompiledReadings:
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         """Return the multipliers (k) of all constraints at a checked state."""
-        found = self._all_multipliers.multipliers(pushes, q, v, a, applied)
-        return closed_dynamics.multipliers(self._mechanism, q, v, a, pushes, applied) if found is None else found
+        carried = self._all_multipliers.multipliers(pushes, q, v, a, applied)
+        return closed_dynamics.multipliers(self._mechanism, q, v, a, pushes, applied) if carried is None else carried
 
     @cached_property
     def _all_multipliers(self) -> KernelReading:

@@ -94,9 +94,9 @@ class ReferenceDerivatives(DerivativesCore):
 
         def motions(x: Array) -> Array:
             dq, dv = x.reshape(2, self._nv)
-            found = self._observations.port_motions(ports, self._mechanism.integrate_unchecked(q, dq), v + dv, a)
-            falling = [np.concatenate([rotation.T @ gravity, np.zeros(3)]) for rotation, *_ in found]
-            return np.array([(twist, A + fall) for (_, _, twist, A), fall in zip(found, falling, strict=True)])
+            at_ports = self._observations.port_motions(ports, self._mechanism.integrate_unchecked(q, dq), v + dv, a)
+            falling = [np.concatenate([rotation.T @ gravity, np.zeros(3)]) for rotation, *_ in at_ports]
+            return np.array([(twist, A + fall) for (_, _, twist, A), fall in zip(at_ports, falling, strict=True)])
 
         if not ports:
             return []
