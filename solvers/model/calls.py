@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import as_arrays, check_stacks, of_one_state, read_wrenches, store
 from titop.solvers.arguments.rowwise import Stack, bound, read_stack, read_states
-from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
 from titop.solvers.model.mechanism import Resolved
 
@@ -28,24 +27,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: The arguments of a state.
 _NAMES = ("q", "v", "a")
-
-
-class Loads(NamedTuple):
-    """The loads at a state that was checked.
-
-    Attributes
-    ----------
-    pushes : list of Push
-        On ports, blocks' own coordinates and interactions.
-    motors : (nv,) array or 0.0
-        Efforts of motors' inputs on the coordinates.
-    mask : (nv,) bool array or None
-        The chosen coordinates: actuated, or prescribed.
-    """
-
-    pushes: list[Push]
-    motors: Any
-    mask: Any
 
 
 class LoadedCall:
@@ -60,7 +41,9 @@ class LoadedCall:
     *results : tuple of str
         The shape of each result; sizes of the model are given by name.
     computed : callable
-        ``computed(mechanism, *state, loads)`` returns the results at one checked state, without the kernel.
+        ``computed(mechanism, *state, pushes, motors, mask)`` returns the results at one checked state, without the kernel:
+        under pushes on ports, blocks' own coordinates and interactions, and efforts (nv) of motors' inputs on the coordinates;
+        `mask` (nv) are the chosen coordinates, or None.
     chosen : str
         The argument that selects coordinates, and with them a kernel: ``"actuated"`` or ``"prescribed"``; none by default.
     inputs : {"join", "leave", "both", "stay"}
@@ -214,8 +197,7 @@ class LoadedCall:
         mask = getattr(mechanism, self.chosen)(names) if self.chosen else None
         if not (mechanism.is_constrained or (self.chosen == "actuated" and mask is not None)):
             mechanism.engine.raise_for(status)
-        loads = Loads(mechanism.external_pushes(wrenches, u), mechanism.motor_efforts(u), mask)
-        results = self.computed(mechanism, *state, loads)
+        results = self.computed(mechanism, *state, mechanism.external_pushes(wrenches, u), mechanism.motor_efforts(u), mask)
         return results if isinstance(results, tuple) else (results,)
 
     def _stored(self, results: tuple[Array, ...], out: Any) -> tuple[Any, ...]:

@@ -25,7 +25,7 @@ _INVERSE = LoadedCall(
     "inverse_derivatives",
     ("q", "v", "a"),
     (3, "nv", "nv"),
-    computed=lambda mechanism, q, v, a, on: mechanism.engine.derivatives.inverse(q, v, a, on.pushes, on.motors, on.mask),
+    computed=lambda mechanism, *at: mechanism.engine.derivatives.inverse(*at),
     chosen="actuated",
     inputs="stay",
     closing=True,
@@ -34,15 +34,17 @@ _FORWARD = LoadedCall(
     "forward_derivatives",
     ("q", "v", "tau"),
     (3, "nv", "nv"),
-    computed=lambda mechanism, q, v, tau, on: mechanism.engine.derivatives.forward(q, v, tau + on.motors, on.pushes),
+    computed=lambda mechanism, q, v, tau, pushes, motors, mask: mechanism.engine.derivatives.forward(
+        q, v, tau + motors, pushes
+    ),
     closing=True,
 )
 _HYBRID = LoadedCall(
     "hybrid_derivatives",
     ("q", "v", "tau", "a"),
     (8, "nv", "nv"),
-    computed=lambda mechanism, q, v, tau, a, on: np.array(
-        mechanism.engine.derivatives.hybrid(q, v, tau + on.motors, a, on.mask, on.pushes)
+    computed=lambda mechanism, q, v, tau, a, pushes, motors, mask: np.array(
+        mechanism.engine.derivatives.hybrid(q, v, tau + motors, a, mask, pushes)
     ),
     chosen="prescribed",
     closing=True,

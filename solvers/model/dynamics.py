@@ -16,31 +16,34 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import shape_of
 from titop.solvers.constraints import closed_dynamics
+from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
-from titop.solvers.model.calls import LoadedCall, Loads
+from titop.solvers.model.calls import LoadedCall
 from titop.solvers.model.mechanism import Mechanism, Resolved
 from titop.solvers.model.terms import inertial_efforts
 
 
-def _forward(mechanism: Mechanism, q: Array, v: Array, tau: Array, on: Loads) -> Array:
+def _forward(mechanism: Mechanism, q: Array, v: Array, tau: Array, pushes: list[Push], motors: Any, mask: None) -> Array:
     nothing = np.zeros(mechanism.nv)
-    return closed_dynamics.hybrid(mechanism, q, v, tau + on.motors, nothing, nothing > 0, on.pushes)[0]
+    return closed_dynamics.hybrid(mechanism, q, v, tau + motors, nothing, nothing > 0, pushes)[0]
 
 
-def _hybrid(mechanism: Mechanism, q: Array, v: Array, tau: Array, a: Array, on: Loads) -> tuple[Array, Array]:
-    a, tau = closed_dynamics.hybrid(mechanism, q, v, tau + on.motors, a, on.mask, on.pushes)
-    return a, tau - on.motors
+def _hybrid(
+    mechanism: Mechanism, q: Array, v: Array, tau: Array, a: Array, pushes: list[Push], motors: Any, mask: Array
+) -> tuple[Array, Array]:
+    a, tau = closed_dynamics.hybrid(mechanism, q, v, tau + motors, a, mask, pushes)
+    return a, tau - motors
 
 
-def _inverse(mechanism: Mechanism, q: Array, v: Array, a: Array, on: Loads) -> Array:
-    return closed_dynamics.inverse(mechanism, q, v, a, on.pushes, on.motors, on.mask)
+def _inverse(*arguments: Any) -> Array:
+    return closed_dynamics.inverse(*arguments)
 
 
-def _mass_inverse(mechanism: Mechanism, q: Array, v: Array, a: Array, on: Loads) -> tuple[Array, Array]:
-    return _inverse(mechanism, q, v, a, on), mechanism.engine.dynamics.mass_matrix(q)
+def _mass_inverse(mechanism: Mechanism, q: Array, *arguments: Any) -> tuple[Array, Array]:
+    return closed_dynamics.inverse(mechanism, q, *arguments), mechanism.engine.dynamics.mass_matrix(q)
 
 
-def _mass_inertial_inverse(mechanism: Mechanism, q: Array, v: Array, a: Array, on: Loads) -> tuple[Array, Array]:
+def _mass_inertial_inverse(mechanism: Mechanism, q: Array, v: Array, a: Array, *loads: Any) -> tuple[Array, Array]:
     return inertial_efforts(mechanism, q, v, a), mechanism.engine.dynamics.mass_matrix(q)
 
 

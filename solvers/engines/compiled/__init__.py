@@ -8,7 +8,7 @@
   gears, of efforts and of series; `readings`: sensors, reactions, motions of ports;
 - `calls`: all kernels by the names of a model's functions;
 - `dynamics`, `derivatives`, `observations`: the engine's cores, for checked arguments;
-- `prepared`: the dynamics for integrators;
+- `prepared_kernels`: the dynamics for integrators;
 - `engine`: the engine, and mechanisms with changed parameters;
 - `compile_ahead`: compiling all kernels in advance.
 """

@@ -13,7 +13,7 @@ from titop.solvers.constraints.engine_interface import Constraints, EquationSeri
 from titop.solvers.engines.compiled.bound_kernels import CONSTANT, has_series
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
+from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
 from titop.solvers.engines.compiled.rounding import pivots_at
 from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, hybrid_entries, series_entries
 from titop.solvers.kernels.interface import layout
