@@ -27,8 +27,8 @@ from titop.solvers.lft.uncertainty import Uncertainty, gains_of
 from titop.solvers.linear.displacement_inputs import Places, displace
 from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.system_outputs import SystemOutputs
+from titop.solvers.model.closures import reduction
 from titop.solvers.model.model import Model
-from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 

@@ -33,7 +33,6 @@ class Scale:
 
     Parameters
     ----------
-    assembly : Assembly
     constraint_units : sequence of str
         Units of the constraints' errors, those of gears last.
     gears : iterable

@@ -17,7 +17,7 @@ from titop.blocks.joints.friction_and_limits import CoordinateLimits, stop_bound
 from titop.blocks.joints.joint import Joint
 from titop.solvers.arguments.reading import all_finite
 from titop.solvers.engines.compiled.law_tables import gap_stage
-from titop.solvers.engines.compiled.prepared import NO_GUARDS, CompiledPreparedDynamics
+from titop.solvers.engines.compiled.prepared_kernels import NO_GUARDS, CompiledPreparedDynamics
 from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import PreparedDynamics
 

@@ -143,7 +143,6 @@ def run_line(programs: Any, name: str, shared: Array, points: Array) -> Array:
 
     Parameters
     ----------
-    programs : LinePrograms
     name : str
         One of its `ORDER`.
     shared : (k,) array
