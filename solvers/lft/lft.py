@@ -37,6 +37,7 @@ from titop.solvers.lft.refusals import (
 from titop.solvers.lft.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty import WIDEST_HALF, WIDEST_QUARTER, Uncertain, Uncertainty
 from titop.solvers.linear.linear_equations import names_of
+from titop.solvers.linear.path_series import read_timings
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal as Named
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -234,7 +235,8 @@ def _assemble(
     ends, at = system.ends, system.point.model
     matrices, named = ends.with_paths(at, (A, B, C, D), states, len(w))
     M = named_system(matrices, named, [*w, *ends.inputs.signals], [*z, *ends.output_signals], at.name)
-    return LFTModel(M, blocks, counted, family, moving=moving)
+    signals = [*ends.inputs.signals, *ends.output_signals]
+    return LFTModel(M, blocks, counted, family, moving=moving, paths=read_timings(at, signals) if ends.has_paths else ())
 
 
 def _omit(model: Fractional, system: SystemLoop, family: Family) -> tuple[Fractional, Array]:
