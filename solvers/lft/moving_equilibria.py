@@ -15,6 +15,8 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import parts_of, split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, STEADY
+from titop.blocks.devices.path_states import PathStates
+from titop.blocks.devices.signal_path import FilterKind
 from titop.blocks.joints.joint import is_elementary
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import sizes_of
@@ -95,16 +97,16 @@ class Equilibria:
         if model.is_constrained:
             advice = "closures and gears keep what they carry at the point: use tt.lpv"
             raise ModelError(Finding("moving-closure", "equilibrium", "a system with closures or gears", "a tree", advice))
-        if model.nx:
-            got, expected = ", ".join(model.state_names[:4]), "a model without states of the first order"
-            advice = "these move with equilibria, which is not followed: leave equilibrium= out, or use tt.lpv"
-            raise ModelError(Finding("moving-states", "equilibrium", got, expected, advice))
         self.point, self.uncertainty, self._function, self._progress = point, uncertainty, function, progress
         self.paths = [f"{name}{end}" for end in (".q", ".v") for name in model.coordinate_names]
         self.paths += [f"{name}.u" for name in model.input_names]
         self._imposed = [path for path in uncertainty.paths() if path in self.paths]
         self.nominal = np.concatenate([model.difference(model.neutral(), point.q), point.v, inputs_of(point)])
         sizes = sizes_of(point)
+        states = [sizes.of_unit(unit) for unit in model.mechanism.inputs.state_units]
+        self._ones_of_states = np.maximum(states, np.abs(point.x))
+        for closure in _idle_filters(model):
+            self._ones_of_states[dict(model.mechanism.inputs.states)[closure.name]] = np.inf
         ones = sizes.coordinates, sizes.coordinates * sizes.rate, [sizes.of_unit(unit) for unit in model.mechanism.inputs.units]
         self._ones = np.maximum(np.concatenate(ones), np.abs(self.nominal))
         n = len(uncertainty.all)
@@ -176,7 +178,15 @@ class Equilibria:
         point, u = self.point, inputs_of(self.point)
         parts = [(point.model.difference(point.q, at.q), at.v - point.v, inputs_of(at) - u) for at in points]
         changes = np.array([np.concatenate(part) for part in parts]).reshape(len(points), len(self.paths))
+        self._refuse_states(points)
         return np.where(np.isin(self.paths, self._imposed), 0.0, changes)
+
+    def _refuse_states(self, points: list[OperatingPoint]) -> None:
+        """Refuse states of the first order that move, but for those that only motors and sensors have."""
+        moved = np.any(np.abs([at.x - self.point.x for at in points]) > BALANCED * self._ones_of_states, axis=0)
+        if names := [self.point.model.state_names[k] for k in np.flatnonzero(moved)]:
+            expected = "states of the first order that rest, but for those of motors and sensors"
+            raise ModelError(Finding("moving-states", "equilibrium", ", ".join(names[:4]), expected, _ADVICE))
 
     def _refuse_other_nominal(self) -> None:
         """Refuse a nominal point that is none of these equilibria."""
@@ -202,6 +212,13 @@ class Equilibria:
         if other:
             where, advice = f"equilibrium at {shown}", "search coordinates, rates, efforts and inputs only; see tt.lft"
             raise ModelError(Finding("other-equilibrium", where, f"another {other[0]}", "the one asked for", advice))
+
+
+def _idle_filters(model: Model) -> list[PathStates]:
+    """Return the filters whose states and inputs at the point do not matter to linear models: those of motors and sensors."""
+    closures = [joined.closure for joined in model.mechanism.interactions]
+    acting = FilterKind.WRENCH, FilterKind.WRENCH_IN_WORLD
+    return [each for each in closures if isinstance(each, PathStates) and each.device.filter_law[0] not in acting]
 
 
 class MovingCoordinate(NamedTuple):
@@ -326,7 +343,9 @@ def _drives_a_joint(equilibria: Equilibria, path: str) -> bool:
     """Tell whether a name is that of a motor's input: an effort, which is no part of a linear model."""
     model = equilibria.point.model
     stem, end = split_end(path)
-    return end == "u" and bool(model.mechanism.inputs.motors[:, model.input_names.index(stem)].any())
+    if end != "u" or any(stem in closure.input_names for closure in _idle_filters(model)):
+        return end == "u"
+    return bool(model.mechanism.inputs.motors[:, model.input_names.index(stem)].any())
 
 
 def _refuse_strange(equilibria: Equilibria, path: str) -> None:
