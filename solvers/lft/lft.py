@@ -128,9 +128,10 @@ def lft(
     -----
     Exact parameters are masses, centres, inertias, stiffness, damping, armature; frequencies and ratios of modes, their
     participation and their displacement of ports; positions of ports and placements; rotations about one axis of a frame
-    (``"hub.A.rotation.z"``, the other components zero; ranges as of angles); gravity, forces, gears; time constants, frequencies
-    and damping of filters in paths of devices; section, density and length of an Euler-Bernoulli `Beam` that is straight at the point, without damping ratio (with one, its length alone).
-    Whether a law is rational is checked 30 % to either side of the middle of a range, or farther.
+    (``"hub.A.rotation.z"``, the other components zero; ranges as of angles); gravity, forces, gears; time constants,
+    frequencies and damping of filters in paths of devices; section, density and length of an Euler-Bernoulli `Beam` that is
+    straight at the point, without damping ratio (with one, its length alone). Whether a law is rational is checked 30 % to
+    either side of the middle of a range, or farther.
 
     A beam's length takes 4 repetitions for each coordinate in bending that takes part, 4 for its rigid motion there, and
     a few if its tip carries something; a ``mass_scale`` 6 or fewer, one more if wrenches act on the body's ports;

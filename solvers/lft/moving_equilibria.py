@@ -15,8 +15,6 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import parts_of, split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, STEADY
-from titop.blocks.devices.path_states import PathStates
-from titop.blocks.devices.signal_path import FilterKind
 from titop.blocks.joints.joint import is_elementary
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import sizes_of
@@ -32,6 +30,7 @@ from titop.solvers.lft.fits import (
 )
 from titop.solvers.lft.fractions import Fractional
 from titop.solvers.lft.other_values import inputs_of, value_at
+from titop.solvers.lft.system_loop import idle_filters
 from titop.solvers.lft.uncertainty import Uncertain, Uncertainty
 from titop.solvers.model.model import Model
 from titop.solvers.support.progress import progress_bar
@@ -105,7 +104,7 @@ class Equilibria:
         sizes = sizes_of(point)
         states = [sizes.of_unit(unit) for unit in model.mechanism.inputs.state_units]
         self._ones_of_states = np.maximum(states, np.abs(point.x))
-        for closure in _idle_filters(model):
+        for closure in idle_filters(model):
             self._ones_of_states[dict(model.mechanism.inputs.states)[closure.name]] = np.inf
         ones = sizes.coordinates, sizes.coordinates * sizes.rate, [sizes.of_unit(unit) for unit in model.mechanism.inputs.units]
         self._ones = np.maximum(np.concatenate(ones), np.abs(self.nominal))
@@ -212,13 +211,6 @@ class Equilibria:
         if other:
             where, advice = f"equilibrium at {shown}", "search coordinates, rates, efforts and inputs only; see tt.lft"
             raise ModelError(Finding("other-equilibrium", where, f"another {other[0]}", "the one asked for", advice))
-
-
-def _idle_filters(model: Model) -> list[PathStates]:
-    """Return the filters whose states and inputs at the point do not matter to linear models: those of motors and sensors."""
-    closures = [joined.closure for joined in model.mechanism.interactions]
-    acting = FilterKind.WRENCH, FilterKind.WRENCH_IN_WORLD
-    return [each for each in closures if isinstance(each, PathStates) and each.device.filter_law[0] not in acting]
 
 
 class MovingCoordinate(NamedTuple):
@@ -343,7 +335,7 @@ def _drives_a_joint(equilibria: Equilibria, path: str) -> bool:
     """Tell whether a name is that of a motor's input: an effort, which is no part of a linear model."""
     model = equilibria.point.model
     stem, end = split_end(path)
-    if end != "u" or any(stem in closure.input_names for closure in _idle_filters(model)):
+    if end != "u" or any(stem in closure.input_names for closure in idle_filters(model)):
         return end == "u"
     return bool(model.mechanism.inputs.motors[:, model.input_names.index(stem)].any())
 

@@ -273,6 +273,13 @@ def _is_filter(closure: Any) -> bool:
     return isinstance(closure, PathStates)
 
 
+def idle_filters(model: Model) -> list[Any]:
+    """Return the filters whose states and inputs at the point do not matter to linear models: those of motors and sensors."""
+    closures = [joined.closure for joined in model.mechanism.interactions]
+    acting = FilterKind.WRENCH, FilterKind.WRENCH_IN_WORLD
+    return [each for each in closures if _is_filter(each) and each.device.filter_law[0] not in acting]
+
+
 class Filter:
     """The filter of an actuator or a sensor, in series with the system: ``T dx/dt = T (A x + B u)``, ``y = C x + D u``.
 
