@@ -61,18 +61,8 @@ def law_of(
 ) -> UncertainLaw:
     """Return the law of a block about the operating point.
 
-    Parameters
-    ----------
-    assembly : Assembly
-        With all parameters in the middle of their ranges.
-    block : Block
-    at : At
-    uncertainty : Uncertainty
-    coordinates : UncertainCoordinates
-    spins : list of str
-        The deltas on which the twist of its parent port at the operating point depends.
-    turned : bool
-        Whether its acceleration is uncertain.
+    `assembly`: with all parameters in the middle of their ranges; `spins`: the deltas on which the twist of its parent port at
+    the operating point depends; `turned`: whether its acceleration is uncertain.
 
     Raises
     ------
@@ -158,14 +148,7 @@ class RigidLaw(NamedTuple):
 
     Linear in the acceleration and the products of the twist's entries, which both change alike.
 
-    Attributes
-    ----------
-    mass : Polynomial
-        A matrix (1, 1), kg.
-    com : Polynomial
-        A vector c (3), m.
-    inertia : Polynomial
-        A matrix I (3, 3), kg m^2.
+    `mass`: a matrix (1, 1), kg; `com`: a vector c (3), m; `inertia`: a matrix I (3, 3), kg m^2.
     """
 
     mass: Polynomial
@@ -225,15 +208,7 @@ def rigid_law(number: VectorOf, mass: float, com: Array, inertia: Array) -> Rigi
 class ModalFactors(NamedTuple):
     """What factors say of a block's law; nothing of blocks that are no flexible bodies.
 
-    Attributes
-    ----------
-    rigid : RigidLaw or None
-    modes : tuple of Mode
-    springs : tuple of Spring
-    known : set of str
-        The names of parameters that enter so alone.
-    scale : Polynomial or None
-        By which all of the law is multiplied.
+    `known`: the names of parameters that enter so alone; `scale`: by which all of the law is multiplied.
     """
 
     rigid: RigidLaw | None = None

@@ -171,11 +171,7 @@ def reduce_fraction(model: Fractional, points: Sequence[Sequence[complex]] | Arr
     Of what may be rounding, as much is left out as does not change the response at some values of the deltas. Costs a singular
     value decomposition of each delta's block for each step in which its subspace grows.
 
-    Parameters
-    ----------
-    model : Fractional
-    points : sequence of values of all deltas, optional
-        Where responses are compared; random ones by default, with the last, 1/s, around the poles.
+    `points`: where responses are compared; random ones by default, with the last, 1/s, around the poles.
     """
     model = trim_zeros(model)
     scaled, scale = balance(model)

@@ -161,17 +161,9 @@ def _other_motions(
 class LoopConstraints:
     """Rigid closures and gears at the nominal point, and the multipliers that they keep.
 
-    Parameters
-    ----------
-    point : OperatingPoint
-    a : (nv,) array
-        Accelerations at the point.
-    uncertainty : Uncertainty
+    `a` (nv): accelerations at the point.
 
-    Attributes
-    ----------
-    applied : list of Applied
-        What closures apply to ports at the point.
+    `applied`: what closures apply to ports at the point.
     """
 
     def __init__(self, point: OperatingPoint, a: Array, uncertainty: Uncertainty) -> None:

@@ -114,15 +114,8 @@ def rotation_steps(path: str, rotation: Array, uncertainty: Uncertainty, inverse
 def legs_of(changing: ChangedBlock, port: str | None, q: Array, v: Array, a: Array, names: Mapping[int, str]) -> list[Leg]:
     """Return the legs from a block's parent port to a child port.
 
-    Parameters
-    ----------
-    changing : ChangedBlock
-        The block, with all its uncertain parameters.
-    port : str or None
-    q, v, a : arrays
-        Own coordinates, rates and accelerations.
-    names : mapping of int to str
-        Names of the own coordinates.
+    `changing`: the block, with all its uncertain parameters; `q`, `v`, `a`: own coordinates, rates and accelerations; `names`:
+    names of the own coordinates.
     """
     block, uncertainty = changing.block, changing.uncertainty
     if port not in block.ports:

@@ -52,16 +52,9 @@ class UncertainLaw(Protocol):
 class MatrixLaw(NamedTuple):
     """A law by its matrices, polynomials in the block's uncertain parameters.
 
-    Attributes
-    ----------
-    slopes : Polynomial
-        By ``[A; a; q; v; V; xi]``, (6 + n, 18 + 3 n), about the operating point.
-    efforts : Polynomial
-        At the operating point (6 + n, 1).
-    by_acceleration : (n, 6 + n, 6) array
-        How the slope by each coordinate changes with the acceleration of the parent port.
-    middle : (6,) array
-        That acceleration, where all deltas are zero.
+    `slopes`: by ``[A; a; q; v; V; xi]``, (6 + n, 18 + 3 n), about the operating point; `efforts`: at the operating point (6 +
+    n, 1); `by_acceleration` (n, 6 + n, 6): how the slope by each coordinate changes with the acceleration of the parent port;
+    `middle` (6): that acceleration, where all deltas are zero.
     """
 
     slopes: Polynomial
@@ -90,16 +83,8 @@ class MatrixLaw(NamedTuple):
 class SpunLaw(NamedTuple):
     """A law, and what the twist of its parent port adds where it is another than in the middle of all ranges.
 
-    Attributes
-    ----------
-    law : UncertainLaw
-        At that in the middle.
-    middle : (6,) array
-        That.
-    linear : (6, 6 + n, m + 1) array
-        L of each entry.
-    quadratic : (21, 6 + n, m + 1) array
-        Q of each pair.
+    `law`: at that in the middle; `middle` (6): that; `linear` (6, 6 + n, m + 1): L of each entry; `quadratic` (21, 6 + n, m +
+    1): Q of each pair.
     """
 
     law: UncertainLaw
@@ -140,18 +125,8 @@ def spun_law(
 ) -> SpunLaw:
     """Return the law of a block for any twist of its parent port.
 
-    Parameters
-    ----------
-    law : UncertainLaw
-        At the twist in the middle.
-    law_at : callable
-    middle : (6,) array
-    deltas : sequence of str
-        On which the law depends itself.
-    spins : sequence of str
-        On which the twist depends.
-    block : str
-        Its name.
+    `law`: at the twist in the middle; `deltas`: on which the law depends itself; `spins`: on which the twist depends; `block`:
+    its name.
 
     Raises
     ------
@@ -265,13 +240,7 @@ class LengthLaw(NamedTuple):
 def length_law(changing: ChangedBlock, block: Block, at: LawPoint, rows: Array, columns: Array) -> LengthLaw | Irrational:
     """Return the law of a block whose length is uncertain, or the parameter that keeps it from being one.
 
-    Parameters
-    ----------
-    changing : ChangedBlock
-    block : Block
-    at : LawPoint
-    rows, columns : (6 + n,) arrays
-        See `Block.length_powers`.
+    `rows`, `columns` (6 + n): see `Block.length_powers`.
     """
     name, n = f"{block.name}.length", block.nv
     member = changing.uncertainty[name]

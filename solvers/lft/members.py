@@ -208,11 +208,7 @@ def response_error(system: StateSpace, right: Callable[[Array, Array], Array]) -
 def coarse_findings(closing: Closing, members: Iterable[tuple[StateSpace, StateSpace]]) -> list[Finding]:
     """Return what is to be warned of: stages too few for the period, or motions too fast for any number of them.
 
-    Parameters
-    ----------
-    closing : Closing
-    members : iterable of pairs
-        Members of the model in continuous time, and those of the sampled loop at the same values.
+    `members`: members of the model in continuous time, and those of the sampled loop at the same values.
     """
 
     def error(plant: StateSpace, loop: StateSpace) -> float:

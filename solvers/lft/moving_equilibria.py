@@ -54,28 +54,18 @@ _ADVICE = "sample the family with tt.lpv, or hold the equilibrium with efforts"
 class Equilibria:
     """The equilibria of a family, as changes of coordinates ``hinge.q``, rates ``wheel.v`` and inputs ``jet.u``.
 
-    Parameters
-    ----------
-    point : OperatingPoint
-        At nominal values.
-    uncertainty : Uncertainty
-        Of the parameters alone.
-    function : callable
-        `equilibrium` of `lft`.
-    progress : bool
+    `point`: at nominal values; `uncertainty`: of the parameters alone; `function`: `equilibrium` of `lft`.
 
     Attributes
     ----------
     paths : list of str
         Of all coordinates, rates and inputs (m).
-    nominal : (m,) array
     points : (k, n) array
         Normalised values of the parameters: corners, then points that are spread over the box.
     changes : (k, m) array
         Of the equilibria there, against the nominal point; zero of what is among the parameters.
     tests : list of OperatingPoint
         Equilibria at random points, and
-    test_points, test_changes : arrays
 
     Raises
     ------
@@ -273,16 +263,8 @@ def with_moving(
 ) -> tuple[Fractional, tuple[Uncertain, ...], tuple[MovingCoordinate, ...]]:
     """Return a model in which what moves follows the parameters or stays independent; its deltas; and what is known of it.
 
-    Parameters
-    ----------
-    model : Fractional
-        Its deltas zero at nominal values: those of the parameters, of what moves, and 1/s.
-    uncertain : sequence of Uncertain
-        Parameters and what moves.
-    equilibria : Equilibria
-    how : {"fitted", "independent"}
-    tolerance : float
-        Largest error of a fitted coordinate, in parts of how far it moves.
+    `model`: its deltas zero at nominal values: those of the parameters, of what moves, and 1/s; `uncertain`: parameters and
+    what moves; `tolerance`: largest error of a fitted coordinate, in parts of how far it moves.
 
     Raises
     ------

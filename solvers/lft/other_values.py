@@ -39,18 +39,8 @@ HOLD = "use tt.lpv, or hold it with efforts"
 class ChangedBlock:
     """A block whose named parameters are uncertain.
 
-    Parameters
-    ----------
-    assembly : Assembly
-        With all parameters in the middle of their ranges.
-    block : Block
-    names : list of str
-        Of its parameters, and of those of what belongs to it.
-    uncertainty : Uncertainty
-
-    Attributes
-    ----------
-    deltas : list of str
+    `assembly`: with all parameters in the middle of their ranges; `names`: of its parameters, and of those of what belongs to
+    it.
     """
 
     def __init__(self, assembly: Assembly, block: Block, names: list[str], uncertainty: Uncertainty) -> None:
@@ -170,14 +160,7 @@ def by_acceleration(block: Block, at: LawPoint) -> Array:
 
 
 class UncertainCoordinates(NamedTuple):
-    """Which coordinates and rates of a block are uncertain: their names, and whose entry each is.
-
-    Attributes
-    ----------
-    paths : tuple of str
-    entries : tuple of int
-    uncertainty : Uncertainty
-    """
+    """Which coordinates and rates of a block are uncertain: their names, and whose entry each is."""
 
     paths: tuple[str, ...]
     entries: tuple[int, ...]

@@ -40,12 +40,7 @@ _LOOKED_AT = 4
 class SystemLoop:
     """The loop of a system about an operating point.
 
-    Parameters
-    ----------
-    point : OperatingPoint
-    uncertainty : Uncertainty
-    inputs, outputs, omit, hold, independent
-        As in `linearize`.
+    `inputs`, `outputs`, `omit`, `hold`, `independent`: as in `linearize`.
 
     Attributes
     ----------
@@ -286,12 +281,6 @@ class Filter:
     T is diagonal, of lags the time constant over that in the middle of its range, else one: so all is polynomial in parameters.
     States of accelerometers' filters are x itself, not x minus ``B V`` as in `PathStates`.
 
-    Parameters
-    ----------
-    model : Model
-    closure : PathStates
-    uncertainty : Uncertainty
-
     Raises
     ------
     ModelError
@@ -400,15 +389,8 @@ def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]
 class SystemChanges(NamedTuple):
     """Signals of the whole system.
 
-    Attributes
-    ----------
-    q, v, a, tau : Signals (nv)
-        Changes of coordinates, rates, accelerations and applied efforts.
-    inputs : Signals
-        With states of the first order behind them.
-    x : Signals (nx)
-        These states.
-    changes : Changes
+    `q`, `v`, `a`, `tau` (nv): changes of coordinates, rates, accelerations and applied efforts; `inputs`: with states of the
+    first order behind them; `x` (nx): these states.
     """
 
     q: Signals

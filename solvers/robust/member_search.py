@@ -50,14 +50,8 @@ _ON_AXIS = float(np.sqrt(EPS))
 class Member(NamedTuple):
     """A member at which a loop is unstable, or ill-posed.
 
-    Attributes
-    ----------
-    radius : float
-        Largest normalised parameter; infinite if none was found.
-    deltas : array
-        Normalised parameters, one for each real block.
-    omega : float
-        Frequency (rad/s) of the eigenvalue that crosses; infinite if ill-posed.
+    `radius`: largest normalised parameter; infinite if none was found; `deltas`: normalised parameters, one for each real
+    block; `omega`: frequency (rad/s) of the eigenvalue that crosses; infinite if ill-posed.
     """
 
     radius: float
@@ -74,13 +68,7 @@ class Member(NamedTuple):
 class EigenvalueSearch:
     """Searches among the real blocks of an uncertainty, all others zero.
 
-    Parameters
-    ----------
-    system : Matrices
-        With the channels of the uncertainty alone.
-    structure : Structure
-    reach : float
-        How far is searched: largest normalised parameter.
+    `system`: with the channels of the uncertainty alone; `reach`: how far is searched: largest normalised parameter.
     """
 
     def __init__(self, system: Matrices, structure: Structure, reach: float = 10.0) -> None:
@@ -241,12 +229,7 @@ def _crossings(system: Matrices, gain: float) -> list[float]:
 class GainSearch:
     """Searches the box of the real blocks of an uncertainty, all others zero, for the highest gain.
 
-    Parameters
-    ----------
-    system : Matrices
-        With the channels of the uncertainty first, those of the performance behind.
-    structure : Structure
-        Of the uncertainty.
+    `system`: with the channels of the uncertainty first, those of the performance behind; `structure`: of the uncertainty.
     """
 
     def __init__(self, system: Matrices, structure: Structure) -> None:
