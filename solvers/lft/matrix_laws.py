@@ -28,7 +28,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.description import CoordinateScaling
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
 from titop.solvers.lft.other_values import ChangedBlock, LawPoint, law_matrices, vectors_of_law
-from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
+from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change, Rest
 
 #: Pairs of entries of a twist, and these among all products (21, 36).
@@ -237,8 +237,8 @@ class LengthLaw(NamedTuple):
         return signal
 
 
-def length_law(changing: ChangedBlock, block: Block, at: LawPoint, rows: Array, columns: Array) -> LengthLaw | Irrational:
-    """Return the law of a block whose length is uncertain, or the parameter that keeps it from being one.
+def length_law(changing: ChangedBlock, block: Block, at: LawPoint, rows: Array, columns: Array) -> LengthLaw:
+    """Return the law of a block whose length is uncertain.
 
     `rows`, `columns` (6 + n): see `Block.length_powers`.
     """
@@ -263,15 +263,6 @@ def length_law(changing: ChangedBlock, block: Block, at: LawPoint, rows: Array, 
         scaled: Array = kept / factor ** rows[:, None]
         return scaled
 
-    found = [
-        interpolate(function, changing.deltas, changing.reach, changing.uncertainty.fits, vectors)
-        for function, vectors in ((moving, vectors_of_law(n)[:4]), (still, ()))
-    ]
-    for polynomial in found:
-        if isinstance(polynomial, Irrational):
-            return polynomial
-    whole, resting = found
-    assert not isinstance(whole, Irrational)
-    assert not isinstance(resting, Irrational)
-    parts = whole.columns(slice(-1)), whole.columns(slice(-1, None)), resting
+    whole = changing.polynomial(moving, vectors_of_law(n)[:4])
+    parts = whole.columns(slice(-1)), whole.columns(slice(-1, None)), changing.polynomial(still)
     return LengthLaw(length, rows, columns, *parts, at.acceleration)

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.devices.path_states import PathStates
@@ -20,8 +19,8 @@ from titop.solvers.lft.block_laws import CONVECTIVE
 from titop.solvers.lft.fractions import Fractional, close_deltas
 from titop.solvers.lft.joining import LoopConstraints, interaction, refuse_uncertain_pose
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
-from titop.solvers.lft.other_values import ChangedBlock, accelerations_at, inputs_of, not_rational, state_at
-from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
+from titop.solvers.lft.other_values import ChangedBlock, accelerations_at, inputs_of, state_at
+from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change
 from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.uncertainty import Uncertainty, gains_of
@@ -292,9 +291,7 @@ class Filter:
         self._law, self._pace = Polynomial.affine(np.hstack(self._matrices[:2])), Polynomial.affine(np.eye(0))
         if names := [name for name in uncertainty.of_block(self._device.name) if entry_of(name).startswith("path.")]:
             changing = ChangedBlock(model.mechanism.assembly, self._device, names, uncertainty)
-            law = interpolate(lambda x: _filter_law(changing.at(x), self._device), changing.deltas, changing.reach)
-            if isinstance(law, Irrational):
-                raise ModelError(not_rational(changing.path(law.delta), law.misfit))
+            law = changing.polynomial(lambda values: _filter_law(changing.at(values), self._device))
             last = -len(self._matrices[0])
             self._law, self._pace = law.columns(slice(last)), law.columns(slice(last, None))
         inputs = model.mechanism.inputs

@@ -231,7 +231,7 @@ class ParameterBox:
         if middle.any():
             search.march(middle)
             search.shrink()
-        return search.best.singular(self.structure)
+        return search.best
 
     def _singular(self, middle: Array, omega: float) -> Singular:
         """Return what makes the loop singular near a cell's middle, at a frequency, if it lies within the box."""

@@ -146,7 +146,7 @@ def worst_case_gain(
             upper = worst.value * proof.level if proof.proved else np.inf
             intervals = np.array(sorted(proof.intervals)).reshape(-1, 2)
             if np.isinf(upper):
-                found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run().singular(loop.structure))
+                found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run())
             if gap is not None and upper > found.best.value * (1 + gap):
                 try:
                     upper, left = _branch(scaled, whole, worst.value, upper, found, gap, cells, progress, spread)
