@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import factorial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,15 +16,53 @@ from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.devices.signal_path import Device
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.state_space import named_signals, named_system
 from titop.solvers.signals.exported import Signal
 from titop.solvers.signals.forms import NOISES
 from titop.solvers.signals.named_model import NamedModel
 
-#: Of the fractions for delays of paths.
+if TYPE_CHECKING:
+    from control import StateSpace
+
+#: Of the fractions for delays of paths: even, so that what passes beside the states has gain one.
 ORDER = 4
 
 #: A, B, C and D (..., ., .) of one model or of stacked ones.
 Stacked = tuple[Array, Array, Array, Array]
+
+
+class PathTiming(NamedTuple):
+    """When the signal of a device passes its path.
+
+    Attributes
+    ----------
+    path : str
+        Of the signal.
+    delay, sample_time : float
+        In s; a sample time of zero is none.
+    """
+
+    path: str
+    delay: float
+    sample_time: float
+
+
+def read_timings(model: NamedModel, signals: Sequence[Signal]) -> tuple[PathTiming, ...]:
+    """Return when signals pass their paths, of those that are delayed or sampled there."""
+    devices, found = _channels(model), list[PathTiming]()
+    for signal in signals:
+        path = devices[signal.path][0].path if signal.path in devices else None
+        if path is not None and (path.delay or path.sample_time):
+            found.append(PathTiming(signal.path, path.delay, path.sample_time or 0.0))
+    return tuple(found)
+
+
+def without_fractions(M: StateSpace, paths: Sequence[str]) -> StateSpace:
+    """Return a named system without the fractions for the delays of some signals: what they pass is not delayed any more."""
+    states, inputs, outputs = named_signals(M)
+    left = [k for k, state in enumerate(states) if not any(state.path.startswith(f"{path}.delay[") for path in paths)]
+    matrices = M.A[np.ix_(left, left)], M.B[left], M.C[:, left], M.D
+    return named_system(matrices, [states[k] for k in left], inputs, outputs, str(M.name), M.dt)
 
 
 def pade(order: int, delay: float) -> Matrices:

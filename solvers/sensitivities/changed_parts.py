@@ -40,10 +40,7 @@ _AT_REST = PortMotion(np.eye(3), np.zeros(3), np.zeros(6), np.zeros(6))
 class ChangedPart:
     """A part of a system that changes with a parameter.
 
-    Parameters
-    ----------
-    name : str
-        Name of the block that it belongs to.
+    `name`: name of the block that it belongs to.
     """
 
     def __init__(self, name: str) -> None:
@@ -194,12 +191,7 @@ def attached_ports(assembly: Assembly, block: Block, pushed: Collection[str]) ->
 class ChangedEfforts(ChangedPart):
     """A load on the system: its efforts (nv) at a state.
 
-    Parameters
-    ----------
-    name : str
-        Name of the block that acts.
-    efforts : callable
-        From the block and a `SensitivityState` to efforts.
+    `name`: name of the block that acts; `efforts`: from the block and a `SensitivityState` to efforts.
     """
 
     def __init__(self, name: str, efforts: Callable[[Any, SensitivityState], Array]) -> None:
