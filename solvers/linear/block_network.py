@@ -141,11 +141,11 @@ class BlockNetwork:
         tables = [(self.outputs, self.inputs, whole.D), *((motions, motions, one.transport) for one in self.connections)]
         largest = _largest_by_unit(tables)
         powers, logs = np.array([*largest], dtype=float).reshape(-1, 3)[:, :2], np.log2([*largest.values()])
-        energy, length = 2.0 ** np.round(np.linalg.lstsq(powers, logs)[0])
+        energy, length = (2.0 ** round(x) for x in np.linalg.lstsq(powers, logs)[0].tolist())
         places = [k for k, signal in enumerate(states) if (at := _AT_PORT.fullmatch(signal.name)) and at[1] == "xi"]
         loads = _largest_by_unit([(self.outputs, [states[k] for k in places], whole.C[:, places])])
-        squares = [size / (energy * length ** powers[1]) for powers, size in loads.items() if powers[0]]
-        rate = 2.0 ** np.round(np.log2(max([1.0, *squares])) / 2)
+        squares = [size / (energy * length ** of[1]) for of, size in loads.items() if of[0]]
+        rate = 2.0 ** round(np.log2(max([1.0, *squares])) / 2)
         return StateScale(np.ones(0), rate, energy * rate**2, np.ones(0), length, rate)
 
     def equations(self) -> tuple[Any, Any]:

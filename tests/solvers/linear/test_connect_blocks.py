@@ -209,7 +209,7 @@ def modal_arm(name: str) -> control.StateSpace:
 
 
 def at_rest(length: float, mass: float, light: float = 1.0) -> tt.OperatingPoint:
-    """Return the point of an arm on a hinge with a body on a sprung slide, `light` times as heavy, at rest and held, in units."""
+    """Return the point of an arm on a hinge with a body on a sprung slide, `light` times as heavy, held at rest."""
     s = tt.System("drive", gravity=[0, 0, -9.81 * length])
     inertia = 0.1 * mass * length**2
     arm = tt.RigidBody("arm", 2 * mass, [0, 0, -length], inertia, ports={"A": [0.2 * length, 0.1 * length, -length]})
