@@ -351,7 +351,7 @@ class Borrowed(_Others):
 
 def _has_processes(executor: Executor) -> bool:
     """Tell whether an executor has processes; dask's client knows, others end their futures with the last process."""
-    client = getattr(executor, "_client", None)
+    client: Any = getattr(executor, "_client", None)
     try:
         return not hasattr(client, "scheduler_info") or bool(client.scheduler_info()["workers"])
     except OSError:  # the scheduler is gone, too
