@@ -15,7 +15,7 @@ from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.constrained import HybridKernels, constrained_derivatives, shared_derivatives
 from titop.solvers.engines.compiled.dynamics import settled_hybrid
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.kernels.entries import closed_derivative_entries, derivative_entries, directional_entries
+from titop.solvers.kernels.entries import derivative_entries, directional_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
 from titop.solvers.mechanism.inputs import Push, own_effort_derivatives, own_efforts, own_pushes
@@ -152,7 +152,7 @@ class CompiledDerivatives(DerivativesCore):
     ) -> tuple[Array, Array]:
         q, v, a, weights = real_only(q, "q"), real_only(v, "v"), real_only(a, "a"), self._mechanism.scale.weights
         changes, rows = np.empty((3, self._nv, self._nv)), np.empty((4, len(weights), self._nv))
-        kernel = system.kernel(closed_derivative_entries.inverse_slopes_with_closures)
+        kernel = system.kernel(derivative_entries.inverse_slopes_with_closures)
         held = real_only(multipliers, "multipliers") / weights
         system.raise_for(kernel(system.tables.paths, system.loops(0), *system.closing(pushes), q, v, a, held, changes, rows))
         return changes, rows / weights[:, None]

@@ -23,8 +23,8 @@ from titop.solvers.kernels.spatial.algebra import (
     six,
 )
 from titop.solvers.kernels.tree.general import subspace_column
+from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.kernels.tree.subtree_sums import clear
-from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import feature, helper
 
 
