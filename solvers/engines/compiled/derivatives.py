@@ -14,7 +14,7 @@ from titop.solvers.engines.compiled.acted_on import Bound
 from titop.solvers.engines.compiled.bound_kernels import constrained_derivatives
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.kernels.entries import closed_derivative_entries, derivative_entries
+from titop.solvers.kernels.entries import closed_derivative_entries, derivative_entries, directional_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import Push, own_effort_derivatives, own_efforts, own_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
@@ -94,7 +94,7 @@ class CompiledDerivatives(DerivativesCore):
     ) -> tuple[Array, Array]:
         q, v, a, weights = real_only(q, "q"), real_only(v, "v"), real_only(a, "a"), self._mechanism.scale.weights
         changes, rows = np.empty((3, self._nv, self._nv)), np.empty((4, len(weights), self._nv))
-        kernel = system.kernel(closed_derivative_entries.inverse_slopes_with_closures)
+        kernel = system.kernel(derivative_entries.inverse_slopes_with_closures)
         held = real_only(multipliers, "multipliers") / weights
         system.raise_for(kernel(system.tables.paths, system.loops, *system.closing(pushes), q, v, a, held, changes, rows))
         return changes, rows / weights[:, None]

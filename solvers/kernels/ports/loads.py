@@ -25,10 +25,10 @@ from titop.solvers.kernels.spatial.algebra import (
     scaled,
     six,
 )
-from titop.solvers.kernels.tree.general import port_effort
+from titop.solvers.kernels.tree.general import port_effort, subspace_column
 from titop.solvers.kernels.tree.joints import along_joint
+from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.kernels.tree.subtree_sums import clear
-from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import feature, helper
 
 

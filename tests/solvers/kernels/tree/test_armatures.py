@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from tests.tolerances import ROUNDING
-from titop.solvers.kernels.derivatives.passive_derivatives import add_armature_slopes, armature_column
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.tree.joints import _add_gyroscopic
+from titop.solvers.kernels.tree.armatures import add_armature_slopes, armature_column, armature_wrench
 
 AT = 2
 
@@ -27,7 +26,7 @@ def test_columns_are_differences_of_the_efforts(kind: int, n: int) -> None:
         for row, sign in enumerate((0.5, -0.5)):
             moved = v.copy()
             moved[AT + j] += sign
-            _add_gyroscopic(ints, floats, 1, moved, efforts[row], AT)
+            efforts[row, AT:] -= armature_wrench(floats, 1, moved, AT, n)[6 - n :]
         expected = efforts[1] - efforts[0]
         np.testing.assert_allclose(slopes[:, AT + j], expected, **ROUNDING)
         np.testing.assert_allclose(armature_column(floats, 1, v, AT, n, j)[6 - n :], expected[AT:], **ROUNDING)
