@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +68,16 @@ class ContinuousLaw:
 
     wiring: LinearWiring
     K: Any
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """References, in titop's spelling."""
+        return self.wiring.references
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Commands, in titop's spelling."""
+        return self.wiring.outputs
 
 
 def controller_law(controller: Controller, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> SampledLaw:
@@ -181,9 +191,22 @@ def wire(K: Any, measured: SignalTable, commanded: SignalTable, exogenous: Colle
             from_y[row, inputs.index(y)] = 1.0 if separate else -1.0
         if r:
             from_r[row, references.index(r)] = 1.0
-    outputs = tuple(commanded.find("controller.output_labels", label) for label in K.output_labels)
+    outputs = output_names(K.output_labels, measured, commanded)
     check_names("controller.output_labels", outputs)
     return LinearWiring(tuple(inputs), tuple(references), outputs, from_y, from_r)
+
+
+def output_names(labels: Sequence[str], measured: SignalTable, commanded: SignalTable) -> tuple[str, ...]:
+    """Return what a controller's outputs are: commands, references ``r_<output>`` of controllers after it, or other names."""
+    names = []
+    for label in labels:
+        if label in commanded:
+            names.append(commanded.find("controller.output_labels", label))
+        elif _reference_of(label, measured):
+            names.append(REFERENCE + measured.find("controller.output_labels", label.removeprefix(REFERENCE)))
+        else:
+            names.append(label)
+    return tuple(names)
 
 
 def _reference_of(label: str, measured: SignalTable) -> bool:

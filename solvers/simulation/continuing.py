@@ -82,7 +82,7 @@ class Start:
         before = () if self._start is None else self._start.controls
         if not before:
             return
-        names = [] if loop is None else loop.signal_names
+        names = [] if loop is None else [each.signal_names for each in loop.connected]
         if len(names) != len(before):
             refuse_memory("controller", f"{len(names)} controllers", f"{len(before)}, as before")
         for k, (now, then) in enumerate(zip(names, before, strict=True)):

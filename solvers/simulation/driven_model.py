@@ -63,7 +63,7 @@ class DrivenModel(Drive):
     ) -> None:
         super().__init__(model, times, tau, wrenches, u, loop)
         self.motion, self._times = motion, times.tolist()
-        measurements = [] if loop is None else loop.all_measurements
+        measurements = [] if loop is None else [each.measurements for each in loop.connected]
         for each in measurements:
             each.plant = self
         is_stepwise = isinstance(self._inputs, Constant) and not isinstance(loop, ContinuousLoop)

@@ -116,9 +116,13 @@ def simulate(
         inputs ``r_<output>``, these get the references, and all inputs named like outputs get the outputs themselves.
 
         Several controllers each have their own rate, delay, references, noise and operating point: `Loop`. Continuous and
-        sampled ones may be mixed, one in continuous time. At a common instant all read before any of their commands takes
-        effect; they are called in the order of the list. Commands of the same signal add up. Inputs and efforts of operating
-        points act once; `operating_point` is that of all loops without one.
+        sampled ones may be mixed. At a common instant all read before any of their commands takes effect; they are called in
+        the order of the list. Commands of the same signal add up. Inputs and efforts of operating points act once;
+        `operating_point` is that of all loops without one.
+
+        In a cascade, outputs of a controller are references of controllers after it in the list: ``r_<output>`` sets the
+        reference of an output (as a deviation from its operating point), any other name an input of that name. At a common
+        instant they arrive at once, unless their loop has a delay.
     reference : mapping of name to number, array (n,) or callable, or array_like (nr,) or (n, nr), optional
         Absolute values, also with an operating point; by the output's name, or in the order of the controller's inputs. The
         default is the operating point's outputs, or zero.

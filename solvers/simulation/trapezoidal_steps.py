@@ -90,7 +90,7 @@ class ControllerStep(TrapezoidalStep):
     def __init__(self, loop: ContinuousLoop, plant: ControlledModel, begin: FirstOrderStates, h: float) -> None:
         super().__init__(begin, h)
         self._loop, self._plant = loop, plant
-        self._inverse = np.linalg.inv(np.eye(len(begin.x)) - self._half * loop.K.A)
+        self._inverse: Array = np.linalg.inv(np.eye(len(begin.x)) - self._half * loop.K.A)
 
     def end(self, t: float, q: Array, v: Array, a: Array) -> FirstOrderStates:
         """Return the states, and the command, where the step ends with q, v and accelerations `a`."""
