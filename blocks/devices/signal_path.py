@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, ClassVar
@@ -19,6 +19,7 @@ from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, put
 from titop.blocks.contract.own_coordinates import rate_unit
+from titop.blocks.contract.target_motion import TargetMotion
 
 #: Numbers that may be given for each channel, with what they have to be.
 _PER_CHANNEL = ("bias", "noise_density", "random_walk", "quantum", "dead_zone", "rate_limit")
@@ -424,6 +425,8 @@ class FilterKind(IntEnum):
     RATE = 4
     ANGULAR_VELOCITY = 5
     SPECIFIC_FORCE = 6
+    #: What the sensor says by its `Device.observation`.
+    OBSERVED = 7
 
 
 class Device(Block):
@@ -461,6 +464,13 @@ class Device(Block):
     def filter_coordinates(self) -> tuple[str, ...]:
         """Coordinates likewise."""
         return ()
+
+    def observation(self, blocks: Mapping[str, Block]) -> tuple[tuple[str, ...], Callable[[TargetMotion], Array]]:
+        """Return the coordinates that the filter receives, and from their motion and that of `filter_ports` what it receives.
+
+        `blocks` are all of the system.
+        """
+        raise NotImplementedError
 
     @property
     def filter_law(self) -> tuple[FilterKind, Any]:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.pose import euler_angles
 from titop.blocks.basics.spatial import Array, rotation_exp, skew
 from titop.blocks.basics.tolerances import EXACT
-from titop.solvers.mechanism.port_motion import euler_angles, turning_motion, warn_of_gimbal_lock
+from titop.solvers.mechanism.port_motion import turning_motion, warn_of_gimbal_lock
 from titop.solvers.signals.contact_readings import contact_derivatives
 from titop.solvers.signals.line_readings import line_derivatives
 from titop.solvers.signals.quantities import Kind, Quantity
