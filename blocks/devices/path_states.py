@@ -140,7 +140,6 @@ class ObservedStates(PathStates):
 
     Parameters
     ----------
-    device : Device
     blocks : mapping of str to Block
         All blocks of the system.
     gravity, along

@@ -69,13 +69,7 @@ class LinearFilter:
 
     @classmethod
     def of_table(cls, table: Mapping[str, Any]) -> LinearFilter:
-        """Return the filter that `described` gave.
-
-        Raises
-        ------
-        ModelError
-            For unknown kinds, missing numbers and matrices that do not fit.
-        """
+        """Return the filter that `described` gave."""
         units = cls.UNITS.get(str(table.get("kind")), None)
         if units is not None and set(table) == {"kind", *units}:
             return cls(str(table["kind"]), {name: table[name] for name in units})

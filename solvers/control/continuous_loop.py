@@ -68,7 +68,6 @@ class ContinuousController(ConnectedController):
 
     Parameters
     ----------
-    law : ContinuousLaw
     model, exchange, place, reference, operating, times, saturate
         See `ConnectedController`.
     """
@@ -86,7 +85,6 @@ class ContinuousLoop(ControlLoop):
 
     Parameters
     ----------
-    controllers : sequence of ContinuousController
     beside : SampledLoop, optional
         Sampled controllers beside them.
 
@@ -206,9 +204,7 @@ class ContinuousLoop(ControlLoop):
 
         Parameters
         ----------
-        plant : ControlledModel
         t : float, s
-        y : array
         by_state, by_tau : (nv, 2 nv) and (nv, nv) arrays
             Derivatives of the accelerations under constant commands.
         """

@@ -121,13 +121,10 @@ def scheduled_law(
 
     Parameters
     ----------
-    controller : ScheduledController
     first : control.StateSpace
         Its member at the start, where parameters are `at_start`.
-    wiring : LinearWiring
     schedule : dict of parameter name to str or callable ``f(t)``
         Outputs in titop's spelling.
-    at_start : dict of parameter name to float
     """
     measured_names = (output for output in schedule.values() if isinstance(output, str))
     inputs = tuple(dict.fromkeys((*wiring.inputs, *measured_names)))
@@ -159,16 +156,10 @@ def wire(K: Any, measured: SignalTable, commanded: SignalTable, exogenous: Colle
 
     Parameters
     ----------
-    K : control.StateSpace
     measured, commanded : SignalTable
         Signals of the model.
     exogenous : collection of str
         References without an output.
-
-    Raises
-    ------
-    ModelError
-        For names that are unknown or occur twice.
     """
     for what, labels, count in (("input", K.input_labels, K.ninputs), ("output", K.output_labels, K.noutputs)):
         if len(labels) < count:  # python-control keeps only one of equal names

@@ -49,7 +49,6 @@ class ConnectedController:
 
     Parameters
     ----------
-    model : Model
     names : tuple of four tuples of str
         Measured outputs, references, commands and states of the controller.
     exchange : Exchange
@@ -57,7 +56,6 @@ class ConnectedController:
     place : int
         In the list of controllers.
     reference : see `References`
-    operating : OperatingValues
     times : (n,) array, s
     saturate : bool
         Whether commands are limited to the actuators' ranges.

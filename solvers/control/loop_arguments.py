@@ -60,13 +60,7 @@ class LoopArguments:
 
 
 def read_loop(model: Model, times: Array, q: Array, v: Array, arguments: LoopArguments) -> ControlLoop | None:
-    """Return the control loop of a simulation that starts at q, v, if there is one; of several controllers, that of all.
-
-    Raises
-    ------
-    ModelError
-        For unusable arguments, and for an algebraic loop.
-    """
+    """Return the control loop of a simulation that starts at q, v, if there is one; of several controllers, that of all."""
     if arguments.controller is None:
         _refuse_without_controller(arguments)
         return None
@@ -142,13 +136,7 @@ def _rest(model: Model, controllers: Sequence[ConnectedController], operating: S
 
 
 def _resting(model: Model, operating: Sequence[OperatingValues]) -> Array:
-    """Return the inputs and efforts (nu + nv) of several operating points, which agree where they are not zero.
-
-    Raises
-    ------
-    ModelError
-        If they do not.
-    """
+    """Return the inputs and efforts (nu + nv) of several operating points, which agree where they are not zero."""
     names = *model.input_names, *(f"{name}.tau" for name in model.coordinate_names)
     resting = np.zeros(len(names))
     for point in operating:
@@ -289,8 +277,6 @@ def suspicions(
 
     Parameters
     ----------
-    loop : ConnectedController
-    operating : OperatingValues
     wrenches : mapping of port name to wrench or function
         The loads of the simulation.
     start : (t, q, v)

@@ -58,13 +58,7 @@ _NAMES = tuple(field.name for field in fields(Loop))
 
 
 def read_loops(controller: Any, beside: Loop) -> list[Loop]:
-    """Return the loops that a `controller` argument stands for, with the arguments `beside` it.
-
-    Raises
-    ------
-    ModelError
-        For what is no loop, and for arguments beside several that belong to one.
-    """
+    """Return the loops that a `controller` argument stands for, with the arguments `beside` it."""
     if not isinstance(controller, Loop | Mapping | list | tuple):
         return [replace(beside, controller=controller)]
     _refuse_beside(beside)

@@ -30,7 +30,6 @@ class Measurements:
 
     Parameters
     ----------
-    model : Model
     names : sequence of str
         In titop's spelling; see `titop.solvers.signals.signal_tables.measured_signals`.
     origin : (nq,) array
@@ -107,11 +106,6 @@ class References:
     times : (n,) array, s
     resting : (nr,) array
         Values of references that are not given.
-
-    Raises
-    ------
-    ModelError
-        For unknown names, wrong shapes, and entries that are not finite.
     """
 
     def __init__(self, names: Sequence[str], given: Any, times: Array, resting: Array) -> None:
@@ -218,12 +212,10 @@ class Commands:
 
     Parameters
     ----------
-    model : Model
     names : sequence of str
         In titop's spelling; see `titop.solvers.signals.signal_tables.commanded_signals`. Others are signals.
     saturate : bool
         Whether inputs are limited to the actuators' ranges.
-    exchange : Exchange
     place : int
         Of the controller in the list.
 

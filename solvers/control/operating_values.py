@@ -25,7 +25,6 @@ class OperatingValues:
 
     Parameters
     ----------
-    model : Model
     given : mapping of name to number, or object, optional
         Outputs and inputs by name. An object has a state ``q``, ``v`` at which the outputs are read, or outputs ``y``; it also
         has inputs ``u``, and if they are not zero efforts ``tau``, accelerations ``a`` and external ``wrenches``, and a
@@ -38,11 +37,6 @@ class OperatingValues:
         The configuration, neutral if unknown.
     command : Command
     wrenches : dict of port name to (6,) array
-
-    Raises
-    ------
-    ModelError
-        For unknown names and unusable values.
     """
 
     def __init__(self, model: Model, given: Any) -> None:

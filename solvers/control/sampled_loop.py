@@ -59,12 +59,10 @@ class SampledController(ConnectedController):
 
     Parameters
     ----------
-    law : SampledLaw
     delay : float, s
         From a sample to the commands.
     noise : (ny,) array
         Standard deviations of the outputs at the samples.
-    rng : numpy.random.Generator
     model, exchange, place, reference, operating, times, saturate
         See `ConnectedController`.
 

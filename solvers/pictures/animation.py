@@ -58,11 +58,9 @@ def write_animation(
 
     Parameters
     ----------
-    model : Model
     t : (n,) array, s
     q : (n, nq) array, rad or m
         Configurations.
-    path : str or Path
     visuals : mapping of block name to shape, optional
         Instead of the inertia ellipsoids, in the bodies' reference frames; ``"world"`` is a block too. A shape is
         ``{"box": [dx, dy, dz]}``, ``{"cylinder": [radius, height]}`` (along z) or ``{"sphere": radius}`` (m), with
@@ -77,13 +75,6 @@ def write_animation(
     -------
     Path
         Of the file. Opened with ``#t=2.5`` behind its address, the page stands still at that time.
-
-    Raises
-    ------
-    ModelError
-        For unknown blocks and unusable shapes, all at once; for a path that does not end in ``.html``.
-    OSError
-        If no file can be written there; it names `path`.
     """
     check_suffix(path, ("html", "htm"))
     scene = Scene(model, q, read_visuals(model, {} if visuals is None else visuals))

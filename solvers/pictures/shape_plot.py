@@ -31,7 +31,6 @@ def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> F
 
     Parameters
     ----------
-    model : Model
     configurations : (n, nq) array
     labels : sequence of str
         What the legend says of each; there is none of one alone.

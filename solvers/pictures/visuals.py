@@ -30,13 +30,7 @@ class Visual:
 
 
 def read_visuals(model: Model, visuals: Mapping[str, Any]) -> dict[str, list[Visual]]:
-    """Read given shapes.
-
-    Raises
-    ------
-    ModelError
-        With everything that is wrong.
-    """
+    """Read given shapes."""
     reader = FieldReader("visuals")
     result: dict[str, list[Visual]] = {}
     if not isinstance(visuals, Mapping):

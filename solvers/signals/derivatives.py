@@ -72,13 +72,7 @@ def specific_force_derivative(at: Snapshot, change: SnapshotChanges, port: str) 
 
 
 def angles_by_rotation(port: str, rotation: Array, sequence: str) -> Array:
-    """Return the matrix (3x3) from a small rotation in the port's frame to the change of its Euler angles.
-
-    Raises
-    ------
-    ModelError
-        In gimbal lock.
-    """
+    """Return the matrix (3x3) from a small rotation in the port's frame to the change of its Euler angles."""
     angles = euler_angles(rotation, sequence)
     first, second, third = (np.eye(3)["XYZ".index(axis)] for axis in sequence)
     turn_2, turn_3 = rotation_exp(second * angles[1]), rotation_exp(third * angles[2])
@@ -108,8 +102,6 @@ def derivative_of(at: Snapshot | None, change: SnapshotChanges, of: Quantity, in
         None for quantities of coordinates, with displacements from the point itself; points may then be stacked.
     change : SnapshotChanges
         Changes of the state.
-    of : Quantity
-    inputs : SystemInputs
     """
     owner, placed = of.owner if SOURCES[of.kind].owned else "", of.kind == Kind.POSE and _is_place(of)
     whole = change.once((of.kind, owner, of.sequence, placed), lambda: DERIVATIVES[of.kind](at, change, of, inputs))

@@ -116,13 +116,7 @@ def components(path: str, unit: str, count: int) -> tuple[Signal, ...]:
 
 
 def refuse_twice(role: str, signals: Iterable[Signal]) -> None:
-    """Refuse signals that are named twice, which python-control would pass silently.
-
-    Raises
-    ------
-    ModelError
-        Naming the signal.
-    """
+    """Refuse signals that are named twice, which python-control would pass silently."""
     seen: dict[str, str] = {}
     for signal in signals:
         if signal.name in seen:

@@ -147,17 +147,10 @@ def read_name(model: NamedModel, role: Role, name: Any, where: str | None = None
 
     Parameters
     ----------
-    model : NamedModel
     role : Role
         Role of the argument.
-    name : str
     where, expected : str, optional
         Name of the public function's argument, and a description of valid names, for messages.
-
-    Raises
-    ------
-    ModelError
-        For names that are not valid in this role.
     """
     if isinstance(name, str):
         if quantity := find_name(model, role, name):
@@ -176,13 +169,7 @@ def find_name(model: NamedModel, role: Role, name: str) -> Quantity | None:
 
 
 def read_names(argument: str, names: Any) -> list[Any]:
-    """Return a list of names; a single name becomes a list of one.
-
-    Raises
-    ------
-    ModelError
-        If they are no sequence.
-    """
+    """Return a list of names; a single name becomes a list of one."""
     if isinstance(names, str) or callable(names):
         return [names]
     if not isinstance(names, Sequence):
@@ -191,11 +178,5 @@ def read_names(argument: str, names: Any) -> list[Any]:
 
 
 def read_entries(model: NamedModel, argument: str, names: Any, expected: str = COORDINATE.expected) -> list[int]:
-    """Return the indices in v of named joints and coordinates.
-
-    Raises
-    ------
-    ModelError
-        For unknown names.
-    """
+    """Return the indices in v of named joints and coordinates."""
     return [k for name in read_names(argument, names) for k in read_name(model, COORDINATE, name, expected=expected).entries]

@@ -43,11 +43,6 @@ class SignalTable:
             Argument in which the name stands.
         name : str
             In either spelling.
-
-        Raises
-        ------
-        ModelError
-            If it is unknown, or if two signals have this spelling.
         """
         names = self._spellings.get(name, [])
         if len(names) == 1:
@@ -76,13 +71,7 @@ def _once(groups: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def check_names(where: str, names: Sequence[str]) -> None:
-    """Refuse names that occur twice.
-
-    Raises
-    ------
-    ModelError
-        Listing them.
-    """
+    """Refuse names that occur twice."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ModelError(Finding("duplicate-name", where, ", ".join(twice), "every signal once", "rename or remove one"))

@@ -37,11 +37,6 @@ def quantity_value(at: Snapshot, of: Quantity) -> Array:
 class JoinedValues:
     """The concatenated values of several quantities of a model. Each vector is read once, and all quantities that kernels know
     in one call.
-
-    Parameters
-    ----------
-    model : NamedModel
-    quantities : sequence of Quantity
     """
 
     def __init__(self, model: NamedModel, quantities: Sequence[Quantity]) -> None:

@@ -35,8 +35,6 @@ class AlphaSolver(Stepper):
 
     Parameters
     ----------
-    plant : DrivenModel
-    scheme : GeneralizedAlpha
     start, end : float, s
     y0 : array
         ``[q, v]``, on the closures.

@@ -65,8 +65,6 @@ class AlphaSystem:
 
     Parameters
     ----------
-    plant : DrivenModel
-    scheme : GeneralizedAlpha
     rtol, atol : float
         See `AlphaSolver`.
     """

@@ -28,7 +28,6 @@ class Start:
 
     Parameters
     ----------
-    model : Model
     times : (n,) array, s
         The first is set to the end of `start` where only rounding keeps it from there.
     q0, v0, x0
@@ -43,11 +42,6 @@ class Start:
         Whether the state is one that the other simulation has reached: on the closures.
     integrator : dict of name to array
         What the integrator takes up.
-
-    Raises
-    ------
-    ModelError
-        For a missing state, and for a trajectory that cannot go on with this model, at this time.
     """
 
     def __init__(self, model: Model, times: Array, q0: Any, v0: Any, x0: Any, start: Trajectory | None) -> None:
@@ -72,13 +66,7 @@ class Start:
         return {name.removeprefix(head): array for name, array in memory.items() if name.startswith(head)}
 
     def recall_loop(self, loop: ControlLoop | None) -> None:
-        """Let controllers go on where those of the other simulation have stopped.
-
-        Raises
-        ------
-        ModelError
-            If they are others, by the names of their signals, their rates or delays.
-        """
+        """Let controllers go on where those of the other simulation have stopped."""
         before = () if self._start is None else self._start.controls
         if not before:
             return
@@ -100,13 +88,7 @@ class Start:
                 event.recall(left[name])
 
     def recall_paths(self, plant: DrivenModel) -> None:
-        """Let the paths of devices go on where those of the other simulation have stopped.
-
-        Raises
-        ------
-        ModelError
-            If one of them is another.
-        """
+        """Let the paths of devices go on where those of the other simulation have stopped."""
         left: dict[str, Memory] = {}
         for name, array in self._left(_PATH).items():
             device, part = split_end(name)

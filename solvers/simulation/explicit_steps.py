@@ -110,12 +110,9 @@ class RungeKutta(OdeStepper):
 
     Parameters
     ----------
-    plant : DrivenModel
     method : str
         As in `tableau`.
     start, end : float, s
-    y0 : array
-    rtol, atol, max_step : float
 
     Attributes
     ----------
@@ -235,7 +232,6 @@ class CompiledRungeKutta(RungeKutta):
 
     Parameters
     ----------
-    plant : DrivenModel
     *arguments, **options
         See `RungeKutta`.
     """

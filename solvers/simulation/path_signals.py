@@ -42,10 +42,8 @@ class PathChain:
 
     Parameters
     ----------
-    device : Device
     times : (n,) array, s
         The first sample is at the first.
-    rng : numpy.random.Generator
     held : bool
         Whether values are constant between instants.
 
@@ -162,13 +160,7 @@ class PathChain:
         }
 
     def recall(self, memory: Mapping[str, Array], t: float) -> None:
-        """Go on at a time (s) from what `memory` returned.
-
-        Raises
-        ------
-        ModelError
-            If a path of another kind or with other times left it.
-        """
+        """Go on at a time (s) from what `memory` returned."""
         where = f"{self.device.name}.path"
         for name, array in self.memory().items():
             then = memory.get(name)
@@ -197,18 +189,12 @@ class PathSignals:
 
     Parameters
     ----------
-    model : Model
     times : (n,) array, s
     measurements : sequence of Measurements
         Of the controllers: sensors that none of them reads are left out.
     seed : int, numpy.random.SeedSequence or Generator
     is_stepwise : bool
         Whether commands change only at instants.
-
-    Raises
-    ------
-    ModelError
-        For elements that have no meaning without a sample time.
     """
 
     def __init__(self, model: Model, times: Array, measurements: Sequence[Measurements], seed: Any, is_stepwise: bool) -> None:

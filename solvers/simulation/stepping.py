@@ -44,12 +44,9 @@ def integrate_stepwise(
 
     Parameters
     ----------
-    plant : DrivenModel
     times : (n,) array, s
     y0 : array
         State at the first time.
-    events : sequence of WatchedEvent
-    method : str or GeneralizedAlpha
     tolerances : dict
         ``rtol``, ``atol``, ``max_step``.
     kinks : array, s
@@ -58,13 +55,6 @@ def integrate_stepwise(
         Examines the steps.
     memory : mapping of name to array
         Left by the same method where it ended before, or nothing.
-
-    Raises
-    ------
-    ConvergenceError
-        If the integrator gives up.
-    SimulationInterrupt
-        On Ctrl-C, with the states reached.
     """
     begin, end = float(times[0]), float(times[-1])
     outputs, last, acts_until, anew = OutputStates(times, y0), (begin, y0), begin, True

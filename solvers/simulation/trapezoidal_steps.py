@@ -35,7 +35,6 @@ class TrapezoidalStep:
 
     Parameters
     ----------
-    begin : FirstOrderStates
     h : float, s
     """
 
@@ -54,8 +53,6 @@ class TrapezoidalStep:
             The beginning of the step before; without it the error is unknown, and zero is returned.
         last : float, s
             The length of the step before.
-        end : FirstOrderStates
-        rtol, atol : float
         """
         h, begin = self._h, self._begin
         if before is None or not last or not len(end.x):
