@@ -14,7 +14,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import is_ready
 from titop.solvers.control.controllers import Controller, FirstMember, ScheduledController, discretise
 from titop.solvers.signals.exported import REFERENCE
-from titop.solvers.signals.signal_tables import SignalTable, check_names
+from titop.solvers.signals.grammar import SignalTable, check_names
 
 #: What the parameters of a scheduled controller follow, by name: outputs of the model, or functions of time.
 Schedule = dict[str, str | Callable[[float], float]]

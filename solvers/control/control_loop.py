@@ -18,7 +18,7 @@ from titop.solvers.control.loop_signals import Command, Commands, Exchange, Meas
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.model.model import Model
 from titop.solvers.signals.exported import REFERENCE
-from titop.solvers.signals.signal_tables import SignalTable, check_names, measured_signals
+from titop.solvers.signals.grammar import SignalTable, check_names, measured_signals
 from titop.solvers.support.interpolated import Interpolated
 
 #: What a controller needs to go on later, beside the states that are integrated: arrays by name.

@@ -14,7 +14,7 @@ from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_duration, read_mapping
 from titop.solvers.linear.state_space import read_linear
-from titop.solvers.signals.signal_tables import check_names
+from titop.solvers.signals.grammar import check_names
 
 #: Members are compared at these angles (rad) of z on the unit circle. They go on from each other's states if the difference
 #: that this makes is no more than so many times that of their responses.

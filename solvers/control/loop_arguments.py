@@ -33,7 +33,7 @@ from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.sampled_loop import SampledController, SampledLoop
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.model.model import Model
-from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
+from titop.solvers.signals.grammar import SignalTable, commanded_signals, measured_signals
 
 #: More samples than these would take days, and more memory than computers have.
 _MOST_SAMPLES = 1e8

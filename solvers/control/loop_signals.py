@@ -16,11 +16,9 @@ from titop.blocks.basics.user_functions import function_of_state, takes_state
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.model.model import Model
 from titop.solvers.signals.exported import REFERENCE
-from titop.solvers.signals.grammar import COMMANDED, MEASURED, read_name
-from titop.solvers.signals.quantities import DYNAMIC, Kind
-from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
+from titop.solvers.signals.grammar import COMMANDED, MEASURED, SignalTable, commanded_signals, measured_signals, read_name
+from titop.solvers.signals.quantities import DYNAMIC, Kind, units_of
 from titop.solvers.signals.snapshot import Snapshot
-from titop.solvers.signals.units import units_of
 from titop.solvers.signals.values import JoinedValues
 from titop.solvers.support.interpolated import Interpolated
 
@@ -31,7 +29,7 @@ class Measurements:
     Parameters
     ----------
     names : sequence of str
-        In titop's spelling; see `titop.solvers.signals.signal_tables.measured_signals`.
+        In titop's spelling; see `titop.solvers.signals.grammar.measured_signals`.
     origin : (nq,) array
         Origin of the coordinates of free and spherical joints, which are displacements (tangent vectors), as in linear models.
 
@@ -213,7 +211,7 @@ class Commands:
     Parameters
     ----------
     names : sequence of str
-        In titop's spelling; see `titop.solvers.signals.signal_tables.commanded_signals`. Others are signals.
+        In titop's spelling; see `titop.solvers.signals.grammar.commanded_signals`. Others are signals.
     saturate : bool
         Whether inputs are limited to the actuators' ranges.
     place : int

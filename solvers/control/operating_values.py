@@ -14,7 +14,7 @@ from titop.blocks.basics.tolerances import CLOSE, SAME
 from titop.solvers.arguments.reading import read_state, read_wrenches
 from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.model.model import Model
-from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
+from titop.solvers.signals.grammar import SignalTable, commanded_signals, measured_signals
 
 #: The entries of the result of `trim_at` of a family.
 _TRIMS = {"q", "v", "tau", "u", "y"}

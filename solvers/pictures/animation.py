@@ -33,8 +33,7 @@ from titop.blocks.joints.joint import unit_vector
 from titop.solvers.linear.modes import Modes
 from titop.solvers.model.model import Model
 from titop.solvers.pictures.outlines import POINT_BYTES, pack_course
-from titop.solvers.pictures.scene import Scene
-from titop.solvers.pictures.visuals import read_visuals
+from titop.solvers.pictures.scene import Scene, read_visuals
 
 #: Size of a file (bytes); frames that do not fit are left out.
 SIZE_LIMIT = 1_000_000

@@ -12,10 +12,14 @@ from titop.blocks.basics.pose import euler_angles
 from titop.blocks.basics.spatial import Array, rotation_exp, skew
 from titop.blocks.basics.tolerances import EXACT
 from titop.solvers.mechanism.port_motion import turning_motion, warn_of_gimbal_lock
-from titop.solvers.signals.contact_readings import contact_derivatives
 from titop.solvers.signals.line_readings import line_derivatives
 from titop.solvers.signals.quantities import Kind, Quantity
-from titop.solvers.signals.reaction_derivatives import reaction_derivative, section_wrench_derivative, strain_derivative
+from titop.solvers.signals.reactions_and_contacts import (
+    contact_derivatives,
+    reaction_derivative,
+    section_wrench_derivative,
+    strain_derivative,
+)
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 from titop.solvers.signals.values import SOURCES

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates
-from titop.solvers.signals.units import units_of
+from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates, units_of
 
 #: Head of the names of references that a controller takes.
 REFERENCE = "r_"

@@ -23,13 +23,12 @@ from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
 from titop.solvers.motions.prescribed import PrescribedMotion, with_held
 from titop.solvers.simulation.closed_states import close_start
-from titop.solvers.simulation.continuing import Start, leave
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, WatchedEvent, read_events
 from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Monitor
-from titop.solvers.simulation.solution import ReachedStates, SimulationInterrupt, interrupt
+from titop.solvers.simulation.start_and_end import ReachedStates, SimulationInterrupt, Start, interrupt, leave
 from titop.solvers.simulation.steppers import EXPLICIT, require_projecting
 from titop.solvers.simulation.trajectory import Trajectory
 

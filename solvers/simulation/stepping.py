@@ -24,7 +24,7 @@ from titop.solvers.simulation.exponential_steps import ExponentialSteps
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Monitor
 from titop.solvers.simulation.scipy_steps import ScipySteps
-from titop.solvers.simulation.solution import ReachedStates, interrupt
+from titop.solvers.simulation.start_and_end import ReachedStates, interrupt
 from titop.solvers.simulation.steppers import EXPLICIT, LastStep, Stepper
 from titop.solvers.simulation.switching import Switching
 
