@@ -38,8 +38,8 @@ class Sensor(Device):
     file_tables = ("sensors",)
     #: Why its path may have no filter; empty if it may.
     refuses_filter: ClassVar[str] = ""
-    #: Unit of all outputs, "1" where it depends on the system.
-    output_unit: ClassVar[str] = "1"
+    #: Units of the outputs, "1" where they depend on the system; one stands for all.
+    output_units: ClassVar[tuple[str, ...]] = ("1",)
     #: Whether its reading depends on parameters of bodies.
     reads_parameters: ClassVar[bool] = False
     outputs: tuple[str, ...] = ("",)
@@ -51,7 +51,7 @@ class Sensor(Device):
 
     def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the unit of each output."""
-        return (self.output_unit,) * len(self.outputs)
+        return self.output_units * (len(self.outputs) // len(self.output_units))
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the sensor and what is suspicious."""
@@ -93,7 +93,7 @@ class Accelerometer(_PortSensor):
     """
 
     outputs = ("x", "y", "z")
-    output_unit = "m/s^2"
+    output_units = ("m/s^2",)
     filter_law = FilterKind.SPECIFIC_FORCE, ()
 
     @property
@@ -113,7 +113,7 @@ class Gyro(_PortSensor):
     """
 
     outputs = ("x", "y", "z")
-    output_unit = "rad/s"
+    output_units = ("rad/s",)
 
     filter_law = FilterKind.ANGULAR_VELOCITY, ()
 
@@ -137,16 +137,13 @@ class PoseSensor(_PortSensor):
     """
 
     outputs = ("x", "y", "z", "theta[0]", "theta[1]", "theta[2]")
+    output_units = ("m",) * 3 + ("rad",) * 3
     filter_law = FilterKind.OBSERVED, ()
     sequence = Field(_read_sequence)
 
     def __init__(self, name: str, target: PortRef | Block, sequence: str = "XYZ", *, path: SignalPath | None = None) -> None:
         super().__init__(name, target, path=path)
         self.sequence = sequence
-
-    def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the unit of each output."""
-        return ("m",) * 3 + ("rad",) * 3
 
     @property
     def filter_ports(self) -> tuple[Any, ...]:
@@ -187,12 +184,9 @@ class StrainGauge(_PortSensor):
     """
 
     outputs = COMPONENTS
+    output_units = ("rad/m",) * 3 + ("1",) * 3
     filter_law = FilterKind.OBSERVED, ()
     target = Field(_read_rod_port)
-
-    def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the unit of each output."""
-        return ("rad/m",) * 3 + ("1",) * 3
 
     @property
     def filter_ports(self) -> tuple[Any, ...]:
@@ -223,7 +217,13 @@ class _JointSensor(Sensor):
         return (self.joint,)
 
 
-class Encoder(_JointSensor):
+class _CoordinateSensor(_JointSensor):
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`, with units for its coordinate."""
+        return self.parameters() | self._path_parameters(units)
+
+
+class Encoder(_CoordinateSensor):
     """Position of a coordinate of a joint or of another block (in its unit).
 
     Parameters
@@ -240,12 +240,8 @@ class Encoder(_JointSensor):
         """Return the unit of the coordinate."""
         return tuple(along) or ("1",)
 
-    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`, with units for its coordinate."""
-        return self.parameters() | self._path_parameters(units)
 
-
-class Tachometer(_JointSensor):
+class Tachometer(_CoordinateSensor):
     """Velocity of a coordinate of a joint or of another block (in its unit per second).
 
     Parameters
@@ -261,10 +257,6 @@ class Tachometer(_JointSensor):
     def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the unit of the rate."""
         return tuple(map(rate_unit, along)) or ("1",)
-
-    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`, with units for its coordinate."""
-        return self.parameters() | self._path_parameters(units)
 
 
 class ReactionSensor(_JointSensor):
@@ -318,6 +310,7 @@ class TendonSensor(Sensor):
     """
 
     outputs = ("length", "rate")
+    output_units = ("m", "m/s")
     filter_law = FilterKind.OBSERVED, ()
     joint_fields: ClassVar[tuple[str, ...]] = ("tendon",)
     tendon = Field(block_name)
@@ -325,10 +318,6 @@ class TendonSensor(Sensor):
     def __init__(self, name: str, tendon: str | Block, *, path: SignalPath | None = None) -> None:
         super().__init__(name, path)
         self.tendon = tendon
-
-    def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the unit of each output."""
-        return ("m", "m/s")
 
     def observation(self, blocks: Mapping[str, Block]) -> tuple[tuple[str, ...], Callable[[TargetMotion], Array]]:
         """Return the coordinates along the tendon, and its length and rate."""

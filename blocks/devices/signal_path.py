@@ -22,7 +22,7 @@ from titop.blocks.contract.own_coordinates import rate_unit
 from titop.blocks.contract.target_motion import TargetMotion
 
 #: Numbers that may be given for each channel, with what they have to be.
-_PER_CHANNEL = ("bias", "noise_density", "random_walk", "quantum", "dead_zone", "rate_limit")
+PER_CHANNEL = ("bias", "noise_density", "random_walk", "quantum", "dead_zone", "rate_limit")
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class SignalPath:
         self.sample_time = None if sample_time is None else reader.scalar("sample_time", sample_time)
         if self.sample_time is not None and self.sample_time <= 0:
             reader.report("bad-time", "sample_time", sample_time, "more than zero seconds", "leave it out for no sampling")
-        given = dict(zip(_PER_CHANNEL, (bias, noise_density, random_walk, quantum, dead_zone, rate_limit), strict=True))
+        given = dict(zip(PER_CHANNEL, (bias, noise_density, random_walk, quantum, dead_zone, rate_limit), strict=True))
         read = {name: _read_per_channel(reader, name, value) for name, value in given.items()}
         #: Numbers, or arrays with one for each channel.
         self.bias, self.noise_density, self.random_walk = read["bias"], read["noise_density"], read["random_walk"]
@@ -285,7 +285,7 @@ class SignalPath:
     def findings(self, where: str, channels: int) -> list[Finding]:
         """Return what is wrong with the path, called `where` in messages, on a device with so many `channels`."""
         wrong = []
-        sizes = {name: np.size(getattr(self, name)) for name in _PER_CHANNEL if np.ndim(getattr(self, name))}
+        sizes = {name: np.size(getattr(self, name)) for name in PER_CHANNEL if np.ndim(getattr(self, name))}
         if self.limits is not None and self.limits.ndim == 2:
             sizes["limits"] = self.limits.shape[1]
         filters = self.channel_filters(channels)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -213,7 +213,17 @@ class ControlLoop(ABC):
         """
 
 
-def refuse_memory(where: str, got: Any, expected: str) -> NoReturn:
-    """Refuse to go on with another controller than before."""
-    advice = "go on with the same controllers, or begin anew: q0=start.q[-1], v0=start.v[-1]"
-    raise ModelError(Finding("other-controller", where, got, expected, advice))
+def check_memory(
+    where: str, kind: str, known: Mapping[str, Array], now: Mapping[str, Array], open_rows: Collection[str]
+) -> None:
+    """Refuse a memory that is not of the arrays that one of the same `kind` has `now`; some have any number of rows."""
+    for name, array in now.items():
+        then, first = known.get(name), int(name in open_rows)
+        if then is None or then.dtype.kind != array.dtype.kind or then.shape[first:] != array.shape[first:]:
+            refuse_memory(where, None if then is None else f"{name} of shape {then.shape}", f"{name} of this {kind}", kind)
+
+
+def refuse_memory(where: str, got: Any, expected: str, kind: str = "controller") -> NoReturn:
+    """Refuse to go on with another controller, or another path, than before."""
+    advice = f"go on with the same {kind}s, or begin anew: q0=start.q[-1], v0=start.v[-1]"
+    raise ModelError(Finding(f"other-{kind}", where, got, expected, advice))

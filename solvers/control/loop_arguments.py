@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -39,36 +38,19 @@ from titop.solvers.signals.grammar import SignalTable, commanded_signals, measur
 _MOST_SAMPLES = 1e8
 
 
-@dataclass(frozen=True)
-class LoopArguments:
-    """The arguments of `simulate` about a control loop, unchanged."""
-
-    controller: Any = None
-    reference: Any = None
-    sample_time: Any = None
-    delay: Any = 0.0
-    operating_point: Any = None
-    noise: Any = None
-    saturate: bool = True
-    seed: Any = 0
-    wrenches: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def loop(self) -> Loop:
-        """The arguments of one loop."""
-        return Loop(self.controller, self.sample_time, self.delay, self.reference, self.noise, self.operating_point)
-
-
-def read_loop(model: Model, times: Array, q: Array, v: Array, arguments: LoopArguments) -> ControlLoop | None:
+def read_loop(
+    model: Model, times: Array, q: Array, v: Array, arguments: Loop, saturate: bool, seed: Any, wrenches: Mapping[str, Any]
+) -> ControlLoop | None:
     """Return the control loop of a simulation that starts at q, v, if there is one; of several controllers, that of all."""
     if arguments.controller is None:
-        _refuse_without_controller(arguments)
+        for name, value in arguments.beside():
+            raise ModelError(Finding("no-controller", name, value, "a controller beside it", "give controller=..."))
         return None
     if not model.nv:
         raise ModelError(Finding("no-coordinates", "controller", model.name, "a system that moves", "leave it out"))
-    listed = read_loops(arguments.controller, arguments.loop)
+    listed = read_loops(arguments)
     several = len(listed) > 1
-    generators = _read_generators(arguments.seed, len(listed))
+    generators = _read_generators(seed, len(listed))
     operating: list[OperatingValues] = []
     laws: list[SampledLaw | ContinuousLaw] = []
     for k, each in enumerate(listed):
@@ -80,9 +62,9 @@ def read_loop(model: Model, times: Array, q: Array, v: Array, arguments: LoopArg
     findings: list[Finding] = []
     for k, (each, law) in enumerate(zip(listed, laws, strict=True)):
         with naming(k if several else None):
-            rest = model, exchange, k, each.reference, operating[k], times, arguments.saturate
+            rest = model, exchange, k, each.reference, operating[k], times, saturate
             controllers.append(_connect(law, each, generators[k], *rest))
-            findings += suspicions(controllers[k], operating[k], arguments.wrenches, (float(times[0]), q, v))
+            findings += suspicions(controllers[k], operating[k], wrenches, (float(times[0]), q, v))
     warn(findings, stacklevel=4)
     if several:
         _rest(model, controllers, operating)
@@ -154,14 +136,6 @@ def _refuse_endless(sample_time: float, times: Array) -> None:
     if samples > _MOST_SAMPLES:
         got, expected = f"{sample_time:.6g} s, {samples:.3g} samples", f"at most {_MOST_SAMPLES:.0e} samples"
         raise ModelError(Finding("bad-time", "sample_time", got, expected, "sample more slowly, or simulate less time"))
-
-
-def _refuse_without_controller(arguments: LoopArguments) -> None:
-    default = LoopArguments()
-    for name in ("reference", "sample_time", "delay", "operating_point", "noise"):
-        value = getattr(arguments, name)
-        if value is not getattr(default, name) and not (name == "delay" and value == 0):
-            raise ModelError(Finding("no-controller", name, value, "a controller beside it", "give controller=..."))
 
 
 def _read_law(

@@ -25,7 +25,14 @@ from titop.blocks.basics.tolerances import SAME
 from titop.solvers.arguments.reading import all_finite
 from titop.solvers.control.control_history import ControlHistory, margin_of
 from titop.solvers.control.control_laws import SampledLaw
-from titop.solvers.control.control_loop import ConnectedController, ControlledModel, ControlLoop, Memory, refuse_memory
+from titop.solvers.control.control_loop import (
+    ConnectedController,
+    ControlledModel,
+    ControlLoop,
+    Memory,
+    check_memory,
+    refuse_memory,
+)
 from titop.solvers.control.loop_signals import Command, Exchange, add_commands
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.model.model import Model
@@ -194,12 +201,7 @@ class SampledController(ConnectedController):
     def recall(self, known: Memory) -> None:
         """Go on where a memory was left; see `ControlLoop.recall`."""
         now = self.memory()
-        for name, array in now.items():
-            then = known.get(name)
-            open_rows = name in ("times", "measured", "references", "states", "commands")
-            if then is None or then.dtype.kind != array.dtype.kind or then.shape[open_rows:] != array.shape[open_rows:]:
-                shape = None if then is None else f"{name} of shape {then.shape}"
-                refuse_memory("controller", shape, f"{name} of this controller")
+        check_memory("controller", "controller", known, now, ("times", "measured", "references", "states", "commands"))
         grid = known["grid"]
         for name, then, here in zip(("sample_time", "delay"), grid[1:3], now["grid"][1:3], strict=True):
             if abs(then - here) > SAME * max(1.0, abs(here)) * (self.sample_time if name == "sample_time" else 1.0):

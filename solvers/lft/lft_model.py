@@ -326,7 +326,7 @@ class LFTModel(LFTArithmetic):
         """
         if not isinstance(controller, Loop | Mapping | list | tuple):
             return self._closed_by(read_closing(self, controller, stages, delay, order, sign))
-        model, (continuous, sampled) = self, read_controllers(read_loops(controller, Loop(None, delay=delay)))
+        model, (continuous, sampled) = self, read_controllers(read_loops(Loop(controller, delay=delay)))
         for k, loop in continuous:
             with naming(k):
                 model = model._closed_by(read_closing(model, loop.controller, stages, loop.delay, order, sign, mixed=True))

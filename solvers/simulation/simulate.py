@@ -17,7 +17,8 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.control.loop_arguments import LoopArguments, read_loop
+from titop.solvers.control.loop_arguments import read_loop
+from titop.solvers.control.loop_list import Loop
 from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
@@ -202,8 +203,8 @@ def simulate(
     wrenches = {name: value if callable(value) else copy.copy(value) for name, value in wrenches.items()}  # a snapshot
     q, v = motion.impose(times[0], before.q, before.v)
     check_switch("saturate", saturate)
-    loop_arguments = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)
-    loop = read_loop(model, times, q, v, loop_arguments)
+    arguments = Loop(controller, sample_time, delay, reference, noise, operating_point)
+    loop = read_loop(model, times, q, v, arguments, saturate, seed, wrenches)
     before.recall_loop(loop)
     plant = DrivenModel(model, times, tau, wrenches, motion, u, loop, seed)
     before.recall_paths(plant)

@@ -17,7 +17,6 @@ from titop.solvers.control.control_loop import ControlLoop, Memory, refuse_memor
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import WatchedEvent
-from titop.solvers.simulation.path_signals import refuse_path
 from titop.solvers.simulation.trajectory import Trajectory
 
 
@@ -183,10 +182,10 @@ class Start:
         begins = self._start is None or not self._start.controls  # sensors that no controller has read
         for name in left.keys() - now.keys():
             if left[name].get("grid", np.zeros(0))[2:].any():  # sampled, or late
-                refuse_path(f"{name}.path", "none", "a path, as before")
+                refuse_memory(f"{name}.path", "none", "a path, as before", "path")
         for name in now.keys() - left.keys():
             if now[name]["grid"][2:].any() and not begins:
-                refuse_path(f"{name}.path", "a path", "none, as before")
+                refuse_memory(f"{name}.path", "a path", "none, as before", "path")
         if self._start is not None and plant.paths is not None:
             plant.paths.recall(left, float(self._start.t[-1]))
 
