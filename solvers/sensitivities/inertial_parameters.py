@@ -23,14 +23,8 @@ _MOST_ROWS = 32
 class InertialRows(NamedTuple):
     """Parameters that are masses, centres of mass or inertias.
 
-    Attributes
-    ----------
-    places : dict of str to int
-        Their indices by name.
-    bodies : tuple of str
-        The bodies to which they belong.
-    rows : array of int
-        Index of each among the own parameters (10 per body) of these bodies.
+    `places`: their indices by name; `bodies`: the bodies to which they belong; `rows`: index of each among the own parameters
+    (10 per body) of these bodies.
     """
 
     places: dict[str, int]
@@ -41,22 +35,11 @@ class InertialRows(NamedTuple):
 class InertialParameters:
     """The names of the inertial parameters of a system; they do not depend on parameter values.
 
-    Parameters
-    ----------
-    assembly : Assembly
-    bodies : tuple of str
-        The rigid bodies that have them.
+    `bodies`: the rigid bodies that have them.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the inertial parameters, ten per body.
-    own_names : tuple of str
-        Names of the masses, centres of mass and inertias from which they follow.
-    places : dict of str to (str, int)
-        Body and index of each mass, centre of mass and inertia on which no interaction depends.
-    met : dict
-        Cached results of `rows`.
+    `names`: names of the inertial parameters, ten per body; `own_names`: names of the masses, centres of mass and inertias from
+    which they follow; `places` (str, int): body and index of each mass, centre of mass and inertia on which no interaction
+    depends; `met`: cached results of `rows`.
     """
 
     def __init__(self, assembly: Assembly, bodies: tuple[str, ...]) -> None:

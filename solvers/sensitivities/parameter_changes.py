@@ -49,14 +49,7 @@ _MOST_STEPS = 32
 class ParameterChange:
     """The parts of a system that a parameter of a block changes.
 
-    Parameters
-    ----------
-    assembly : Assembly
-    name : str
-    value : float
-        The parameter's value.
-    pushed : collection of str
-        Names of the ports on which external wrenches may act.
+    `value`: the parameter's value; `pushed`: names of the ports on which external wrenches may act.
     """
 
     def __init__(self, assembly: Assembly, name: str, value: float, pushed: Collection[str]) -> None:
