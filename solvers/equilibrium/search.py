@@ -100,13 +100,7 @@ def _is_bounded(entry: TrimUnknown, bodies: Collection[str]) -> bool:
 
 
 class Candidate:
-    """The result of a search, and the residuals there.
-
-    Parameters
-    ----------
-    equations : AccelerationEquations
-    x : (n,) array
-    tolerance : float
+    """The result x of a search, and the residuals there.
 
     Attributes
     ----------
@@ -246,13 +240,7 @@ class Candidate:
                 )
 
     def _later(self) -> Array:
-        """Return accelerations and the corrections of q and v at some later instants of the motion (3, instants, nv).
-
-        Raises
-        ------
-        ConvergenceError
-            If a later state is so far from closed that no closed state is found.
-        """
+        """Return accelerations and the corrections of q and v at some later instants of the motion (3, instants, nv)."""
         point, model = self.point, self.point.model
         instants = np.array([0.7, 1.9, 3.7]) / self._unknowns.sizes.speed(point.v)
         later = np.zeros((3, len(instants), model.nv))

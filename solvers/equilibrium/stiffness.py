@@ -26,14 +26,7 @@ def with_rank(point: OperatingPoint, derivatives: Array, unknowns: TrimUnknowns)
     """Return an equilibrium with what its equations say of the unknowns.
 
     Equations are compared as efforts, not as accelerations: an effort that no unknown changes accelerates all coordinates that
-    are coupled to its own.
-
-    Parameters
-    ----------
-    point : OperatingPoint
-    derivatives : (equations, unknowns) array
-        Derivatives of `titop.solvers.equilibrium.equations.AccelerationEquations` by the unknowns.
-    unknowns : TrimUnknowns
+    are coupled to its own. `derivatives` (equations, unknowns) are those of `AccelerationEquations`.
     """
     model, nv, names = point.model, point.model.nv, unknowns.names
     efforts = _efforts(model.mass_matrix(point.q), unknowns.sizes.accelerations[:, None] * derivatives[:nv])

@@ -20,16 +20,7 @@ _FIRST = 1e3
 
 
 class IndependentStates:
-    """The choice of independent coordinates about an operating point.
-
-    Parameters
-    ----------
-    point : OperatingPoint
-        Closed.
-    origin : (nq,) array
-        Origin of the displacements.
-    independent : sequence of str, optional
-        As in `linearize`.
+    """The choice of independent coordinates about a closed operating point, displaced from an origin (nq).
 
     Attributes
     ----------
@@ -103,14 +94,7 @@ class IndependentStates:
 
 
 class Follower:
-    """Finds the state of a model for given independent coordinates, each time starting from the last one.
-
-    Parameters
-    ----------
-    states : IndependentStates
-    model : Model
-        That of the point, or the same with other parameters.
-    """
+    """Finds the state of a point's model, or of one with other parameters, for independent coordinates; from the last one."""
 
     def __init__(self, states: IndependentStates, model: Model) -> None:
         self._states, self._model = states, model

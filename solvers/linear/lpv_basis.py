@@ -30,15 +30,8 @@ _SAMPLES = 32
 class FamilyBasis:
     """The permitted motions of a constrained system at the points of a family.
 
-    Parameters
-    ----------
-    points : sequence of OperatingPoint
-    before : sequence of int
-        An earlier neighbour of each point; ignored for the first.
-    held : (nv,) bool array
-        Coordinates that are frozen.
-    names : callable
-        From the index of a point to its name in messages.
+    `before` tells an earlier neighbour of each point but the first; `held` (nv) are coordinates that are frozen; `names` gives
+    the names of points in messages.
 
     Raises
     ------

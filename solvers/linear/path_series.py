@@ -50,13 +50,7 @@ def with_paths(
 ) -> tuple[Stacked, list[Signal]]:
     """Return a linear model with the delays of its inputs and outputs, and what its noise inputs do; and its states.
 
-    Parameters
-    ----------
-    model : NamedModel
-    matrices : tuple of four (..., ., .) arrays
-    states, inputs, outputs : sequences of Signal
-    before : int
-        Number of other inputs and outputs, which come first.
+    `before` is the number of other inputs and outputs, which come first.
     """
     devices, named = _channels(model), list(states)
     for k, signal in enumerate(inputs, start=before):
