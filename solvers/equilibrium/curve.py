@@ -20,12 +20,17 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSED, EXACT, NEAR_AXIS, SAME
-from titop.solvers.equilibrium.equations import AccelerationEquations, EffortEquations, Equations
+from titop.solvers.equilibrium.equations import (
+    AccelerationEquations,
+    EffortEquations,
+    Equations,
+    negative_stiffnesses,
+    stiffness_at,
+)
 from titop.solvers.equilibrium.newton import Course, newton, shortest_solution
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.search import Candidate
 from titop.solvers.equilibrium.sizes import sizes_of
-from titop.solvers.equilibrium.stiffness import negative_stiffnesses, stiffness_at
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns
 from titop.solvers.signals.quantities import Kind
 

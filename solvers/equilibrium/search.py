@@ -14,11 +14,10 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, ROUNDING, TYPED
-from titop.solvers.equilibrium.equations import AccelerationEquations, EffortEquations, Equations
+from titop.solvers.equilibrium.equations import AccelerationEquations, EffortEquations, Equations, with_rank
 from titop.solvers.equilibrium.linear_validity import ratios, term_accelerations, unsteady_state
 from titop.solvers.equilibrium.newton import Bounds, Course, equilibrate, newton, trust_region
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.stiffness import with_rank
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns
 from titop.solvers.model.sections import overlaps
 from titop.solvers.signals.quantities import Kind

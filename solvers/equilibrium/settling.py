@@ -20,10 +20,9 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE
 from titop.solvers.arguments.reading import is_without_dynamics
 from titop.solvers.equilibrium.displacements import displace, following_states
-from titop.solvers.equilibrium.equations import AccelerationEquations
+from titop.solvers.equilibrium.equations import AccelerationEquations, efforts_of_motions, stands
 from titop.solvers.equilibrium.newton import Course, shortest_solution
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.stiffness import efforts_of_motions, stands
 from titop.solvers.equilibrium.unknowns import TrimUnknowns
 from titop.solvers.model.parameters import changed_model
 from titop.solvers.signals.quantities import Kind

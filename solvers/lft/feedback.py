@@ -14,8 +14,8 @@ from titop.solvers.arguments.reading import read_duration
 from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_signals, real_fraction
 from titop.solvers.lft.fractions import degrees
 from titop.solvers.lft.sampled_models import Channels, Window, kept_columns, over_cycle, sample_channels, sample_fraction
+from titop.solvers.linear.channels import pade
 from titop.solvers.linear.matrices import Matrices, side_by_side
-from titop.solvers.linear.path_series import pade
 from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear, unlike
 from titop.solvers.signals.exported import REFERENCE, Signal
 

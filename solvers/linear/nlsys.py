@@ -15,9 +15,9 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import read_state
 from titop.solvers.constraints.closed_dynamics import rank_of_free
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
+from titop.solvers.linear.channels import refuse_paths
 from titop.solvers.linear.independent_states import Follower, IndependentStates
 from titop.solvers.linear.linear_equations import motions, with_first_order_states
-from titop.solvers.linear.path_series import refuse_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import read_outputs, state_of
 from titop.solvers.mechanism.inputs import WrenchPlace

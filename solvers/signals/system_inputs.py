@@ -57,7 +57,7 @@ class SystemInputs:
         Coordinates whose motion is imposed: the held ones, and those whose acceleration or displacement is an input.
     displaced : dict of int to int
         Coordinates whose displacement is an input, and the columns of these inputs. They stand for accelerations until
-        `titop.solvers.linear.displacement_inputs` has made them displacements.
+        `titop.solvers.linear.channels` has made them displacements.
     imposed_names : list of str
         Their names.
     applied, motions : (nv, inputs) arrays
