@@ -17,10 +17,10 @@ from titop.solvers.arguments.reading import check_quaternions, read_state, read_
 from titop.solvers.constraints.assembling import refuse_open
 from titop.solvers.equilibrium.displacements import FollowingEfforts, following_efforts, without_integrators
 from titop.solvers.equilibrium.linear_validity import steadiness_findings
+from titop.solvers.model.closures import reduction
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.parameters import changed_model
-from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.exported import signals_of, state_signals
 from titop.solvers.signals.quantities import Kind, of_all_coordinates
 

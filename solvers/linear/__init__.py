@@ -5,8 +5,9 @@
 - `block_network`: linear blocks, ports and connections as equations; `connect_blocks`: their solution as one state space;
   `finite_elements`: sparse parts as blocks, and systems with them, solved frequency by frequency;
 - `system_outputs`: outputs, by names of `titop.solvers.signals` or by functions of users;
-- `linear_equations`: those of stacked points; `linearize`: named state spaces and plain matrices, without states to omit;
-- `channels`: displacements as inputs, delays and noise of actuators and sensors in these models;
+- `linear_equations`: those of stacked points, with displacements as inputs where these are asked for (`displacement_inputs`);
+  `linearize`: named state spaces and plain matrices, without states to omit;
+- `path_series`: delays and noise of actuators and sensors in these models;
 - `modes`: tables of modes of bodies, systems and linear models; `pole_map`: poles over a parameter, mode by mode;
 - `lpv`: families over parameters; `lpv_members`: trims and linearises their points, in one choice of states;
   `lpv_model`, `lpv_interpolation`, `lpv_plots`, `lpv_files`: the family, its members, pictures and files;

@@ -15,8 +15,8 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import LOOSE_RANK, ROUNDING, SAME
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.model.closures import free_motions, independent_columns, read_independent, reduction
 from titop.solvers.model.model import Model
-from titop.solvers.model.reduction import free_motions, independent_columns, read_independent, reduction
 
 # -- about a point ---------------------------------------------------------------------------------------------------------
 

@@ -21,11 +21,11 @@ from titop.blocks.basics.tolerances import SAME
 from titop.solvers.constraints.closed_dynamics import refuse_overdriven
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import ActedState
-from titop.solvers.linear.channels import displace
+from titop.solvers.linear.displacement_inputs import displace
 from titop.solvers.linear.system_outputs import SystemOutputs
+from titop.solvers.model.closures import Reduction, closure_derivatives, reduction
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
-from titop.solvers.model.reduction import Reduction, closure_derivatives, reduction
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs

@@ -19,8 +19,8 @@ from titop.solvers.equilibrium.linear_validity import (
     switching_findings,
 )
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
-from titop.solvers.linear.channels import Stacked, with_paths
 from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, names_of, nearby
+from titop.solvers.linear.path_series import Stacked, with_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import AtState, SystemOutputs, read_outputs, state_of
 from titop.solvers.model.derivatives import raw_linear_matrices

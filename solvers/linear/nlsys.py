@@ -15,16 +15,16 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.arguments.reading import read_state
 from titop.solvers.constraints.closed_dynamics import rank_of_free
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
-from titop.solvers.linear.channels import refuse_paths
 from titop.solvers.linear.independent_states import Follower, IndependentStates
 from titop.solvers.linear.linear_equations import motions, with_first_order_states
+from titop.solvers.linear.path_series import refuse_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import read_outputs, state_of
 from titop.solvers.mechanism.inputs import WrenchPlace
+from titop.solvers.model.closures import Reduction, reduction
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
 from titop.solvers.model.prepared import PreparedDynamics
-from titop.solvers.model.reduction import Reduction, reduction
 from titop.solvers.signals.exported import exported_name, state_signals, table_of
 from titop.solvers.signals.quantities import DYNAMIC, Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.graph.network.assembly import Assembly
-from titop.graph.network.lengths import extent_of
+from titop.graph.network.assembly import Assembly, extent_of
 
 #: Units as powers of energy, length and time.
 _POWERS = {"kg": (1, -2, 2), "m": (0, 1, 0), "s": (0, 0, 1), "N": (1, -1, 0), "J": (1, 0, 0), "Pa": (1, -3, 0), "W": (1, 0, -1)}
@@ -34,7 +33,6 @@ class Scale:
 
     Parameters
     ----------
-    assembly : Assembly
     constraint_units : sequence of str
         Units of the constraints' errors, those of gears last.
     gears : iterable
@@ -43,7 +41,7 @@ class Scale:
     Attributes
     ----------
     extent : float
-        The length (m) of the bodies, see `titop.graph.network.lengths`; zero if they have none.
+        The length (m) of the bodies, see `titop.graph.network.assembly`; zero if they have none.
     length : float
         The same, but one if they have none.
     reach : float

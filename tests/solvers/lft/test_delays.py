@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from titop.solvers.lft.feedback import add_delays, read_delays, split_delay, tap_outputs
-from titop.solvers.linear.channels import pade
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.path_series import pade
 
 #: Products of a few numbers of size one to a thousand.
 ROUNDING = 1e-12

@@ -9,7 +9,7 @@ import pytest
 
 import titop as tt
 from titop.blocks.basics.errors import ModelError
-from titop.solvers.linear.channels import ORDER, pade
+from titop.solvers.linear.path_series import ORDER, pade
 
 control = pytest.importorskip("control")
 
