@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from titop.solvers.lft.fractions import Fractional
+from titop.solvers.lft.fractions import Fractional, degrees
 from titop.solvers.signals.exported import Signal
 
 if TYPE_CHECKING:
@@ -156,6 +156,31 @@ def real_fraction(M: StateSpace, blocks: Sequence[DeltaBlock]) -> Fractional:
     B, C = np.vstack([M.D[np.ix_(to, u)], M.B[:, u]]), np.hstack([M.D[np.ix_(y, of)], M.C[y]])
     sizes = *(block.repetitions for block in blocks if block.kind == "real"), M.nstates
     return Fractional(A, B, C, M.D[np.ix_(y, u)], sizes)
+
+
+def channel_counts(blocks: Sequence[DeltaBlock]) -> tuple[int, int]:
+    """Return the numbers of entries of w and z."""
+    return sum(block.repetitions for block in blocks), sum(block.columns for block in blocks)
+
+
+def channel_order(blocks: Sequence[DeltaBlock], size: str, real: int, total: int) -> list[int]:
+    """Return where channels stand in the order of blocks, and all after them, if those of real blocks come first.
+
+    These, and what else stands before the others, are `real`; `size` is ``"repetitions"`` or ``"columns"``.
+    """
+    at, result = {True: 0, False: real}, list[int]()
+    for block in blocks:
+        is_real, count = block.kind == "real", getattr(block, size)
+        result += range(at[is_real], at[is_real] + count)
+        at[is_real] += count
+    return [*result, *range(at[False], total)]
+
+
+def with_degrees(M: StateSpace, blocks: Sequence[DeltaBlock], sampled: bool) -> tuple[DeltaBlock, ...]:
+    """Return the blocks of a model with the least numbers of repetitions of its real ones."""
+    count = sum(block.kind == "real" for block in blocks)
+    least = iter(degrees(real_fraction(M, blocks), count, np.random.default_rng(0), sampled))
+    return tuple(block._replace(degree=next(least)) if block.kind == "real" else block for block in blocks)
 
 
 def slices(sizes: Sequence[int]) -> tuple[slice, ...]:

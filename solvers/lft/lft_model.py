@@ -18,14 +18,13 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.control.loop_list import Loop, naming, read_loops
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.arithmetic import LFTArithmetic
-from titop.solvers.lft.delta_blocks import DeltaBlock, real_fraction
+from titop.solvers.lft.arithmetic import LFTArithmetic, outside, with_neglected
+from titop.solvers.lft.delta_blocks import DeltaBlock, channel_counts, real_fraction
 from titop.solvers.lft.feedback import Closing, closed_loop, read_closing
 from titop.solvers.lft.fractions import close_deltas
 from titop.solvers.lft.lft_files import load_lft, save_lft
 from titop.solvers.lft.members import Family, coarse_findings, read_value, read_values, refuse_complex, response_error
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
-from titop.solvers.lft.neglected import outside, with_neglected
 from titop.solvers.lft.several_rates import join_closings, read_controllers
 from titop.solvers.lft.uncertainty import Uncertain
 from titop.solvers.linear.path_series import PathTiming, without_fractions
@@ -152,7 +151,7 @@ class LFTModel(LFTArithmetic):
     @property
     def channels(self) -> tuple[int, int]:
         """Numbers of entries of w and z."""
-        return sum(block.repetitions for block in self.blocks), sum(block.columns for block in self.blocks)
+        return channel_counts(self.blocks)
 
     def samples(self, n: int, seed: int = 0) -> list[dict[str, float]]:
         """Return n random sets of values, uniform in the ranges, by the first name of each parameter; see `at`.

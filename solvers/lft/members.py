@@ -36,10 +36,8 @@ def read_values(
 ) -> dict[str, float]:
     """Return values of parameters by path, those of complex and full blocks left out.
 
-    Raises
-    ------
-    ModelError
-        For names that are unknown, what are no finite numbers, and names of one number that contradict each other.
+    Raises `ModelError` for names that are unknown, what are no finite numbers, and names of one number that contradict each
+    other.
     """
     paths = [member.path for each in uncertain for member in each.members]
     known = {path: path for path in paths} | {exported_name(path): path for path in paths}
@@ -93,17 +91,14 @@ def read_value(uncertain: Uncertain, values: Mapping[str, Any]) -> float | None:
 class Family(NamedTuple):
     """What makes members: the arguments of `lft`, accelerations `a` (nv) of the point, equilibria, closed controllers.
 
+    `signals` are the arguments of `linearize`: inputs, outputs, states to omit, to hold, and independent ones.
     `timed` are the signals whose delays these have, instead of fractions.
     """
 
     point: OperatingPoint
     uncertainty: Uncertainty
     a: Array
-    inputs: Any
-    outputs: Any
-    omit: Any
-    hold: Any
-    independent: Any
+    signals: tuple[Any, ...]
     equilibria: Equilibria | None = None
     closings: tuple[Closing, ...] = ()
     timed: tuple[str, ...] = ()
@@ -127,7 +122,7 @@ class Family(NamedTuple):
         point = self.point_at(values)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)  # of the point, which `lft` has warned of once
-            system = linearize(point.model, point, self.inputs, self.outputs, self.omit, self.hold, self.independent)
+            system = linearize(point.model, point, *self.signals)
         sides = system.input_labels, system.output_labels
         inputs, outputs = ([system.signals[label].path for label in labels] for labels in sides)
         columns, rows = (

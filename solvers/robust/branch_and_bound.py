@@ -131,10 +131,7 @@ def branch_and_bound(
     spread : Spread, optional
         What examines the cells.
 
-    Raises
-    ------
-    SweepInterrupt
-        On Ctrl-C, with what is known until then.
+    Raises `SweepInterrupt` on Ctrl-C, with what is known until then.
     """
     if spread is None:
         with cells_spread(1, None) as spread:

@@ -121,10 +121,7 @@ def read_test(
 ) -> LyapunovTest:
     """Return the test that the arguments of `lyapunov_stability` ask for.
 
-    Raises
-    ------
-    ModelError
-        For unusable arguments, and a nominal loop that is not stable.
+    Raises `ModelError` for unusable arguments, and a nominal loop that is not stable.
     """
     if isinstance(given, LPVModel):
         unused = {"blocks": blocks, "points": points, "margin": margin or None}

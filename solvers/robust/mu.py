@@ -174,10 +174,8 @@ def mu(
     """
     given, structure, frequencies, responses = _read(lft, omega, blocks)
     check_branching(structure, gap, cells)
-    keeper = None
-    if checkpoint is not None:
-        about = {"responses": responses, "blocks": structure.blocks, "options": (tolerance, gap, cells)}
-        keeper = Checkpoint(checkpoint, "mu", about, (_Bounds, Singular))
+    about = {"responses": responses, "blocks": structure.blocks, "options": (tolerance, gap, cells)}
+    keeper = None if checkpoint is None else Checkpoint(checkpoint, "mu", about, (_Bounds, Singular))
     at: dict[int, _Bounds] = {}
     options, stopped = (structure, tolerance, gap, cells), False
     with (

@@ -152,10 +152,8 @@ def robust_stability(
     check_positive("1.0 stands for the given ranges", level=level)
     loop = read_stable_loop(lft, blocks, gap, cells)
     loop = replace(loop, system=balance(loop.system, loop.structure))
-    keeper = None
-    if checkpoint is not None:
-        about = {"loop": (loop.uncertain, loop.structure.blocks), "options": (level, margin, gap, cells, tolerance)}
-        keeper = Checkpoint(checkpoint, "robust_stability", about, (*EXAMINED, Sweep))
+    about = {"loop": (loop.uncertain, loop.structure.blocks), "options": (level, margin, gap, cells, tolerance)}
+    keeper = None if checkpoint is None else Checkpoint(checkpoint, "robust_stability", about, (*EXAMINED, Sweep))
     with cells_spread(read_workers(workers), keeper) as spread:
         found, proof = spread.here("bounds", lambda: _bounds(loop, level, margin, gap, tolerance, progress))
         if gap is None or proof is None or not proof.bound > found.value * (1 + gap):

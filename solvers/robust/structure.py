@@ -19,7 +19,7 @@ from scipy.linalg import cholesky, matrix_balance, svd
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EXACT
-from titop.solvers.lft.delta_blocks import DeltaBlock, slices
+from titop.solvers.lft.delta_blocks import DeltaBlock, channel_counts, slices
 from titop.solvers.linear.matrices import Matrices
 
 #: Directions whose square is smaller than this part of a block's others are taken for as large.
@@ -41,10 +41,7 @@ class Structure:
     def of(cls, blocks: Sequence[DeltaBlock]) -> Structure:
         """Return the structure of blocks that follow each other.
 
-        Raises
-        ------
-        ModelError
-            For blocks that are none, of unknown kinds, or without a size.
+        Raises `ModelError` for blocks that are none, of unknown kinds, or without a size.
         """
         findings = [finding for k, block in enumerate(blocks) for finding in _wrong(k, block)]
         if findings:
@@ -54,7 +51,7 @@ class Structure:
     @property
     def shape(self) -> tuple[int, int]:
         """Sizes of `w` and `z`."""
-        return sum(b.repetitions for b in self.blocks), sum(b.columns for b in self.blocks)
+        return channel_counts(self.blocks)
 
     @property
     def real(self) -> tuple[int, ...]:

@@ -94,10 +94,7 @@ class UncertainLoop:
 def read_stable_loop(lft: Any, blocks: Sequence[DeltaBlock] | None, gap: Any = None, cells: Any = 1) -> UncertainLoop:
     """Return a stable loop as `read_loop` does, its ranges centred; `gap` and `cells` of branching are checked too.
 
-    Raises
-    ------
-    ModelError
-        For unusable arguments, and a nominal loop that is not stable.
+    Raises `ModelError` for unusable arguments, and a nominal loop that is not stable.
     """
     loop = read_loop(lft, blocks)
     check_branching(loop.structure, gap, cells)
@@ -108,10 +105,7 @@ def read_stable_loop(lft: Any, blocks: Sequence[DeltaBlock] | None, gap: Any = N
 def read_loop(lft: Any, blocks: Sequence[DeltaBlock] | None) -> UncertainLoop:
     """Return the loop of an LFT model, or of a state space with its blocks.
 
-    Raises
-    ------
-    ModelError
-        For other types, and channels that are not there.
+    Raises `ModelError` for other types, and channels that are not there.
     """
     model, blocks = getattr(lft, "M", lft), getattr(lft, "blocks", None) if blocks is None else blocks
     if not all(hasattr(model, name) for name in "ABCD") or not hasattr(model, "input_labels"):
@@ -178,10 +172,7 @@ def check_branching(structure: Structure, gap: Any, cells: Any) -> None:
 def channels(names: Any, known: tuple[Signal, ...], skipped: int, where: str) -> list[int]:
     """Return the places of signals among the channels behind those of the uncertainty; a vector's name stands for its entries.
 
-    Raises
-    ------
-    ModelError
-        For unknown names, and signals named twice.
+    Raises `ModelError` for unknown names, and signals named twice.
     """
     wanted = [names] if isinstance(names, str) else list(names)
     if not wanted:

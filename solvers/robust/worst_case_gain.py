@@ -130,10 +130,8 @@ def worst_case_gain(
     w, z = loop.structure.shape
     columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
     system = balance(loop.system, loop.structure).part([*range(z), *rows], [*range(w), *columns])
-    keeper = None
-    if checkpoint is not None:
-        about = {"loop": (system, loop.structure.blocks), "options": (gap, cells, tolerance)}
-        keeper = Checkpoint(checkpoint, "worst_case_gain", about, (*EXAMINED, Gain, Sweep))
+    about = {"loop": (system, loop.structure.blocks), "options": (gap, cells, tolerance)}
+    keeper = None if checkpoint is None else Checkpoint(checkpoint, "worst_case_gain", about, (*EXAMINED, Gain, Sweep))
     found, stopped = GainSearch(system, loop.structure), False
     upper, intervals, left = np.inf, np.zeros((0, 2)), 0.0
     with cells_spread(read_workers(workers), keeper) as spread:
