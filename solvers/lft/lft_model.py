@@ -23,7 +23,7 @@ from titop.solvers.lft.delta_blocks import DeltaBlock, channel_counts, real_frac
 from titop.solvers.lft.feedback import Closing, closed_loop, read_closing
 from titop.solvers.lft.fractions import close_deltas
 from titop.solvers.lft.lft_files import load_lft, save_lft
-from titop.solvers.lft.members import Family, coarse_findings, read_value, read_values, refuse_complex, response_error
+from titop.solvers.lft.members import Family, coarse_findings, read_values, refuse_complex, response_error
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.several_rates import join_closings, read_controllers
 from titop.solvers.lft.uncertainty import Uncertain
@@ -104,14 +104,12 @@ class LFTModel(LFTArithmetic):
         refuse_complex("at", given, self.blocks)
         deltas = self.deltas(given)
         if self.members is not None and (np.abs(deltas) > 1.0 + SAME).any():
-            self.members.uncertainty.model_at(read_values("at", given, self.uncertain, self.blocks))
+            self.members.uncertainty.model_at(self.values(given))
         return self.closed_by(deltas)
 
     def deltas(self, values: Mapping[str, Any]) -> Array:
         """Return the normalised values (n, no unit) of the n blocks; zero for complex and full ones, nominal where omitted."""
-        given = read_values("deltas", values, self.uncertain, self.blocks)
-        found = {uncertain.name: read_value(uncertain, given) for uncertain in self.uncertain}
-        result = np.zeros(len(self.blocks))
+        found, result = read_values("deltas", values, self.uncertain, self.blocks), np.zeros(len(self.blocks))
         for k, block in enumerate(self.blocks):
             value = found.get(block.name)
             if value is not None:
@@ -182,11 +180,9 @@ class LFTModel(LFTArithmetic):
         ModelError
             For unknown names.
         """
-        given = read_values("values", values, self.uncertain, self.blocks)
-        result: dict[str, float] = {}
+        found, result = read_values("values", values, self.uncertain, self.blocks), dict[str, float]()
         for uncertain in self.uncertain:
-            value = read_value(uncertain, given)
-            result |= uncertain.values(uncertain.block.nominal if value is None else value)
+            result |= uncertain.values(found.get(uncertain.name, uncertain.block.nominal))
         return result
 
     def operating_point(self, values: Mapping[str, Any] | None = None, **named: float) -> OperatingPoint:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def read_values(
     where: str, values: Mapping[str, Any], uncertain: Sequence[Uncertain], blocks: Sequence[DeltaBlock]
 ) -> dict[str, float]:
-    """Return values of parameters by path, those of complex and full blocks left out.
+    """Return values of uncertain numbers by name, from any of their names; complex and full blocks are left out.
 
     Raises `ModelError` for names that are unknown, what are no finite numbers, and names of one number that contradict each
     other.
@@ -53,20 +53,20 @@ def read_values(
         if number is None or number.ndim or not np.isfinite(number):
             raise ModelError(Finding("wrong-type", f"{where}: {name}", value, "a finite number", "give one value of each"))
         given[known[name]] = float(number)
+    result: dict[str, float] = {}
     for each in uncertain:
-        _refuse_contradiction(where, each, given)
-    return given
-
-
-def _refuse_contradiction(where: str, uncertain: Uncertain, given: Mapping[str, float]) -> None:
-    """Refuse several names of one uncertain number that say different things of it."""
-    said = [member for member in uncertain.members if member.path in given]
-    deltas = [member.delta_at(given[member.path]) for member in said]
-    for member, number in zip(said, deltas, strict=True):
-        if abs(number - deltas[0]) > SAME * max(1.0, abs(number)):
-            first = said[0].path
-            expected, advice = f"what goes with {first} = {given[first]:.6g}", "give one of them: the family ties them together"
-            raise ModelError(Finding("contradiction", f"{where}: {member.path}", given[member.path], expected, advice))
+        said = [(member, member.delta_at(given[member.path])) for member in each.members if member.path in given]
+        for member, delta in said:
+            if abs(delta - said[0][1]) > SAME * max(1.0, abs(delta)):
+                first, value = said[0][0].path, given[member.path]
+                expected, advice = (
+                    f"what goes with {first} = {given[first]:.6g}",
+                    "give one of them: the family ties them together",
+                )
+                raise ModelError(Finding("contradiction", f"{where}: {member.path}", value, expected, advice))
+        if said:
+            result[each.name] = each.members[0].at(said[0][1])
+    return result
 
 
 def refuse_complex(where: str, values: Mapping[str, Any], blocks: Sequence[DeltaBlock]) -> None:
@@ -75,14 +75,6 @@ def refuse_complex(where: str, values: Mapping[str, Any], blocks: Sequence[Delta
         if block.kind != "real" and np.any(values.get(block.name, 0.0)):
             expected, advice = "zero", "its response is complex: close M by hand, or leave it out for the real parameters'"
             raise ModelError(Finding("complex-value", f"{where}: {block.name}", values[block.name], expected, advice))
-
-
-def read_value(uncertain: Uncertain, values: Mapping[str, Any]) -> float | None:
-    """Return the value that a mapping gives an uncertain number, by any of its names; None where it says nothing."""
-    for member in uncertain.members:
-        if member.path in values:
-            return uncertain.members[0].at(member.delta_at(float(values[member.path])))
-    return None
 
 
 # -- members ----------------------------------------------------------------------------------------------------------------
