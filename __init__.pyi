@@ -57,7 +57,7 @@ from .blocks.interactions.springs import CompliantClosure as CompliantClosure
 from .blocks.interactions.springs import SpringDamper as SpringDamper
 from .blocks.interactions.tendon import PressureChamber as PressureChamber
 from .blocks.interactions.tendon import Tendon as Tendon
-from .blocks.joints.coordinate_limits import CoordinateLimits as CoordinateLimits
+from .blocks.joints.friction_and_limits import CoordinateLimits as CoordinateLimits
 from .blocks.joints.friction_and_limits import Friction as Friction
 from .blocks.joints.friction_and_limits import Limits as Limits
 from .blocks.joints.joint import Joint as Joint
@@ -126,7 +126,7 @@ from .solvers.signals.exported import signal_table as signal_table
 from .solvers.simulation.events import Event as Event
 from .solvers.simulation.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
 from .solvers.simulation.simulate import simulate as simulate
-from .solvers.simulation.solution import SimulationInterrupt as SimulationInterrupt
+from .solvers.simulation.start_and_end import SimulationInterrupt as SimulationInterrupt
 from .solvers.simulation.trajectory import Trajectory as Trajectory
 from .solvers.simulation.trajectory import load_trajectory as load_trajectory
 from .solvers.support.spread import SweepInterrupt as SweepInterrupt

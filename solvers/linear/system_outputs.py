@@ -14,7 +14,7 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, COMPLEX_STEP, DIFFERENCE_ERROR, DIFFERENCE_STEP, EPS, NEGLIGIBLE
 from titop.blocks.basics.user_functions import check_function
-from titop.solvers.constraints.consistency import accelerations_by_term, mobility
+from titop.solvers.constraints.branch import accelerations_by_term, mobility
 from titop.solvers.equilibrium.linear_validity import reaches
 from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.exported import Signal, components, exported_name, refuse_twice, signals_of

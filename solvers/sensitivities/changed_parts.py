@@ -23,11 +23,11 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.assembly import Assembly
-from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.constraints.interaction_loads import interaction_efforts
+from titop.solvers.constraints.mechanism import GearConstraint
 from titop.solvers.mechanism.inputs import Inputs, acting_inputs
 from titop.solvers.mechanism.movable_ports import MovablePlace
 from titop.solvers.mechanism.port_motion import PortMotion
@@ -270,7 +270,7 @@ class ChangedGravity(ChangedPart):
         weighing = self._weighing or state.model.mechanism.with_assembly(
             replace(state.model.mechanism.assembly, gravity=self._direction)
         )
-        effect.efforts += weighing.engine.dynamics.bare_inverse(state.q, np.zeros(state.model.nv))
+        effect.efforts += weighing.engine.dynamics.bare_inverse(state.q, 0.0 * state.v, 0.0 * state.v)
         self._weighing = weighing
 
 

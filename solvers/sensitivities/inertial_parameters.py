@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.inertial_numbers import NAMES, OWN_NAMES, inertial_derivatives
+from titop.blocks.bodies.inertial_numbers import NAMES, inertial_derivatives
+from titop.blocks.bodies.rigid_body import INERTIAL_NAMES
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import as_arrays
 from titop.solvers.arguments.rowwise import read_states
@@ -44,10 +45,10 @@ class InertialParameters:
     def __init__(self, assembly: Assembly, bodies: tuple[str, ...]) -> None:
         self.bodies = bodies
         self.names = tuple(f"{body}.{name}" for body in bodies for name in NAMES)
-        self.own_names = tuple(f"{body}.{name}" for body in bodies for name in OWN_NAMES)
+        self.own_names = tuple(f"{body}.{name}" for body in bodies for name in INERTIAL_NAMES)
         shared = {block.name for loop in assembly.loops for block in loop.closure.own_blocks}  # interactions depend on these
         alone = (body for body in bodies if body not in shared)
-        self.places = {f"{body}.{name}": (body, row) for body in alone for row, name in enumerate(OWN_NAMES)}
+        self.places = {f"{body}.{name}": (body, row) for body in alone for row, name in enumerate(INERTIAL_NAMES)}
         self.met: dict[tuple[str, ...], InertialRows] = {}
 
     def rows(self, names: tuple[str, ...]) -> InertialRows | None:

@@ -20,7 +20,7 @@ from titop.blocks.devices.actuators import Actuator, Motor
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.assembly import Assembly
 from titop.solvers.sensitivities.changed_parts import (
