@@ -275,11 +275,11 @@ class LFTModel(LFTArithmetic):
         at whose instants all have a sample; in between all is as above, exact, delays too. Inputs are held over this period,
         outputs are those at its beginning, uncertain parameters have the repetitions of each step.
 
-        Devices with a `SignalPath` that a sampled controller uses are sampled, held and delayed exactly as in `simulate`:
-        commands by the sample times and delays of actuators, what is read by those of sensors with a sample time. Where these
-        divide the controller's, this changes delays alone; others count as further rates. Outputs that are read so are those
-        of the controller's readings. Delays of all other devices, and of those that a controller in continuous time uses, stay
-        Padé fractions of order 4 (see `SignalPath`), and so do all of composed models.
+        Devices with a `SignalPath` that a sampled controller uses are sampled, held and delayed exactly, as in `simulate`:
+        commands by the sample times and delays of actuators, readings by those of sensors with a sample time. A sample time
+        that divides the controller's changes delays alone; others count as further rates. Outputs of such sensors are what
+        controllers read. Delays of other devices, and of those that a controller in continuous time uses, stay Padé fractions
+        of order 4 (see `SignalPath`), as do all of composed models.
 
         In continuous time a delay is a Padé fraction, of gain one at all frequencies, with an error below
         ``order!^2 / ((2 order)! (2 order + 1)!) x^(2 order + 1)`` where x is the delay times the frequency: for order 4, below

@@ -17,12 +17,12 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.least_size import NONE, Singular
 from titop.solvers.robust.lower_bound import smallest, worst_complex
 from titop.solvers.robust.member_search import EigenvalueSearch
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import Sweep, sweep
 from titop.solvers.robust.upper_bound import Known, UpperBound
 from titop.solvers.support.checkpoint import Checkpoint

@@ -13,14 +13,14 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
 from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Structure, balance
 from titop.solvers.robust.uncertain_loop import (
+    balance,
     centre_system,
     check_branching,
     check_sizes,

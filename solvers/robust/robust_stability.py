@@ -17,9 +17,8 @@ from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.member_search import EigenvalueSearch
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import balance
 from titop.solvers.robust.sweep import Sweep, sweep
-from titop.solvers.robust.uncertain_loop import UncertainLoop, check_positive, in_given_ranges, read_stable_loop
+from titop.solvers.robust.uncertain_loop import UncertainLoop, balance, check_positive, in_given_ranges, read_stable_loop
 from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
 from titop.solvers.support.workers import one_thread

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.branch_and_bound import CELLS, EXAMINED, ParameterBox, cells_spread
 from titop.solvers.robust.member_search import EigenvalueSearch, Gain, GainSearch
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Structure, balance
 from titop.solvers.robust.sweep import Sweep, sweep
-from titop.solvers.robust.uncertain_loop import channels, read_stable_loop
+from titop.solvers.robust.uncertain_loop import balance, channels, read_stable_loop
 from titop.solvers.robust.upper_bound import UpperBound, upper_bound
 from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
