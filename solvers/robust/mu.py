@@ -31,7 +31,7 @@ from titop.solvers.robust.uncertain_loop import (
 from titop.solvers.robust.upper_bound import in_own_units, upper_bound
 from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
+from titop.solvers.support.spread import Spread, SweepInterrupt, death, read_workers
 from titop.solvers.support.workers import one_thread
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def mu(
     at: dict[int, _Bounds] = {}
     options, stopped = (structure, tolerance, gap, cells), False
     with (
-        Spread(_bounding, options, read_workers(workers), _refuse_death, checkpoint=keeper) as spread,
+        Spread(_bounding, options, read_workers(workers), _death, checkpoint=keeper) as spread,
         progress_bar(progress=progress, total=len(responses), unit="frequency") as bar,
     ):
         try:
@@ -227,9 +227,8 @@ def _bounding(structure: Structure, tolerance: float, gap: float | None, cells: 
     return lambda task: _bound(structure, task[1], tolerance, gap, cells)
 
 
-def _refuse_death(task: Any, how: str) -> ModelError:
-    advice = "workers=1 shows what happens there"
-    return ModelError(Finding("worker-died", "workers", f"{how} at {task[0]:.6g} rad/s", "processes that end well", advice))
+def _death(task: Any, how: str) -> ModelError:
+    return death(f"{task[0]:.6g} rad/s", how)
 
 
 def _bound(structure: Structure, response: Array, tolerance: float, gap: float | None, cells: int) -> _Bounds:
