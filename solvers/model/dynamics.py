@@ -1,9 +1,4 @@
-"""Forward, inverse and hybrid dynamics of a model, and inverse dynamics with the mass matrix.
-
-Arguments: `q` a configuration (nq); `v`, `a` and `tau` vectors (nv); `wrenches` external wrenches (6) on bodies by port name,
-in the port's frame; `out` an array for the result; `u` the inputs of actuators and blocks (nu, or by name); `x` the
-first-order states (nx, or by name).
-"""
+"""Forward, inverse and hybrid dynamics of a model, and inverse dynamics with the mass matrix."""
 
 from __future__ import annotations
 
