@@ -198,7 +198,7 @@ class ActedOn:
         """Call a kernel with `wrenches`, and the inputs `u` on ports and of interactions, in its tables; return its status.
 
         Raises `TypeError` if a wrench is not six real numbers, or `u` has another length: they have to be checked in detail.
-        `wrenches` (6): by port name. `u` (nu): as `read_inputs` returns them. `arguments`: the kernel's arguments behind its tables.
+        `wrenches` (6) are by port name, `u` (nu) as `read_inputs` returns them, `arguments` those behind the kernel's tables.
         `closing`: whether the tables have room for the wrenches of rigid closures on their ports, as derivatives need it.
         """
         if type(wrenches) is not dict and not isinstance(wrenches, _WRENCHES):
