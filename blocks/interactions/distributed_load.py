@@ -16,10 +16,9 @@ from titop.blocks.basics.tolerances import EXACT, NEGLIGIBLE, SAME
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.modal_fields import integer
-from titop.blocks.bodies.rods.discretisation import RodNumbers, packed_to_places
+from titop.blocks.bodies.rods.discretisation import MAX_POINTS, RodNumbers, gauss_points, packed_to_places
 from titop.blocks.bodies.rods.recursion import RodMotion
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.rods.rod_quadrature import MAX_POINTS, gauss_points
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import Field, choice, optional, put, scalar, switch
 from titop.blocks.contract.target_motion import TargetMotion

@@ -14,9 +14,9 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE, SAME
 from titop.blocks.bodies.modal_fields import integer
-from titop.blocks.bodies.rods.dimensions import Dimension, dimension_parameters, read_dimension, with_end
+from titop.blocks.bodies.rods.discretisation import MAX_POINTS
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.rods.rod_quadrature import MAX_POINTS
+from titop.blocks.bodies.rods.section import Dimension, dimension_parameters, read_dimension, with_end
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, optional, put, scalar, switch
 from titop.blocks.interactions.interaction import Interaction

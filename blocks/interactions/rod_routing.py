@@ -12,9 +12,9 @@ import numpy as np
 from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import DIFFERENCE_STEP
-from titop.blocks.bodies.rods.dimensions import Dimension, along
+from titop.blocks.bodies.rods.discretisation import breaks_of, gauss_points
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.rods.rod_quadrature import breaks_of, gauss_points
+from titop.blocks.bodies.rods.section import Dimension, along
 from titop.blocks.bodies.rods.strains import COMPONENTS, reference_along
 
 #: Offsets in steps of differences of sixth order, and their weights; the step as a fraction of a rod's length.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.bodies.rods.dimensions import Dimension, read_dimension
+from titop.blocks.bodies.rods.section import Dimension, read_dimension
 from titop.blocks.contract.fields import Field, bound, switch
 from titop.blocks.interactions.line import Chamber, ElasticTendon
 from titop.blocks.interactions.rod_line import RodLine

@@ -1,4 +1,4 @@
-"""Frames of the ports of deformable bodies."""
+"""Ports of deformable bodies: where they stand, and how frames move that coordinates move."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import FieldReader, real_array
+from titop.blocks.bodies.soft.chain import Chain
+from titop.blocks.bodies.soft.differentiation import casadi, column, substitute, symbols
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.contract.block import PARENT_PORT
 
@@ -59,12 +61,12 @@ def _end_points(domain: Domain, tip: Array) -> Array:
 def _read_port(reader: FieldReader, field: str, value: Any) -> SoftPort | None:
     if callable(value):
         return SoftPort((), value)
-    given = real_array(value)
+    array = real_array(value)
     expected = "a material point (3), three of them (3 x 3), or a function of q"
-    if given is None or given.shape not in ((3,), (3, 3)) or not np.isfinite(given).all():
+    if array is None or array.shape not in ((3,), (3, 3)) or not np.isfinite(array).all():
         reader.report("wrong-type", field, value, expected, "give the port's place, and points along its x and y axes")
         return None
-    points = given.reshape(-1, 3)
+    points = array.reshape(-1, 3)
     if len(points) == 3:
         along, beside = points[1] - points[0], points[2] - points[0]
         if not abs(along @ beside) < SAME * np.linalg.norm(along) * np.linalg.norm(beside):
@@ -92,9 +94,98 @@ def frame_through(port: SoftPort, state: Any) -> tuple[Any, Any]:
         along, beside = along - place, beside - place
     x = _unit(along)
     y = _unit(beside - (beside @ x) * x)
-    z = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]
-    return np.column_stack([x, y, np.array(z, dtype=object)]), place
+    return np.column_stack([x, y, _cross(x, y)]), place
 
 
 def _unit(vector: Any) -> Any:
     return vector / np.sqrt(vector @ vector)
+
+
+class FrameMotion:
+    """Twist and acceleration (6 each) of a frame in its own axes, of its pose and the pose's rates.
+
+    A pose is a rotation R (3 x 3, row by row) and a position r (3) in the frame of the parent port, which has twist V and
+    acceleration A. Relative to it the frame has twist S v, from ``R^T dR/dt`` and ``R^T dr/dt``, with S linear in the
+    derivatives of the pose by q.
+    """
+
+    def __init__(self) -> None:
+        pose, rate, change = (symbols(name, 12) for name in ("x", "u", "b"))
+        parent, wrench = symbols("V", 12), symbols("W", 6)
+        self._pose, self._rate, self._change = pose.vector, rate.vector, change.vector
+        self._parent, self._wrench = parent.vector, wrench.vector
+        (R, r), (dR, dr), (ddR, ddr) = ((x.entries[:9].reshape(3, 3), x.entries[9:]) for x in (pose, rate, change))
+        relative = _twist(R.T @ dR, R.T @ dr)
+        relative_rate = _twist(dR.T @ dR + R.T @ ddR, dR.T @ dr + R.T @ ddr)
+        V, A = parent.entries[:6], parent.entries[6:]
+        twist = _transported(R, r, V) + relative
+        u, w = relative[:3], relative[3:]
+        crossing = np.concatenate([_cross(twist[3:], u) + _cross(twist[:3], w), _cross(twist[3:], w)])
+        self._relative, self._relative_rate = column(relative), column(relative_rate)
+        self._twist, self._acceleration = column(twist), column(_transported(R, r, A) + relative_rate + crossing)
+        force, torque = R @ wrench.entries[:3], R @ wrench.entries[3:]
+        self._at_parent = column(np.concatenate([force, torque + _cross(r, force)]))
+        self._work = casadi().gradient(casadi().dot(self._relative, self._wrench), self._rate)
+
+    def rate_at(self, chain: Chain) -> Any:
+        """Return ``dS/dt v + S a`` (6)."""
+        return self._at(chain, self._relative_rate)
+
+    def subspace_at(self, chain: Chain) -> Any:
+        """Return S (6 x n)."""
+        return self._slopes(chain, self._relative, (self._rate, chain.columns))
+
+    def slopes_at(self, chain: Chain, parent: Any) -> list[Any]:
+        """Return the derivatives (6 x n each) of twist and acceleration by q, and of the acceleration by v.
+
+        Parameters
+        ----------
+        chain : Chain
+            Of the pose.
+        parent : casadi.SX
+            Twist and acceleration of the parent port.
+        """
+        columns, rates, changes = chain.columns, chain.rate_columns, chain.acceleration_columns
+        by_q = (self._pose, columns), (self._rate, rates)
+        return [
+            self._slopes(chain, self._twist, *by_q, parent=parent),
+            self._slopes(chain, self._acceleration, *by_q, (self._change, changes), parent=parent),
+            self._slopes(chain, self._acceleration, (self._rate, columns), (self._change, 2.0 * rates), parent=parent),
+        ]
+
+    def wrench_slopes_at(self, chain: Chain, wrench: Any) -> tuple[Any, Any]:
+        """Return the derivatives by q of a wrench on the parent port (6 x n), and of the efforts ``S^T W`` (n x n).
+
+        Parameters
+        ----------
+        chain : Chain
+            Of the pose.
+        wrench : casadi.SX
+            W, constant in the frame.
+        """
+        by_pose = self._pose, chain.columns
+        turning = self._slopes(chain, self._work, by_pose, wrench=wrench)
+        efforts = chain.hessian(self._at(chain, self._work, wrench=wrench)) + casadi().mtimes(chain.columns.T, turning)
+        return self._slopes(chain, self._at_parent, by_pose, wrench=wrench), efforts
+
+    def _slopes(self, chain: Chain, expression: Any, *by: tuple[Any, Any], parent: Any = None, wrench: Any = None) -> Any:
+        """Return the derivatives of an expression by symbols, times the columns of what these stand for, summed."""
+        parts = [(self._at(chain, casadi().jacobian(expression, symbol), parent, wrench), columns) for symbol, columns in by]
+        return sum(casadi().mtimes(part, columns) for part, columns in parts)
+
+    def _at(self, chain: Chain, expression: Any, parent: Any = None, wrench: Any = None) -> Any:
+        values = [(self._pose, chain.state), (self._rate, chain.rate), (self._change, chain.acceleration)]
+        return substitute(expression, [*values, (self._parent, parent), (self._wrench, wrench)])
+
+
+def _twist(spin: Any, way: Any) -> Any:
+    return np.array([*way, spin[2, 1], spin[0, 2], spin[1, 0]], dtype=object)
+
+
+def _transported(R: Any, r: Any, x: Any) -> Any:
+    """Return a twist (6) of the parent port at a frame that moves with it."""
+    return np.concatenate([R.T @ (x[:3] + _cross(x[3:], r)), R.T @ x[3:]])
+
+
+def _cross(x: Any, y: Any) -> Any:
+    return np.array([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]], dtype=object)

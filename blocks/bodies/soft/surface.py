@@ -1,8 +1,12 @@
-"""Closed surfaces at rest, as points from whose images the volume inside follows.
+"""Sections of bodies along z, as quadrature points: of their area, of the closed surface of the body, and for pictures.
 
-By Gauss's theorem and Nanson's formula, with tangents a and b, it is ``1/3 int p . (F a x F b)`` over the sides; an end is the
-fan over the image of its rim, from the image c of one point of it: ``1/6 int c . (p x F t) ds``. Both are sums of
-``p . (F a x (F b + w c))``, weights included in b and w.
+By Gauss's theorem and Nanson's formula the volume inside of the image of a surface with tangents a and b is
+``1/3 int p . (F a x F b)`` over the sides; an end is the fan over the image of its rim, from the image c of one point of it:
+``1/6 int c . (p x F t) ds``. Both are sums of ``p . (F a x (F b + w c))``, weights included in b and w.
+
+Rules on an arc after Da Fies and Vianello, "Trigonometric Gaussian quadrature on subintervals of the period" (2012): cosines up
+to ``cos n t`` are polynomials of degree 2n in ``sin(t/2)``, and sines add up to nothing, so that Gauss points in ``sin(t/2)``
+know them all.
 """
 
 from __future__ import annotations
@@ -11,9 +15,48 @@ from typing import NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.soft.quadrature import gauss_angles
 from titop.blocks.contract.description import Picture
+
+
+def gauss(count: int, length: float) -> tuple[Array, Array]:
+    """Return points and weights of Gauss and Legendre from 0 to a length: exact up to degree ``2 count - 1``."""
+    points, weights = np.polynomial.legendre.leggauss(count)
+    return 0.5 * length * (points + 1.0), 0.5 * length * weights
+
+
+def gauss_radii(count: int, radius: float) -> tuple[Array, Array]:
+    """Return points and weights of ``int f(r) r dr`` from 0 to a radius: exact for f up to degree ``2 count - 1``."""
+    r, weights = gauss(count + 1, 1.0)
+    points, shares = _gauss_of(r, weights * r, count)
+    return radius * points, radius**2 * shares
+
+
+def gauss_angles(count: int, angle: float) -> tuple[Array, Array]:
+    """Return angles and weights on an arc of at most a turn, its middle at 0: exact for ``cos n t, sin n t``, ``n < count``.
+
+    On a turn they are equal.
+    """
+    t, weights = gauss(_FINE + 2 * count, angle)
+    points, shares = _gauss_of(np.sin(0.5 * (t - 0.5 * angle)), weights, count)
+    return 2.0 * np.arcsin(points), shares
+
+
+#: Points that know polynomials of the first degrees in the sine of a quarter of a turn to rounding.
+_FINE = 32
+
+
+def _gauss_of(points: Array, weights: Array, count: int) -> tuple[Array, Array]:
+    """Return so many Gauss points, and their weights, of the measure that more of them make (Golub and Welsch)."""
+    root = np.sqrt(weights)
+    middle, half = 0.5 * (points.max() + points.min()), 0.5 * np.ptp(points)
+    basis, _ = np.linalg.qr(root[:, None] * np.polynomial.legendre.legvander((points - middle) / half, count - 1))
+    nodes, vectors = np.linalg.eigh(basis.T @ (points[:, None] * basis))
+    return nodes, weights.sum() * vectors[0] ** 2
+
+
+# -- closed surfaces ---------------------------------------------------------------------------------------------------------
 
 #: What a point has: its place (m), the tangents a and b, the place from which an end's fan goes out, and its weight w.
 PLACE, FIRST, SECOND, APEX, FAN, SURFACE_SIZE = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), 12, 13
@@ -46,7 +89,7 @@ class Edge(NamedTuple):
 
 def circle(radius: float, count: int) -> Edge:
     """Return the edge of a disc, with points at equal angles."""
-    places, tangents = _turning(radius, 2.0 * np.pi * np.arange(count) / count)
+    places, tangents = _on_circle(radius, 2.0 * np.pi * np.arange(count) / count)
     return Edge(places, 2.0 * np.pi / count * tangents, places[0])
 
 
@@ -61,15 +104,15 @@ def polygon(corners: Array, count: int) -> Edge:
 def sector(radius: float, angle: float, around: int, outwards: int) -> Edge:
     """Return the edge of a sector of a disc on the side of x, with so many Gauss points on its arc and its straight sides."""
     angles, weights = gauss_angles(around, angle)
-    places, tangents = _turning(radius, angles)
+    places, tangents = _on_circle(radius, angles)
     start, end = (radius * np.array([np.cos(0.5 * angle), side * np.sin(0.5 * angle)]) for side in (-1.0, 1.0))
     straight = polygon(np.array([end, [0.0, 0.0], start]), outwards)
-    kept = slice(2 * outwards)  # without the chord
+    sides = slice(2 * outwards)  # without the chord
     arc = weights[:, None] * tangents
-    return Edge(np.vstack([places, straight.places[kept]]), np.vstack([arc, straight.tangents[kept]]), start)
+    return Edge(np.vstack([places, straight.places[sides]]), np.vstack([arc, straight.tangents[sides]]), start)
 
 
-def swept(edges: list[Edge], scales: tuple[float, float], length: float, along: int) -> Array:
+def sweep(edges: list[Edge], scales: tuple[float, float], length: float, along: int) -> Array:
     """Return the surface (k, 13) of sections along z from the origin, multiplied by scales that go from base to tip."""
     nodes, weights = np.polynomial.legendre.leggauss(along)
     narrowing, parts = (scales[1] - scales[0]) / length, []
@@ -96,17 +139,17 @@ def triangulate(outline: Picture) -> Array:
     return points
 
 
-def placed(surface: Array, rotation: Array, position: Array) -> Array:
-    """Return a surface turned, then shifted."""
-    moved = surface.copy()
+def move(surface: Array, pose: Pose) -> Array:
+    """Return a surface rotated, then displaced."""
+    result = surface.copy()
     for part in (PLACE, FIRST, SECOND, APEX):
-        moved[:, part] = surface[:, part] @ rotation.T
-    moved[:, PLACE] += position
-    moved[:, APEX] += position
-    return moved
+        result[:, part] = surface[:, part] @ pose.rotation.T
+    result[:, PLACE] += pose.position
+    result[:, APEX] += pose.position
+    return result
 
 
-def _turning(radius: float, angles: Array) -> tuple[Array, Array]:
+def _on_circle(radius: float, angles: Array) -> tuple[Array, Array]:
     """Return places on a circle, and their derivatives by the angle."""
     c, s = radius * np.cos(angles), radius * np.sin(angles)
     return np.stack([c, s], axis=1), np.stack([-s, c], axis=1)
@@ -117,3 +160,51 @@ def _ring(edge: Edge, z: float, size: float) -> Array:
     points[:, PLACE] = points[:, APEX] = np.column_stack([size * edge.places, np.full(len(points), z)])
     points[:, FIRST.start : FIRST.start + 2] = size * edge.tangents
     return points
+
+
+# -- pictures ----------------------------------------------------------------------------------------------------------------
+
+#: Rows of points along a body, and how many of them are drawn as lines.
+_ROWS, _LINES = 13, 7
+
+
+def loft(rings: list[Array], scales: tuple[float, float], length: float) -> Picture:
+    """Return the outline of a body along z from the origin.
+
+    Parameters
+    ----------
+    rings : one or two (m, 2) arrays, m
+        Its section's outer edge, then that of a hole, point by point beside the first; counter-clockwise.
+    scales : two floats
+        Factors of the section at the base and at the tip.
+    length : float, m
+    """
+    count, parts, triangles, lines = len(rings[0]), [], [], []
+    heights = np.linspace(0.0, length, _ROWS)
+    sizes = np.linspace(*scales, _ROWS)
+    for k, ring in enumerate(rings):
+        grid = np.arange(_ROWS * count).reshape(_ROWS, count) + k * _ROWS * count
+        across = (sizes[:, None, None] * ring).reshape(-1, 2)
+        parts.append(np.column_stack([across, np.repeat(heights, count)]))
+        sides = _strip(grid)
+        triangles.append(sides[:, ::-1] if k else sides)
+        lines += [np.append(row, row[0]) for row in grid[:: (_ROWS - 1) // (_LINES - 1)]]
+        lines += list(grid.T[:: max(1, count // 4)])
+    points, size = np.concatenate(parts), _ROWS * count
+    ends = np.array([np.arange(count), np.arange(count) + size - count])
+    if len(rings) == 2:
+        triangles += [_strip(np.array([ends[0] + size, ends[0]])), _strip(np.array([ends[1], ends[1] + size]))]
+    else:
+        middles = len(points) + np.arange(2)
+        points = np.concatenate([points, [[0.0, 0.0, 0.0], [0.0, 0.0, length]]])
+        base, tip = (np.stack([end, np.roll(end, -1), np.full(count, m)], 1) for end, m in zip(ends, middles, strict=True))
+        triangles += [base[:, ::-1], tip]
+    return Picture(points, np.concatenate(triangles), tuple(lines))
+
+
+def _strip(grid: Array) -> Array:
+    """Return the triangles between rows of closed rings, the first row below the next seen from outside."""
+    here, beside = grid[:-1], np.roll(grid[:-1], -1, axis=1)
+    above, across = grid[1:], np.roll(grid[1:], -1, axis=1)
+    lower, upper = np.stack([here, beside, across], axis=-1), np.stack([here, across, above], axis=-1)
+    return np.concatenate([lower.reshape(-1, 3), upper.reshape(-1, 3)])

@@ -7,10 +7,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, missing_extra
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
-from titop.blocks.bodies.soft.optional import meshio
 from titop.blocks.contract.description import Picture
 
 #: Corners of each face of a tetrahedron; seen from outside they turn to the left.
@@ -37,16 +36,16 @@ def read_tetrahedra(mesh: Any) -> tuple[Array, Array]:
         If meshio is not installed or cannot read it, there are other solids or no tetrahedra, or some are inverted, degenerate
         or overlap.
     """
-    given = _read(mesh) if isinstance(mesh, str | Path) else mesh
-    if not hasattr(given, "cells") or not hasattr(given, "points"):
-        _refuse("wrong-type", given, "a path or a meshio.Mesh", 'write tt.Domain.mesh("arm.msh")')
-    others = sorted({block.type for block in given.cells if not block.type.startswith(("tetra", *_THIN))})
+    read = _read(mesh) if isinstance(mesh, str | Path) else mesh
+    if not hasattr(read, "cells") or not hasattr(read, "points"):
+        _refuse("wrong-type", read, "a path or a meshio.Mesh", 'write tt.Domain.mesh("arm.msh")')
+    others = sorted({block.type for block in read.cells if not block.type.startswith(("tetra", *_THIN))})
     if others:
         _refuse("not-tetrahedra", ", ".join(others), "tetrahedra", "mesh the body with tetrahedra alone")
-    blocks = [np.asarray(block.data)[:, :4] for block in given.cells if block.type.startswith("tetra")]
+    blocks = [np.asarray(block.data)[:, :4] for block in read.cells if block.type.startswith("tetra")]
     if not sum(len(block) for block in blocks):
         _refuse("no-tetrahedra", "no tetrahedra", "a mesh of a volume", "mesh the inside too, and save all of it")
-    corners, tetrahedra = np.asarray(given.points, float), np.concatenate(blocks)
+    corners, tetrahedra = np.asarray(read.points, float), np.concatenate(blocks)
     if corners.ndim != 2 or corners.shape[1] != 3 or not np.isfinite(corners).all():
         _refuse("wrong-shape", f"points of shape {corners.shape}", "finite points (k, 3)", "save the mesh in three dimensions")
     _check_shapes(corners, tetrahedra)
@@ -66,18 +65,21 @@ def mesh_outline(corners: Array, tetrahedra: Array) -> Picture:
     """Return the faces that belong to one tetrahedron alone."""
     faces = tetrahedra[:, _FACES].reshape(-1, 3)
     _, first, counts = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
-    kept, triangles = np.unique(faces[first[counts == 1]], return_inverse=True)
-    return Picture(corners[kept], triangles.reshape(-1, 3), ())
+    outside, triangles = np.unique(faces[first[counts == 1]], return_inverse=True)
+    return Picture(corners[outside], triangles.reshape(-1, 3), ())
 
 
 def _read(path: str | Path) -> Any:
-    library = meshio()
     try:
-        return library.read(path)
+        import meshio
+    except ImportError as error:
+        raise missing_extra("meshio", "soft", "domain.mesh", "a library that reads meshes") from error
+    try:
+        return meshio.read(path)
     except (Exception, SystemExit) as error:  # meshio leaves Python where no format fits
-        found = f"{path}: {str(error).splitlines()[0] if str(error).strip() else type(error).__name__}"
+        reason = f"{path}: {str(error).splitlines()[0] if str(error).strip() else type(error).__name__}"
         advice = "give a mesh file that meshio reads, such as .msh, .vtu or .inp"
-        raise ModelError(Finding("unreadable-mesh", "domain.mesh", found, "a mesh file", advice)) from error
+        raise ModelError(Finding("unreadable-mesh", "domain.mesh", reason, "a mesh file", advice)) from error
 
 
 def _volumes(corners: Array, tetrahedra: Array) -> Array:
@@ -87,8 +89,8 @@ def _volumes(corners: Array, tetrahedra: Array) -> Array:
 
 def _check_shapes(corners: Array, tetrahedra: Array) -> None:
     volumes = _volumes(corners, tetrahedra)
-    placed = corners[tetrahedra]
-    longest = np.linalg.norm(placed[:, :, None] - placed[:, None], axis=-1).max(axis=(1, 2))
+    each = corners[tetrahedra]
+    longest = np.linalg.norm(each[:, :, None] - each[:, None], axis=-1).max(axis=(1, 2))
     flat = np.abs(volumes) <= SAME * longest**3
     findings = []
     inverted: Array = (volumes < 0) & ~flat
@@ -97,7 +99,7 @@ def _check_shapes(corners: Array, tetrahedra: Array) -> None:
         ("inverted-tetrahedra", inverted, "corners of positive volume", "swap two corners of each of them"),
     ):
         if which.any():
-            findings.append(Finding(code, "domain.mesh", _named(which), expected, advice))
+            findings.append(Finding(code, "domain.mesh", _listed(which), expected, advice))
     if findings:
         raise ModelError(findings)
 
@@ -105,19 +107,19 @@ def _check_shapes(corners: Array, tetrahedra: Array) -> None:
 def _check_faces(tetrahedra: Array) -> None:
     """Refuse meshes in which two tetrahedra lie on the same side of a face that they share."""
     faces = tetrahedra[:, _FACES].reshape(-1, 3)
-    turned = np.take_along_axis(faces, (faces.argmin(axis=1)[:, None] + np.arange(3)) % 3, axis=1)
-    _, inverse, counts = np.unique(turned, axis=0, return_inverse=True, return_counts=True)
+    rolled = np.take_along_axis(faces, (faces.argmin(axis=1)[:, None] + np.arange(3)) % 3, axis=1)
+    _, inverse, counts = np.unique(rolled, axis=0, return_inverse=True, return_counts=True)
     shared = (counts[inverse.ravel()] > 1).reshape(-1, 4).any(axis=1)
     if shared.any():
         advice = "mesh again: some stand twice, or lie in each other"
-        _refuse("overlapping-tetrahedra", _named(shared), "tetrahedra on both sides of a face", advice)
+        _refuse("overlapping-tetrahedra", _listed(shared), "tetrahedra on both sides of a face", advice)
 
 
-def _named(which: Any) -> str:
+def _listed(which: Any) -> str:
     places = np.flatnonzero(which)
     listed = ", ".join(map(str, places[:_NAMED])) + (", ..." if len(places) > _NAMED else "")
     return f"{len(places)} of {len(which)}: {listed}"
 
 
-def _refuse(code: str, found: Any, expected: str, advice: str, field: str = "mesh") -> NoReturn:
-    raise ModelError(Finding(code, f"domain.{field}", found, expected, advice))
+def _refuse(code: str, value: Any, expected: str, advice: str, field: str = "mesh") -> NoReturn:
+    raise ModelError(Finding(code, f"domain.{field}", value, expected, advice))
