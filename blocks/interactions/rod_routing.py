@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import DIFFERENCE_STEP
-from titop.blocks.bodies.rods.discretisation import breaks_of, gauss_points
+from titop.blocks.basics.tolerances import DIFFERENCE_STEP, NEGLIGIBLE, SAME
+from titop.blocks.bodies.rods.discretisation import MAX_POINTS, breaks_of, gauss_points
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.rods.section import Dimension, along
 from titop.blocks.bodies.rods.strains import COMPONENTS, reference_along
@@ -22,6 +23,9 @@ _STENCIL, _STEP = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60)), 0.3 * DIFFERENCE_STEP
 
 #: Number of points that kernels evaluate together.
 _GROUP = 4
+
+#: Number of places on each rod for checks of the line.
+_PLACES = 33
 
 
 class Routing(NamedTuple):
@@ -60,6 +64,11 @@ class Routing(NamedTuple):
         abscissas = first + rod.given_length * fractions
         offsets = np.array([self.dimension("y", self.y, abscissas), self.dimension("z", self.z, abscissas)])
         return offsets * rod.section.reach(fractions, rod.given_length) if self.relative else offsets
+
+    def range_on(self, rod: Rod, first: float) -> tuple[float, float]:
+        """Return where the line begins and ends on a rod, as fractions of its length; equal if it does not reach it."""
+        start, stop = (min(max((end - first) / rod.given_length, 0.0), 1.0) for end in (self.start, self.end))
+        return start, stop
 
     def slopes(self, rod: Rod, first: float, fractions: Array) -> Array:
         """Return the derivatives (2, k; m) of `places` by `fractions`, by differences that stay on the rod."""
@@ -150,13 +159,14 @@ def rod_parts(rods: Sequence[Rod], routing: Routing, content: Dimension) -> list
     """
     parts, first = [], 0.0
     for rod in rods:
-        start, stop = (min(max((end - first) / rod.given_length, 0.0), 1.0) for end in (routing.start, routing.end))
+        start, stop = routing.range_on(rod, first)
         fractions, weights = np.zeros(0), np.zeros(0)
         if stop > start:
             inner = [place for place in breaks_of(rod.strains.values()) if start < place < stop]
             fractions, weights = gauss_points([start, *inner, stop], routing.points)
         slopes = routing.slopes(rod, first, fractions) / rod.length
         shapes = [basis.values(fractions, rod.given_length) for basis in rod.strains.values()]
+        components = [COMPONENTS.index(name) for name, basis in rod.strains.items() for _ in range(basis.count)]
         counts = routing.dimension("area", content, first + rod.given_length * fractions)
         parts.append(
             RodPart(
@@ -164,9 +174,7 @@ def rod_parts(rods: Sequence[Rod], routing: Routing, content: Dimension) -> list
                 np.vstack([routing.places(rod, first, fractions), slopes]).T,
                 reference_along(rod.reference_strain, fractions, rod.given_length),
                 np.hstack(shapes) / rod.length,
-                np.repeat(
-                    [COMPONENTS.index(name) for name in rod.strains], [basis.count for basis in rod.strains.values()]
-                ).astype(int),
+                np.array(components, dtype=int),
             )
         )
         first += rod.given_length
@@ -177,10 +185,6 @@ class Path:
     """The length, or volume, of a line through rods, with derivatives by the coordinates of all rods in series.
 
     Coordinates may be stacked (..., n), and complex.
-
-    Parameters
-    ----------
-    parts : list of RodPart
     """
 
     def __init__(self, parts: list[RodPart]) -> None:
@@ -242,3 +246,64 @@ class Path:
             sizes = np.sqrt((course * course).sum(-1))
             directions.append((course / sizes[..., None], sizes))
         return directions
+
+
+# -- checks --------------------------------------------------------------------------------------------------------------------
+
+
+def routing_findings(
+    name: str, rods: Sequence[Rod], routing: Routing, path_with: Callable[[int], Path], needs_lever: bool
+) -> Iterator[Finding]:
+    """Yield what is suspicious: lines outside the sections, lines that do nothing, too few points.
+
+    Parameters
+    ----------
+    name : str
+        Of the line.
+    rods : sequence of Rod
+    routing : Routing
+    path_with : callable
+        Returns the line with a number of points.
+    needs_lever : bool
+        Whether it should bend or twist the rods, not only shorten them.
+    """
+    X, places, reach, parts = _sampled_course(rods, routing)
+    size, distance = reach.max(), np.hypot(*places)
+    worst = int(parts.argmax())
+    if parts[worst] > 1.0 + SAME:
+        observed = f"y = {places[0, worst]:.4g} m, z = {places[1, worst]:.4g} m at X = {X[worst]:.4g} m"
+        expected = f"a place in the section, which reaches {reach[0, worst]:.4g} m and {reach[1, worst]:.4g} m"
+        advice = "check y, z and their unit, or write relative=True for parts of the half widths"
+        yield Finding("outside-the-section", name, observed, expected, advice)
+    rest = np.zeros(sum(rod.nv for rod in rods))
+    gradient, dense = path_with(routing.points).gradient(rest), path_with(MAX_POINTS).gradient(rest)
+    if needs_lever and distance.max() <= SAME * size:
+        advice = "move it off the axis by y or z: along the axis it can only shorten"
+        yield Finding("no-lever", name, "a line along the axis", "a distance from the axis", advice)
+    elif np.abs(dense).max() <= SAME * np.abs(path_with(routing.points).measure(rest)):
+        advice = "check y and z against the rod's free strains: bending_z wants y, bending_y wants z"
+        yield Finding("no-lever", name, "no effect on any coordinate at rest", "a line that moves the rod", advice)
+    elif np.abs(gradient - dense).max() > NEGLIGIBLE * np.abs(dense).max():
+        error = NEGLIGIBLE * np.abs(dense).max()
+        counts = range(routing.points + 1, MAX_POINTS)
+        fine = (count for count in counts if np.abs(path_with(count).gradient(rest) - dense).max() <= error)
+        enough = next(fine, MAX_POINTS)
+        expected = f"{enough} points or more, which this routing needs for errors below {NEGLIGIBLE:.1%}"
+        yield Finding("coarse-routing", f"{name}.points", routing.points, expected, f"write points={enough}")
+
+
+def _sampled_course(rods: Sequence[Rod], routing: Routing) -> tuple[Array, Array, Array, Array]:
+    """Return abscissas (k, m), y and z there, the sections' half widths (2, k each; m), and their ratio."""
+    rows, first = [], 0.0
+    for rod in rods:
+        start, stop = routing.range_on(rod, first)
+        if stop > start:
+            fractions = start + (stop - start) * np.linspace(SAME, 1.0 - SAME, _PLACES)
+            places = np.real(routing.places(rod, first, fractions))
+            reach = np.real(rod.section.reach(fractions, rod.given_length))
+            across = places / np.where(reach == 0.0, 1.0, reach)
+            parts = np.abs(across).max(0) if rod.section.shape == "rectangle" else np.hypot(*across)
+            rows.append(np.vstack([first + rod.given_length * fractions, places, reach, parts]))
+        first += rod.given_length
+    X, y, z, along_y, along_z, parts = np.hstack(rows)
+    return X, np.array([y, z]), np.array([along_y, along_z]), parts

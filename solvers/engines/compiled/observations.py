@@ -12,7 +12,7 @@ from titop.blocks.bodies.inertial_numbers import NAMES
 from titop.blocks.contract.applied import gravity_energy, has_weight, is_acted_on, moves_fluid, weight_energy
 from titop.blocks.contract.block import overrides_method
 from titop.blocks.contract.surroundings import mass_and_moment
-from titop.blocks.interactions.soft_line import SoftPath
+from titop.blocks.interactions.soft_tendon import SoftPath
 from titop.graph.network.connections import Joined
 from titop.solvers.constraints.interaction_loads import touch_rows
 from titop.solvers.engines.compiled.calls import CompiledCalls
