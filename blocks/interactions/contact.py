@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,28 +18,9 @@ from titop.blocks.contract.fields import Field, Fixed, axis, non_negative, scala
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import BodyInteraction
 from titop.blocks.interactions.shape import Shape
-from titop.blocks.interactions.touching import Push, RigidSpheres, Touching, places_of, touching_of
+from titop.blocks.interactions.touching import RigidSpheres, Touch, Touching, places_of, touching_of
 from titop.blocks.laws.impact import HERTZ
 from titop.blocks.laws.touch import bristle_rate, pressed_energy, touch
-
-
-class Touch(NamedTuple):
-    """Contact at one sphere, in the frame of the touched shape.
-
-    Attributes
-    ----------
-    gap : float, m
-        Between the surfaces, negative in contact.
-    force, torque : (3,) arrays, N and N m
-        On the sphere, about its centre.
-    slip : (3,) array, m/s
-        Tangential velocity of the sphere's surface relative to the shape.
-    """
-
-    gap: Any
-    force: Array
-    torque: Array
-    slip: Array
 
 
 def _read_shape(contact: Block, field: str, value: Any) -> Shape | None:
@@ -282,7 +263,7 @@ class Contact(BodyInteraction):
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
         """Return the wrenches (2, 6) on both ports, each in its frame, and the efforts (n) on the coordinates."""
-        return self.touching.loads(motion, [Push(touch.force, touch.torque) for touch in self.touches(motion)])
+        return self.touching.loads(motion, self.touches(motion))
 
     def stored(self, motion: TargetMotion) -> Any:
         """Return the stored energy (J)."""

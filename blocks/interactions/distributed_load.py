@@ -28,13 +28,7 @@ Density = Array | Callable[[float], Any]
 
 
 def read_density(reader: FieldReader, field: str, value: Any, unit: str) -> Density:
-    """Read a density.
-
-    Raises
-    ------
-    ModelError
-        If it is a function that does not take one argument.
-    """
+    """Read a density."""
     if callable(value):
         check_function(f"{reader.owner}.{field}", value, "X")
         return value
@@ -54,13 +48,7 @@ def density_kinks(density: Density) -> Array:
 
 
 def density_values(where: str, density: Density, places: Array, abscissas: Array) -> Array:
-    """Return a density (k, 3) at `places`, from 0 to 1, and `abscissas` (k, m).
-
-    Raises
-    ------
-    ModelError
-        If it is a function, and fails.
-    """
+    """Return a density (k, 3) at `places`, from 0 to 1, and `abscissas` (k, m)."""
     if callable(density):
         return sampled(where, density, abscissas, 1.0, (3,))
     if density.ndim == 1:

@@ -403,13 +403,7 @@ def motion_derivatives(function: Callable[[TargetMotion], Any], motion: TargetMo
 
 
 def target_counts(interaction: Interaction, what: str) -> tuple[float, float]:
-    """Return the least and the largest number of targets of a kind, ``"port"`` or ``"coordinate"``.
-
-    Raises
-    ------
-    ModelError
-        If the class' counts are invalid.
-    """
+    """Return the least and the largest number of targets of a kind, ``"port"`` or ``"coordinate"``."""
     value = getattr(interaction, f"{what}_counts")
     counts = real_array(value)
     if counts is None or counts.shape != (2,):

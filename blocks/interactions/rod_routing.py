@@ -29,27 +29,18 @@ _PLACES = 33
 
 
 class Routing(NamedTuple):
-    """The course of a line through rods in series.
+    """The course of a line through rods in series."""
 
-    Attributes
-    ----------
-    y, z : Dimension
-        In the sections: m, or fractions of the sections' half widths if `relative`. Two numbers are those at `start` and `end`.
-    relative : bool
-    start, end : float, m
-        Abscissas, counted through all rods at their original lengths.
-    points : int
-        Gauss points per smooth stretch of a rod.
-    seams : (2, rods + 1) array, m
-        Abscissas of all rods' ends: at their original lengths, and at the current ones.
-    """
-
+    #: In the sections: m, or fractions of the sections' half widths if `relative`. Two numbers are those at `start` and `end`.
     y: Dimension
     z: Dimension
     relative: bool
+    #: Abscissas (m), counted through all rods at their original lengths.
     start: float
     end: float
+    #: Gauss points per smooth stretch of a rod.
     points: int
+    #: Abscissas of all rods' ends (2, rods + 1; m): at their original lengths, and at the current ones.
     seams: Array
 
     def dimension(self, name: str, dimension: Dimension, abscissas: Array) -> Array:
@@ -79,24 +70,15 @@ class Routing(NamedTuple):
 
 
 class RodPart(NamedTuple):
-    """A line's points on one rod, at which ``dr/dX = straight + onto q`` in the section's frame.
+    """A line's points on one rod, at which ``dr/dX = straight + onto q`` in the section's frame."""
 
-    Attributes
-    ----------
-    weights : (k,) array, m
-        Of the quadrature, times the line's `content` per unit length.
-    course : (k, 4) array
-        y and z (m), and their derivatives by X.
-    reference : (k, 6) array
-        The rod's reference strain ``[k; s]`` (rad/m and no unit).
-    shapes : (k, n) array, 1/m
-        Derivative of each coordinate's component of the strain by the coordinate.
-    components : (n,) array of int
-    """
-
+    #: Of the quadrature (k, m), times the line's `content` per unit length.
     weights: Array
+    #: y and z (m), and their derivatives by X (k, 4).
     course: Array
+    #: The rod's reference strain ``[k; s]`` (k, 6; rad/m and no unit).
     reference: Array
+    #: Derivative of each coordinate's component of the strain by the coordinate (k, n; 1/m).
     shapes: Array
     components: Array
 
@@ -143,19 +125,9 @@ class RodPart(NamedTuple):
 
 
 def rod_parts(rods: Sequence[Rod], routing: Routing, content: Dimension) -> list[RodPart]:
-    """Return a line's points on every rod; none on rods that it does not reach.
+    """Return a line's points on every rod, none on rods that it does not reach.
 
-    Parameters
-    ----------
-    rods : sequence of Rod
-    routing : Routing
-    content : Dimension
-        The integrand along the line: 1, or the area of a chamber (m^2).
-
-    Raises
-    ------
-    ModelError
-        If a function of X fails.
+    Its `content` is the integrand along it: 1, or the area of a chamber (m^2).
     """
     parts, first = [], 0.0
     for rod in rods:
@@ -256,16 +228,7 @@ def routing_findings(
 ) -> Iterator[Finding]:
     """Yield what is suspicious: lines outside the sections, lines that do nothing, too few points.
 
-    Parameters
-    ----------
-    name : str
-        Of the line.
-    rods : sequence of Rod
-    routing : Routing
-    path_with : callable
-        Returns the line with a number of points.
-    needs_lever : bool
-        Whether it should bend or twist the rods, not only shorten them.
+    `path_with` returns the line with a number of points. If it needs a lever it should not only shorten the rods.
     """
     X, places, reach, parts = _sampled_course(rods, routing)
     size, distance = reach.max(), np.hypot(*places)

@@ -29,12 +29,7 @@ Run = Callable[[LinePrograms, str, Array, Array], Array]
 class SoftPath:
     """A length or volume in several bodies, and its derivatives by their coordinates, in the order of the bodies.
 
-    Parameters
-    ----------
-    bodies : sequence of SoftBody
-    points : sequence of (k, 7) arrays, of cavities (k, 13)
-        See `titop.blocks.bodies.soft.line_programs`.
-    volume : bool
+    In each there are points (k, 7), of cavities (k, 13): see `titop.blocks.bodies.soft.line_programs`.
     """
 
     def __init__(self, bodies: Sequence[SoftBody], points: Sequence[Array], volume: bool) -> None:

@@ -66,16 +66,7 @@ def fine_points(breaks: list[float], count: int) -> tuple[Array, Array]:
 
 
 def check_points(reader: FieldReader, bases: Mapping[str, StrainBasis], count: int, length: float) -> None:
-    """Report bases whose functions depend on each other, everywhere or at the points.
-
-    Parameters
-    ----------
-    reader : FieldReader
-    bases : mapping of component to StrainBasis
-    count : int
-        Gauss points of a stretch.
-    length : float, m
-    """
+    """Report bases whose functions depend on each other, everywhere or at `count` Gauss points of a stretch."""
     breaks = breaks_of(bases.values())
     for name, basis in bases.items():
         try:
@@ -126,39 +117,26 @@ class RodMaterial(NamedTuple):
 
 
 class RodNumbers(NamedTuple):
-    """A rod with m intervals between points, p ports and n coordinates.
+    """A rod with m intervals between points, p ports and n coordinates."""
 
-    Attributes
-    ----------
-    components : (n,) array of int
-        Which component of the strain ``[k; s]`` each coordinate moves.
-    fractions : (m + 1,) array
-        Places of the points, in parts of the length.
-    before : (p,) array of int
-        The point from which each port is reached.
-    steps : (m + p,) array, m
-        Lengths of the intervals, then of the steps to the ports.
-    reference : (m + p, 2, 6) array
-        The reference strain ``[k; s]`` (rad/m and no unit) at the two places of every step.
-    shapes : (m + p, 2, n) array, 1/m
-        What a unit of each coordinate adds to its component there.
-    inertia : (m + 1, 4) array
-        Of every point: mass (kg), and moments of inertia about x, y and z (kg m^2).
-    stiffness, damping : (n, n) arrays
-        N m or N, and the same by seconds, a unit of each coordinate.
-    water : Water or None
-        What a fluid does at every point, if the rod is in one.
-    """
-
+    #: Which component of the strain ``[k; s]`` each coordinate moves (n).
     components: Array
+    #: Places of the points (m + 1), in parts of the length.
     fractions: Array
+    #: The point from which each port is reached (p).
     before: Array
+    #: Lengths (m + p, m) of the intervals, then of the steps to the ports.
     steps: Array
+    #: The reference strain ``[k; s]`` (m + p, 2, 6; rad/m and no unit) at the two places of every step.
     reference: Array
+    #: What a unit of each coordinate adds to its component there (m + p, 2, n; 1/m).
     shapes: Array
+    #: Of every point mass (kg), and moments of inertia about x, y and z (kg m^2) (m + 1, 4).
     inertia: Array
+    #: N m or N a unit of each coordinate (n, n), and the same by seconds.
     stiffness: Array
     damping: Array
+    #: What a fluid does at every point.
     water: Water | None = None
 
 
@@ -178,18 +156,9 @@ class RodLayout(NamedTuple):
 def rod_numbers(
     layout: RodLayout, length: Any, section: Section, material: RodMaterial, reference: Any, around: LineWater | None = None
 ) -> RodNumbers:
-    """Return the numbers of a rod's law; complex parameters make them complex.
+    """Return the numbers of a rod's law in the fluid around it; complex parameters make them complex.
 
-    Parameters
-    ----------
-    layout : RodLayout
-    length : float, m
-    section : Section
-    material : RodMaterial
-    reference : (6,) array or callable
-        The reference strain ``[k; s]``, or a function of X.
-    around : LineWater, optional
-        The fluid around the rod.
+    The reference strain is ``[k; s]``, or a function of X.
     """
     breaks = breaks_of(layout.bases.values(), layout.cuts)
     fractions, weights = rod_points(breaks, layout.points)
@@ -230,14 +199,7 @@ def rod_numbers(
 
 
 def packed(numbers: RodNumbers, mountings: Sequence[Pose]) -> Array:
-    """Return the numbers in one row, as kernels read them: see `Rod.law_numbers`.
-
-    Parameters
-    ----------
-    numbers : RodNumbers
-    mountings : sequence of Pose
-        How each port stands at the end of its step.
-    """
+    """Return the numbers in one row (see `Rod.law_numbers`), with the pose of each port in the frame at the end of its step."""
     intervals, count = len(numbers.fractions) - 1, len(numbers.steps)
     steps = np.column_stack([numbers.steps, numbers.reference.reshape(count, -1), numbers.shapes.reshape(count, -1)])
     parts: list[Any] = [numbers.components, steps[:intervals], numbers.inertia, numbers.stiffness, numbers.damping]

@@ -224,21 +224,12 @@ CUT = 6
 
 
 class CutRod(Rod):
-    """A rod with six further coordinates: the relative displacement of the part beyond a section.
+    """A rod with six further coordinates: the relative displacement of the part beyond a section, at a fraction of its length.
 
-    The efforts that keep the cut closed are the internal wrench of the section.
-
-    Parameters
-    ----------
-    rod : Rod
-    fraction : float
-        Place of the cut, as a fraction of the length.
-
-    Notes
-    -----
-    The six are the exponential coordinates of the displacement, linear first, in the section's frame; zero closes the cut.
-    Points lie as in a rod whose strain jumps there, so that both parts have their own Gauss points, with the same accuracy as
-    for the whole rod. The rod's own coordinates come first, with unchanged meaning.
+    The efforts that keep the cut closed are the internal wrench of the section. The six are the exponential coordinates of the
+    displacement, linear first, in the section's frame; zero closes the cut. Points lie as in a rod whose strain jumps there, so
+    that both parts have their own Gauss points, with the same accuracy as for the whole rod. The rod's own coordinates come
+    first, with unchanged meaning.
     """
 
     def __init__(self, rod: Rod, fraction: float) -> None:
@@ -251,13 +242,7 @@ class CutRod(Rod):
         return super()._layout(places)._replace(cuts=(self.cut_at,))
 
     def numbers_to(self, places: Sequence[float]) -> RodNumbers:
-        """Return the numbers of the law with the cut, and with steps to some places in place of those to the ports.
-
-        Parameters
-        ----------
-        places : sequence of float
-            As fractions of the length.
-        """
+        """Return the numbers of the law with the cut, and with steps to some places in place of those to the ports."""
         return _cut(super().numbers_to(places), self.cut_at)
 
 

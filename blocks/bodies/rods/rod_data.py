@@ -40,15 +40,7 @@ TIP = "tip"
 
 
 class RodPort(NamedTuple):
-    """Where a port stands.
-
-    Attributes
-    ----------
-    abscissa : float, m
-        For the length with which the rod was made.
-    pose : Pose
-        Of the port in the frame of the section.
-    """
+    """Where a port stands: abscissa (m) for the length with which the rod was made, and pose in the frame of the section."""
 
     abscissa: float
     pose: Pose
@@ -72,8 +64,8 @@ def _read_port(reader: FieldReader, field: str, value: Any, length: float) -> Ro
     pose = Pose()
     if isinstance(value, tuple) and len(value) == 2:
         value, pose = value[0], read_pose(reader, field, value[1])
-    given = real_array(value)
-    if given is None or given.shape:
+    array = real_array(value)
+    if array is None or array.shape:
         expected, advice = "an abscissa (m), or (abscissa, pose in the section's frame)", "write 0.2 or (0.2, tt.Pose(...))"
         reader.report("wrong-type", field, value, expected, advice)
         return RodPort(length, pose)
@@ -260,7 +252,7 @@ class RodData(Immersed):
             if around := water_around(self):
                 reader.findings += around.findings(self.name, fractions, self.given_length)
         except ModelError as error:
-            reader.findings += [_with_owner(finding, self.name) for finding in error.findings]
+            reader.findings += [replace(finding, where=f"{self.name}.{finding.where}") for finding in error.findings]
             return
         if not (reference[:, 3] > 0).all():
             lowest = reference[:, 3].min()
@@ -369,8 +361,3 @@ class RodData(Immersed):
                 changed.rod_ports[head] = port._replace(pose=moved_pose(port.pose, entry, value))
         changed._update()
         return changed
-
-
-def _with_owner(finding: Finding, name: str) -> Finding:
-    """Return a finding of a section or basis with the rod's name prepended."""
-    return Finding(finding.code, f"{name}.{finding.where}", finding.value, finding.expected, finding.advice)

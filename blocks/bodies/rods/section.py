@@ -21,20 +21,14 @@ Dimension = tuple[Any, ...] | Callable[[float], float]
 
 
 def read_dimension(reader: FieldReader, field: str, value: Any, unit: str = "m") -> Dimension:
-    """Read a dimension: a number, a pair of numbers at base and tip, or a function of the abscissa X (m).
-
-    Raises
-    ------
-    ModelError
-        If it is a function that does not take one argument.
-    """
+    """Read a dimension: a number, a pair of numbers at base and tip, or a function of the abscissa X (m)."""
     if callable(value):
         check_function(f"{reader.owner}.{field}", value, "X")
         return value
-    given = real_array(value)
-    if given is not None and given.shape in ((1,), (2,)):
-        return tuple(reader.array(field, given, given.shape).tolist())
-    if given is not None and given.shape:
+    array = real_array(value)
+    if array is not None and array.shape in ((1,), (2,)):
+        return tuple(reader.array(field, array, array.shape).tolist())
+    if array is not None and array.shape:
         advice = "for anything but a linear taper give a function of X"
         reader.report("wrong-shape", field, value, f"a number ({unit}), or two: at base and tip", advice)
         return (np.nan,)
@@ -42,13 +36,7 @@ def read_dimension(reader: FieldReader, field: str, value: Any, unit: str = "m")
 
 
 def along(name: str, dimension: Dimension, fractions: Array, length: float) -> Array:
-    """Return a dimension at places along the rod (k): `fractions` of its `length` (m).
-
-    Raises
-    ------
-    ModelError
-        If it is a function, and fails.
-    """
+    """Return a dimension at places along the rod (k): `fractions` of its `length` (m)."""
     if callable(dimension):
         return sampled(f"section.{name}", dimension, fractions, length, ())
     base, tip = dimension[0], dimension[-1]
@@ -274,7 +262,7 @@ class Section:
         """Return the section's numbers by name, with units; a taper has two: ``radius.base`` and ``radius.tip``."""
         numbers: dict[str, tuple[float, str]] = {}
         for name, dimension in self.dimensions.items():
-            numbers |= dimension_parameters(name, dimension, _OWN.get(name, "m") if self.shape == "own" else "m")
+            numbers |= dimension_parameters(name, dimension, _OWN.get(name, "m"))
         return numbers
 
     def with_parameter(self, name: str, value: Any) -> Section:

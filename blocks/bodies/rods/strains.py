@@ -220,16 +220,7 @@ LINEAR_FIRST = np.array([3, 4, 5, 0, 1, 2])
 
 
 def read_strains(reader: FieldReader, strains: Any, basis: Any) -> dict[str, StrainBasis]:
-    """Read the free components of a strain by name, in their order.
-
-    Parameters
-    ----------
-    reader : FieldReader
-    strains : str or mapping
-        A theory, with the same `basis` for all components, or a basis for each component.
-    basis : int or StrainBasis
-        An order means Legendre polynomials.
-    """
+    """Read the free components by name, in their order: a theory, with the same `basis` for all, or a basis for each."""
     if isinstance(strains, str):
         if strains not in THEORIES:
             expected, advice = "a theory, or a mapping of components to orders", did_you_mean(strains, THEORIES)
@@ -271,13 +262,7 @@ def read_reference(reader: FieldReader, value: Any) -> Any:
 
 
 def reference_along(reference: Any, fractions: Array, length: float) -> Array:
-    """Return the reference strain (k, 6; rad/m and no unit), ``[k; s]``, at places along a rod, in parts of its length.
-
-    Raises
-    ------
-    ModelError
-        If it is a function, and fails.
-    """
+    """Return the reference strain (k, 6; rad/m and no unit), ``[k; s]``, at places along a rod, in parts of its length."""
     if callable(reference):
         return sampled("reference_strain", reference, fractions, length, (6,))
     return np.broadcast_to(reference, (len(fractions), 6))

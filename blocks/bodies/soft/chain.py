@@ -37,14 +37,8 @@ from titop.blocks.bodies.soft.soft_fields import DeformationStage, checked_stage
 class ChainLink:
     """One map of a chain, and its derivatives as expressions of the last state, and of rates and loads.
 
-    Parameters
-    ----------
-    last, q, state : casadi.SX
-        Symbols of the last state and of the link's coordinates; the next state.
-    first : int
-        Which of all coordinates is the first of these.
-    meanings : sequence of Meaning
-        What symbols in the state stand for once it has been differentiated.
+    It maps symbols of the last state and of the link's coordinates, from the `first` of all on, to the next state. The meanings
+    of symbols in this are put in once it has been differentiated.
     """
 
     def __init__(self, last: Any, q: Any, first: int, state: Any, meanings: Sequence[Meaning] = ()) -> None:
@@ -169,16 +163,7 @@ def part_of(vector: Any, first: int, count: int) -> Any:
 
 
 class Chain:
-    """What links compute, one after the other.
-
-    Parameters
-    ----------
-    links : sequence of ChainLink
-    start : casadi.SX
-        The first state.
-    q, v, a : casadi.SX
-        All coordinates (n), their rates and accelerations; without the last, as if they were zero.
-    """
+    """What links compute from a first state, one after the other; without accelerations, as if they were zero."""
 
     def __init__(self, links: Sequence[ChainLink], start: Any, q: Any, v: Any, a: Any = None) -> None:
         self.links, self.n = tuple(links), q.numel()

@@ -50,15 +50,7 @@ class Deformation:
         )
 
     def __call__(self, x: Any, q: Any, numbers: Any = None) -> Any:
-        """Return the position (3, m) of the material point x (3, m at rest).
-
-        Parameters
-        ----------
-        x : (3,) array, m
-        q : (n,) array
-        numbers : object, optional
-            With the parameters as attributes.
-        """
+        """Return the position (3, m) of the material point x (3, m at rest); `numbers` has the parameters as attributes."""
         for stage in self.stages:
             x = stage.function(x, q[stage.first : stage.first + stage.size], numbers)
         return x
@@ -253,13 +245,7 @@ class Deformation:
 
 
 def read_shapes(shapes: Any, field: str) -> tuple[Shape, ...]:
-    """Read functions of the abscissa; a single one means a sequence of one.
-
-    Raises
-    ------
-    ModelError
-        If they are none.
-    """
+    """Read functions of the abscissa; a single one means a sequence of one."""
     functions = (shapes,) if callable(shapes) else shapes
     if isinstance(functions, Sequence) and functions and all(callable(shape) for shape in functions):
         return tuple(functions)

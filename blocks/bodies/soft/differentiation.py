@@ -124,15 +124,7 @@ for _name, _method in {
 
 
 class Symbols(NamedTuple):
-    """What a user's function is called with, once, to learn what it computes.
-
-    Attributes
-    ----------
-    vector : casadi.SX
-        A column of unknown numbers.
-    entries : (count,) array of Unknown
-        The same.
-    """
+    """A column of unknown numbers (casadi.SX), and the same as an array of `Unknown` for users' functions."""
 
     vector: Any
     entries: np.ndarray[Any, Any]
@@ -189,14 +181,7 @@ _WEIGHTS = (0.0, 0.1, 1.0)
 
 
 def work(expression: Any, of_points: Any, of_sections: Any) -> float:
-    """Return about how many operations an expression takes at each point.
-
-    Parameters
-    ----------
-    expression : casadi.SX
-    of_points, of_sections : casadi.SX
-        Symbols that differ from point to point, and from section to section; all others have one value.
-    """
+    """Return about how many operations an expression takes at each point, with symbols that differ by point and by section."""
     options = {"cse": True, "allow_free": True}
     function = casadi().Function("work", [of_points, of_sections], [casadi().vec(expression)], options)
     levels, total = [0] * function.sz_w(), 0.0
@@ -237,13 +222,8 @@ def with_slope(value: Callable[[Any], Any], slope: Callable[[Any], Any], at: Any
     """Return ``value(at)``, whose derivative by `at` is ``slope(at)``, so that differentiation finds that.
 
     While symbols are held, and `at` is one, it is ``value(z) + d slope(z) + d^2/2 slope'(z) + ...`` with a z that stands for
-    `at`, and ``d = at - z``, which is zero: no derivative up to the fourth order goes through `value`.
-
-    Parameters
-    ----------
-    value, slope : callable
-        Of a number; the slope's own derivatives must be exact.
-    at : number or Unknown
+    `at`, and ``d = at - z``, which is zero: no derivative up to the fourth order goes through `value`. Derivatives of the slope
+    must be exact.
     """
     held = _HELD.get()
     if held is None or not isinstance(at, Unknown) or not at.expression.is_symbolic():

@@ -59,12 +59,7 @@ def cosc(x: Any) -> Any:
 def rotation_functions(square: Any, small: bool = False) -> tuple[Any, Any, Any]:
     """Return ``sin(x)/x``, ``(1 - cos x)/x^2`` and ``(x - sin x)/x^3`` of a square x^2, with all derivatives at any of them.
 
-    Parameters
-    ----------
-    square : float, rad^2
-    small : bool
-        Whether it is known to be small: the functions are then right to 1e-13 below 4 rad^2, and to 1e-11 below half a turn,
-        and need half the operations.
+    If it is known to be `small` they need half the operations: right to 1e-13 below 4 rad^2, to 1e-11 below half a turn.
     """
     if small:
         versine, cubic = _series(square, 2), _series(square, 3)
@@ -125,12 +120,6 @@ class ShapeSum:
     """A function ``sum_k shape_k(z) q_k`` of the abscissa.
 
     Polynomials up to degree 5 are integrated exactly, other shapes at twelve Gauss points.
-
-    Parameters
-    ----------
-    shapes : sequence of functions
-    values : sequence of numbers
-        The coordinates q.
     """
 
     def __init__(self, shapes: Sequence[Shape], values: Any) -> None:
@@ -196,17 +185,11 @@ def integral(function: ShapeSum, abscissa: Any) -> Any:
 
 
 def planar_curve(curvature: ShapeSum, abscissa: Any) -> tuple[Any, Any, Any]:
-    """Return the angle by which a curvature has turned a curve at an abscissa, and the integrals of its sine and cosine.
+    """Return the angle by which a curvature (rad/m) turns a curve up to an abscissa, and the integrals of its sine and cosine.
 
     Their derivatives by the abscissa are the curvature, the sine and the cosine themselves. The angle is exact for polynomials
     up to degree 11, else as good as one of that degree follows the curvature: bells with a standard deviation of a quarter of
     the abscissa to some 1e-11 of it. The integrals are exact to rounding while it turns by less than a full turn.
-
-    Parameters
-    ----------
-    curvature : ShapeSum
-        Of the abscissa (rad/m).
-    abscissa : float, m
     """
 
     def along(function: Any) -> Any:
@@ -220,16 +203,10 @@ def planar_curve(curvature: ShapeSum, abscissa: Any) -> tuple[Any, Any, Any]:
 def space_curve(strain: Callable[[Any], Any], abscissa: Any, steps: int) -> tuple[Any, Any]:
     """Return rotation (3 x 3) and position (3) of a frame that a smooth strain carries from 0 to an abscissa.
 
+    The strain at an abscissa is turning (3, rad/m) and displacement (3, no unit) a unit of length, in the frame's own axes.
     Magnus' expansion of sixth order (Blanes, Casas and Ros 2000) in steps of equal length: with p steps the error falls as
     ``p^-6``. It converges for sure where a step turns by less than half a turn: where one turns by more, the result is not a
     number.
-
-    Parameters
-    ----------
-    strain : callable
-        Of the abscissa: turning (3, rad/m) and displacement (3, no unit) a unit of it, in the frame's own axes.
-    abscissa : float, m
-    steps : int
     """
     step = abscissa / steps
     rotation, position = np.eye(3), np.zeros(3)

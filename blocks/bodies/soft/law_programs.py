@@ -44,19 +44,8 @@ class LawPrograms:
     Their shared numbers are q, v and a (n each), twist V and acceleration A of the parent port (6 each), and `numbers`; each
     point has what `POINT_SIZE` numbers say. Matrices are laid out row by row.
 
-    Parameters
-    ----------
-    kinematics : callable
-        ``f(x, q)`` or ``f(x, q, numbers)``.
-    n : int
-        How many coordinates there are.
-    numbers : sequence of str
-        Names of the numbers that functions are told.
-    material_energy : callable, optional
-        ``energy(F, numbers)`` per volume; without it there is no viscosity either.
-    ports : sequence of SoftPort
-    own_energy, own_dissipation : callable, optional
-        ``energy(q, numbers)`` and ``dissipation(q, v, numbers)`` of the whole body.
+    They are derived from kinematics of n coordinates and `numbers` of these names, the material's ``energy(F, numbers)`` per
+    volume (without it there is no viscosity either), ports, and energy and dissipation of the whole body; see `SoftBody`.
     """
 
     #: The programs that compiled laws call, in the order in which they know them.
@@ -306,7 +295,5 @@ def _pose_entries(rotation: Any, position: Any) -> Any:
     return np.array(entries, dtype=object)
 
 
-@functools.lru_cache(maxsize=256)
-def shared_programs(*functions: Any) -> LawPrograms:
-    """Return the programs of a law; bodies of the same functions, names and ports share them. See `LawPrograms`."""
-    return LawPrograms(*functions)
+#: Returns the programs of a law; bodies of the same functions, names and ports share them.
+shared_programs = functools.lru_cache(maxsize=256)(LawPrograms)

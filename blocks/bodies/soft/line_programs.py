@@ -31,14 +31,6 @@ class LinePrograms:
 
     With ``F = df/dx``. Their shared numbers are the coordinates (n) and `numbers`; each point has what `POINT_SIZE` numbers
     say, or those of `titop.blocks.bodies.soft.surface`.
-
-    Parameters
-    ----------
-    kinematics : callable
-    n : int
-    numbers : sequence of str
-    volume : bool
-        Whether it is a cavity.
     """
 
     #: The programs, in the order in which compiled laws know them.
@@ -102,7 +94,5 @@ class LinePrograms:
         return program_of([self._shared, self._point], totals)
 
 
-@functools.lru_cache(maxsize=256)
-def shared_line_programs(kinematics: Callable[..., Any], n: int, numbers: tuple[str, ...], volume: bool) -> LinePrograms:
-    """Return the programs of lines, or cavities, in bodies of these kinematics; see `LinePrograms`."""
-    return LinePrograms(kinematics, n, numbers, volume)
+#: Returns the programs of lines, or cavities, in bodies of some kinematics, which share them.
+shared_line_programs = functools.lru_cache(maxsize=256)(LinePrograms)

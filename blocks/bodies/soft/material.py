@@ -179,13 +179,9 @@ _RANGES = {
 
 
 def check_numbers(reader: FieldReader, numbers: Mapping[str, Any]) -> None:
-    """Report invalid numbers of materials, for the names with known ranges.
+    """Report invalid numbers of materials, for the names with known ranges, by fields such as ``young`` or ``material.young``.
 
-    Parameters
-    ----------
-    reader : FieldReader
-    numbers : mapping of field to number
-        Fields such as ``young`` or ``material.young``; numbers may be complex, or NaN if they were reported before.
+    They may be complex, or NaN if they were reported before.
     """
     for field, value in numbers.items():
         name = parts_of(field)[-1]

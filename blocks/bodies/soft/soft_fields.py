@@ -92,15 +92,7 @@ def read_density(reader: FieldReader, density: Any, points: Array) -> tuple[floa
 
 
 class DeformationStage(NamedTuple):
-    """A part of kinematics that are composed.
-
-    Attributes
-    ----------
-    function : callable
-        ``f(x, q, numbers)`` of its own coordinates.
-    first, size : int
-        Which of all coordinates these are.
-    """
+    """A part of kinematics that are composed: ``f(x, q, numbers)`` of `size` of all coordinates, from the `first` on."""
 
     function: Callable[..., Any]
     first: int

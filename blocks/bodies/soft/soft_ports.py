@@ -17,15 +17,7 @@ from titop.blocks.contract.block import PARENT_PORT
 
 
 class SoftPort(NamedTuple):
-    """Where a port stands.
-
-    Attributes
-    ----------
-    points : tuple of (x, y, z), m
-        One material point, or three.
-    frame : callable, optional
-        Instead, ``frame(q)`` or ``frame(q, numbers)``.
-    """
+    """Where a port stands: one or three material points (x, y, z; m), or ``frame(q)`` or ``frame(q, numbers)`` instead."""
 
     points: tuple[tuple[float, ...], ...]
     frame: Callable[..., Any] | None = None
@@ -77,17 +69,11 @@ def _read_port(reader: FieldReader, field: str, value: Any) -> SoftPort | None:
 
 
 def frame_through(port: SoftPort, state: Any) -> tuple[Any, Any]:
-    """Return rotation (3 x 3) and position (3) of a port, of unknowns.
+    """Return rotation (3 x 3) and position (3) of a port with points, of unknowns.
 
-    At three points the x axis goes through the second and y near the third: key P, (4) to (6), if they keep their distances and
-    their right angle. At one point these axes are those of the material there: the first two columns of ``F = df/dx``.
-
-    Parameters
-    ----------
-    port : SoftPort
-        With points.
-    state : (9,) or (12,) array
-        Where three points stand; or where one does, and the columns of F there.
+    The state is where three points stand (9); the x axis goes through the second and y near the third: key P, (4) to (6), if
+    they keep their distances and their right angle. Or it is where one stands, and the columns of ``F = df/dx`` there (12); the
+    axes follow from the first two of these.
     """
     place, along, beside = state[:3], state[3:6], state[6:9]
     if len(port.points) == 3:
@@ -138,12 +124,7 @@ class FrameMotion:
     def slopes_at(self, chain: Chain, parent: Any) -> list[Any]:
         """Return the derivatives (6 x n each) of twist and acceleration by q, and of the acceleration by v.
 
-        Parameters
-        ----------
-        chain : Chain
-            Of the pose.
-        parent : casadi.SX
-            Twist and acceleration of the parent port.
+        `parent` is twist and acceleration of the parent port.
         """
         columns, rates, changes = chain.columns, chain.rate_columns, chain.acceleration_columns
         by_q = (self._pose, columns), (self._rate, rates)
@@ -154,15 +135,7 @@ class FrameMotion:
         ]
 
     def wrench_slopes_at(self, chain: Chain, wrench: Any) -> tuple[Any, Any]:
-        """Return the derivatives by q of a wrench on the parent port (6 x n), and of the efforts ``S^T W`` (n x n).
-
-        Parameters
-        ----------
-        chain : Chain
-            Of the pose.
-        wrench : casadi.SX
-            W, constant in the frame.
-        """
+        """Return the derivatives by q of a wrench W, constant in the frame, at the parent port (6 x n), and of ``S^T W``."""
         by_pose = self._pose, chain.columns
         turning = self._slopes(chain, self._work, by_pose, wrench=wrench)
         efforts = chain.hessian(self._at(chain, self._work, wrench=wrench)) + casadi().mtimes(chain.columns.T, turning)

@@ -66,15 +66,9 @@ _RULE = np.full((3, 3), 1.0 / 6.0) + 0.5 * np.eye(3)
 
 
 class Edge(NamedTuple):
-    """A closed curve around a section.
+    """A closed curve around a section: places and tangents (k, 2; m), and a point on it.
 
-    Attributes
-    ----------
-    places : (k, 2) array, m
-    tangents : (k, 2) array, m
-        Times the weights of a quadrature along it; counter-clockwise around what is inside.
-    apex : (2,) array, m
-        A point on it.
+    Tangents are counter-clockwise around what is inside, times the weights of a quadrature.
     """
 
     places: Array
@@ -171,13 +165,8 @@ _ROWS, _LINES = 13, 7
 def loft(rings: list[Array], scales: tuple[float, float], length: float) -> Picture:
     """Return the outline of a body along z from the origin.
 
-    Parameters
-    ----------
-    rings : one or two (m, 2) arrays, m
-        Its section's outer edge, then that of a hole, point by point beside the first; counter-clockwise.
-    scales : two floats
-        Factors of the section at the base and at the tip.
-    length : float, m
+    Its section has an outer ring (m, 2; m), and perhaps that of a hole, point by point beside the first, counter-clockwise. The
+    scales multiply it at the base and at the tip.
     """
     count, parts, triangles, lines = len(rings[0]), [], [], []
     heights = np.linspace(0.0, length, _ROWS)

@@ -24,18 +24,7 @@ _NAMED = 5
 
 
 def read_tetrahedra(mesh: Any) -> tuple[Array, Array]:
-    """Return corners (k, 3) and tetrahedra (m, 4) of a mesh, and check them.
-
-    Parameters
-    ----------
-    mesh : path or meshio.Mesh
-
-    Raises
-    ------
-    ModelError
-        If meshio is not installed or cannot read it, there are other solids or no tetrahedra, or some are inverted, degenerate
-        or overlap.
-    """
+    """Return corners (k, 3) and tetrahedra (m, 4) of a mesh, a path or a meshio.Mesh, and check them."""
     read = _read(mesh) if isinstance(mesh, str | Path) else mesh
     if not hasattr(read, "cells") or not hasattr(read, "points"):
         _refuse("wrong-type", read, "a path or a meshio.Mesh", 'write tt.Domain.mesh("arm.msh")')
@@ -92,15 +81,12 @@ def _check_shapes(corners: Array, tetrahedra: Array) -> None:
     each = corners[tetrahedra]
     longest = np.linalg.norm(each[:, :, None] - each[:, None], axis=-1).max(axis=(1, 2))
     flat = np.abs(volumes) <= SAME * longest**3
-    findings = []
     inverted: Array = (volumes < 0) & ~flat
-    for code, which, expected, advice in (
+    wrong = (
         ("degenerate-tetrahedra", flat, "tetrahedra with a volume", "mesh again, or remove those without volume"),
         ("inverted-tetrahedra", inverted, "corners of positive volume", "swap two corners of each of them"),
-    ):
-        if which.any():
-            findings.append(Finding(code, "domain.mesh", _listed(which), expected, advice))
-    if findings:
+    )
+    if findings := [Finding(code, "domain.mesh", _listed(which), *rest) for code, which, *rest in wrong if which.any()]:
         raise ModelError(findings)
 
 

@@ -99,19 +99,9 @@ Coefficients = dict[str, Any] | Any
 def read_coefficients(
     reader: FieldReader, field: str, value: Any, names: Mapping[str, str], words: tuple[str, ...] = (), along: bool = False
 ) -> Coefficients:
-    """Read coefficients: a number, for the first of the names, a mapping of names to numbers, or a matrix.
+    """Read coefficients: a number, for the first of the names (of directions, with units), numbers by name, or a matrix.
 
-    Parameters
-    ----------
-    reader : FieldReader
-    field : str
-    value : object
-    names : mapping of str to str
-        The directions, and the units of their coefficients.
-    words : tuple of str
-        Allowed words in their place.
-    along : bool
-        Whether a function of X (m) that returns a matrix is allowed.
+    One of the `words` is allowed in their place, and `along` a body a function of X (m) that returns a matrix.
     """
     if value is None or (isinstance(value, str) and value in words):
         return value
@@ -120,15 +110,15 @@ def read_coefficients(
         return value
     if isinstance(value, Mapping):
         return _read_named(reader, field, value, names)
-    given = real_array(value)
-    if given is not None and given.shape == ():
+    array = real_array(value)
+    if array is not None and array.shape == ():
         return _read_named(reader, field, {next(iter(names)): value}, names)
-    if given is None or given.shape not in ((6,), (6, 6)):
+    if array is None or array.shape not in ((6,), (6, 6)):
         listed = ", ".join(f'"{word}"' for word in words)
         expected = "a number, numbers by name, or a 6 x 6 matrix" + (f", or {listed}" if words else "")
         reader.report("wrong-type", field, value, expected, f'write {{"{next(iter(names))}": 1.0}}')
         return None
-    matrix = reader.array(field, np.diag(given) if given.ndim == 1 else given, (6, 6))
+    matrix = reader.array(field, np.diag(array) if array.ndim == 1 else array, (6, 6))
     reader.findings += matrix_findings(f"{reader.owner}.{field}", matrix, field == "added_mass")
     return matrix
 
@@ -154,9 +144,9 @@ def matrix_findings(where: str, matrix: Array, symmetric: bool) -> list[Finding]
         return [Finding("not-symmetric", where, matrix, "a symmetric matrix", advice)]
     lowest = np.linalg.eigvalsh(matrix / 2 + matrix.T / 2)[0]
     if lowest < -SAME * size:
-        found = f"a principal value of {lowest:.3g}"
+        value, advice = f"a principal value of {lowest:.3g}", "check signs, and that linear entries come first"
         expected = "principal values >= 0: no fluid feeds energy" if not symmetric else "principal values >= 0"
-        return [Finding("negative-coefficient", where, found, expected, "check signs, and that linear entries come first")]
+        return [Finding("negative-coefficient", where, value, expected, advice)]
     return []
 
 
@@ -164,63 +154,49 @@ def read_lift(reader: FieldReader, field: str, value: Any) -> Array | None:
     """Read the axis l (3) of ``|v| l x v``; a number means an axis along x."""
     if value is None:
         return None
-    given = real_array(value)
-    if given is not None and given.shape == ():
-        value = [float(given), 0.0, 0.0]
+    array = real_array(value)
+    if array is not None and array.shape == ():
+        value = [float(array), 0.0, 0.0]
     return reader.array(field, value, (3,), "give a number, or three: the force is along (x, y, z) x velocity")
 
 
-def coefficient_parameters(field: str, value: Coefficients, names: Mapping[str, str]) -> dict[str, tuple[float, str]]:
-    """Return coefficients by dotted name, with units; matrices, functions and words are none."""
-    if not isinstance(value, dict):
-        return {}
-    return {f"{field}.{name}": (float(entry), names[name]) for name, entry in value.items()}
-
-
-def lift_parameters(value: Array | None, unit: str) -> dict[str, tuple[float, str]]:
-    """Return the entries of a lift's axis likewise."""
-    return {} if value is None else {f"lift.{axis}": (float(x), unit) for axis, x in zip("xyz", value, strict=True)}
+def fluid_parameters(
+    body: Any, added: Mapping[str, str], drag: Mapping[str, str], lift_unit: str
+) -> dict[str, tuple[float, str]]:
+    """Return the numbers of a fluid around a body and of its effects, by dotted name, with units; matrices have none."""
+    numbers = {f"fluid.{name}": value for name, value in body.fluid.parameters().items()}
+    for field, units in (("added_mass", added), ("drag", drag)):
+        coefficients = getattr(body, field)
+        if isinstance(coefficients, dict):
+            numbers |= {f"{field}.{name}": (float(value), units[name]) for name, value in coefficients.items()}
+    if body.lift is not None:
+        numbers |= {f"lift.{axis}": (float(x), lift_unit) for axis, x in zip("xyz", body.lift, strict=True)}
+    return numbers
 
 
 def of_direction(value: Any, names: tuple[str, ...]) -> Any:
-    """Return the coefficient of the first of some names that was given, zero if none was."""
-    given = value if isinstance(value, dict) else {}
-    return next((given[name] for name in names if name in given), 0.0)
+    """Return the coefficient of the first of some names that has one, else zero."""
+    coefficients = value if isinstance(value, dict) else {}
+    return next((coefficients[name] for name in names if name in coefficients), 0.0)
 
 
 def with_coefficient(block: Any, name: str, value: Any) -> tuple[str, Any]:
-    """Return a field of a block in a fluid, and its value with one of its parameters changed.
+    """Return a field of a block in a fluid, and its value with the parameter of this dotted name changed.
 
-    Parameters
-    ----------
-    block : Block
-    name : str
-        Dotted, as among the parameters: the field first.
-    value : float or complex
-
-    Raises
-    ------
-    ModelError
-        If it is negative, unless it belongs to current or lift.
+    Negative values are refused, unless of current or lift.
     """
     field, entry = owner_of(name), entry_of(name)
     if (entry == "density" or field in ("added_mass", "drag")) and np.real(value) < 0.0:
         code = "bad-density" if entry == "density" else "negative-coefficient"
         raise ModelError(Finding(code, f"{block.name}.{name}", value, "a value >= 0", "check the sign and the unit"))
-    given = getattr(block, field)
+    before = getattr(block, field)
     if field == "fluid":
-        return field, given.with_parameter(entry, value)
-    return field, replace_entry(given, "xyz".index(entry), value) if field == "lift" else {**given, entry: value}
+        return field, before.with_parameter(entry, value)
+    return field, replace_entry(before, "xyz".index(entry), value) if field == "lift" else {**before, entry: value}
 
 
 def report_dry(reader: FieldReader, fields: Mapping[str, Any]) -> None:
-    """Report effects of a fluid without a fluid.
-
-    Parameters
-    ----------
-    reader : FieldReader
-    fields : mapping of name to value
-    """
+    """Report effects of a fluid without a fluid."""
     for field, value in fields.items():
         if value is not None:
             reader.report("no-fluid", field, value, f"a fluid, since there is {field}", "write fluid=tt.Fluid(1000.0)")

@@ -19,8 +19,7 @@ from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.water.fluid import (
     Coefficients,
     Fluid,
-    coefficient_parameters,
-    lift_parameters,
+    fluid_parameters,
     of_direction,
     read_coefficients,
     read_fluid,
@@ -34,6 +33,7 @@ from titop.blocks.bodies.water.immersion import (
     Water,
     diagonals,
     lifting,
+    skews,
     stream_wrenches,
     sum_over_sections,
     water_around,
@@ -149,11 +149,9 @@ class ImmersedBody(Immersed):
         if self.fluid is None:
             return {}
         numbers = {} if self.volume is None else {"volume": (self.volume, "m^3")}
-        numbers |= {f"fluid.{name}": value for name, value in self.fluid.parameters().items()}
         if self.buoyancy_center is not None:
             numbers |= {f"buoyancy_center.{axis}": (float(x), "m") for axis, x in zip("xyz", self.buoyancy_center, strict=True)}
-        numbers |= coefficient_parameters("added_mass", self.added_mass, _BODY_ADDED)
-        return numbers | coefficient_parameters("drag", self.drag, _BODY_DRAG) | lift_parameters(self.lift, "m^2")
+        return numbers | fluid_parameters(self, _BODY_ADDED, _BODY_DRAG, "m^2")
 
     def fluid_findings(self) -> list[Finding]:
         """Return what is wrong with the fields for the fluid."""
@@ -186,15 +184,9 @@ FIELDS = ("fluid", "added_mass", "drag", "lift")
 
 
 class ImmersedLine:
-    """The sections of a beam with n coordinates, at k places along x, in a fluid.
+    """The sections of a beam with n coordinates, at k places (m) along x, in a fluid.
 
-    Parameters
-    ----------
-    water : Water
-        The fluid at these places.
-    places : (k,) array, m
-    moved, turned : (3, n, k) arrays
-        Displacement and rotation there per unit of each coordinate.
+    A unit of each coordinate displaces and rotates them by (3, n, k) each.
     """
 
     def __init__(self, water: Water, places: Array, moved: Array, turned: Array) -> None:
@@ -204,7 +196,7 @@ class ImmersedLine:
         n = moved.shape[1]
         self._jacobians = np.zeros((len(places), 6, 6 + n))
         self._jacobians[:, :, :6] = np.eye(6)
-        self._jacobians[:, :3, 3:6] = _levers(self._places)
+        self._jacobians[:, :3, 3:6] = -skews(self._places)
         self._jacobians[:, :3, 6:], self._jacobians[:, 3:, 6:] = self._moved, np.moveaxis(turned, 2, 0)
         #: The added mass (6 + n, 6 + n; kg, kg m and kg m^2).
         self.added = sum_over_sections(water.added, self._jacobians)
@@ -216,7 +208,7 @@ class ImmersedLine:
     def displaced(self, q: Array) -> Array:
         """Return the inertia (6 + n, 6 + n) of the displaced fluid at coordinates (n)."""
         jacobians = self._jacobians.astype(np.result_type(q, float))
-        jacobians[:, :3, 3:6] = _levers(self._places + self._moved @ q)
+        jacobians[:, :3, 3:6] = -skews(self._places + self._moved @ q)
         return sum_over_sections(weightless(self._still), jacobians)
 
     def stream(self, v: Array, twist: Array, current: Array) -> Array:
@@ -306,10 +298,3 @@ class ImmersedBeam(Block):
         """Return the numbers of the compiled law."""
         numbers = super().law_numbers()
         return numbers if self._immersed is None else np.concatenate([numbers, self._immersed.law_numbers(len(numbers))])
-
-
-def _levers(places: Array) -> Array:
-    """Return the matrices (k, 3, 3) from angular velocities to the velocities of places (k, 3; m)."""
-    x, y, z = places.T
-    nothing = 0.0 * x
-    return np.array([[nothing, z, -y], [-z, nothing, x], [y, -x, nothing]]).transpose(2, 0, 1)

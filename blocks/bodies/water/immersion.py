@@ -21,37 +21,26 @@ from titop.blocks.basics.spatial import Array, cross, skew
 from titop.blocks.bodies.water.fluid import (
     Coefficients,
     Fluid,
-    coefficient_parameters,
-    lift_parameters,
+    fluid_parameters,
     matrix_findings,
     of_direction,
 )
 
 
 class Water(NamedTuple):
-    """The numbers of a fluid at s sections.
+    """The numbers of a fluid at s sections."""
 
-    Attributes
-    ----------
-    current : (3,) array, m/s
-        In the inertial frame.
-    displaced : (s, 4) array
-        Mass (kg) and first moment (kg m) of the displaced fluid.
-    added : (s, 6, 6) array
-        Added mass (kg, kg m, kg m^2).
-    quadratic : (s, 6, 6) array
-        Drag wrench per unit of speed and twist (kg/m, times m for each moment and rotation).
-    linear : (s, 6, 6) array
-        Drag wrench per unit of twist.
-    spinning : (s, 3, 3) array, N m s^2
-        Drag moment per unit of angular speed and angular velocity.
-    """
-
+    #: In the inertial frame (3, m/s).
     current: Array
+    #: Mass (kg) and first moment (kg m) of the displaced fluid (s, 4).
     displaced: Array
+    #: Added mass (s, 6, 6; kg, kg m, kg m^2).
     added: Array
+    #: Drag wrench per unit of speed and twist (s, 6, 6; kg/m, times m for each moment and rotation).
     quadratic: Array
+    #: Drag wrench per unit of twist (s, 6, 6).
     linear: Array
+    #: Drag moment per unit of angular speed and angular velocity (s, 3, 3; N m s^2).
     spinning: Array
 
     @property
@@ -68,14 +57,20 @@ class Water(NamedTuple):
 
 def weightless(water: Water) -> Array:
     """Return the inertia (s, 6, 6) of sections on which gravity does not act: of displaced fluid and added mass."""
-    mass, (x, y, z) = water.displaced[:, 0], water.displaced[:, 1:].T
-    displaced = np.zeros_like(water.added, dtype=water.displaced.dtype)
-    for k in range(3):
-        displaced[:, k, k] = mass
-    for (i, j), moment in zip(((1, 2), (2, 0), (0, 1)), (x, y, z), strict=True):
-        displaced[:, 3 + j, i], displaced[:, 3 + i, j] = moment, -moment
-        displaced[:, i, 3 + j], displaced[:, j, 3 + i] = moment, -moment
-    return displaced + water.added
+    inertia, moments = water.added.astype(np.result_type(water.added, water.displaced)), skews(water.displaced[:, 1:])
+    inertia[:, :3, :3] += water.displaced[:, :1, None] * np.eye(3)
+    inertia[:, :3, 3:] -= moments
+    inertia[:, 3:, :3] += moments
+    return inertia
+
+
+def skews(vectors: Array) -> Array:
+    """Return the matrices (..., 3, 3) of cross products with vectors (..., 3)."""
+    matrices = np.zeros((*vectors.shape, 3), vectors.dtype)
+    x, y, z = np.moveaxis(vectors, -1, 0)
+    matrices[..., 0, 1], matrices[..., 0, 2], matrices[..., 1, 2] = -z, y, -x
+    matrices[..., 1, 0], matrices[..., 2, 0], matrices[..., 2, 1] = z, -y, x
+    return matrices
 
 
 def sum_over_sections(inertia: Array, jacobians: Array) -> Array:
@@ -97,12 +92,7 @@ def moving_wrenches(added: Array, twists: Array, accelerations: Array) -> Array:
 def stream_wrenches(water: Water, twists: Array, current: Array) -> Array:
     """Return the wrenches (s, 6) of the stream without gravity: drag, lift, and the current's change of added-mass wrenches.
 
-    Parameters
-    ----------
-    water : Water
-    twists : (s, 6) array
-    current : (s, 3) array, m/s
-        In the axes of the sections.
+    Twists (s, 6) and the current (s, 3; m/s) are in the axes of the sections.
     """
     nothing = np.zeros_like(current)
     flow, C = twists - np.concatenate([current, nothing], axis=1), np.concatenate([current, nothing], axis=1)
@@ -171,19 +161,10 @@ class LineWater(NamedTuple):
     lift: Array | None
 
     def at(self, reach: Array, area: Array, fractions: Array, lengths: Array, given_length: float) -> Water:
-        """Return the numbers of the fluid at places along the line.
+        """Return the numbers of the fluid at k places along the line.
 
-        Parameters
-        ----------
-        reach : (2, k) array, m
-            How far sections reach along y and z.
-        area : (k,) array, m^2
-        fractions : (k,) array
-            The places, as fractions of the length.
-        lengths : (k,) array, m
-            Quadrature weight of each place.
-        given_length : float, m
-            By which functions of X are called.
+        Sections reach so far along y and z (2, k; m). Places are fractions of the length, with `lengths` (k, m) as weights;
+        functions of X are called with the `given_length`.
         """
         y, z = reach
         mass, nothing = self.fluid.density * area * lengths, 0.0 * lengths
@@ -211,13 +192,7 @@ class LineWater(NamedTuple):
         return diagonals([*moved, nothing, nothing, nothing])
 
     def findings(self, name: str, fractions: Array, given_length: float) -> list[Finding]:
-        """Return what is wrong with functions of X at inner places of a rod.
-
-        Raises
-        ------
-        ModelError
-            If one fails.
-        """
+        """Return what is wrong with functions of X at inner places of a rod."""
         ones = np.ones(len(fractions))
         for field, coefficients in (("added_mass", self.added_mass), ("drag", self.drag)):
             for matrix in _matrices(field, coefficients, fractions, ones, given_length) if callable(coefficients) else ():
@@ -227,9 +202,7 @@ class LineWater(NamedTuple):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the numbers by dotted name, with units."""
-        numbers = {f"fluid.{name}": value for name, value in self.fluid.parameters().items()}
-        numbers |= coefficient_parameters("added_mass", self.added_mass, ADDED)
-        return numbers | coefficient_parameters("drag", self.drag, DRAG) | lift_parameters(self.lift, "1")
+        return fluid_parameters(self, ADDED, DRAG, "1")
 
 
 def water_around(line: Any) -> LineWater | None:
