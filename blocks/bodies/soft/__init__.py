@@ -1,7 +1,6 @@
 """Deformable bodies defined by kinematics: the positions of points as a user's function.
 
-- `domain`: the material at rest, as points and volumes, of shapes along z (`surface`: their sections, and the surface of bodies
-  and cavities) and of meshes (`tetrahedra`);
+- `domain`: the material at rest, as points and volumes; `quadrature`: those of sections along z, of surfaces and of meshes;
 - `material`: its energy and dissipation per volume;
 - `differentiation`: a user's functions as programs (`program`: lists of operations on numbers) with derivatives; `chain`:
   derivatives of compositions;

@@ -10,20 +10,22 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.soft.surface import (
+from titop.blocks.bodies.soft.quadrature import (
     Edge,
     circle,
     gauss,
     gauss_angles,
     gauss_radii,
     loft,
+    mesh_outline,
+    mesh_points,
     move,
     polygon,
+    read_tetrahedra,
     sector,
     sweep,
     triangulate,
 )
-from titop.blocks.bodies.soft.tetrahedra import mesh_outline, mesh_points, read_tetrahedra
 from titop.blocks.contract.description import Picture
 
 
@@ -45,8 +47,8 @@ class Domain:
     outline : Picture, optional
         The surface at rest, for pictures.
     surface : (m, 13) array, optional
-        The surface at rest as a quadrature, for the volume of cavities: see `titop.blocks.bodies.soft.surface`. By default that
-        of the outline's triangles.
+        The surface at rest as a quadrature, for the volume of cavities: see `titop.blocks.bodies.soft.quadrature`. By default
+        that of the outline's triangles.
 
     Raises
     ------

@@ -20,7 +20,7 @@ from titop.blocks.bodies.soft.differentiation import (
     symmetric,
 )
 from titop.blocks.bodies.soft.program import Program
-from titop.blocks.bodies.soft.surface import APEX, FAN, FIRST, SECOND, SURFACE_SIZE
+from titop.blocks.bodies.soft.quadrature import APEX, FAN, FIRST, SECOND, SURFACE_SIZE
 
 #: What a point of a line has: its place x (m), the line's direction there ``dx/ds``, and its weight.
 PLACE, DIRECTION, WEIGHT, POINT_SIZE = slice(0, 3), slice(3, 6), 6, 7
@@ -30,7 +30,7 @@ class LinePrograms:
     """Programs of what a line or cavity in a body measures: ``int |F dx/ds| ds``, or the volume inside of a surface's image.
 
     With ``F = df/dx``. Their shared numbers are the coordinates (n) and `numbers`; each point has what `POINT_SIZE` numbers
-    say, or those of `titop.blocks.bodies.soft.surface`.
+    say, or those of `titop.blocks.bodies.soft.quadrature`.
     """
 
     #: The programs, in the order in which compiled laws know them.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from titop.blocks.bodies.soft.surface import loft
+from titop.blocks.bodies.soft.quadrature import loft
 from titop.blocks.contract.description import Picture
 
 Array = NDArray[np.float64]

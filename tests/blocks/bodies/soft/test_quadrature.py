@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from titop.blocks.bodies.soft.surface import gauss, gauss_angles, gauss_radii
+from titop.blocks.bodies.soft.quadrature import gauss, gauss_angles, gauss_radii
 
 pytestmark = pytest.mark.portable
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from titop.blocks.bodies.soft.surface import (
+from titop.blocks.bodies.soft.quadrature import (
     APEX,
     FAN,
     FIRST,
