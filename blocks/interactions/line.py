@@ -149,7 +149,7 @@ class Line(BodyInteraction):
         return self.path.gradient(q)
 
     def _line_numbers(self, sign: float, elastic: Sequence[Any], arms: Array) -> Array:
-        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.line_tension`."""
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.soft_lines`."""
         raise NotImplementedError
 
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import DIFFERENCE_STEP, NEGLIGIBLE, SAME
+from titop.blocks.basics.user_functions import sampled
 from titop.blocks.bodies.rods.discretisation import MAX_POINTS, breaks_of, gauss_points
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.rods.section import Dimension, along

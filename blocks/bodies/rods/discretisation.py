@@ -117,26 +117,39 @@ class RodMaterial(NamedTuple):
 
 
 class RodNumbers(NamedTuple):
-    """A rod with m intervals between points, p ports and n coordinates."""
+    """A rod with m intervals between points, p ports and n coordinates.
 
-    #: Which component of the strain ``[k; s]`` each coordinate moves (n).
+    Attributes
+    ----------
+    components : (n,) array of int
+        Which component of the strain ``[k; s]`` each coordinate moves.
+    fractions : (m + 1,) array
+        Places of the points, in parts of the length.
+    before : (p,) array of int
+        The point from which each port is reached.
+    steps : (m + p,) array, m
+        Lengths of the intervals, then of the steps to the ports.
+    reference : (m + p, 2, 6) array
+        The reference strain ``[k; s]`` (rad/m and no unit) at the two places of every step.
+    shapes : (m + p, 2, n) array, 1/m
+        What a unit of each coordinate adds to its component there.
+    inertia : (m + 1, 4) array
+        Of every point: mass (kg), and moments of inertia about x, y and z (kg m^2).
+    stiffness, damping : (n, n) arrays
+        N m or N, and the same by seconds, a unit of each coordinate.
+    water : Water or None
+        What a fluid does at every point, if the rod is in one.
+    """
+
     components: Array
-    #: Places of the points (m + 1), in parts of the length.
     fractions: Array
-    #: The point from which each port is reached (p).
     before: Array
-    #: Lengths (m + p, m) of the intervals, then of the steps to the ports.
     steps: Array
-    #: The reference strain ``[k; s]`` (m + p, 2, 6; rad/m and no unit) at the two places of every step.
     reference: Array
-    #: What a unit of each coordinate adds to its component there (m + p, 2, n; 1/m).
     shapes: Array
-    #: Of every point mass (kg), and moments of inertia about x, y and z (kg m^2) (m + 1, 4).
     inertia: Array
-    #: N m or N a unit of each coordinate (n, n), and the same by seconds.
     stiffness: Array
     damping: Array
-    #: What a fluid does at every point.
     water: Water | None = None
 
 

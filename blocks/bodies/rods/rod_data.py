@@ -15,7 +15,6 @@ from titop.blocks.basics.pose import Pose, pose_suspicions, read_pose
 from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.rigid_body import moved_pose, pose_parameters
 from titop.blocks.bodies.rods.discretisation import (
     MAX_POINTS,
@@ -119,7 +118,7 @@ class RodData(Immersed):
     #: The basis of every free component of the strain, by name.
     strains = Fixed[dict[str, StrainBasis]](lambda rod, field, value: value)
     basis = Consumed()
-    points = Fixed(lambda rod, field, value: integer(rod.reader, field, value, 1, MAX_POINTS))
+    points = Fixed(lambda rod, field, value: rod.reader.integer(field, value, 1, MAX_POINTS))
 
     def __init__(
         self,

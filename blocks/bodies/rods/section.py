@@ -10,9 +10,8 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import parts_of, split_path
-from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_functions import check_function, sampled
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.rods.section_shapes import SHAPES, SectionMoments
 

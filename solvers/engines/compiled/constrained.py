@@ -11,7 +11,7 @@ from titop.solvers.constraints.branch import free_rank
 from titop.solvers.engines.compiled.acted_on import Bound
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.tables import constraint_tables
-from titop.solvers.kernels.entries import closed_derivative_entries, closure_entries, hybrid_entries
+from titop.solvers.kernels.entries import closure_entries, derivative_entries, hybrid_entries
 from titop.solvers.kernels.interface import layout
 
 
@@ -23,7 +23,7 @@ def constrained_forward(system: PackedSystem, rank: int, held: bool = False) -> 
 def constrained_derivatives(system: PackedSystem, tables: tuple[Array, ...], rank: int) -> Bound:
     """Return the derivatives of forward dynamics with `rank` acting constraints, on `tables` with room for closures."""
     before = system.constraint_tables[1], system.tables.paths, system.loops(rank)
-    return Bound(system.kernel(closed_derivative_entries.constrained_derivatives).compiled, before, tables)
+    return Bound(system.kernel(derivative_entries.constrained_derivatives).compiled, before, tables)
 
 
 def least_efforts(system: PackedSystem, actuated: Array, with_mass: bool = False) -> Bound:
@@ -36,7 +36,7 @@ def least_efforts(system: PackedSystem, actuated: Array, with_mass: bool = False
 def shared_derivatives(system: PackedSystem, actuated: Array, driven: Array, tables: tuple[Array, ...], rank: int) -> Bound:
     """Return the derivatives of efforts of least norm on `actuated` coordinates, in addition to `driven` ones."""
     before = system.tables.paths, system.loops(rank), actuated, driven
-    return Bound(system.kernel(closed_derivative_entries.shared_derivatives).compiled, before, tables, shares=True)
+    return Bound(system.kernel(derivative_entries.shared_derivatives).compiled, before, tables, shares=True)
 
 
 def nearest_motion(system: PackedSystem, second: bool) -> Any:
