@@ -126,7 +126,7 @@ from .solvers.signals.exported import signal_table as signal_table
 from .solvers.simulation.events import Event as Event
 from .solvers.simulation.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
 from .solvers.simulation.simulate import simulate as simulate
-from .solvers.simulation.solution import SimulationInterrupt as SimulationInterrupt
+from .solvers.simulation.start_and_end import SimulationInterrupt as SimulationInterrupt
 from .solvers.simulation.trajectory import Trajectory as Trajectory
 from .solvers.simulation.trajectory import load_trajectory as load_trajectory
 from .solvers.support.spread import SweepInterrupt as SweepInterrupt

@@ -252,7 +252,7 @@ class Taylor:
         across = x if isinstance(x, Taylor) else self._constant(x)
         turning = (across * self.rate - self * across.rate) / (across * across + self * self)
         y = _integral(turning)
-        y.coefficients[0] = _angle(self.coefficients[0], across.coefficients[0])
+        y.coefficients[0] = angle_of(self.coefficients[0], across.coefficients[0])
         return y
 
     def hypot(self, x: Any) -> Taylor:
@@ -283,7 +283,7 @@ def _cosine(sine: Taylor) -> Taylor:
     return ((1.0 - sine) * (1.0 + sine)).sqrt()
 
 
-def _angle(y: Any, x: Any) -> Any:
+def angle_of(y: Any, x: Any) -> Any:
     """Return the angle (rad) of the point (x, y); for complex steps to first order in the step."""
     angle = np.arctan2(y.real, x.real)
     if not (np.iscomplexobj(y) or np.iscomplexobj(x)):

@@ -20,7 +20,7 @@ from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.own_coordinates import CoordinateNames, known_units
 from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
 from titop.blocks.devices.loads import Load
-from titop.blocks.devices.path_states import PathStates
+from titop.blocks.devices.path_states import path_states
 from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.block_states import BlockStates
 from titop.blocks.interactions.interaction import Interaction
@@ -197,7 +197,7 @@ def _stated(blocks: Mapping[str, Any], system: Network) -> Iterator[Joined]:
             yield Joined((), states, states.own_coordinates)
     for device in (blocks[each.name] for each in (*system.actuators, *system.sensors) if each.is_filtered):
         units = tuple(_unit_of(blocks, name) for name in device.filter_coordinates)
-        filtered, world = PathStates(device, system.gravity.copy(), units), PortRef(blocks["world"], None)
+        filtered, world = path_states(device, blocks, system.gravity.copy(), units), PortRef(blocks["world"], None)
         ports = tuple(port if isinstance(port, PortRef) else world for port in filtered.own_ports)
         yield Joined(ports, filtered, filtered.own_coordinates)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import is_ready
 from titop.solvers.control.controllers import Controller, FirstMember, ScheduledController, discretise
 from titop.solvers.signals.exported import REFERENCE
-from titop.solvers.signals.signal_tables import SignalTable, check_names
+from titop.solvers.signals.grammar import SignalTable, check_names
 
 #: What the parameters of a scheduled controller follow, by name: outputs of the model, or functions of time.
 Schedule = dict[str, str | Callable[[float], float]]
@@ -69,6 +69,16 @@ class ContinuousLaw:
     wiring: LinearWiring
     K: Any
 
+    @property
+    def references(self) -> tuple[str, ...]:
+        """References, in titop's spelling."""
+        return self.wiring.references
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Commands, in titop's spelling."""
+        return self.wiring.outputs
+
 
 def controller_law(controller: Controller, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> SampledLaw:
     """Return the law of a controller with these names of signals, in titop's spelling."""
@@ -111,13 +121,10 @@ def scheduled_law(
 
     Parameters
     ----------
-    controller : ScheduledController
     first : control.StateSpace
         Its member at the start, where parameters are `at_start`.
-    wiring : LinearWiring
     schedule : dict of parameter name to str or callable ``f(t)``
         Outputs in titop's spelling.
-    at_start : dict of parameter name to float
     """
     measured_names = (output for output in schedule.values() if isinstance(output, str))
     inputs = tuple(dict.fromkeys((*wiring.inputs, *measured_names)))
@@ -149,16 +156,10 @@ def wire(K: Any, measured: SignalTable, commanded: SignalTable, exogenous: Colle
 
     Parameters
     ----------
-    K : control.StateSpace
     measured, commanded : SignalTable
         Signals of the model.
     exogenous : collection of str
         References without an output.
-
-    Raises
-    ------
-    ModelError
-        For names that are unknown or occur twice.
     """
     for what, labels, count in (("input", K.input_labels, K.ninputs), ("output", K.output_labels, K.noutputs)):
         if len(labels) < count:  # python-control keeps only one of equal names
@@ -181,9 +182,22 @@ def wire(K: Any, measured: SignalTable, commanded: SignalTable, exogenous: Colle
             from_y[row, inputs.index(y)] = 1.0 if separate else -1.0
         if r:
             from_r[row, references.index(r)] = 1.0
-    outputs = tuple(commanded.find("controller.output_labels", label) for label in K.output_labels)
+    outputs = output_names(K.output_labels, measured, commanded)
     check_names("controller.output_labels", outputs)
     return LinearWiring(tuple(inputs), tuple(references), outputs, from_y, from_r)
+
+
+def output_names(labels: Sequence[str], measured: SignalTable, commanded: SignalTable) -> tuple[str, ...]:
+    """Return what a controller's outputs are: commands, references ``r_<output>`` of controllers after it, or other names."""
+    names = []
+    for label in labels:
+        if label in commanded:
+            names.append(commanded.find("controller.output_labels", label))
+        elif _reference_of(label, measured):
+            names.append(REFERENCE + measured.find("controller.output_labels", label.removeprefix(REFERENCE)))
+        else:
+            names.append(label)
+    return tuple(names)
 
 
 def _reference_of(label: str, measured: SignalTable) -> bool:

@@ -24,7 +24,7 @@ from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_d
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
-from titop.solvers.signals.units import units_of
+from titop.solvers.signals.quantities import units_of
 from titop.solvers.support.checkpoint import Checkpoint, identity
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.spread import Spread, SweepInterrupt, death, read_workers

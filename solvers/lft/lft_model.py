@@ -336,7 +336,7 @@ class LFTModel(LFTArithmetic):
         (0.05, 1, True)
         """
         several, model = isinstance(controller, Loop | Mapping | list | tuple), self
-        continuous, sampled = read_controllers(read_loops(controller, Loop(None, delay=delay)))
+        continuous, sampled = read_controllers(read_loops(Loop(controller, delay=delay)))
         for k, loop in continuous:
             with naming(k if several else None):
                 model = model._closed_by(read_closing(model, loop.controller, stages, loop.delay, order, sign, mixed=several))

@@ -14,9 +14,8 @@ from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.simulation.alpha_step import AlphaSystem, Step, StepEnd, tangent
 from titop.solvers.simulation.closed_states import ClosedState, project
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
+from titop.solvers.simulation.generalized_alpha import FirstOrderStates, GeneralizedAlpha, cubic, model_states
 from titop.solvers.simulation.steppers import Stepper
-from titop.solvers.simulation.trapezoidal_steps import FirstOrderStates, cubic, model_states
 
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 2.0
 #: The step length is kept if it could grow by less than this factor.
@@ -35,8 +34,6 @@ class AlphaSolver(Stepper):
 
     Parameters
     ----------
-    plant : DrivenModel
-    scheme : GeneralizedAlpha
     start, end : float, s
     y0 : array
         ``[q, v]``, on the closures.

@@ -19,13 +19,12 @@ from titop.solvers.control.loop_signals import Command
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.closed_states import went_too_far
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
+from titop.solvers.simulation.generalized_alpha import ControllerStep, FirstOrderStates, GeneralizedAlpha, ModelStep
 from titop.solvers.simulation.implicit_equations import (
     ImplicitDerivatives,
     ImplicitDynamics,
     Residual,
 )
-from titop.solvers.simulation.trapezoidal_steps import ControllerStep, FirstOrderStates, ModelStep
 
 #: Factor by which the extent of coordinates and rates, by which errors are measured, decays in a step.
 _REMEMBERED = 0.99
@@ -65,8 +64,6 @@ class AlphaSystem:
 
     Parameters
     ----------
-    plant : DrivenModel
-    scheme : GeneralizedAlpha
     rtol, atol : float
         See `AlphaSolver`.
     """

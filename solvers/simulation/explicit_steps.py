@@ -13,8 +13,7 @@ from scipy.integrate import DOP853, RK23, RK45
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_within
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics, no_control
-from titop.solvers.kernels.entries import step_control as control, runge_kutta as control
-from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics, no_control
+from titop.solvers.kernels.entries import runge_kutta as control
 from titop.solvers.kernels.entries.stepping_entries import judge, set_out
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR as MAY_SWITCH
@@ -111,12 +110,9 @@ class RungeKutta(OdeStepper):
 
     Parameters
     ----------
-    plant : DrivenModel
     method : str
         As in `tableau`.
     start, end : float, s
-    y0 : array
-    rtol, atol, max_step : float
 
     Attributes
     ----------
@@ -236,7 +232,6 @@ class CompiledRungeKutta(RungeKutta):
 
     Parameters
     ----------
-    plant : DrivenModel
     *arguments, **options
         See `RungeKutta`.
     """

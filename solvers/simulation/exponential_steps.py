@@ -171,11 +171,7 @@ class ExponentialSteps(OdeStepper):
 
     Parameters
     ----------
-    plant : DrivenModel
-    method : str
     start, end : float, s
-    y0 : array
-    rtol, atol, max_step : float
     """
 
     def __init__(

@@ -24,10 +24,8 @@ class ScipySteps(OdeStepper):
 
     Parameters
     ----------
-    plant : DrivenModel
     method : {"LSODA", "BDF", "Radau"}
     start, end : float, s
-    y0 : array
     **options
         ``rtol``, ``atol`` and ``max_step``.
     """
@@ -131,10 +129,6 @@ class NewtonFactors:
     Rates of q depend only on q and v of the same block. So q is eliminated block by block, and only a matrix of half the size
     has to be factored: a fifth of the work, and small enough that libraries use no threads for it, which on a busy machine
     would wait for each other.
-
-    Parameters
-    ----------
-    model : Model
     """
 
     def __init__(self, model: Model) -> None:

@@ -17,19 +17,19 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import refuse_pushing
-from titop.solvers.control.loop_arguments import LoopArguments, read_loop
+from titop.solvers.control.loop_arguments import read_loop
+from titop.solvers.control.loop_list import Loop
 from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
 from titop.solvers.motions.prescribed import PrescribedMotion, with_held
 from titop.solvers.simulation.closed_states import close_start
-from titop.solvers.simulation.continuing import Start, leave
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, WatchedEvent, read_events
 from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Monitor
-from titop.solvers.simulation.solution import ReachedStates, SimulationInterrupt, interrupt
+from titop.solvers.simulation.start_and_end import ReachedStates, SimulationInterrupt, Start, interrupt, leave
 from titop.solvers.simulation.steppers import EXPLICIT, require_projecting
 from titop.solvers.simulation.trajectory import Trajectory
 
@@ -116,9 +116,13 @@ def simulate(
         inputs ``r_<output>``, these get the references, and all inputs named like outputs get the outputs themselves.
 
         Several controllers each have their own rate, delay, references, noise and operating point: `Loop`. Continuous and
-        sampled ones may be mixed, one in continuous time. At a common instant all read before any of their commands takes
-        effect; they are called in the order of the list. Commands of the same signal add up. Inputs and efforts of operating
-        points act once; `operating_point` is that of all loops without one.
+        sampled ones may be mixed. At a common instant all read before any of their commands takes effect; they are called in
+        the order of the list. Commands of the same signal add up. Inputs and efforts of operating points act once;
+        `operating_point` is that of all loops without one.
+
+        In a cascade, outputs of a controller are references of controllers after it in the list: ``r_<output>`` sets the
+        reference of an output (as a deviation from its operating point), any other name an input of that name. At a common
+        instant they arrive at once, unless their loop has a delay.
     reference : mapping of name to number, array (n,) or callable, or array_like (nr,) or (n, nr), optional
         Absolute values, also with an operating point; by the output's name, or in the order of the controller's inputs. The
         default is the operating point's outputs, or zero.
@@ -199,8 +203,8 @@ def simulate(
     wrenches = {name: value if callable(value) else copy.copy(value) for name, value in wrenches.items()}  # a snapshot
     q, v = motion.impose(times[0], before.q, before.v)
     check_switch("saturate", saturate)
-    loop_arguments = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)
-    loop = read_loop(model, times, q, v, loop_arguments)
+    arguments = Loop(controller, sample_time, delay, reference, noise, operating_point)
+    loop = read_loop(model, times, q, v, arguments, saturate, seed, wrenches)
     before.recall_loop(loop)
     plant = DrivenModel(model, times, tau, wrenches, motion, u, loop, seed)
     before.recall_paths(plant)

@@ -52,12 +52,7 @@ _RATE = CLOSE
 
 
 def require_projecting(method: str) -> None:
-    """Reject methods that cannot keep loops closed.
-
-    Raises
-    ------
-    ModelError
-    """
+    """Reject methods that cannot keep loops closed."""
     if method not in _PROJECTING:
         expected = " or ".join((*_PROJECTING, "generalized-alpha"))
         advice = 'with rigid closures or gears take "Radau" for stiff systems, "DOP853" for others'
@@ -149,7 +144,6 @@ class OdeStepper(Stepper):
 
     Parameters
     ----------
-    plant : DrivenModel
     start, end : float, s
     y0 : array
         On the closures.
@@ -319,8 +313,6 @@ class LastStep:
 
     Parameters
     ----------
-    plant : DrivenModel
-    stepper : Stepper
     state : array
         At the end of the step, on the closures.
 

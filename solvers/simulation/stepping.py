@@ -24,7 +24,7 @@ from titop.solvers.simulation.exponential_steps import ExponentialSteps
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Monitor
 from titop.solvers.simulation.scipy_steps import ScipySteps
-from titop.solvers.simulation.solution import ReachedStates, interrupt
+from titop.solvers.simulation.start_and_end import ReachedStates, interrupt
 from titop.solvers.simulation.steppers import EXPLICIT, LastStep, Stepper
 from titop.solvers.simulation.switching import Switching
 
@@ -44,12 +44,9 @@ def integrate_stepwise(
 
     Parameters
     ----------
-    plant : DrivenModel
     times : (n,) array, s
     y0 : array
         State at the first time.
-    events : sequence of WatchedEvent
-    method : str or GeneralizedAlpha
     tolerances : dict
         ``rtol``, ``atol``, ``max_step``.
     kinks : array, s
@@ -58,13 +55,6 @@ def integrate_stepwise(
         Examines the steps.
     memory : mapping of name to array
         Left by the same method where it ended before, or nothing.
-
-    Raises
-    ------
-    ConvergenceError
-        If the integrator gives up.
-    SimulationInterrupt
-        On Ctrl-C, with the states reached.
     """
     begin, end = float(times[0]), float(times[-1])
     outputs, last, acts_until, anew = OutputStates(times, y0), (begin, y0), begin, True

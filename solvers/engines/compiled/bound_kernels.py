@@ -15,7 +15,7 @@ from titop.solvers.engines.compiled.acted_on import Bound
 from titop.solvers.engines.compiled.law_tables import compiled_law, compiled_surroundings
 from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
 from titop.solvers.engines.compiled.tables import GeneralBlock, constraint_tables
-from titop.solvers.kernels.entries import closed_derivative_entries, closure_entries, effort_entries, hybrid_entries
+from titop.solvers.kernels.entries import closure_entries, derivative_entries, effort_entries, hybrid_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.model.mechanism import Mechanism
 
@@ -28,7 +28,7 @@ def constrained_forward(system: PackedSystem) -> Bound:
 def constrained_derivatives(system: PackedSystem, tables: tuple[Array, ...]) -> Bound:
     """Return the derivatives of forward dynamics, on `tables` with room for closures."""
     before = system.constraint_tables[1], system.tables.paths, system.loops
-    return Bound(system.kernel(closed_derivative_entries.constrained_derivatives).compiled, before, tables)
+    return Bound(system.kernel(derivative_entries.constrained_derivatives).compiled, before, tables)
 
 
 def least_efforts(system: PackedSystem, actuated: Array, with_mass: bool = False) -> Bound:
@@ -40,7 +40,7 @@ def least_efforts(system: PackedSystem, actuated: Array, with_mass: bool = False
 def shared_derivatives(system: PackedSystem, actuated: Array) -> Bound:
     """Return the derivatives of efforts of least norm on `actuated` coordinates."""
     before = system.tables.paths, system.loops, actuated, np.zeros(system.mechanism.nv)
-    kernel = system.kernel(closed_derivative_entries.shared_derivatives).compiled
+    kernel = system.kernel(derivative_entries.shared_derivatives).compiled
     return Bound(kernel, before, system.closing(), shares=True)
 
 

@@ -14,7 +14,7 @@ from titop.solvers.engines.compiled.acted_on import Bound
 from titop.solvers.engines.compiled.bound_kernels import constrained_derivatives
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.kernels.entries import closed_derivative_entries, derivative_entries, directional_entries
+from titop.solvers.kernels.entries import derivative_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import Push, own_effort_derivatives, own_efforts, own_pushes
 from titop.solvers.mechanism.kernel_calls import real_only

@@ -25,7 +25,7 @@ from titop.solvers.kernels.spatial.algebra import (
     scaled,
     six,
 )
-from titop.solvers.kernels.tree.general import port_effort, subspace_column
+from titop.solvers.kernels.tree.general import port_effort
 from titop.solvers.kernels.tree.joints import along_joint
 from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.kernels.tree.subtree_sums import clear

@@ -90,7 +90,7 @@ def classes() -> list[type[Block]]:
 
 #: Taken otherwise: what names the block, what `SoftBody` calls as its method `parameters` is called; internal classes.
 ELSEWHERE = {"self", "name", "passive", "parameters"}
-INTERNAL = {"_Plain", "BlockStates", "CutRod", "PathStates", "SoftLine"}
+INTERNAL = {"_Plain", "BlockStates", "CutRod", "ObservedStates", "PathStates", "SoftLine"}
 
 
 def accepts(cls: type, argument: str) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from tests.solvers.kernels.closures.gear_trains import no_gears
 from tests.systems import Array
 from titop.solvers.constraints.closed_derivatives import hybrid_derivatives
-from titop.solvers.kernels.closures import hybrid_derivatives as kernels, closed_derivatives as kernels
+from titop.solvers.kernels.closures import closed_derivatives as kernels
 from titop.solvers.kernels.closures.closed_passes import constrained_accelerations, hold
 from titop.solvers.kernels.closures.least_norm import split_rows
 from titop.solvers.kernels.interface import layout
