@@ -59,8 +59,7 @@ class Shape:
             raise ModelError(Finding("bad-shape", "shape", value, expected, "write tt.Shape.sphere(0.1), or Shape.of_kind"))
         reader = FieldReader(f"shape.{kind}")
         self.kind, self.dimensions = kind, {name: _read(reader, name, value) for name, value in dimensions.items()}
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
         self.numbers = self._numbers()
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -47,11 +47,8 @@ class RodPort(NamedTuple):
 
 def read_rod_ports(reader: FieldReader, ports: Any, length: float) -> dict[str, RodPort]:
     """Read the ports of a rod: abscissas X (m), or pairs of one and a pose in the section's frame; the tip comes first."""
-    if ports is not None and not isinstance(ports, Mapping):
-        reader.report("wrong-type", "ports", ports, "a mapping of names to abscissas", 'write {"camera": 0.2}')
-        ports = {}
     read = {TIP: RodPort(length, Pose())}
-    for name, value in (ports or {}).items():
+    for name, value in reader.mapping("ports", ports, "names to abscissas", '{"camera": 0.2}').items():
         if not isinstance(name, str) or not name or "." in name or not name.isprintable() or name == PARENT_PORT:
             expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
             reader.report("bad-name", str(name), name, expected, "rename the port")

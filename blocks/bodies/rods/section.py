@@ -116,8 +116,7 @@ class Section:
             self.dimensions[name] = dimension
             if not callable(dimension) and np.isfinite(dimension).all() and max(dimension) <= 0 and name != "inner_radius":
                 reader.findings.append(_sign_finding(f"section.{name}", max(dimension)))
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
 
     @classmethod
     def circle(cls, radius: Any) -> Section:

@@ -52,8 +52,7 @@ class StrainBasis:
         places = reader.numbers("breaks", breaks)
         if not reader.findings and not ((places > 0) & (places < 1) & (np.diff(places, prepend=0.0) > 0)).all():
             reader.report("bad-breaks", "breaks", breaks, "rising numbers between 0 and 1", "give them in parts of the length")
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
         self._set("own", _whole("count", count, 1), function=function, breaks=tuple(places.tolist()))
 
     def _set(
@@ -192,13 +191,9 @@ class StrainBasis:
 def _whole(name: str, value: Any, least: int) -> int:
     """Return a whole number from `least` to the most that there may be."""
     reader = FieldReader("basis")
-    number = reader.scalar(name, value)
-    if not reader.findings and not (number == int(number) and least <= number <= MAX_FUNCTIONS):
-        expected = f"a whole number from {least} to {MAX_FUNCTIONS}"
-        reader.report("not-a-count", name, value, expected, "check the value; several rods in series bend further")
-    if reader.findings:
-        raise ModelError(reader.findings)
-    return int(number)
+    number = reader.integer(name, value, least, MAX_FUNCTIONS)
+    reader.raise_findings()
+    return number
 
 
 #: The components of a strain ``xi = [k; s]``: twist and curvatures (rad/m), then stretch and shears (no unit).

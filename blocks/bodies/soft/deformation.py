@@ -41,8 +41,7 @@ class Deformation:
         self.units = read_units(reader, units, count)
         self.scales = tuple(np.ones(count) if scales is None else reader.array("scales", scales, (count,)).tolist())
         read_numbers(reader, parameters)
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
         self.parameters = dict(parameters or {})
         #: The functions of which it is composed.
         self.stages: tuple[DeformationStage, ...] = (
@@ -277,5 +276,4 @@ def check_positive(**values: Any) -> None:
     for name, value in values.items():
         if reader.scalar(name, value) <= 0:
             reader.report(f"bad-{name.replace('_', '-')}", name, value, "a number > 0", "check the sign and the unit")
-    if reader.findings:
-        raise ModelError(reader.findings)
+    reader.raise_findings()

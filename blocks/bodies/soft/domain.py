@@ -73,8 +73,7 @@ class Domain:
         self.tip: Array | None = None if tip is None else reader.array("tip", tip, (3,))
         if not reader.findings and not self.volumes.sum() > 0:
             reader.report("bad-volume", "volumes", self.volumes.sum(), "a positive sum", "check the signs of the weights")
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
         #: The surface at rest; None for your own points.
         self.outline = outline
         #: The same as a quadrature; None for your own points.
@@ -272,5 +271,4 @@ def _check(sizes: dict[str, Any], counts: dict[str, Any]) -> None:
         lowest = 3 if name == "around" else 1
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < lowest:
             reader.report("bad-count", name, value, f"a whole number from {lowest}", "say how many points there are")
-    if reader.findings:
-        raise ModelError(reader.findings)
+    reader.raise_findings()

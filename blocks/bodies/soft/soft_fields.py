@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,10 +57,7 @@ def read_numbers(reader: FieldReader, parameters: Any) -> tuple[dict[str, float]
     """Read parameters of kinematics, numbers or pairs of one and its unit: values and units by name."""
     values: dict[str, float] = {}
     units: dict[str, str] = {}
-    if parameters is not None and not isinstance(parameters, Mapping):
-        reader.report("wrong-type", "parameters", parameters, "a mapping of names to numbers", 'write {"length": (0.2, "m")}')
-        parameters = None
-    for name, value in (parameters or {}).items():
+    for name, value in reader.mapping("parameters", parameters, "names to numbers", '{"length": (0.2, "m")}').items():
         number, unit = value if isinstance(value, Sequence) and len(value) == 2 and isinstance(value[1], str) else (value, "1")
         if not str(name).isidentifier() or name in ("material", "density"):
             reader.report("bad-name", "parameters", name, "a Python name, neither material nor density", "rename the parameter")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,11 +31,8 @@ def read_soft_ports(reader: FieldReader, ports: Any, domain: Domain) -> dict[str
     """Read ports: a material point, three of them, or a function of q."""
     if ports is None:
         ports = {} if domain.tip is None else {TIP: _end_points(domain, domain.tip)}
-    if not isinstance(ports, Mapping):
-        reader.report("wrong-type", "ports", ports, "a mapping of names to material points", 'write {"tip": [0, 0, 0.2]}')
-        ports = {}
     read: dict[str, SoftPort] = {}
-    for name, value in ports.items():
+    for name, value in reader.mapping("ports", ports, "names to material points", '{"tip": [0, 0, 0.2]}').items():
         if not isinstance(name, str) or not name or "." in name or not name.isprintable() or name == PARENT_PORT:
             expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
             reader.report("bad-name", str(name), name, expected, "rename the port")

@@ -49,8 +49,7 @@ class Fluid:
         if self.density == 0.0 and self.current.any():
             advice = "give the fluid's density, 1000.0 for water, 1.2 for air"
             reader.report("current-without-fluid", "current", current, "no current where there is no fluid", advice)
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return density and current by name, with units."""
