@@ -12,8 +12,8 @@ from scipy.integrate import DOP853, RK23, RK45
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_within
-from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics, no_control
-from titop.solvers.kernels.entries import step_control as control
+from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics, no_control
+from titop.solvers.kernels.entries import runge_kutta as control
 from titop.solvers.kernels.entries.stepping_entries import judge, set_out
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR as MAY_SWITCH

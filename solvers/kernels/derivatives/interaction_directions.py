@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.derivatives.direction_rooms import DISPLACED, FIRST, ROOM_COLUMNS, SECOND, THIRD
 from titop.solvers.kernels.derivatives.interaction_derivatives import frames_at, width_of, write_frame
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at, part_of, row_at, vector_at
 from titop.solvers.kernels.ports.interactions import next_interaction
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, entry_of, minus, put_six, scaled, six, transport
+from titop.solvers.kernels.tree.subtree_sums import DISPLACED, FIRST, ROOM_COLUMNS, SECOND, THIRD
 from titop.solvers.native.kernel import feature, helper
 
 

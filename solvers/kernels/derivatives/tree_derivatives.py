@@ -73,11 +73,10 @@ def outward_columns(ints, floats, law, slopes, v, a, work, sums, columns):
             put_six(columns, k + j, layout.COLUMN_Y, plus(twist_cross(acceleration, s), twist_cross(carrier, x)))
             put_six(columns, k + j, layout.COLUMN_Z, plus(x, twist_cross(twist, s)))
         put_six(sums, i, layout.WRENCH, carry_wrench(sums, i, layout.BASE, six(work, i, layout.BIAS)))
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                clear(sums, i, layout.SUM_MASS, layout.TURNED)
-                write_ports(ints, law, slopes, i, sums, columns)
-                continue
+        if law is not None and ints[i, layout.LAW] >= 0:
+            clear(sums, i, layout.SUM_MASS, layout.TURNED)
+            write_ports(ints, law, slopes, i, sums, columns)
+            continue
         write_body(floats, i, twist, sums)
 
 
@@ -89,9 +88,8 @@ def write_base(ints, law, work, i, sums):
         clear(sums, i, layout.BASE, layout.BASE + 12)
         sums[i, layout.BASE] = sums[i, layout.BASE + 4] = sums[i, layout.BASE + 8] = 1.0
         return
-    if law is not None:
-        if ints[i, layout.ROW] >= 0:
-            p = ints[i, layout.ROW]
+    if law is not None and ints[i, layout.ROW] >= 0:
+        p = ints[i, layout.ROW]
     compose(sums, p, work, i, layout.R, sums, i)
 
 
@@ -146,18 +144,16 @@ def inward_sums(ints, floats, law, slopes, paths, sums, columns, work, dq, dv, d
     With general blocks, `write_full` has been called before.
     """
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                own_pairs(ints, law, slopes, paths, i, six(work, i, layout.TWIST), sums, columns, dq, dv, da)
+        if law is not None and ints[i, layout.LAW] >= 0:
+            own_pairs(ints, law, slopes, paths, i, six(work, i, layout.TWIST), sums, columns, dq, dv, da)
         k, n = ints[i, layout.V], coordinates_of(ints[i, layout.KIND])
         for j in range(n):
             _pairs(ints, law, paths, sums, columns, i, k, n, k + j, dq, dv, da)
             da[k + j, k + j] += floats[i, layout.ARMATURE + j]
         p = ints[i, layout.PARENT]
         if p > 0:
-            if law is not None:
-                if ints[i, layout.ROW] >= 0:
-                    p = ints[i, layout.ROW]
+            if law is not None and ints[i, layout.ROW] >= 0:
+                p = ints[i, layout.ROW]
             add_sums(ints, law, i, p, sums)
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.derivatives.direction_rooms import ROOM_COLUMNS
 from titop.solvers.kernels.derivatives.directional import add_change, add_pulls, sum_wrenches
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.linearise import hold_acting, linearised_forward, sum_rows
 from titop.solvers.kernels.equations.whole_passes import status_of_rows, world_rows
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.tree.response import respond
+from titop.solvers.kernels.tree.forward import respond
+from titop.solvers.kernels.tree.subtree_sums import ROOM_COLUMNS
 from titop.solvers.native.kernel import helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS
 

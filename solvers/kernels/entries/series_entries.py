@@ -7,9 +7,8 @@ import numpy as np
 from titop.solvers.kernels.equations.whole_passes import status_of_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.series.coefficients import to_coefficients, to_derivatives
-from titop.solvers.kernels.series.elimination import hybrid_series
-from titop.solvers.kernels.series.inverse import inverse_series
 from titop.solvers.kernels.series.rooms import FORWARD_WORK, INVERSE_WORK
+from titop.solvers.kernels.series.series_passes import hybrid_series, inverse_series
 from titop.solvers.native.kernel import entry, shared
 from titop.solvers.native.signatures import FLOATS, INTS, MASK, VECTOR
 

@@ -16,7 +16,7 @@ from titop.solvers.kernels.equations.whole_passes import outward_whole, start_in
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, call_interaction
 from titop.solvers.kernels.ports.interactions import next_interaction
-from titop.solvers.kernels.ports.pushes import push_by_interaction
+from titop.solvers.kernels.ports.loads import push_by_interaction
 from titop.solvers.native.kernel import entry, helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS, REAL, VECTOR
 
@@ -85,11 +85,8 @@ def state_slopes(ints, bare, floats, numbers, stages, paths, q, v, by_state, dri
 @shared
 def _write_columns(bare, floats, numbers, stages, paths, law, q, v, work, world, sums, columns):
     """Write how coordinates move everything, into `sums` and `columns`; return a status."""
-    still, slopes, efforts = (
-        np.zeros(bare[0, layout.NV]),
-        np.empty((1, bare[0, layout.SLOPES_SIZE])),
-        np.empty(bare[0, layout.NV]),
-    )
+    nv, slopes = bare[0, layout.NV], np.empty((1, bare[0, layout.SLOPES_SIZE]))
+    still, efforts = np.zeros(nv), np.empty(nv)
     status = start_inverse(bare, floats, numbers, stages, law, q, v, work)
     if status == layout.OK:
         status = motions_and_slopes(
@@ -138,11 +135,8 @@ def follow_states(half, ints, floats, numbers, stages, q, v, begun, x, inverse):
 def _follow(half, ints, told, stages, law, row, first, begun, x, inverse):
     """Find the states of the interaction at `row`, which stand from `first` on; return a status."""
     count, inputs = ints[row, layout.ACT_STATES], ints[row, layout.ACT_INPUTS]
-    at, rates, change = (
-        ints[row, layout.NUMBERS] + ints[row, layout.NUMBER_COUNT] - count,
-        np.empty((1, count)),
-        np.empty((1, count)),
-    )
+    at, rates = ints[row, layout.NUMBERS] + ints[row, layout.NUMBER_COUNT] - count, np.empty((1, count))
+    change = np.empty((1, count))
     driven, matrix, solved = np.empty((1, count * inputs)), np.empty((count, count)), np.empty((count, count))
     for iteration in range(ITERATIONS):
         for i in range(count):

@@ -8,7 +8,6 @@ from titop.solvers.kernels.derivatives.interaction_derivatives import (
     subtract_interaction_slopes,
     write_interaction_slopes,
 )
-from titop.solvers.kernels.derivatives.passive_derivatives import subtract_passive_derivatives
 from titop.solvers.kernels.derivatives.tree_derivatives import inward_sums, outward_columns
 from titop.solvers.kernels.equations.whole_passes import (
     apply_wrenches,
@@ -19,11 +18,11 @@ from titop.solvers.kernels.equations.whole_passes import (
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import result_at
 from titop.solvers.kernels.interface.stages import call_block
-from titop.solvers.kernels.ports.loads import hold_loads
-from titop.solvers.kernels.ports.port_wrenches import apply_to_ports, at_parent_port
+from titop.solvers.kernels.ports.loads import apply_to_ports, at_parent_port, hold_loads
 from titop.solvers.kernels.ports.surroundings import is_held, subtract_from_wrenches, surrounding_slopes
 from titop.solvers.kernels.spatial.algebra import add_six, minus, put_six, six
 from titop.solvers.kernels.tree.inverse import inward_wrenches, outward_motions
+from titop.solvers.kernels.tree.springs import subtract_passive_derivatives
 from titop.solvers.native.kernel import helper, shared
 
 
@@ -42,11 +41,10 @@ def motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work
     status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
     if status != layout.OK:
         return status
-    if law is not None:
-        if known == layout.UNKNOWN:
-            status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
-            if status != layout.OK:
-                return status
+    if law is not None and known == layout.UNKNOWN:
+        status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
+        if status != layout.OK:
+            return status
     apply_wrenches(ints, floats, law, work, world, False)
     if law is not None:
         status = write_interaction_slopes(ints, numbers, stages, law, slopes)

@@ -12,6 +12,7 @@ from titop.solvers.kernels.interface.records import law_size, result_at
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_laws import add_port_wrenches, write_own_result
 from titop.solvers.kernels.spatial.algebra import (
+    add_inertia,
     add_six,
     carry_inertia,
     carry_wrench,
@@ -19,11 +20,12 @@ from titop.solvers.kernels.spatial.algebra import (
     rigid_wrench,
     six,
 )
-from titop.solvers.kernels.tree.composite import add_inertia, fill_mass_matrix
+from titop.solvers.kernels.tree.armatures import armature_effort
+from titop.solvers.kernels.tree.composite import fill_mass_matrix
 from titop.solvers.kernels.tree.forward import inertia_of, take_law, write_rigid_inertia
 from titop.solvers.kernels.tree.general import add_at_port, write_port_accelerations
 from titop.solvers.kernels.tree.inverse import accelerate, without_wrenches
-from titop.solvers.kernels.tree.joints import along_joint, armature_effort
+from titop.solvers.kernels.tree.joints import along_joint
 from titop.solvers.native.kernel import helper, shared
 
 
@@ -52,14 +54,13 @@ def _outward_wrenches(ints, floats, law, v, a, work):
     """From known twists and laws outwards: accelerations, and what moves each block alone."""
     for i in range(1, ints[0, layout.ELEMENTS]):
         acceleration = accelerate(ints, floats, law, i, v, a, work)
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                n, ports, used, k = ints[i, layout.OWN], ints[i, layout.PORT_COUNT], ints[i, layout.USED], ints[i, layout.OWN_V]
-                write_port_accelerations(n, ports, used, law, ints[i, layout.LAW], acceleration, a, k)
-                without_wrenches(ints, law, i, work)
-                record, own = row_at(address_of(law, ints[i, layout.LAW]), law_size(n, ports)), vector_at(address_of(a, k), n)
-                write_own_result(n, record, acceleration, own, record, result_at(n))
-                continue
+        if law is not None and ints[i, layout.LAW] >= 0:
+            n, ports, used, k = ints[i, layout.OWN], ints[i, layout.PORT_COUNT], ints[i, layout.USED], ints[i, layout.OWN_V]
+            write_port_accelerations(n, ports, used, law, ints[i, layout.LAW], acceleration, a, k)
+            without_wrenches(ints, law, i, work)
+            record, own = row_at(address_of(law, ints[i, layout.LAW]), law_size(n, ports)), vector_at(address_of(a, k), n)
+            write_own_result(n, record, acceleration, own, record, result_at(n))
+            continue
         put_six(work, i, layout.BIAS, rigid_wrench(floats, i, layout.MASS, six(work, i, layout.TWIST), acceleration))
         write_rigid_inertia(floats, i, work)
 
@@ -70,26 +71,23 @@ def _inward_wrenches_and_inertias(ints, floats, law, a, work, tau):
     nothing = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
         p = ints[i, layout.PARENT]
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                _add_result(ints, law, i, work, tau)
+        if law is not None and ints[i, layout.LAW] >= 0:
+            _add_result(ints, law, i, work, tau)
         wrench = six(work, i, layout.BIAS)
         along_joint(ints, floats, i, wrench, tau, ints[i, layout.V])
         armature_effort(ints, floats, i, a, tau, ints[i, layout.V])
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                take_law(ints, law, i, work)
+        if law is not None and ints[i, layout.LAW] >= 0:
+            take_law(ints, law, i, work)
         if p == 0:
             continue
         wrench, inertia = carry_wrench(work, i, layout.R, wrench), inertia_of(work, i)
         masses, moments, turning = carry_inertia(work, i, layout.R, inertia[0], inertia[1], inertia[2])
-        if law is not None:
-            if ints[i, layout.PORT] >= 0:
-                add_six(law, 0, ints[i, layout.PORT] + layout.PORT_WRENCH, wrench)
-                add_at_port(ints, law, i, p, masses, moments, turning, nothing)
-                continue
+        if law is not None and ints[i, layout.PORT] >= 0:
+            add_six(law, 0, ints[i, layout.PORT] + layout.PORT_WRENCH, wrench)
+            add_at_port(ints, law, i, p, masses, moments, turning, nothing)
+            continue
         add_six(work, p, layout.BIAS, wrench)
-        add_inertia(work, p, masses, moments, turning)
+        add_inertia(work, p, layout.MA, (masses, moments, turning))
 
 
 @helper

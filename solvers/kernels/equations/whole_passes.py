@@ -5,17 +5,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts, apply_interactions, write_interactions
-from titop.solvers.kernels.ports.loads import apply_loads
-from titop.solvers.kernels.ports.port_wrenches import apply_to_ports
+from titop.solvers.kernels.ports.loads import apply_loads, apply_to_ports
 from titop.solvers.kernels.ports.surroundings import subtract_from_laws, subtract_from_wrenches, write_surroundings
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.forward import inward_elimination, outward_accelerations, rigid_laws
 from titop.solvers.kernels.tree.inverse import inward_wrenches, outward_motions
-from titop.solvers.kernels.tree.kinematics import outward_twists, start
+from titop.solvers.kernels.tree.kinematics import outward_twists, start, world_poses
 from titop.solvers.kernels.tree.springs import add_passive_efforts
-from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import helper, shared
 
 
@@ -93,11 +93,10 @@ def inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, 
     status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
     if status != layout.OK:
         return status
-    if law is not None:
-        if known == layout.UNKNOWN:
-            status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
-            if status != layout.OK:
-                return status
+    if law is not None and known == layout.UNKNOWN:
+        status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
+        if status != layout.OK:
+            return status
     apply_to_all(ints, floats, law, work, world, tau)
     return inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau)
 
@@ -136,9 +135,8 @@ def find_acting(ints, floats, numbers, stages, law, q, v, work, world):
 def outward_whole(ints, floats, numbers, stages, law, q, v, work, world):
     """From a state to twists, the laws of general blocks, and what interactions do; return a status."""
     status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
-    if law is not None:
-        if status == layout.OK:
-            status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
+    if law is not None and status == layout.OK:
+        status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
     return status
 
 
@@ -184,6 +182,22 @@ def eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world):
     if status == layout.OK:
         outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
     return status
+
+
+@shared
+def hybrid_from_twists(ints, floats, law, q, v, a, tau, imposed, work, multi, world):
+    """Turn known twists and laws, which are used up, into accelerations and efforts of a tree: complete `a` and `tau`."""
+    passive, effort = np.zeros(tau.size), np.empty(tau.size)
+    add_passive_efforts(ints, floats, q, v, passive)
+    if law is not None:
+        add_interaction_efforts(ints, law, passive, 1.0)
+    for k in range(tau.size):
+        effort[k] = tau[k] + passive[k]
+    status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
+    for k in range(tau.size):
+        if imposed[k]:
+            tau[k] = effort[k] - passive[k]
+    return status if status != layout.OK else min(status_of(tau), status_of(a))
 
 
 @helper

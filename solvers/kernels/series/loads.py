@@ -11,7 +11,7 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at
 from titop.solvers.kernels.series.rooms import MOTION_COLUMNS, OMEGA
 from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, cross, put_six, rotate_back, six
-from titop.solvers.kernels.tree.world_poses import world_poses
+from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.native.kernel import feature, helper, shared
 
 # -- rows of loads, one for each order

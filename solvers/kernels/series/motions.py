@@ -1,14 +1,165 @@
-"""Motions of the elements, and what their bodies take because they spin, order by order."""
+"""What lower orders of a joint's turn and shift add to the motion behind it, and to the wrench that it carries.
+
+`rows` are the first rows of an element: of its joint and shift, its motion, and its group, -1 where that hangs on the world.
+"""
 
 from __future__ import annotations
 
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.series.drifts import symmetric_times
-from titop.solvers.kernels.series.groups import turn_on
-from titop.solvers.kernels.series.rooms import ACC, BASE_OMEGA, GROUP_OMEGA, MOTION_COLUMNS, OMEGA, SPIN, STATE_COLUMNS, counted
+from titop.solvers.kernels.series.groups import (
+    arrive_group,
+    group_wrench,
+    keep_group_force,
+    keep_group_spin,
+    shift_of,
+    shifted_group,
+    turn_on,
+    turning_group,
+)
+from titop.solvers.kernels.series.rooms import (
+    ACC,
+    BASE_ACC,
+    BASE_OMEGA,
+    COLUMN,
+    COS,
+    GROUP_OMEGA,
+    MOTION_COLUMNS,
+    OMEGA,
+    SIN,
+    SPIN,
+    STATE_COLUMNS,
+    TURNED,
+    WRENCH,
+    counted,
+)
 from titop.solvers.kernels.spatial.algebra import put_six, rotate_back, six
 from titop.solvers.kernels.tree.joints import move
 from titop.solvers.native.kernel import helper
+
+
+@helper
+def symmetric_times(t, i, o, x, y, z):
+    """Return the product of a symmetric matrix (xx, yy, zz, xy, xz, yz at ``t[i, o]``) and a vector."""
+    return (
+        t[i, o] * x + t[i, o + 3] * y + t[i, o + 4] * z,
+        t[i, o + 3] * x + t[i, o + 1] * y + t[i, o + 5] * z,
+        t[i, o + 4] * x + t[i, o + 5] * y + t[i, o + 2] * z,
+    )
+
+
+@helper
+def plus3(x, y):
+    """Return a dual vector y with a vector x added to its linear part."""
+    return x[0] + y[0], x[1] + y[1], x[2] + y[2], y[3], y[4], y[5]
+
+
+@helper
+def spun(i, joint, rows, k, parent, work, states, shifts, groups):
+    """Return ``S^2 p`` of element i's parent, whose state is in the row `parent`, in its frame; keep S^2 for shifts."""
+    if joint[2] != 0.0:
+        x, y, z = symmetric_times(states, parent, SPIN, work[i, layout.R + 2], work[i, layout.R + 5], work[i, layout.R + 8])
+        x, y, z = rotate_back(work, i, layout.R, x, y, z)
+        at = rows[0] + k
+        shifts[at, COLUMN], shifts[at, COLUMN + 1], shifts[at, COLUMN + 2] = x, y, z
+    elif joint[0] == layout.FREE:
+        keep_group_spin(i, rows, k, parent, work, states, groups)
+    return symmetric_times(states, counted(parent), SPIN, work[i, layout.P], work[i, layout.P + 1], work[i, layout.P + 2])
+
+
+@helper
+def shifted(joint, rows, k, rates, motions, shifts, groups):
+    """Return order k of what the joint's shift adds to y by lower orders."""
+    if joint[2] != 0.0:
+        return _shifted_axis(joint[2], joint[1], rows, k, rates, motions, shifts)
+    if joint[0] == layout.FREE:
+        return shifted_group(rows, k, groups)
+    return 0.0, 0.0, 0.0
+
+
+@helper
+def _shifted_axis(linear, v, rows, k, rates, motions, shifts):
+    """Return what a shift s along z adds to y: ``s column + 2 ds/dt (e x z)``."""
+    x, y, z = 0.0, 0.0, 0.0
+    for j in range(k + 1):
+        rate = 2.0 * linear * rates[k - j, v]
+        x += rate * motions[rows[1] + j, BASE_OMEGA + 1]
+        y -= rate * motions[rows[1] + j, BASE_OMEGA]
+    for j in range(k):
+        s, at = shift_of(linear, v, k - j, rates), rows[0] + j
+        x += s * shifts[at, COLUMN]
+        y += s * shifts[at, COLUMN + 1]
+        z += s * shifts[at, COLUMN + 2]
+    return x, y, z
+
+
+@helper
+def turning(joint, rows, k, rates, joints, motions, groups):
+    """Return order k of what lower orders of y and e add to A as the joint turns."""
+    kind, v, _, angular = joint
+    if kind == layout.SPHERICAL or kind == layout.FREE:
+        return turning_group(kind == layout.FREE, v, rows, k, rates, motions, groups)
+    if angular == 0.0:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    base = rows[1]
+    n, after = counted(rows[0] + k + 1), counted(base)
+    c, s, ex, ey = joints[n, COS], joints[n, SIN], motions[after, BASE_OMEGA], motions[after, BASE_OMEGA + 1]
+    x, y, ax, ay = 0.0, 0.0, c * ex + s * ey, c * ey - s * ex
+    for j in range(1, k + 1):
+        n, m, after = counted(rows[0] + j), counted(base + k - j), counted(base + k + 1 - j)
+        c, s = joints[n, COS], joints[n, SIN]
+        ex, ey = motions[after, BASE_OMEGA], motions[after, BASE_OMEGA + 1]
+        ax, ay = ax + (c * ex + s * ey), ay + (c * ey - s * ex)
+        bx, by = motions[m, BASE_ACC], motions[m, BASE_ACC + 1]
+        x, y = x + (c * bx + s * by), y + (c * by - s * bx)
+    return x, y, 0.0, (k + 1) * ax, (k + 1) * ay, 0.0
+
+
+@helper
+def arrive(joint, rows, k, share, carried, motions, shifts, groups):
+    """Keep order k of y and, order k + 1 of e being a `share` 1 / (k + 1) of its rate, that: ``[y; de/dt]`` is `carried`."""
+    if joint[0] == layout.SPHERICAL or joint[0] == layout.FREE:
+        arrive_group(rows, k, share, carried, groups)
+        return
+    at, after = counted(rows[1] + k), counted(rows[1] + k + 1)
+    motions[at, BASE_ACC], motions[at, BASE_ACC + 1] = carried[0], carried[1]
+    motions[after, BASE_OMEGA], motions[after, BASE_OMEGA + 1] = share * carried[3], share * carried[4]
+    if joint[2] != 0.0:  # S^2 z + de/dt x z
+        shifts[rows[0] + k, COLUMN] += carried[4]
+        shifts[rows[0] + k, COLUMN + 1] -= carried[3]
+
+
+@helper
+def turning_wrench(joint, rows, k, rates, joints, shifts, groups):
+    """Return order k of what lower orders of a joint's wrench add to it in the element's first frame."""
+    kind, v, linear, angular = joint
+    if kind == layout.SPHERICAL or kind == layout.FREE:
+        return group_wrench(kind == layout.FREE, rows, k, joints, groups)
+    fx, fy, tx, ty = 0.0, 0.0, 0.0, 0.0
+    if angular != 0.0:
+        for j in range(1, k + 1):
+            n, m = counted(rows[0] + j), counted(rows[0] + k - j)
+            c, s = joints[n, COS], joints[n, SIN]
+            x, y = joints[m, WRENCH], joints[m, WRENCH + 1]
+            fx, fy = fx + (c * x - s * y), fy + (s * x + c * y)
+            x, y = joints[m, WRENCH + 3], joints[m, WRENCH + 4]
+            tx, ty = tx + (c * x - s * y), ty + (s * x + c * y)
+    if linear != 0.0:
+        shifts[rows[0] + k, TURNED], shifts[rows[0] + k, TURNED + 1] = fx, fy
+        for j in range(1, k + 1):
+            s, m = shift_of(linear, v, j, rates), rows[0] + k - j
+            tx -= s * shifts[m, TURNED + 1]
+            ty += s * shifts[m, TURNED]
+    return fx, fy, 0.0, tx, ty, 0.0
+
+
+@helper
+def keep_force(joint, rows, k, joints, shifts, groups):
+    """Complete order k of the force that a joint carries in the element's first frame, where its shift needs that."""
+    if joint[2] != 0.0:
+        shifts[rows[0] + k, TURNED] += joints[rows[0] + k, WRENCH]
+        shifts[rows[0] + k, TURNED + 1] += joints[rows[0] + k, WRENCH + 1]
+    elif joint[0] == layout.FREE:
+        keep_group_force(rows, k, joints, groups)
 
 
 @helper

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.solvers.kernels.entries.wrong_sizes import assert_sizes_matter, of_a_linkage
-from titop.solvers.kernels.entries import closed_derivative_entries as entries
+from titop.solvers.kernels.entries import derivative_entries as entries
 
 
 def test_derivatives_of_forward_dynamics() -> None:
