@@ -13,9 +13,8 @@ from titop.blocks.basics.paths import entry_of, owner_of, parts_of
 from titop.blocks.basics.pose import Pose, pose_findings, pose_suspicions, read_ports
 from titop.blocks.basics.spatial import Array, gyroscopic_wrench, replace_entry, rigid_inertia
 from titop.blocks.basics.tolerances import EPS, SAME, TYPED
-from titop.blocks.bodies.water.coefficients import with_coefficient
-from titop.blocks.bodies.water.fluid import Fluid
-from titop.blocks.bodies.water.immersed_body import ImmersedBody
+from titop.blocks.bodies.water.fluid import Fluid, with_coefficient
+from titop.blocks.bodies.water.immersed import ImmersedBody
 from titop.blocks.contract.block import Block, overrides
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.fields import Field, put, scalar, symmetric, vector, without
