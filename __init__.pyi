@@ -13,7 +13,7 @@ from .blocks.bodies.flexible_body import FlexibleBody as FlexibleBody
 from .blocks.bodies.rigid_body import RigidBody as RigidBody
 from .blocks.bodies.rods.rod import Rod as Rod
 from .blocks.bodies.rods.section import Section as Section
-from .blocks.bodies.rods.strain_basis import StrainBasis as StrainBasis
+from .blocks.bodies.rods.strains import StrainBasis as StrainBasis
 from .blocks.bodies.soft.domain import Domain as Domain
 from .blocks.bodies.soft.kinematics import Kinematics as Kinematics
 from .blocks.bodies.soft.material import Material as Material

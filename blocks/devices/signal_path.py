@@ -227,13 +227,10 @@ class SignalPath:
 
     def law(self, count: int) -> tuple[Array, Array, Array, Array]:
         """Return A (k, k), B (k, n), C (n, k) and D (n, n) of the filter of `count` = n channels; the unit of time is s."""
+        from scipy.linalg import block_diag
+
         laws = [each.law for each in self.channel_filters(count)]
-        sizes = np.cumsum([0, *(len(law[0]) for law in laws)]), np.cumsum([0, *(len(law[3]) for law in laws)])
-        n, m, kind = sizes[0][-1], sizes[1][-1], np.result_type(float, *(matrix for law in laws for matrix in law))
-        A, B, C, D = np.zeros((n, n), kind), np.zeros((n, m), kind), np.zeros((m, n), kind), np.zeros((m, m), kind)
-        for k, (a, b, c, d) in enumerate(laws):
-            x, s = (slice(ends[k], ends[k + 1]) for ends in sizes)
-            A[x, x], B[x, s], C[s, x], D[s, s] = a, b, c, d
+        A, B, C, D = (block_diag(*matrices) for matrices in zip(*laws, strict=True))
         return A, B, C, D
 
     def state_names(self, count: int) -> tuple[str, ...]:

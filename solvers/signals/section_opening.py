@@ -35,7 +35,7 @@ def section_of(assembly: Assembly, port: str) -> tuple[Rod, float]:
 
 def cut_rod_at(assembly: Assembly, rod: Rod, fraction: float) -> Assembly:
     """Return an assembly with a rod cut at a section: it has six more coordinates, after those of the rod."""
-    from titop.blocks.bodies.rods.cut_rod import CutRod
+    from titop.blocks.bodies.rods.rod import CutRod
 
     blocks = {**assembly.blocks, rod.name: CutRod(rod, fraction)}
 
