@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, rotation_exp, rotation_log
 from titop.blocks.basics.user_input import FieldReader, is_finite
 
@@ -25,8 +25,7 @@ class _Entry:
         if getattr(getattr(value, "dtype", None), "kind", "") != "c":
             reader = FieldReader("pose")
             value = reader.array(self.name, value, (3,))
-            if reader.findings:
-                raise ModelError(reader.findings)
+            reader.raise_findings()
         vars(pose)[self.name] = value
 
     if TYPE_CHECKING:
@@ -67,8 +66,7 @@ class Pose:
             matrix = reader.rotation("rotation", rotation)
             if not reader.findings:
                 attributes["rotation_vector"] = rotation_log(matrix)
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
 
     @classmethod
     def from_rotation_vector(cls, position: Any, rotation_vector: Any) -> Pose:
@@ -130,6 +128,12 @@ def pose_suspicions(where: str, pose: Pose) -> list[Finding]:
         return []
     expected, advice = "a rotation vector in radians, of one turn at most", "multiply by pi / 180 if these are degrees"
     return [Finding("degrees", f"{where}.rotation_vector", pose.rotation_vector.tolist(), expected, advice)]
+
+
+def read_ports(reader: FieldReader, ports: Any) -> dict[Any, Pose]:
+    """Read ports given as a mapping of names to poses or positions (3, m)."""
+    poses = reader.mapping("ports", ports, "names to positions", '{"C": [x, y, z]}')
+    return {port: read_pose(reader, str(port), value) for port, value in poses.items()}
 
 
 def read_pose(reader: FieldReader, field: str, value: Any) -> Pose:

@@ -1,4 +1,4 @@
-"""Checks of functions and switches that users pass."""
+"""Checks of functions and switches that users pass, and values of functions of the abscissa along a rod."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
 
 
 def check_function(where: str, function: Any, arguments: str, advice: str = "take just these arguments, in this order") -> None:
@@ -91,3 +95,38 @@ def check_switch(where: str, value: Any) -> None:
     """
     if type(value).__name__ not in ("bool", "bool_"):
         raise ModelError(Finding("wrong-type", where, value, "True or False", "choose one of the two, without quotes"))
+
+
+def sampled(where: str, function: Callable[[float], Any], fractions: Array, length: float, shape: tuple[int, ...]) -> Array:
+    """Return the values (k, \\*shape; units of the function) of a function of X (m) at places along a rod.
+
+    Parameters
+    ----------
+    where : str
+        Dotted path of the function.
+    function : callable
+    fractions : (k,) array
+        The places, as fractions of the length.
+    length : float, m
+    shape : tuple of int
+        Of each value.
+
+    Raises
+    ------
+    ModelError
+        If the function fails, or a value has another shape or is not finite.
+    """
+    rows = []
+    for X in (fractions * length).tolist():
+        expected = f"finite numbers of shape {shape}" if shape else "a finite number"
+        try:
+            value = function(X)
+        except Exception as error:
+            failure = f"{type(error).__name__}: {error} (X = {X:.4g})"
+            raise ModelError(Finding("function-fails", where, failure, expected, "check the function")) from error
+        row = real_array(value)
+        if row is None or row.shape != shape or not np.isfinite(row).all():
+            advice = f"check what the function returns at X = {X:.4g}"
+            raise ModelError(Finding("bad-values", where, value, expected, advice))
+        rows.append(row)
+    return np.array(rows)

@@ -210,10 +210,9 @@ def _reduce(section: BeamSection, counts: dict[str, int]) -> ReducedBeam:
         basis = np.vstack([np.zeros((held, held + modes)), craig_bampton(M[held:, held:], K[held:, held:], held, modes)])
         basis[:, :held] *= list(tip.values())
         basis[:, held:] *= np.sign(section.strains_at_base(kind, bubbles) @ basis[:, held:])
-        part = reduced(M, K, motion, basis)
         where = [*tip, *range(first, first + modes)]
-        mass[np.ix_(where, where)], stiffness[np.ix_(where, where)] = part["mass"], part["stiffness"]
-        participation[where] = part["participation"]
+        square = np.ix_(where, where)
+        mass[square], stiffness[square], participation[where] = reduced(M, K, motion, basis)
         section.add_shapes(kind, bubbles, finest, basis.T, where, shapes)
         first += modes
     places, lengths = section.length * (points + 1) / 2, section.length * weights

@@ -55,19 +55,15 @@ def read_loads(reader: FieldReader, loads: Any, size: int, counts: Mapping[str, 
     """Return the geometric stiffness of each load, of which `counts` says how many matrices it has; None if none is given."""
     if loads is None:
         return None
-    if not isinstance(loads, Mapping):
-        advice = 'write {"acceleration": [...], "spin": [...]}'
-        reader.report("wrong-type", "geometric_stiffness", loads, "a mapping of loads to lists of matrices", advice)
-        return None
     result: dict[str, list[Any]] = {}
-    for load, matrices in loads.items():
+    example = '{"acceleration": [...], "spin": [...]}'
+    for load, matrices in reader.mapping("geometric_stiffness", loads, "loads to lists of matrices", example).items():
         field = f"geometric_stiffness.{load}"
         if load not in counts:
             reader.report("unknown-load", field, load, "a unit load or a port of the body", did_you_mean(load, counts))
         elif _rows(matrices) != counts[load]:
-            reader.report(
-                "wrong-shape", field, matrices, f"{counts[load]} matrices", "one for each unit load, zeros where none"
-            )
+            advice = "one for each unit load, zeros where none"
+            reader.report("wrong-shape", field, matrices, f"{counts[load]} matrices", advice)
         else:
             read = (_read_sparse if is_sparse(matrix) else FieldReader.symmetric for matrix in matrices)
             result[load] = [one(reader, field, matrix, size) for one, matrix in zip(read, matrices, strict=True)]

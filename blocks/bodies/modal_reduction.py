@@ -14,7 +14,6 @@ columns as the reduced body has coordinates.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,50 +41,6 @@ METHODS = ("craig-bampton", "attachment")
 _ROTARY = 2 * COARSE
 
 
-@dataclass(frozen=True)
-class ReducedBody:
-    """A body in reduced coordinates: what `FlexibleBody` takes.
-
-    Attributes
-    ----------
-    rigid_inertia : (6, 6) array
-        D_P of the undeformed body at P.
-    mass, stiffness : (n, n) arrays
-    participation : (n, 6) array
-    ports : dict of name to (3,) array, m
-    shapes : dict of name to (6, n) array
-    names : tuple of str
-        Of the coordinates.
-    beside : dict
-        Further fields: geometric stiffness and moments, damping, recovery, where they are known.
-    """
-
-    rigid_inertia: Array
-    mass: Array
-    stiffness: Array
-    participation: Array
-    ports: dict[str, Array]
-    shapes: dict[str, Array]
-    names: tuple[str, ...]
-    beside: dict[str, Any]
-
-    def fields(self) -> dict[str, Any]:
-        """Return the fields of a `FlexibleBody`."""
-        mass, com, inertia = rigid_data(self.rigid_inertia)
-        return {
-            "mass": mass,
-            "com": com,
-            "inertia": inertia,
-            "participation": self.participation,
-            "ports": self.ports,
-            "shapes": self.shapes,
-            "modal_mass": self.mass,
-            "modal_stiffness": self.stiffness,
-            "coordinate_names": self.names,
-            **self.beside,
-        }
-
-
 def rigid_data(rigid_inertia: Array) -> tuple[float, Array, Array]:
     """Return mass (kg), centre of mass (3, m) and inertia about it (3x3, kg m^2) of a 6x6 inertia."""
     mass = float(np.trace(rigid_inertia[:3, :3]) / 3)
@@ -95,15 +50,17 @@ def rigid_data(rigid_inertia: Array) -> tuple[float, Array, Array]:
     return mass, com, (inertia + inertia.T) / 2
 
 
-def reduced(mass: Any, stiffness: Any, rigid: Array, basis: Array) -> dict[str, Array]:
-    """Return the matrices of the body with the given basis (N, n) and rigid-body vectors (N, 6)."""
+def reduced(mass: Any, stiffness: Any, rigid: Array, basis: Array) -> tuple[Array, Array, Array]:
+    """Return mass, stiffness (n, n) and participation (n, 6) of a body with a basis (N, n) and rigid-body vectors (N, 6)."""
     at_modes = mass @ basis
-    return {
-        "rigid_inertia": rigid.T @ mass @ rigid,
-        "mass": _symmetric(basis.T @ at_modes),
-        "stiffness": _symmetric(basis.T @ stiffness @ basis),
-        "participation": at_modes.T @ rigid,
-    }
+    return _symmetric(basis.T @ at_modes), _symmetric(basis.T @ stiffness @ basis), at_modes.T @ rigid
+
+
+def reduced_fields(mass: Any, stiffness: Any, rigid: Array, basis: Array) -> dict[str, Any]:
+    """Return the fields of a `FlexibleBody` for its mass and stiffness, see `reduced`."""
+    total, com, inertia = rigid_data(rigid.T @ mass @ rigid)
+    M, K, L = reduced(mass, stiffness, rigid, basis)
+    return {"mass": total, "com": com, "inertia": inertia, "participation": L, "modal_mass": M, "modal_stiffness": K}
 
 
 def reduce_finite_elements(
@@ -116,25 +73,22 @@ def reduce_finite_elements(
     modes: int,
     method: str,
     geometric_stiffness: Any,
-) -> ReducedBody:
-    """Return the reduced body; see `FlexibleBody.from_finite_elements`."""
+) -> dict[str, Any]:
+    """Return the fields of the reduced body; see `FlexibleBody.from_finite_elements`."""
     reader = FieldReader(name)
     nodes, freedoms, M, K = read_matrices(reader, positions, mass, stiffness)
     if method not in METHODS:
         reader.report("bad-method", "method", method, " or ".join(map(repr, METHODS)), "choose one of the two")
     if not isinstance(modes, int | np.integer) or modes < 0:
         reader.report("not-a-count", "modes", modes, "a whole number >= 0", "check the value")
-    if not isinstance(ports, Mapping):
-        reader.report("wrong-type", "ports", ports, "a mapping of names to nodes", 'write {"tip": 12}')
-    if reader.findings:
-        raise ModelError(reader.findings)
+    ports = reader.mapping("ports", ports, "names to nodes", '{"tip": 12}')
+    reader.raise_findings()
     loads = read_loads(reader, geometric_stiffness, M.shape[0], LOADS | dict.fromkeys(ports, 6))
     held = read_nodes(reader, "parent", parent, nodes, freedoms)
     sets = {port: read_nodes(reader, port, value, nodes, freedoms) for port, value in ports.items()}
     if not reader.findings:
         refuse_shared_nodes(reader, {"parent": held, **sets})
-    if reader.findings:
-        raise ModelError(reader.findings)
+    reader.raise_findings()
     origin = nodes[held].mean(axis=0)
     rigid = rigid_motion(nodes - origin, freedoms)
     forces, scale = K @ rigid, abs(K) @ abs(rigid)
@@ -142,11 +96,11 @@ def reduce_finite_elements(
         advice = "give the matrices of the free body, degrees of freedom node by node, in the axes of the positions"
         value = f"elastic forces of {abs(forces).max():.3g} under rigid motion"
         reader.report("not-free", "stiffness", value, "a stiffness that rigid motion does not strain", advice)
-        raise ModelError(reader.findings)
+        reader.raise_findings()
     total = float(np.trace(rigid[:, :3].T @ M @ rigid[:, :3])) / 3
     if not total > 0:
         reader.report("negative-mass", "mass", f"a total mass of {total:.3g} kg", "a mass > 0", "check the mass matrix")
-        raise ModelError(reader.findings)
+        reader.raise_findings()
     own = np.ones(len(rigid), dtype=bool)
     own[entries_of(held, freedoms)] = False
     columns, places = [], {}
@@ -160,7 +114,7 @@ def reduce_finite_elements(
     boundary = 6 * len(sets)
     if modes > own.sum():
         reader.report("too-many-modes", "modes", modes, f"at most {own.sum()} modes", "ask for fewer")
-        raise ModelError(reader.findings)
+        reader.raise_findings()
     relative = _relative(columns, own, is_sparse(K))
     M_r, K_r = relative.T @ M @ relative, relative.T @ K @ relative
     static = boundary_names(sets) if method == "craig-bampton" else ()
@@ -184,7 +138,7 @@ def reduce_finite_elements(
             load: np.array([_symmetric(moved.T @ (matrix @ moved)) for matrix in matrices]) for load, matrices in loads.items()
         }
         second = {"position_moments": position, "displacement_moments": displacement, "geometric_stiffness": stiffening}
-    return ReducedBody(**reduced(M, K, rigid, moved), ports=places, shapes=shapes, names=names, beside=second)
+    return reduced_fields(M, K, rigid, moved) | {"ports": places, "shapes": shapes, "coordinate_names": names} | second
 
 
 def _warn_of_rotary_inertia(name: str, part: float) -> None:

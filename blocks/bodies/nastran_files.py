@@ -47,7 +47,7 @@ def nastran_fields(
         advice = "give it by grids=, or take the matrices by FlexibleBody.from_craig_bampton"
         raise ModelError(Finding("no-file", f"{name}.grids", f"no .asm beside {file}", "the grids of the boundary", advice))
     mass, stiffness, damping, boundary, recovery = _read(file, lambda entry: _superelement(entry, bulk), name)
-    return reduce_boundary(name, mass, stiffness, boundary, ports, parent, units, damping, recovery).fields()
+    return reduce_boundary(name, mass, stiffness, boundary, ports, parent, units, damping, recovery)
 
 
 def _existing(name: str, field: str, path: Any) -> Path:

@@ -13,7 +13,7 @@ from titop.blocks.basics.complex_steps import REAL_STEP, complex_step
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import DIFFERENCE_ERROR, EPS, SAME
-from titop.blocks.checking.surroundings_check import moved_place, some_place
+from titop.blocks.checking.description_findings import moved_place, some_place
 from titop.blocks.contract.applied import BlockMotion, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import BlockLaw

@@ -34,6 +34,11 @@ T = TypeVar("T")
 Read = Callable[[Any, str, Any], T]
 
 
+def as_it_is(block: Any, field: str, value: Any) -> Any:
+    """Take a value without reading it: another function has read it, or all values are right."""
+    return value
+
+
 class Fielded:
     """Objects with fields: blocks and systems.
 
@@ -69,8 +74,8 @@ class Field(Generic[T]):
 
     Parameters
     ----------
-    read : function of block, name and value
-        Returns the stored value; applied to a stored value, it returns the same.
+    read : function of block, name and value, optional
+        Returns the stored value; applied to a stored value, it returns the same. By default values stay as they are.
     argument : str, optional
         Name of the field in the constructor; that of the attribute by default. Another name becomes a property of the class, by
         which the field can be set as well: annotate it in the class.
@@ -78,7 +83,7 @@ class Field(Generic[T]):
         Value of that property; that of the field by default.
     """
 
-    def __init__(self, read: Read[T], argument: str = "", shown: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, read: Read[T] = as_it_is, argument: str = "", shown: Callable[[Any], Any] | None = None) -> None:
         self.read = read
         self.argument = argument
         self.shown = shown
@@ -149,9 +154,6 @@ class Consumed(Field[Any]):
 
     Users' classes may have attributes of such names.
     """
-
-    def __init__(self) -> None:
-        super().__init__(lambda block, field, value: value)
 
     def __get__(self, block: Any, owner: Any = None) -> Any:
         if block is None:

@@ -73,6 +73,10 @@ def path_rates(numbers: Any, motion: Any, rates: Any) -> None:
             rates[i] += numbers[3 + i * n + j] * motion.x[j]
 
 
+#: One law, of whatever number of states: its machine code is kept once.
+PATH_LAW = Law(path_loads, rates=path_rates)
+
+
 class PathStates(Interaction):
     """What an actuator with a filter applies, or what the filter of a sensor receives; systems add it for every such device.
 
@@ -88,7 +92,7 @@ class PathStates(Interaction):
 
     port_counts, coordinate_counts = (0, 2), (0, 1)
     external = True
-    compiled_law = Law(path_loads, rates=path_rates)
+    compiled_law = PATH_LAW
 
     def __init__(self, device: Device, gravity: Array, along: tuple[str, ...] = ()) -> None:
         super().__init__(f"{device.name}/path")

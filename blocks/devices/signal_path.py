@@ -109,8 +109,7 @@ class SignalPath:
     are zero, but white noise of unit density is an input of linear models if asked for: ``inputs=["gyro.noise", "gyro.walk"]``.
     In `linearize`, `lpv` and `lft` a delay is a Padé fraction of order 4, of gain one, and an error below ``4e-8 x^9`` at x,
     the delay times the frequency (rad/s): 2e-5 for x = 2. `Model.to_nlsys` refuses delays. Linear models do not know
-    `sample_time`. Around sampled controllers `LFTModel.close` is exact if the loops have the delays instead of the paths, what
-    waits for a controller's next sample included: see ``examples/satellite_dossier.py``.
+    `sample_time`; sampled controllers of `LFTModel.close` do, and close loops with exact delays.
 
     A filter's states are first-order states of the model (`Model.state_names`), such as ``motor.lag[0]``; `trim` puts them to
     rest. In ``m.forward_dynamics(q, v, u=u, x=x)`` u is then the command, which a filter without feedthrough does not pass on

@@ -10,12 +10,10 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import parts_of, split_path
-from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.tolerances import EXACT, NEGLIGIBLE, SAME
-from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_functions import check_function, sampled
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.rods.discretisation import RodNumbers, packed_to_places
 from titop.blocks.bodies.rods.recursion import RodMotion
 from titop.blocks.bodies.rods.rod import Rod
@@ -164,7 +162,7 @@ class DistributedLoad(Interaction):
     driven = Field(switch)
     #: Gauss points, or None for those of the rod.
     given_points = Field(
-        optional(lambda load, field, value: integer(load.reader, field, value, 1, MAX_POINTS)),
+        optional(lambda load, field, value: load.reader.integer(field, value, 1, MAX_POINTS)),
         "points",
         lambda self: self.rod.points if self.given_points is None else self.given_points,
     )

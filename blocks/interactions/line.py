@@ -88,7 +88,7 @@ class Line(Interaction):
         return self.path.gradient(q)
 
     def _line_numbers(self, sign: float, elastic: Sequence[Any], arms: Array) -> Array:
-        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.line_tension`."""
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.soft_lines`."""
         raise NotImplementedError
 
     def with_parameters(self, values: dict[str, float]) -> Block:

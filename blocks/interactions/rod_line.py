@@ -13,7 +13,6 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE, SAME
-from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.rods.dimensions import Dimension, dimension_parameters, read_dimension, with_end
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.rods.rod_quadrature import MAX_POINTS
@@ -77,7 +76,7 @@ class RodLine(Line):
     given_end = Field(optional(scalar), "end", lambda self: self._reach if self.given_end is None else self.given_end)
     #: Abscissa of the line's end (m).
     end: float
-    points = Field(lambda line, field, value: integer(line.reader, field, value, 1, MAX_POINTS))
+    points = Field(lambda line, field, value: line.reader.integer(field, value, 1, MAX_POINTS))
 
     def __init__(
         self, name: str, rods: Any, y: Any, z: Any, relative: bool, start: float, end: float | None, points: int

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import DIFFERENCE_STEP
+from titop.blocks.basics.user_functions import sampled
 from titop.blocks.bodies.rods.dimensions import Dimension, along
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.rods.rod_quadrature import breaks_of, gauss_points

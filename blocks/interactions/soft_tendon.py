@@ -11,7 +11,6 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.line_programs import DIRECTION, PLACE, POINT_SIZE, WEIGHT
 from titop.blocks.contract.fields import Consumed, Field, bound, switch
@@ -79,7 +78,7 @@ class SoftTendon(ElasticTendon, SoftLine):
     ) -> None:
         super().__init__(name, bodies, max_tension, push)
         self.stiffness, self.displacement, self.dissipation, self.arms = stiffness, displacement, dissipation, arms
-        count = integer(self.reader, "points", points, 1, _MAX_POINTS)
+        count = self.reader.integer("points", points, 1, _MAX_POINTS)
         curves = self._each("curve", curve, lambda x: not (isinstance(x, Sequence) and all(map(_is_curve, x))))
         if not self.reader.findings:
             self._measured_at = tuple(_curve_points(self.reader, given, count) for given in curves)

@@ -201,12 +201,8 @@ class Joint(Block):
 
     def read_configuration(self, value: Any, field: str = "configuration") -> Array:
         """Read a user's configuration (nq): a number for one coordinate, or nq numbers."""
-        return self.reader.numbers(
-            field,
-            value,
-            self.nq,
-            f"give {self.nq} numbers: {', '.join(self.configuration_names)}" if self.nq > 1 else "give a number",
-        )
+        several = f"give {self.nq} numbers: {', '.join(self.configuration_names)}"
+        return self.reader.numbers(field, value, self.nq, several if self.nq > 1 else "give a number")
 
     def mass_matrix(self, q: Array) -> Array:
         """Return the armature, (6 + n) x (6 + n), motors' rotors included."""
@@ -291,9 +287,8 @@ class Joint(Block):
                 expected, advice = "a positive semidefinite matrix", "check the sign: the joint feeds energy or is unstable"
                 warnings.append(Finding(f"negative-{field}", f"{self.name}.{field}", matrix.tolist(), expected, advice))
         if any(entry < 0 for entry in self.armature.tolist()):
-            errors.append(
-                Finding("negative-armature", f"{self.name}.armature", self.armature.tolist(), "values >= 0", "check the sign")
-            )
+            where, value = f"{self.name}.armature", self.armature.tolist()
+            errors.append(Finding("negative-armature", where, value, "values >= 0", "check the sign"))
         friction = self.friction
         if any(min(coulomb, breakaway) < 0 or min(rest) <= 0 for coulomb, breakaway, *rest in friction.tolist()):
             expected = "coulomb and breakaway >= 0, stribeck_velocity and smoothing > 0"

@@ -15,7 +15,7 @@ from titop.blocks.bodies.rigid_body import PortedBlock
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import put
 from titop.graph.network.connections import Connection, Joined
-from titop.graph.network.network import Network
+from titop.graph.network.network import Network, port_ref
 
 #: Separates the parts of a prefixed name.
 SEPARATOR = "/"
@@ -54,7 +54,7 @@ class Included:
 def include(system: Network, other: Network, prefix: str, at: Block | PortRef | str) -> Included:
     """Copy a system into another; see `System.include`."""
     copies = _copies(other, prefix)
-    here = _port_at(system, prefix, at)
+    here = port_ref(system, at, system.reader, f"{prefix}.at")
     if not is_name(prefix):
         expected = "letters, digits and _-/"
         system.reader.report("bad-prefix", "include", repr(prefix), expected, 'write s.include(arm, "left")')
@@ -203,16 +203,3 @@ def _in_world(other: Network, port: str | None, placement: Pose) -> Pose:
     rotation, position = other.world.pose(port)
     turn = rotation_log(rotation @ placement.rotation) if port is not None else placement.rotation_vector
     return Pose.from_rotation_vector(position + rotation @ placement.position, turn)
-
-
-def _port_at(system: Network, prefix: str, at: Any) -> PortRef | None:
-    """Return the port that stands for the other's world; None, with a finding, if there is none."""
-    if isinstance(at, PortRef):
-        return at
-    if isinstance(at, Block):
-        return PortRef(at, None)
-    if isinstance(at, str) and at == "world":
-        return PortRef(system.world, None)
-    expected = 'a block, a port such as body.port("C"), or "world"'
-    system.reader.report("not-a-port", f"{prefix}.at", at, expected, "pass the block itself, not its name")
-    return None

@@ -13,8 +13,19 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
-from titop.graph.urdf.elements import LONGEST_NAME, REPAIR, SHOWN, ElementReader, Report
-from titop.graph.urdf.vocabulary import AXIAL_KINDS, DRAKE, DRIVES, GAZEBO_DYNAMICS, KINDS, bare_tag
+from titop.graph.urdf.elements import (
+    AXIAL_KINDS,
+    DRAKE,
+    DRIVES,
+    GAZEBO_DYNAMICS,
+    KINDS,
+    LONGEST_NAME,
+    REPAIR,
+    SHOWN,
+    ElementReader,
+    Report,
+    bare_tag,
+)
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

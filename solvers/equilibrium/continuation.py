@@ -27,7 +27,7 @@ from titop.solvers.signals.grammar import UNKNOWN, read_name
 from titop.solvers.signals.units import units_of
 from titop.solvers.support.checkpoint import Checkpoint, identity
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
+from titop.solvers.support.spread import Spread, SweepInterrupt, death, read_workers
 
 #: A step without an equilibrium is halved so often.
 _HALVINGS = 8
@@ -56,9 +56,7 @@ class BarePoint:
         """Return the operating point, to the last bit, for a model."""
         changed = changed_model(model, self.parameters) if self.parameters else model
         members = {name: value for name, value in vars(self).items() if name != "findings"}
-        point = object.__new__(OperatingPoint)
-        point.__dict__.update(members | self.findings | {"model": changed})
-        return point
+        return OperatingPoint.of_members(members | self.findings | {"model": changed})
 
 
 def bare(point: OperatingPoint, model: Model | None = None) -> BarePoint:
@@ -190,8 +188,7 @@ def _following(
 
 
 def _refuse_death(task: tuple[Any, Array], how: str) -> ModelError:
-    got, advice = f"{how} at values {task[1][0]:.6g} to {task[1][-1]:.6g}", "workers=1 shows what happens there"
-    return ModelError(Finding("worker-died", "workers", got, "processes that come to their end", advice))
+    return death(f"values {task[1][0]:.6g} to {task[1][-1]:.6g}", how)
 
 
 def single_unknown(guess: OperatingPoint, name: str, where: str) -> TrimUnknowns:

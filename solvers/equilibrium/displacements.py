@@ -18,7 +18,7 @@ import numpy as np
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array, quaternion_matrix
 from titop.blocks.basics.tolerances import CANCELLED, RANK
-from titop.solvers.constraints.mechanism import StateDerivatives
+from titop.solvers.constraints.engine_interface import StateDerivatives
 from titop.solvers.equilibrium.newton import equilibrate
 from titop.solvers.equilibrium.sizes import LoadedState
 from titop.solvers.model.model import Model

@@ -27,9 +27,9 @@ from titop.solvers.equilibrium.sizes import (
 )
 from titop.solvers.mechanism.inputs import own_efforts, port_pushes
 from titop.solvers.mechanism.scale import StateScale
+from titop.solvers.model.closures import Reduction, reduction
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
-from titop.solvers.model.reduction import Reduction, reduction
 from titop.solvers.signals.named_model import NamedModel
 
 #: Changes below this part of a row of the linear model are rounding over the step along the motion, and what equilibria leave.

@@ -9,8 +9,8 @@ from typing import Any
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.constraints.interaction_loads import refuse_pushing
 from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.equilibrium.newton import Course
 from titop.solvers.equilibrium.operating_point import OperatingPoint

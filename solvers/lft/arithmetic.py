@@ -13,6 +13,7 @@ from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.uncertainty import Uncertain
 from titop.solvers.lft.wiring import Composition, WiredPart, Wires, read_part, reduce_channels, wire
+from titop.solvers.linear.path_series import PathTiming
 from titop.solvers.linear.state_space import positions, unlike
 from titop.solvers.signals.exported import Signal
 
@@ -34,6 +35,7 @@ class LFTArithmetic:
     uncertain: tuple[Uncertain, ...]
     error: float
     moving: tuple[MovingCoordinate, ...]
+    paths: tuple[PathTiming, ...]
 
     __array_ufunc__ = None  # products with arrays come here
 
@@ -172,10 +174,12 @@ class LFTArithmetic:
     def reduce(self) -> Self:
         """Return the model of the same response with as few states and repetitions as `lft` makes of it.
 
-        States without effect are left out, also unstable ones. If there are any, the others have no names any more.
+        States without effect are left out, also unstable ones. If there are any, the others have no names any more, and delays
+        of devices stay fractions in `close`.
         """
         small = reduce_channels(self, states=True)
-        return replace(self, M=small.M, blocks=small.blocks, uncertain=small.uncertain)  # type: ignore[type-var]
+        paths = self.paths if small.M.nstates == self.M.nstates else ()
+        return replace(self, M=small.M, blocks=small.blocks, uncertain=small.uncertain, paths=paths)  # type: ignore[type-var]
 
     # -- series ------------------------------------------------------------------------------------------------------------
 

@@ -45,14 +45,8 @@ if TYPE_CHECKING:
 class LoadedPort(NamedTuple):
     """A child port at the operating point.
 
-    Attributes
-    ----------
-    leg : Leg
-        The leg to it.
-    wrench : (6,) array
-        The wrench that the block applies there, without external ones.
-    turning : (6,) array
-        The external wrench that keeps its inertial direction.
+    `leg`: the leg to it; `wrench` (6): the wrench that the block applies there, without external ones; `turning` (6): the
+    external wrench that keeps its inertial direction.
     """
 
     leg: Leg

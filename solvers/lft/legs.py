@@ -21,8 +21,8 @@ from titop.blocks.contract.description import CoordinateScaling
 from titop.blocks.joints.joint import Joint, is_elementary, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.lft.loops import LinearLoop, Signals, zeros
-from titop.solvers.lft.other_values import HOLD, ChangedBlock, UncertainCoordinates, not_rational
-from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
+from titop.solvers.lft.other_values import HOLD, ChangedBlock, UncertainCoordinates, polynomial_of
+from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change, FrameStep, OwnMotion, Rest, Rotate, Shift, Turn, carry_back
 from titop.solvers.lft.uncertainty import Uncertainty, rotation_names
 
@@ -104,25 +104,17 @@ def rotation_steps(path: str, rotation: Array, uncertainty: Uncertainty, inverse
         turned = rotation_exp(np.array([changed.get(name, x) for name, x in zip(names, vector, strict=True)]))
         return turned.T if inverse else turned
 
-    whole = interpolate(matrix, uncertainty.deltas(uncertain), fits=uncertainty.fits)
-    if isinstance(whole, Irrational):
-        name = next(name for name in uncertain if uncertainty[name].delta == whole.delta)
-        raise ModelError(not_rational(name, whole.misfit, whole.delta in uncertainty.fits))
-    return (Rotate(whole),)
+    def name_of(delta: str) -> str:
+        return next(name for name in uncertain if uncertainty[name].delta == delta)
+
+    return (Rotate(polynomial_of(matrix, uncertainty.deltas(uncertain), uncertainty, name_of)),)
 
 
 def legs_of(changing: ChangedBlock, port: str | None, q: Array, v: Array, a: Array, names: Mapping[int, str]) -> list[Leg]:
     """Return the legs from a block's parent port to a child port.
 
-    Parameters
-    ----------
-    changing : ChangedBlock
-        The block, with all its uncertain parameters.
-    port : str or None
-    q, v, a : arrays
-        Own coordinates, rates and accelerations.
-    names : mapping of int to str
-        Names of the own coordinates.
+    `changing`: the block, with all its uncertain parameters; `q`, `v`, `a`: own coordinates, rates and accelerations; `names`:
+    names of the own coordinates.
     """
     block, uncertainty = changing.block, changing.uncertainty
     if port not in block.ports:
@@ -261,15 +253,7 @@ def port_motion(
     placed = ChangedBlock(changing.assembly, block, [*names, *places], changing.uncertainty)
 
     def polynomial(matrix: Callable[[Block, CoordinateScaling], Array], moving: ChangedBlock = moving) -> Polynomial:
-        found = interpolate(
-            lambda values: matrix(moving.at(values), _scales(moving.at(values), block)),
-            moving.deltas,
-            moving.reach,
-            moving.uncertainty.fits,
-        )
-        if isinstance(found, Irrational):
-            raise ModelError(not_rational(moving.path(found.delta), found.misfit, found.delta in moving.uncertainty.fits))
-        return found
+        return moving.polynomial(lambda values: matrix(moving.at(values), _scales(moving.at(values), block)))
 
     def bends(changed: Block, scales: CoordinateScaling) -> Array:
         # by coordinate, entry of the twist, and coordinate that moves

@@ -137,13 +137,7 @@ class LinearLoop:
     def product(self, constants: LinearLoop, value: Signals, factor: Signals) -> Signals:
         """Return n constants, themselves uncertain, times one signal: their channels are repeated for it.
 
-        Parameters
-        ----------
-        constants : LinearLoop
-            Whose first column is one.
-        value : Signals (n)
-            Of that loop.
-        factor : Signals (1)
+        `constants`: whose first column is one; `value` (n): of that loop.
         """
         if factor.is_zero:
             return zeros(len(value))

@@ -28,7 +28,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.description import CoordinateScaling
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
 from titop.solvers.lft.other_values import ChangedBlock, LawPoint, law_matrices, vectors_of_law
-from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
+from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change, Rest
 
 #: Pairs of entries of a twist, and these among all products (21, 36).
@@ -52,16 +52,9 @@ class UncertainLaw(Protocol):
 class MatrixLaw(NamedTuple):
     """A law by its matrices, polynomials in the block's uncertain parameters.
 
-    Attributes
-    ----------
-    slopes : Polynomial
-        By ``[A; a; q; v; V; xi]``, (6 + n, 18 + 3 n), about the operating point.
-    efforts : Polynomial
-        At the operating point (6 + n, 1).
-    by_acceleration : (n, 6 + n, 6) array
-        How the slope by each coordinate changes with the acceleration of the parent port.
-    middle : (6,) array
-        That acceleration, where all deltas are zero.
+    `slopes`: by ``[A; a; q; v; V; xi]``, (6 + n, 18 + 3 n), about the operating point; `efforts`: at the operating point (6 +
+    n, 1); `by_acceleration` (n, 6 + n, 6): how the slope by each coordinate changes with the acceleration of the parent port;
+    `middle` (6): that acceleration, where all deltas are zero.
     """
 
     slopes: Polynomial
@@ -90,16 +83,8 @@ class MatrixLaw(NamedTuple):
 class SpunLaw(NamedTuple):
     """A law, and what the twist of its parent port adds where it is another than in the middle of all ranges.
 
-    Attributes
-    ----------
-    law : UncertainLaw
-        At that in the middle.
-    middle : (6,) array
-        That.
-    linear : (6, 6 + n, m + 1) array
-        L of each entry.
-    quadratic : (21, 6 + n, m + 1) array
-        Q of each pair.
+    `law`: at that in the middle; `middle` (6): that; `linear` (6, 6 + n, m + 1): L of each entry; `quadratic` (21, 6 + n, m +
+    1): Q of each pair.
     """
 
     law: UncertainLaw
@@ -140,18 +125,8 @@ def spun_law(
 ) -> SpunLaw:
     """Return the law of a block for any twist of its parent port.
 
-    Parameters
-    ----------
-    law : UncertainLaw
-        At the twist in the middle.
-    law_at : callable
-    middle : (6,) array
-    deltas : sequence of str
-        On which the law depends itself.
-    spins : sequence of str
-        On which the twist depends.
-    block : str
-        Its name.
+    `law`: at the twist in the middle; `deltas`: on which the law depends itself; `spins`: on which the twist depends; `block`:
+    its name.
 
     Raises
     ------
@@ -262,16 +237,10 @@ class LengthLaw(NamedTuple):
         return signal
 
 
-def length_law(changing: ChangedBlock, block: Block, at: LawPoint, rows: Array, columns: Array) -> LengthLaw | Irrational:
-    """Return the law of a block whose length is uncertain, or the parameter that keeps it from being one.
+def length_law(changing: ChangedBlock, block: Block, at: LawPoint, rows: Array, columns: Array) -> LengthLaw:
+    """Return the law of a block whose length is uncertain.
 
-    Parameters
-    ----------
-    changing : ChangedBlock
-    block : Block
-    at : LawPoint
-    rows, columns : (6 + n,) arrays
-        See `Block.length_powers`.
+    `rows`, `columns` (6 + n): see `Block.length_powers`.
     """
     name, n = f"{block.name}.length", block.nv
     member = changing.uncertainty[name]
@@ -294,15 +263,6 @@ def length_law(changing: ChangedBlock, block: Block, at: LawPoint, rows: Array, 
         scaled: Array = kept / factor ** rows[:, None]
         return scaled
 
-    found = [
-        interpolate(function, changing.deltas, changing.reach, changing.uncertainty.fits, vectors)
-        for function, vectors in ((moving, vectors_of_law(n)[:4]), (still, ()))
-    ]
-    for polynomial in found:
-        if isinstance(polynomial, Irrational):
-            return polynomial
-    whole, resting = found
-    assert not isinstance(whole, Irrational)
-    assert not isinstance(resting, Irrational)
-    parts = whole.columns(slice(-1)), whole.columns(slice(-1, None)), resting
+    whole = changing.polynomial(moving, vectors_of_law(n)[:4])
+    parts = whole.columns(slice(-1)), whole.columns(slice(-1, None)), changing.polynomial(still)
     return LengthLaw(length, rows, columns, *parts, at.acceleration)

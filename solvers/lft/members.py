@@ -21,6 +21,7 @@ from titop.solvers.lft.other_values import held_point, is_of_point
 from titop.solvers.lft.uncertainty import Uncertain, Uncertainty, gains_of
 from titop.solvers.linear.linearize import linearize
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.path_series import without_fractions
 from titop.solvers.signals.exported import exported_name
 
 if TYPE_CHECKING:
@@ -90,7 +91,10 @@ def read_value(uncertain: Uncertain, values: Mapping[str, Any]) -> float | None:
 
 
 class Family(NamedTuple):
-    """What makes members: the arguments of `lft`, accelerations `a` (nv) of the point, equilibria, closed controllers."""
+    """What makes members: the arguments of `lft`, accelerations `a` (nv) of the point, equilibria, closed controllers.
+
+    `timed` are the signals whose delays these have, instead of fractions.
+    """
 
     point: OperatingPoint
     uncertainty: Uncertainty
@@ -102,6 +106,7 @@ class Family(NamedTuple):
     independent: Any
     equilibria: Equilibria | None = None
     closings: tuple[Closing, ...] = ()
+    timed: tuple[str, ...] = ()
 
     def point_at(self, values: Mapping[str, float]) -> OperatingPoint:
         """Return the operating point with values by path, its efforts those that hold it."""
@@ -129,7 +134,7 @@ class Family(NamedTuple):
             np.array([1.0 if name is None else values[name] for name in names]) for names in gains_of(values, inputs, outputs)
         )
         system.B, system.C, system.D = system.B * columns, system.C * rows[:, None], rows[:, None] * system.D * columns
-        return system
+        return without_fractions(system, self.timed) if self.timed else system
 
     def response(self, values: Mapping[str, float], omega: Array, points: Array) -> Array:
         """Return the member's response (n, outputs, inputs), all controllers closed, at frequencies (rad/s), and s or z there.
@@ -203,11 +208,7 @@ def response_error(system: StateSpace, right: Callable[[Array, Array], Array]) -
 def coarse_findings(closing: Closing, members: Iterable[tuple[StateSpace, StateSpace]]) -> list[Finding]:
     """Return what is to be warned of: stages too few for the period, or motions too fast for any number of them.
 
-    Parameters
-    ----------
-    closing : Closing
-    members : iterable of pairs
-        Members of the model in continuous time, and those of the sampled loop at the same values.
+    `members`: members of the model in continuous time, and those of the sampled loop at the same values.
     """
 
     def error(plant: StateSpace, loop: StateSpace) -> float:

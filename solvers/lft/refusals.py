@@ -56,7 +56,7 @@ def refuse_irrational(model: Model, uncertainty: Uncertainty) -> None:
     findings = []
     for path in uncertainty.paths():
         if path in uncertainty.known and not _may_be_rational(model, path):
-            expected = "a mass, centre, inertia, stiffness, damping, frequency, position, gear, force or gravity"
+            expected = "a mass, centre, inertia, stiffness, damping, frequency, position, gear, filter, force or gravity"
             advice = "directions of actuators and sensors are not rational: keep it fixed, or sample it with tt.lpv"
             findings.append(Finding("not-rational", "parameters", path, expected, advice))
     if findings:
@@ -67,7 +67,7 @@ def _may_be_rational(model: Model, path: str) -> bool:
     """Tell whether a parameter is one of a kind that may enter so, by a fit at least."""
     block = model.mechanism.assembly.blocks.get(owner_of(path))
     rational = None if block is None else block.rational_parameters
-    return rational is None or entry_of(path) in rational
+    return rational is None or entry_of(path) in rational or entry_of(path).startswith("path.")  # filters, in series
 
 
 def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:

@@ -212,12 +212,7 @@ class _Columns(NamedTuple):
 
 
 class _Nodes:
-    """The points of Gauss in an interval of length one, and polynomials through values there.
-
-    Parameters
-    ----------
-    count : int
-    """
+    """The points of Gauss in an interval of length one, and polynomials through values there."""
 
     def __init__(self, count: int) -> None:
         x, b = np.polynomial.legendre.leggauss(count)
@@ -261,12 +256,7 @@ def _end(A: Array, B: Array, w: Array, period: float, nodes: _Nodes, windows: Se
 def over_cycle(steps: Sequence[Matrices], sizes: Sequence[int]) -> Fractional:
     """Return sampled models one after the other as one over all of their steps, as a fraction in their real deltas.
 
-    Parameters
-    ----------
-    steps : sequence of Matrices
-        With the same states, inputs and outputs; the channels of the deltas come first.
-    sizes : sequence of int
-        Of each delta.
+    `steps`: with the same states, inputs and outputs; the channels of the deltas come first; `sizes`: of each delta.
 
     Returns
     -------

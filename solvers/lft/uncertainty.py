@@ -67,11 +67,7 @@ class NamedRange(NamedTuple):
 class Uncertain(NamedTuple):
     """Names with one delta.
 
-    Attributes
-    ----------
-    block : DeltaBlock
-        Range, unit and nominal value of the first name.
-    members : tuple of NamedRange
+    `block`: range, unit and nominal value of the first name.
     """
 
     block: DeltaBlock
@@ -100,20 +96,8 @@ class Uncertain(NamedTuple):
 class Uncertainty:
     """All that is uncertain about a model.
 
-    Parameters
-    ----------
-    point : OperatingPoint
-    parameters : mapping
-        As in `lft`.
-    quarters : sequence of str
-        Angles that enter by the tangent of their quarter.
-    fits : sequence of str, or mapping of str to float
-        As in `lft`.
-
-    Attributes
-    ----------
-    fits : dict of str to float
-        Tolerances of deltas in which laws may be fitted.
+    `parameters` and `fits` are those of `lft`, `quarters` angles that enter by the tangent of their quarter. As an attribute,
+    `fits` has the tolerances of deltas in which laws may be fitted.
 
     Raises
     ------

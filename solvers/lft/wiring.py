@@ -109,6 +109,7 @@ class Composition(NamedTuple):
     error: float
     moving: tuple[MovingCoordinate, ...]
     members: None = None
+    paths: tuple[()] = ()
 
 
 def wire(

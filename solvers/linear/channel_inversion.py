@@ -70,22 +70,17 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
         advice = "only channels whose output follows its input at once can be inverted: forces and accelerations"
         raise ModelError(Finding("singular-channel", "channels", got, "an invertible feedthrough", advice))
     inverse = np.linalg.inv(feedthrough)
-    A, B, C, D = (np.array(matrix, dtype=float) for matrix in (system.A, system.B, system.C, system.D))
-    kept_in, kept_out = (np.setdiff1d(range(n), taken) for n, taken in ((system.ninputs, ins), (system.noutputs, outs)))
-    A_new = A - B[:, ins] @ inverse @ C[outs]
-    B_new, C_new, D_new = B.copy(), C.copy(), D.copy()
-    B_new[:, kept_in] -= B[:, ins] @ inverse @ D[np.ix_(outs, kept_in)]
-    B_new[:, ins] = B[:, ins] @ inverse
-    C_new[kept_out] -= D[np.ix_(kept_out, ins)] @ inverse @ C[outs]
-    C_new[outs] = -inverse @ C[outs]
-    D_new[np.ix_(kept_out, kept_in)] -= D[np.ix_(kept_out, ins)] @ inverse @ D[np.ix_(outs, kept_in)]
-    D_new[np.ix_(kept_out, ins)] = D[np.ix_(kept_out, ins)] @ inverse
-    D_new[np.ix_(outs, kept_in)] = -inverse @ D[np.ix_(outs, kept_in)]
-    D_new[np.ix_(outs, ins)] = inverse
+    n = system.nstates
+    whole = np.block([[system.A, system.B], [system.C, system.D]])
+    columns, rows = whole[:, n + ins] @ inverse, inverse @ whole[n + outs]
+    whole = whole - columns @ whole[n + outs]
+    whole[n + outs], whole[:, n + ins] = -rows, columns
+    whole[np.ix_(n + outs, n + ins)] = inverse
+    matrices = whole[:n, :n], whole[:n, n:], whole[n:, :n], whole[n:, n:]
     states, inputs, outputs = named_signals(system)
     for k, j in zip(ins, outs, strict=True):
         inputs[k], outputs[j] = outputs[j], inputs[k]
-    return named_system((A_new, B_new, C_new, D_new), states, inputs, outputs, system.name, float(system.dt or 0.0))
+    return named_system(matrices, states, inputs, outputs, system.name, float(system.dt or 0.0))
 
 
 def _pairs(system: StateSpace, channel: Any) -> list[tuple[str, str]]:

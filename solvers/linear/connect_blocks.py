@@ -15,8 +15,8 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import BALANCED, RANK, ROUNDING, SAME, SINGULAR
-from titop.solvers.linear.block_network import BlockEnds, BlockNetwork
+from titop.blocks.basics.tolerances import RANK, ROUNDING, SAME, SINGULAR, STEADY
+from titop.solvers.linear.block_network import BlockEnds, BlockNetwork, sizes_of
 from titop.solvers.linear.finite_elements import FiniteElementPart, SparseSystem, sparse_system
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.state_space import is_state_space, named_signals, named_system, positions, refuse_not_finite
@@ -25,6 +25,9 @@ from titop.solvers.signals.grammar import read_names
 
 if TYPE_CHECKING:
     from control import StateSpace
+
+#: So often rows and columns are scaled until their largest entries are near one: halfway each time.
+_ROUNDS = 20
 
 
 def connect_blocks(
@@ -95,14 +98,30 @@ def connect_blocks(
     states = [signal for block in given for signal in named_signals(block)[0]]
     refuse_twice("state", states)
     parts = [Matrices.of(block) for block in given]
+    entering = [network.signals[k] for k in network.entering]
+    scale = network.scale(parts, states)
+    x, z, e = (sizes_of(scale, signals) for signals in (states, network.signals, entering))
+    network.connections = [one.in_lengths(scale.length) for one in network.connections]
+    parts = _scaled(parts, scale.rate, x, z[: len(network.inputs)], z[len(network.inputs) :])
     closed, z_by_x, z_by_e = _solve(side_by_side(parts), network)
     kept, basis = _without_duplicates(parts, network, [signal.name for signal in states])
     known = [*network.signals, *states]
     wanted = positions("outputs", read_names("outputs", outputs), known)
     C, D = np.vstack([z_by_x, np.eye(len(states))]), np.vstack([z_by_e, np.zeros((len(states), z_by_e.shape[1]))])
-    matrices = closed.A[kept] @ basis, closed.B[kept], C[wanted] @ basis, D[wanted]
-    entering, leaving = [network.signals[k] for k in network.entering], [known[k] for k in wanted]
-    return named_system(matrices, [states[k] for k in kept], entering, leaving, "connected")
+    connected = Matrices(closed.A[kept] @ basis, closed.B[kept], C[wanted] @ basis, D[wanted])
+    (matrices,) = _scaled([connected], 1.0 / scale.rate, 1.0 / x[kept], 1.0 / e, 1.0 / np.concatenate([z, x])[wanted])
+    return named_system([*matrices], [states[k] for k in kept], entering, [known[k] for k in wanted], "connected")
+
+
+def _scaled(parts: Sequence[Matrices], rate: float, x: Array, u: Array, y: Array) -> list[Matrices]:
+    """Return models by states, inputs and outputs in parts of these sizes, one model's after the other's, and of a rate."""
+    ends = np.cumsum([(len(part.A), part.B.shape[1], len(part.C)) for part in parts], axis=0)[:-1].T
+    result = []
+    for (A, B, C, D), a, b, c in zip(parts, *map(np.split, (x, u, y), ends), strict=True):
+        result.append(
+            Matrices(A * a / (rate * a[:, None]), B * b / (rate * a[:, None]), C * a / c[:, None], D * b / c[:, None])
+        )
+    return result
 
 
 def _check(where: str, block: Any) -> None:
@@ -134,7 +153,7 @@ def _solve(blocks: Matrices, network: BlockNetwork) -> tuple[Matrices, Array, Ar
     G, F = (matrix.toarray() for matrix in network.equations())
     loop = np.hstack([G[:, :m] + G[:, m : m + p] @ D, G[:, m + p :]])
     rows, columns = np.ones((len(loop), 1)), np.ones(len(loop))
-    for _ in range(3):  # to entries near one
+    for _ in range(_ROUNDS):
         rows /= np.sqrt(_sizes(rows * loop * columns, 1)[:, None])
         columns /= np.sqrt(_sizes(rows * loop * columns, 0))
     scaled = rows * loop * columns
@@ -222,7 +241,7 @@ def _rows_of(basis: Array, rows: Array) -> Array | None:
     sizes = _sizes(scaled, 1)
     found: Array = np.linalg.lstsq((scaled / sizes[:, None]).T, (rows / columns).T)[0].T / sizes
     left = np.abs(found @ scaled - rows / columns) * columns
-    noise = BALANCED * np.abs(rows).max(axis=1, keepdims=True, initial=0.0)  # of points that accelerate a little
+    noise = STEADY * np.abs(rows).max(axis=1, keepdims=True, initial=0.0)  # of points that accelerate a little
     return found if (left <= np.maximum(SAME * columns, noise)).all() else None
 
 

@@ -10,8 +10,8 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import ROUNDING
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.model.closures import independent_columns, reduction
 from titop.solvers.model.model import Model
-from titop.solvers.model.reduction import independent_columns, reduction
 
 #: Largest change of independent coordinates in a step (rad, and m for a system of size one): beyond, loops may close otherwise.
 _STRIDE = 0.2

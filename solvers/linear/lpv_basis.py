@@ -16,8 +16,8 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.model.closures import free_motions, read_independent
 from titop.solvers.model.model import Model
-from titop.solvers.model.reduction import free_motions, read_independent
 
 #: Bases of two neighbours are compared directly if their cosine is at least this; otherwise halfway points are inserted.
 _NEAR = 0.7

@@ -25,7 +25,7 @@ from titop.solvers.model.model import Model
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.support.checkpoint import Checkpoint, digest
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread
+from titop.solvers.support.spread import Spread, death
 
 #: Points that are linearised together, at most; and in how many parts a family is, at least.
 _CHUNK, _PARTS = 500, 8
@@ -320,9 +320,9 @@ class FamilyMembers:
     def _spread(self, sweep: SweepOf) -> Spread:
         """Return what answers tasks, computed here or in several processes."""
         if not sweep.leaves_here:
-            return Spread(lambda: lambda task: task.run(self), (), 1, _refuse_death, checkpoint=sweep.checkpoint)
+            return Spread(lambda: lambda task: task.run(self), (), 1, _death, checkpoint=sweep.checkpoint)
         made = type(self.guess.model.mechanism.engine), self.guess.model.mechanism.assembly, bare(self.guess), self.recipe
-        return Spread(_worker, made, sweep.workers, _refuse_death, "spawn", sweep.checkpoint)
+        return Spread(_worker, made, sweep.workers, _death, "spawn", sweep.checkpoint)
 
 
 class SweepOf(NamedTuple):
@@ -362,9 +362,8 @@ def _worker(engine: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Cal
     return lambda task: task.run(family)
 
 
-def _refuse_death(task: Task, how: str) -> Any:
-    got, advice = f"{how} at {task.where}", "workers=1 shows what happens there"
-    raise ModelError(Finding("worker-died", "workers", got, "processes that come to their end", advice))
+def _death(task: Task, how: str) -> ModelError:
+    return death(task.where, how)
 
 
 def _neighbours(rows: Array, lines: LineRows) -> list[int]:

@@ -21,10 +21,10 @@ from titop.solvers.linear.path_series import refuse_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import read_outputs, state_of
 from titop.solvers.mechanism.inputs import WrenchPlace
+from titop.solvers.model.closures import Reduction, reduction
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
 from titop.solvers.model.prepared import PreparedDynamics
-from titop.solvers.model.reduction import Reduction, reduction
 from titop.solvers.signals.exported import exported_name, state_signals, table_of
 from titop.solvers.signals.quantities import DYNAMIC, Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives

@@ -14,12 +14,12 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, COMPLEX_STEP, DIFFERENCE_ERROR, DIFFERENCE_STEP, EPS, NEGLIGIBLE
 from titop.blocks.basics.user_functions import check_function
-from titop.solvers.constraints.consistency import accelerations_by_term, mobility
+from titop.solvers.constraints.branch import accelerations_by_term, mobility
 from titop.solvers.equilibrium.linear_validity import reaches
 from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.exported import Signal, components, exported_name, refuse_twice, signals_of
 from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
-from titop.solvers.signals.quantities import OF_COORDINATES, Kind, Quantity
+from titop.solvers.signals.quantities import DEPENDENT, OF_COORDINATES, Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 from titop.solvers.signals.values import quantity_value
@@ -94,13 +94,19 @@ def _read(model: Model, output: Any, inputs: SystemInputs, at: AtState | None) -
     if isinstance(output, tuple) and len(output) == 2 and isinstance(output[0], str) and callable(output[1]):
         return _function(model, *output, inputs, at)
     of = read_name(model, OUTPUT, output)
-    return SystemOutputs(
-        signals_of(model, of),
-        partial(quantity_value, of=of),
-        partial(derivative_of, of=of, inputs=inputs),
-        of,
-        of.kind in OF_COORDINATES,
-    )
+    value, derivatives = partial(quantity_value, of=of), partial(derivative_of, of=of, inputs=inputs)
+    if of.kind in DEPENDENT:  # members of a family have other numbers each
+        value = partial(_value_of_name, name=output)
+        derivatives = partial(_derivatives_of_name, name=output, inputs=inputs)
+    return SystemOutputs(signals_of(model, of), value, derivatives, of, of.kind in OF_COORDINATES)
+
+
+def _value_of_name(at: Snapshot, name: str) -> Array:
+    return quantity_value(at, read_name(at.model, OUTPUT, name))
+
+
+def _derivatives_of_name(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemInputs) -> Array:
+    return derivative_of(at, change, read_name(at.model, OUTPUT, name), inputs)
 
 
 def _function(model: Model, name: str, function: Callable[..., Any], inputs: SystemInputs, at: AtState | None) -> SystemOutputs:

@@ -155,9 +155,11 @@ def find_pivots(parts: Sequence[EliminatedPart], imposed: Array) -> Pivots:
         Parents first; the first is the world.
     imposed : (nv,) array of bool
     """
-    found = eliminate(parts, imposed)
-    shares = np.where(found.ratios > 0.0, found.pivots / found.held, 0.0)
-    return Pivots(found.ratios, np.where(imposed, 1.0, shares), np.sqrt(found.held * _mobilities(parts, found, imposed)))
+    elimination = eliminate(parts, imposed)
+    shares = np.where(elimination.ratios > 0.0, elimination.pivots / elimination.held, 0.0)
+    return Pivots(
+        elimination.ratios, np.where(imposed, 1.0, shares), np.sqrt(elimination.held * _mobilities(parts, elimination, imposed))
+    )
 
 
 @np.errstate(all="ignore")

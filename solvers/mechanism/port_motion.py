@@ -21,18 +21,15 @@ def warn_of_gimbal_lock(port: str, angles: Array, sequence: str) -> None:
     away = math.sin if sequence[0] == sequence[2] else math.cos
     middle = angles[..., 1].tolist()
     if min((abs(away(x)) for x in middle), default=1.0) < _NEAR_LOCK if angles.ndim > 1 else abs(away(middle)) < _NEAR_LOCK:
-        found = f"the middle angle within 0.1 degree of a gimbal lock of the sequence {sequence}"
+        got = f"the middle angle within 0.1 degree of a gimbal lock of the sequence {sequence}"
         advice = "first and third angle are all but undetermined; take another sequence, or the rotation from m.pose"
-        warn([Finding("gimbal-lock", f"{port}.theta", found, "angles away from it", advice)], stacklevel=4)
+        warn([Finding("gimbal-lock", f"{port}.theta", got, "angles away from it", advice)], stacklevel=4)
 
 
 def euler_angles(rotation: Array, sequence: str) -> Array:
     """Return the intrinsic Euler angles (3, rad) of a rotation matrix.
 
-    Raises
-    ------
-    ModelError
-        If the sequence is not three capital letters of axes, neighbours different.
+    Raises `ModelError` if the sequence is not three capital letters of axes, neighbours different.
     """
     if findings := sequence_findings("sequence", sequence):
         raise ModelError(findings)
@@ -69,12 +66,8 @@ def continuous_angles(angles: Array, sequence: str) -> Array:
 def attitude_angles(quaternions: Array, attitude: str) -> Array:
     """Return three angles (n, 3, rad) of unit quaternions (n, 4) without jumps.
 
-    They are the Euler angles of a sequence such as ``"XYZ"``, or with ``"vector"`` the rotation vector from the first attitude.
-
-    Raises
-    ------
-    ModelError
-        If it is neither.
+    They are the Euler angles of a sequence such as ``"XYZ"``, or with ``"vector"`` the rotation vector from the first
+    attitude. Raises `ModelError` if it is neither.
     """
     if attitude != "vector":
         angles = [euler_angles(quaternion_matrix(quaternion), attitude) for quaternion in quaternions]

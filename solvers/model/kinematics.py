@@ -17,7 +17,7 @@ from titop.solvers.arguments.rowwise import read_states, rowwise
 from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.mechanism.port_motion import PortMotion, euler_angles, motion_of_port, turning_motion, warn_of_gimbal_lock
 from titop.solvers.model.calls import with_care
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 
 #: Names of the kernels of accelerations, by (in inertial axes, classical).
 _ACCELERATIONS = {
@@ -215,8 +215,9 @@ def motion(model: Resolved, port: str, q: Any, v: Any, a: Any, sequence: str = "
         return np.concatenate([rotate_vectors(pose(model, port, q)[0], in_port[..., :15]), in_port[..., 15:]], axis=-1)
     readings = model._calls.readings
     if readings is not None:
-        result: Array = readings.motions[str(port), str(sequence)].read(q, v, a)
-        return result
+        result: Array | None = readings.motions[str(port), str(sequence)].read(q, v, a)
+        if result is not None:
+            return result
     return _motion(model, port, q, v, a, sequence)
 
 
@@ -237,8 +238,9 @@ def accelerometer(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str
         return rotate_vectors(pose(model, port, q)[0], accelerometer(model, port, q, v, a))
     readings = model._calls.readings
     if readings is not None:
-        result: Array = readings.accelerometers[str(port)].read(q, v, a)
-        return result
+        result: Array | None = readings.accelerometers[str(port)].read(q, v, a)
+        if result is not None:
+            return result
     return _specific_force(model, port, q, v, a)
 
 

@@ -18,8 +18,7 @@ from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.rowwise import read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.model.kinematics import pose
-from titop.solvers.model.mechanism import Mechanism
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Mechanism, Resolved
 from titop.solvers.signals.section_opening import is_rod
 
 if TYPE_CHECKING:
@@ -180,7 +179,6 @@ def overlaps(model: Resolved, q: Array, t: Array | None = None) -> Iterator[Find
 
     Parameters
     ----------
-    model : Model
     q : (n, nq) array
     t : (n,) array, s, optional
         Times of the configurations, for the messages.

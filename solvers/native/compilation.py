@@ -63,6 +63,11 @@ def inlined(function: Callable[..., Any]) -> Any:
     return _for_any_number(njit(**(_HELPER if obstacle() is None else _DISPATCHED))(function))
 
 
+def part(function: Callable[..., Any]) -> Any:
+    """Return numba's form of a function that becomes part of the stage that calls it, and may allocate memory."""
+    return njit(**(_PART if obstacle() is None else _ENTRY))(function)
+
+
 def shared(function: Callable[..., Any]) -> Any:
     """Return numba's form of a function that is compiled once for all kernels that call it."""
     return _for_any_number(njit(**(_SHARED if obstacle() is None else _ENTRY))(function))

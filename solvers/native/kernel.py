@@ -257,6 +257,16 @@ class SharedHelper(Helper):
         return shared(self.function)
 
 
+class StageHelper(Helper):
+    """A function that a stage calls, and becomes part of it; it may allocate memory."""
+
+    @functools.cached_property
+    def _dispatcher(self) -> Any:
+        from titop.solvers.native.compilation import part
+
+        return part(self.function)
+
+
 class UserHelper(Helper):
     """A user's function, of all that numba knows, which stages call."""
 

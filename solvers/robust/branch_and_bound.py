@@ -57,17 +57,8 @@ class _Cell:
 class _Examined(NamedTuple):
     """What a cell came to.
 
-    Attributes
-    ----------
-    member : Singular
-        On the way to its middle, where stability is lost; of value zero if it is not.
-    seen : object
-        What was looked at in the middle.
-    proved : bool
-    singular : Singular
-        Near the middle, likewise.
-    halves : list of _Cell
-        Where nothing else is known.
+    `member`: on the way to its middle, where stability is lost; of value zero if it is not; `seen`: what was looked at in the
+    middle; `singular`: near the middle, likewise; `halves`: where nothing else is known.
     """
 
     member: Singular
@@ -84,14 +75,9 @@ EXAMINED = (_Examined, _Cell, Singular, UpperBound)
 class Branched(NamedTuple):
     """What cells proved.
 
-    Attributes
-    ----------
-    upper : float
-        Bound of mu over all frequencies.
-    found : Singular
-        The nearest unstable member, or other uncertainty that makes the loop singular, met on the way; of value zero without.
-    left : float
-        Part of the volume of the smallest box tried that is not proved; zero where the gap was closed.
+    `upper`: bound of mu over all frequencies; `found`: the nearest unstable member, or other uncertainty that makes the loop
+    singular, met on the way; of value zero without; `left`: part of the volume of the smallest box tried that is not proved;
+    zero where the gap was closed.
     """
 
     upper: float
@@ -182,14 +168,8 @@ def branch_and_bound(
 class ParameterBox:
     """All members whose normalised parameters, and complex blocks, are no larger than a radius.
 
-    Parameters
-    ----------
-    system : Matrices
-        With the channels of the uncertainty alone; stable.
-    structure : Structure
-    radius : float
-    look : callable, optional
-        A function of the normalised parameters in the middle of every cell that is looked at.
+    `system`: with the channels of the uncertainty alone; stable; `look`: a function of the normalised parameters in the middle
+    of every cell that is looked at.
     """
 
     def __init__(
@@ -205,16 +185,8 @@ class ParameterBox:
 
         Cells are examined side by side, but their turns come one after the other.
 
-        Parameters
-        ----------
-        most : int
-            Cells to examine.
-        progress : bool
-        spread : Spread
-        number : int
-            Of the box, in this study.
-        keep : callable, optional
-            What is done with what was looked at, cell by cell.
+        `most`: cells to examine; `number`: of the box, in this study; `keep`: what is done with what was looked at, cell by
+        cell.
         """
         n = len(self.structure.real)
         root = _Cell(np.zeros(n), np.full(n, self.radius), [])
@@ -259,7 +231,7 @@ class ParameterBox:
         if middle.any():
             search.march(middle)
             search.shrink()
-        return search.best.singular(self.structure)
+        return search.best
 
     def _singular(self, middle: Array, omega: float) -> Singular:
         """Return what makes the loop singular near a cell's middle, at a frequency, if it lies within the box."""

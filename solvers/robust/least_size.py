@@ -61,12 +61,7 @@ class _Point(NamedTuple):
 class LeastSize:
     """Searches for the smallest numbers of blocks that make a loop singular.
 
-    Parameters
-    ----------
-    M : array (columns of z, rows of w)
-    structure : Structure
-    deltas : sequence
-        Numbers of blocks, matrices of rank one of full ones, with which the search begins.
+    `deltas`: numbers of blocks, matrices of rank one of full ones, with which the search begins.
     """
 
     def __init__(self, M: Array, structure: Structure, deltas: Sequence[Any]) -> None:

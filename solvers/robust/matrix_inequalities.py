@@ -86,14 +86,8 @@ def greatest_decrease(unknowns: Sequence[UnknownMatrix], inequalities: Sequence[
 
     What is found is to be verified: the inequalities hold but for tolerances, and the search may end early.
 
-    Parameters
-    ----------
-    unknowns : sequence of UnknownMatrix
-    inequalities : sequence of Inequality
-        All N are positive, or zero.
-    size : sequence of array
-        What traces of the products of the unknowns with these matrices sum up to is their sum of squares: unknowns are known
-        but for a factor.
+    `inequalities`: all N are positive, or zero; `size`: what traces of the products of the unknowns with these matrices sum up
+    to is their sum of squares: unknowns are known but for a factor.
 
     Raises
     ------

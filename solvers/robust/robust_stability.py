@@ -213,8 +213,8 @@ def _search(loop: UncertainLoop, reach: float, farthest: float) -> Singular:
     """
     while True:
         member = EigenvalueSearch(loop.uncertain, loop.structure, reach).run()
-        if np.isfinite(member.radius) or reach >= farthest:
-            return member.singular(loop.structure)
+        if member.value or reach >= farthest:
+            return member
         reach = min(_LARGER * reach, farthest)
 
 

@@ -31,14 +31,7 @@ _ROUNDS = 20
 
 @dataclass(frozen=True)
 class Structure:
-    """Blocks of ``w = Δ z``, and the entries of `w` and of `z` that are theirs.
-
-    Attributes
-    ----------
-    blocks : tuple of DeltaBlock
-    w, z : tuple of slice
-        By block.
-    """
+    """Blocks of ``w = Δ z``, and the entries of `w` and of `z` that are theirs, by block."""
 
     blocks: tuple[DeltaBlock, ...]
     w: tuple[slice, ...]

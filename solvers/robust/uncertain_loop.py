@@ -45,7 +45,6 @@ class UncertainLoop:
         Of the system, and of the model given: these differ where ranges were centred.
     inputs, outputs : tuple of Signal
         All channels.
-    states : tuple of str
     period : float
         Sample time (s), zero in continuous time.
     rate : float

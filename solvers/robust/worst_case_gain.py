@@ -146,7 +146,7 @@ def worst_case_gain(
             upper = worst.value * proof.level if proof.proved else np.inf
             intervals = np.array(sorted(proof.intervals)).reshape(-1, 2)
             if np.isinf(upper):
-                found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run().singular(loop.structure))
+                found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run())
             if gap is not None and upper > found.best.value * (1 + gap):
                 try:
                     upper, left = _branch(scaled, whole, worst.value, upper, found, gap, cells, progress, spread)
@@ -177,15 +177,8 @@ def _branch(
     The gain is below a number in all cells if mu is below one with a performance block for this number. If this cannot be
     proved within the cells, the next number lies halfway to the known bound.
 
-    Parameters
-    ----------
-    system : Matrices
-        Its gain in parts of a `unit`.
-    structure : Structure
-        The performance block last.
-    unit, upper : float
-        The bound known, infinite where none is.
-    found : GainSearch
+    `system`: its gain in parts of a `unit`; `structure`: the performance block last; `unit`, `upper`: the bound known, infinite
+    where none is.
     """
     z = structure.z[-1].start
     level, first = found.best.value * (1 + gap), 0.0
@@ -206,10 +199,7 @@ def _branch(
 class _SkewStart:
     """Finds scalings at which the ranges are proved and the gain is high, with which skew mu begins.
 
-    Parameters
-    ----------
-    structure : Structure
-        The performance block last.
+    `structure`: the performance block last.
     """
 
     def __init__(self, structure: Structure) -> None:

@@ -23,11 +23,11 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.assembly import Assembly
-from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.constraints.interaction_loads import interaction_efforts
+from titop.solvers.constraints.mechanism import GearConstraint
 from titop.solvers.mechanism.inputs import Inputs, acting_inputs
 from titop.solvers.mechanism.movable_ports import MovablePlace
 from titop.solvers.mechanism.port_motion import PortMotion
@@ -40,10 +40,7 @@ _AT_REST = PortMotion(np.eye(3), np.zeros(3), np.zeros(6), np.zeros(6))
 class ChangedPart:
     """A part of a system that changes with a parameter.
 
-    Parameters
-    ----------
-    name : str
-        Name of the block that it belongs to.
+    `name`: name of the block that it belongs to.
     """
 
     def __init__(self, name: str) -> None:
@@ -194,12 +191,7 @@ def attached_ports(assembly: Assembly, block: Block, pushed: Collection[str]) ->
 class ChangedEfforts(ChangedPart):
     """A load on the system: its efforts (nv) at a state.
 
-    Parameters
-    ----------
-    name : str
-        Name of the block that acts.
-    efforts : callable
-        From the block and a `SensitivityState` to efforts.
+    `name`: name of the block that acts; `efforts`: from the block and a `SensitivityState` to efforts.
     """
 
     def __init__(self, name: str, efforts: Callable[[Any, SensitivityState], Array]) -> None:
@@ -289,7 +281,7 @@ class ChangedGravity(ChangedPart):
         weighing = self._weighing or state.model.mechanism.with_assembly(
             replace(state.model.mechanism.assembly, gravity=self._direction)
         )
-        effect.efforts += weighing.engine.dynamics.bare_inverse(state.q, np.zeros(state.model.nv))
+        effect.efforts += weighing.engine.dynamics.bare_inverse(state.q, 0.0 * state.v, 0.0 * state.v)
         self._weighing = weighing
 
 

@@ -21,16 +21,8 @@ from titop.solvers.sensitivities.state import SensitiveModel, SensitivityState
 class Move(NamedTuple):
     """The motion of a place per unit of the parameter, by small twists of its own frame.
 
-    Attributes
-    ----------
-    place : MovablePlace
-    displacement : (6,) array, m and rad
-    rate, acceleration : (6,) arrays
-        First and second time derivative of the displacement along the motion.
-    rows : slice
-        The coordinates (n) on which it depends.
-    by_rows : (6, n) array
-        Derivative of the displacement by these.
+    `displacement` (6; m and rad); `rate`, `acceleration` (6): its time derivatives along the motion; `rows`: the coordinates
+    (n) on which it depends; `by_rows` (6, n): derivative of the displacement by these.
     """
 
     place: MovablePlace
@@ -49,14 +41,8 @@ class Move(NamedTuple):
 class ConstraintTurn(NamedTuple):
     """The change of k constraints per unit of the parameter.
 
-    Attributes
-    ----------
-    rows : slice
-        Their rows among all constraints.
-    jacobian : (k, nv) array
-        Change of their Jacobian.
-    opening : (k,) array
-        Change of ``J a + bias``, m/s^2 and rad/s^2.
+    `rows`: their rows among all constraints; `jacobian` (k, nv): change of their Jacobian; `opening` (k): change of ``J a +
+    bias``, m/s^2 and rad/s^2.
     """
 
     rows: slice
@@ -68,12 +54,7 @@ class ConstraintTurn(NamedTuple):
 class Effect:
     """The direct effect of a parameter, per unit.
 
-    Attributes
-    ----------
-    efforts : (nv,) array
-        Change of the efforts of inverse dynamics.
-    moves : list of Move
-    turns : list of ConstraintTurn
+    `efforts` (nv): change of the efforts of inverse dynamics.
     """
 
     efforts: Array
@@ -132,13 +113,7 @@ def _along(derivatives: Array, move: Move) -> Array:
 
 
 class Movable:
-    """A model in which some places can be moved.
-
-    Parameters
-    ----------
-    model : Model
-    places : collection of MovablePlace
-    """
+    """A model in which some places can be moved."""
 
     def __init__(self, model: SensitiveModel, places: Collection[MovablePlace]) -> None:
         self.places = frozenset(places)

@@ -20,7 +20,7 @@ from titop.blocks.devices.actuators import Actuator, Motor
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.assembly import Assembly
 from titop.solvers.sensitivities.changed_parts import (
@@ -49,14 +49,7 @@ _MOST_STEPS = 32
 class ParameterChange:
     """The parts of a system that a parameter of a block changes.
 
-    Parameters
-    ----------
-    assembly : Assembly
-    name : str
-    value : float
-        The parameter's value.
-    pushed : collection of str
-        Names of the ports on which external wrenches may act.
+    `value`: the parameter's value; `pushed`: names of the ports on which external wrenches may act.
     """
 
     def __init__(self, assembly: Assembly, name: str, value: float, pushed: Collection[str]) -> None:

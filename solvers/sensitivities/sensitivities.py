@@ -46,13 +46,8 @@ class _Change(NamedTuple):
 class Sensitivities:
     """Derivatives of a model's dynamics by everything that is not its state.
 
-    Parameters
-    ----------
-    model : Model
-    names : iterable of str
-        Names of parameters, inputs and ports; for a port, derivatives are by a wrench on it in its frame (six columns).
-    pushed : iterable of str
-        Ports on which wrenches act.
+    `names`: names of parameters, inputs and ports; for a port, derivatives are by a wrench on it in its frame (six columns);
+    `pushed`: ports on which wrenches act.
 
     Raises
     ------

@@ -31,13 +31,7 @@ class SensitiveModel(NamedModel, Protocol):
 class SensitivityState:
     """A state of a model with its external loads.
 
-    Parameters
-    ----------
-    model : Model
-    q, v, a : (nq,), (nv,), (nv,) arrays
-    wrenches : mapping of port name to (6,) array
-    u : (nu + nx,) array
-        First-order states behind the inputs.
+    `u` (nu + nx): first-order states behind the inputs.
     """
 
     def __init__(self, model: SensitiveModel, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array) -> None:
@@ -88,15 +82,7 @@ class SensitivityState:
 
 
 class Stepped:
-    """A system with another value of a parameter, real or complex, without checks.
-
-    Parameters
-    ----------
-    assembly : Assembly
-    name : str
-        Name of the parameter.
-    value : float or complex
-    """
+    """A system with another value of a parameter, real or complex, without checks."""
 
     def __init__(self, assembly: Assembly, name: str, value: complex) -> None:
         self._assembly, self._name, self._value = assembly, name, value

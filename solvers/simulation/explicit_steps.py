@@ -12,7 +12,7 @@ from scipy.integrate import DOP853, RK23, RK45
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_within
-from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics, no_control
+from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics, no_control
 from titop.solvers.kernels.entries import runge_kutta as control
 from titop.solvers.kernels.entries.stepping_entries import judge, set_out
 from titop.solvers.kernels.interface import layout
@@ -41,7 +41,7 @@ class Tableau(NamedTuple):
     used : int
         Number of stages that the error estimate uses.
     estimators : (1, used) or (2, used) array
-        See `error_of` of the kernels' `step_control`.
+        See `error_of` of the kernels' `runge_kutta`.
     exponent : float
         Of the error, in the length of the next step.
     curve : (k, n) array

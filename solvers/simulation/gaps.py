@@ -13,12 +13,11 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import COINCIDENT, Interaction, motion_among
-from titop.blocks.joints.coordinate_limits import CoordinateLimits
-from titop.blocks.joints.friction_and_limits import stop_bounds
+from titop.blocks.joints.friction_and_limits import CoordinateLimits, stop_bounds
 from titop.blocks.joints.joint import Joint
 from titop.solvers.arguments.reading import all_finite
 from titop.solvers.engines.compiled.law_tables import gap_stage
-from titop.solvers.engines.compiled.prepared import NO_GUARDS, CompiledPreparedDynamics
+from titop.solvers.engines.compiled.prepared_kernels import NO_GUARDS, CompiledPreparedDynamics
 from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import PreparedDynamics
 

@@ -14,9 +14,9 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_functions import check_switch
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints import closed_dynamics
+from titop.solvers.constraints.interaction_loads import refuse_pushing
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model

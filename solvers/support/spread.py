@@ -20,6 +20,12 @@ from titop.solvers.support.workers import Answer, Borrowed, Here, Make, Processe
 _MOST = 10_000
 
 
+def death(where: str, how: str) -> ModelError:
+    """Return the error of a task whose processes died."""
+    advice = "workers=1 shows what happens there"
+    return ModelError(Finding("worker-died", "workers", f"{how} at {where}", "processes that come to their end", advice))
+
+
 class SweepInterrupt(KeyboardInterrupt):
     """Ctrl-C during a sweep (`lpv`, `trim_along`, `monte_carlo`, `mu` and the like); what was computed until then is kept.
 

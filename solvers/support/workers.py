@@ -57,6 +57,9 @@ _BATCHES = 8
 #: Tasks that an executor has at a time, and how many parts all tasks are given in at most.
 _AWAY, _PARTS = 256, 2000
 
+#: Seconds between two looks whether an executor that is silent still has processes, and after how many without any it is lost.
+_SILENCE, _LOOKS = 10.0, 3
+
 #: What a process says first, once it can work.
 _READY = b"ready"
 
@@ -273,6 +276,7 @@ class Borrowed(_Others):
         super().__init__()
         self._away: dict[Future[list[bytes]], list[Hashable]] = {}
         self._most, self._begun = 0, False
+        self._seen, self._looks = False, 0
 
     def answers(self, first: Hashable) -> list[Answer]:
         """Wait until some tasks are answered, be it the `first` or others.
@@ -280,11 +284,13 @@ class Borrowed(_Others):
         Raises
         ------
         ModelError
-            If the executor takes no tasks, or its processes cannot do the first.
+            If the executor takes no tasks, if its processes cannot do the first, or if none of them is left.
         """
         while True:
             self._submit()
-            done, _ = wait(self._away, return_when=FIRST_COMPLETED)
+            done, _ = wait(self._away, _SILENCE, FIRST_COMPLETED)
+            if not done:
+                self._refuse_loss()
             if answers := [answer for future in [*self._away] if future in done for answer in self._collect(future)]:
                 return answers
 
@@ -323,6 +329,15 @@ class Borrowed(_Others):
             del self._tasks[key]
         return [Answer(key, message) for key, message in zip(batch, messages, strict=True)]
 
+    def _refuse_loss(self) -> None:
+        """Refuse to wait for an executor that had processes and has had none for some looks; queues may give the first late."""
+        self._looks = 0 if _has_processes(self._executor) else self._looks + 1
+        self._seen = self._seen or self._begun or not self._looks
+        if self._seen and self._looks >= _LOOKS:
+            got = f"no process for {_LOOKS * _SILENCE:.0f} s, {len(self._tasks)} tasks not answered"
+            advice = "start processes, and call again; what was answered is in the checkpoint, if there is one"
+            raise ModelError(Finding("worker-died", "workers", got, "an executor that has processes", advice))
+
     def _broken(self, how: str, key: Hashable) -> ModelError:
         found, expected = f"{how} (task {key})", "an executor whose processes answer tasks"
         advice = "titop has to be installed there; a pool of concurrent.futures ends with its first process"
@@ -332,6 +347,15 @@ class Borrowed(_Others):
         """Take back what has not begun."""
         for future in self._away:
             future.cancel()
+
+
+def _has_processes(executor: Executor) -> bool:
+    """Tell whether an executor has processes; dask's client knows, others end their futures with the last process."""
+    client: Any = getattr(executor, "_client", None)
+    try:
+        return not hasattr(client, "scheduler_info") or bool(client.scheduler_info()["workers"])
+    except OSError:  # the scheduler is gone, too
+        return False
 
 
 #: The functions that this process has made for executors, by their token: the last few.

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_functions import check_function, sampled
 from titop.blocks.basics.user_input import FieldReader, real_array
 
 #: A dimension: the same all along, at the base and at the tip (between them it changes linearly), or a function of X (m).

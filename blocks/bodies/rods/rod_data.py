@@ -14,7 +14,6 @@ from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.pose import Pose, pose_suspicions
 from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.rigid_body import moved_pose, pose_parameters
 from titop.blocks.bodies.rods.discretisation import RodLayout, RodMaterial, RodNumbers, rod_numbers
 from titop.blocks.bodies.rods.rod_ports import TIP, RodPort, read_rod_ports
@@ -69,7 +68,7 @@ class RodData(Block):
     #: The basis of every free component of the strain, by name.
     strains = Fixed[dict[str, StrainBasis]](lambda rod, field, value: value)
     basis = Consumed()
-    points = Fixed(lambda rod, field, value: integer(rod.reader, field, value, 1, MAX_POINTS))
+    points = Fixed(lambda rod, field, value: rod.reader.integer(field, value, 1, MAX_POINTS))
 
     def __init__(
         self,

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_functions import check_function, sampled
 from titop.blocks.basics.user_input import FieldReader
 
 #: Largest number of functions of one component; for more, use several rods in series.

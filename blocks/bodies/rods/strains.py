@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import ModelError, did_you_mean
-from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_functions import check_function, sampled
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.rods.strain_basis import StrainBasis
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.sampling import sampled
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_functions import sampled
 from titop.blocks.bodies.water.coefficients import (
     Coefficients,
     coefficient_parameters,

@@ -36,7 +36,6 @@ class Bound:
     ----------
     function : callable
         Takes the arguments `before`, the tables, the arguments `behind`, a state and results; returns a status.
-    before, tables, behind : tuple
     shares : bool
         Whether efforts are split between actuators and constraints. The last argument before the tables then are the efforts
         (nv) of inputs, which act in addition.
@@ -83,9 +82,6 @@ class Acting:
 
     Parameters
     ----------
-    system : PackedSystem
-    inputs : Inputs
-    ports : sequence of str
     driven : bool
         Whether inputs act.
     closing : bool
@@ -120,18 +116,13 @@ class Acting:
     def run_rows(self, bound: Bound, wrenches: Sequence[Array], u: Array | None, rows: Iterable[tuple[Any, ...]]) -> int:
         """Call a kernel as `run` does with the arguments of each of several `rows`; return the first status that is not `DONE`.
 
+        Raises `TypeError` as in `run`.
+
         Parameters
         ----------
-        bound : Bound
         wrenches : sequence of (6,) or (n, 6) arrays
             On each port, for all rows or for each row.
         u : (nu,) or (n, nu) array
-        rows : iterable of tuple
-
-        Raises
-        ------
-        TypeError
-            As in `run`.
         """
         room = self.rooms.pop() if self.rooms else self.new_room()
         _, calls, puts, put_inputs = room
@@ -196,13 +187,7 @@ class Variants(dict[Any, Any]):
 
 
 class ActedOn:
-    """The external loads of a system, for each call.
-
-    Parameters
-    ----------
-    system : PackedSystem
-    inputs : Inputs
-    """
+    """The external loads of a system, for each call."""
 
     def __init__(self, system: PackedSystem, inputs: Inputs) -> None:
         self.system, self._inputs, self._nq = system, inputs, system.mechanism.nq
@@ -218,9 +203,10 @@ class ActedOn:
     ) -> int:
         """Call a kernel with `wrenches`, and the inputs `u` on ports and of interactions, in its tables; return its status.
 
+        Raises `TypeError` if a wrench is not six real numbers, or `u` has another length: they have to be checked in detail.
+
         Parameters
         ----------
-        bound : Bound
         wrenches : mapping of port name to (6,) array_like, optional
         u : (nu,) array, optional
             As `read_inputs` returns them.
@@ -228,11 +214,6 @@ class ActedOn:
             The kernel's arguments behind its tables.
         closing : bool
             Whether the tables have room for the wrenches of rigid closures on their ports, as derivatives need it.
-
-        Raises
-        ------
-        TypeError
-            If a wrench is not six real numbers, or `u` has another length: they have to be checked in detail.
         """
         if type(wrenches) is not dict and not isinstance(wrenches, _WRENCHES):
             raise TypeError
@@ -259,12 +240,8 @@ class ActedOn:
     def read_inputs(self, u: Any, q: Any, closing: bool = False) -> tuple[Array | None, Array | None]:
         """Return inputs (nu) if any can act on ports or by interactions, and efforts (nv) if any can along coordinates.
 
-        Derivatives (`closing`) leave out what inputs of blocks change with q.
-
-        Raises
-        ------
-        TypeError
-            If arguments have to be checked in detail.
+        Derivatives (`closing`) leave out what inputs of blocks change with q. Raises `TypeError` if arguments have to be
+        checked in detail.
         """
         inputs = self._inputs
         if type(u) is not np.ndarray or u.dtype is not _FLOAT or inputs.state_names:
@@ -290,23 +267,21 @@ class ActedOn:
     ) -> int:
         """Call a kernel at stacked states: at once where the same acts on ports all the time, or row by row; return its status.
 
+        Raises `TypeError` if loads have to be checked in detail.
+
         Parameters
         ----------
         bound : Bound, optional
             For stacked states.
         at : callable
             From an index of rows, or of one row, to the kernel's arguments behind its tables.
-        stack : Stack
         closing : bool
             Whether the tables have room for closures.
         single : Bound, optional
             The same for single states, which serves row by row.
-
-        Raises
-        ------
-        TypeError
-            If loads have to be checked in detail.
         """
+        if bound is not None and stack.wrenches is None and stack.u is None:
+            return bound.call(*at(slice(None)))
         loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
         if not self._inputs.drives_ports:
@@ -330,10 +305,7 @@ class ActedOn:
     def _read(self, u: Any) -> Array:
         """Return inputs (nu) as an array of floats, and stacked ones as they are.
 
-        Raises
-        ------
-        ModelError
-            For unusable and complex ones.
+        Raises `ModelError` for unusable and complex ones.
         """
         return real_only(u if type(u) is np.ndarray and u.ndim == 2 else np.asarray(self._inputs.whole(u)), "u")
 

@@ -45,10 +45,7 @@ def _groups() -> list[list[Unit]]:
     laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
     laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
     laws += [OUTWARD, INWARD]
-    acting = [
-        stage for kind in all_interactions() for stage in (kind.act, kind.slopes, kind.stored, kind.gap, kind.touches) if stage
-    ]
-    acting += [stage for kind in all_interactions() for stage in (kind.rates, kind.rates_driven, kind.rates_slopes) if stage]
+    acting = [stage for kind in all_interactions() for stage in kind if stage]
     features = [unit for name, unit in held if isinstance(unit, Feature) and unit.function.__module__ == name]
     return [[*passes], [pair.rigid for _, pair in pairs], [*laws], [*acting], [*features], [*derivatives]]
 
@@ -56,18 +53,15 @@ def _groups() -> list[list[Unit]]:
 def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
     """Compile what the cache does not have yet; return how many functions that were.
 
+    Raises `ModelError` if there is no folder to keep machine code in, if it does not keep it, if a process dies, or if kernels
+    are called through numba (see ``TITOP_CALLS`` in ``examples/pages/speed.md``).
+
     Parameters
     ----------
     workers : int, optional
         Number of processes; by default as many as there are processors.
     progress : bool
         Whether a terminal shows a progress bar.
-
-    Raises
-    ------
-    ModelError
-        If there is no folder to keep machine code in, if it does not keep it, if a process dies, or if kernels are called
-        through numba (see ``TITOP_CALLS`` in ``examples/pages/speed.md``).
     """
     from tqdm import tqdm
 
@@ -95,12 +89,8 @@ def compile_for_wheels(workers: int | None = None) -> None:
     """Compile everything for all processors of this one's kind, into titop's own folder.
 
     From there a wheel takes it along, so that those who install it compile nothing. Where sources, Python or processor are not
-    those that it was made for, it is left alone and all is compiled as without it.
-
-    Raises
-    ------
-    ModelError
-        If it fails, there is no such kind of this processor, or titop's folder cannot be written.
+    those that it was made for, it is left alone and all is compiled as without it. Raises `ModelError` if it fails, there is
+    no such kind of this processor, or titop's folder cannot be written.
     """
     if reason := calling.obstacle() or wheel_obstacle():
         raise ModelError(Finding("no-wheel", "kernels", reason, "machine code for many processors", "build a wheel without it"))

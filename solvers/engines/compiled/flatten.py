@@ -49,7 +49,6 @@ def flatten(assembly: Assembly, parameter_names: tuple[str, ...]) -> Tables:
 
     Parameters
     ----------
-    assembly : Assembly
     parameter_names : tuple of str
         In the order of the vector of parameters.
     """

@@ -166,10 +166,11 @@ class PackedSystem:
         """The kernels' tables of the constraints, with no motion imposed: see `constraint_tables`."""
         return constraint_tables(self.mechanism, self.tables, np.zeros(self.mechanism.nv, dtype=bool))
 
-    def loops(self, rank: int, held: bool = False) -> Array:
-        """Return the kernels' table of rigid closures and gears, with the number of acting constraints."""
+    @property
+    def loops(self) -> Array:
+        """The kernels' table of rigid closures and gears, with the number of constraints that act in general."""
         loops = self.constraint_tables[0].copy()
-        loops[0, [layout.RANK, layout.WHOLE_RANK, layout.HELD]] = rank, rank, held
+        loops[0, [layout.RANK, layout.WHOLE_RANK]] = self.mechanism.generic_rank
         return loops
 
     def raise_for(self, status: int) -> None:

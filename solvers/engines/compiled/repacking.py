@@ -45,7 +45,6 @@ def inertial_parameters(assembly: Assembly, positions: dict[str, int]) -> dict[s
 
     Parameters
     ----------
-    assembly : Assembly
     positions : mapping of parameter name to int
         Positions of the parameters that packing brings into effect.
     """
@@ -109,14 +108,7 @@ _GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")
 
 
 class Repacking:
-    """The parameters of a system that its tables hold; shared by all models of the same structure.
-
-    Parameters
-    ----------
-    assembly : Assembly
-    tables : Tables
-    inputs : Inputs
-    """
+    """The parameters of a system that its tables hold; shared by all models of the same structure."""
 
     def __init__(self, assembly: Assembly, tables: Tables, inputs: Inputs) -> None:
         self._assembly, self._tables, self._inputs = assembly, tables, inputs
@@ -166,7 +158,6 @@ def with_parameters_of(
 
     Parameters
     ----------
-    system : PackedSystem
     params : array
         All parameters.
     values : mapping of str to float

@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.bodies.inertial_numbers import NAMES, wrenches_of_numbers
 from titop.blocks.contract.applied import is_acted_on, weight_energy
-from titop.blocks.contract.surroundings import mass_and_moment
+from titop.blocks.contract.description import mass_and_moment
 from titop.graph.network.connections import Joined
 from titop.solvers.constraints import closed_dynamics, interaction_loads
 from titop.solvers.engines.reference.passes import Passes

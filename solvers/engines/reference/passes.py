@@ -213,21 +213,6 @@ class Passes:
                 own[f - 6] = self._solve(M, f, effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ own[m - 6] - M[f, :6] @ state.A)
             effort[node.v][m - 6] = M[m, :6] @ state.A + M[m, 6:] @ own + h[m]
 
-    def mass_matrix(self, states: list[State]) -> Array:
-        """Return the mass matrix (nv, nv), every motion having been imposed on its way inwards: the hats are composite.
-
-        A unit of a block's own coordinate takes a column of its hat, of which the wrench goes on to the world.
-        """
-        matrix = np.zeros((self.nv, self.nv), np.result_type(self.dtype, *(state.M_hat for state in states)))
-        for k, (node, state) in enumerate(zip(self.nodes, states, strict=True)):
-            column, at = state.M_hat[:, 6:], k
-            matrix[node.v, node.v] = column[6:]
-            while self.nodes[at].parent > 0:
-                column, at = states[at].B.T @ column[:6], self.nodes[at].parent
-                own = self.nodes[at].v
-                matrix[own, node.v], matrix[node.v, own] = column[6:], column[6:].T
-        return matrix
-
     @staticmethod
     def _solve(M: Array, f: Array, right: Array) -> Array:
         """Return ``M_ff^-1 right``."""

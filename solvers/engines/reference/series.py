@@ -21,9 +21,9 @@ from titop.blocks.contract.applied import BlockMotion, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.interactions.interaction import motion_among
-from titop.solvers.constraints.mechanism import EquationSeries, PortSeries
+from titop.solvers.constraints.engine_interface import EquationSeries, PortSeries
 from titop.solvers.engines.reference.passes import Passes
-from titop.solvers.mechanism.configuration_series import configuration_series
+from titop.solvers.mechanism.coordinates import configuration_series
 from titop.solvers.mechanism.inputs import ActingPush, OwnPush, PortPush, Push, acting_inputs, own_efforts, port_pushes
 
 #: An array along a motion; a plain one stands still.
@@ -59,7 +59,6 @@ class MovingTree:
 
     Parameters
     ----------
-    passes : Passes
     q : (nq,) array
     v_series : (order + 1, nv) array
         Velocity and its derivatives.
@@ -253,13 +252,7 @@ class ReferenceSeries:
         return [PortSeries(*(derivatives(part, tree.order) for part in place)) for place in places]
 
     def _finite(self, efforts: Array) -> Array:
-        """Return efforts (r + 1, nv).
-
-        Raises
-        ------
-        ModelError
-            Naming order and coordinate, for those that are no numbers.
-        """
+        """Return efforts (r + 1, nv). Raises `ModelError`, naming order and coordinate, for those that are no numbers."""
         if np.isfinite(efforts).all():
             return efforts
         order, entry = (int(k) for k in np.argwhere(~np.isfinite(efforts))[0])

@@ -9,8 +9,8 @@ from __future__ import annotations
 from titop.blocks.basics.tolerances import CANCELLED, CONSISTENT, OPEN, SAME
 from titop.blocks.laws.vectors import cross3, dot3, times, transposed
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.ports.loads import push_port
 from titop.solvers.kernels.ports.port_motion import relative_pose, twist_of_port
-from titop.solvers.kernels.ports.pushes import push_port
 from titop.solvers.kernels.spatial.algebra import dot, six, three, transport
 from titop.solvers.kernels.spatial.rotations import log_rate_bias, log_rate_transposed, rotation_log
 from titop.solvers.native.kernel import helper, shared

@@ -10,7 +10,7 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at
 from titop.solvers.kernels.interface.stages import address_of, call_block, call_interaction
 from titop.solvers.kernels.ports.interactions import next_interaction, write_interactions
-from titop.solvers.kernels.ports.pushes import answer_at, load_at_port, push_by_interaction, push_by_surroundings, push_port
+from titop.solvers.kernels.ports.loads import answer_at, load_at_port, push_by_interaction, push_by_surroundings, push_port
 from titop.solvers.kernels.tree.joints import units_hold
 from titop.solvers.kernels.tree.kinematics import outward_twists, world_poses
 from titop.solvers.kernels.tree.springs import add_springs

@@ -15,7 +15,7 @@ from titop.solvers.kernels.equations.whole_passes import outward_whole, status_o
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, call_interaction
 from titop.solvers.kernels.ports.interactions import next_interaction
-from titop.solvers.kernels.ports.pushes import push_by_interaction
+from titop.solvers.kernels.ports.loads import push_by_interaction
 from titop.solvers.native.kernel import entry, helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS, REAL, VECTOR
 

@@ -33,8 +33,7 @@ from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import eliminate, outward_whole, status_of, world_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR, cleared, exactness
-from titop.solvers.kernels.ports.interactions import add_interaction_efforts
-from titop.solvers.kernels.ports.own_states import take_own_states, write_own_rates
+from titop.solvers.kernels.ports.interactions import add_interaction_efforts, take_own_states, write_own_rates
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.kinematics import write_rates
 from titop.solvers.kernels.tree.springs import add_passive_efforts

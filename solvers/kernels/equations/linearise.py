@@ -21,8 +21,7 @@ from titop.solvers.kernels.equations.whole_passes import (
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import result_at
 from titop.solvers.kernels.interface.stages import call_block
-from titop.solvers.kernels.ports.loads import hold_loads
-from titop.solvers.kernels.ports.port_wrenches import apply_to_ports, at_parent_port
+from titop.solvers.kernels.ports.loads import apply_to_ports, at_parent_port, hold_loads
 from titop.solvers.kernels.ports.surroundings import is_held, subtract_from_wrenches, surrounding_slopes
 from titop.solvers.kernels.spatial.algebra import add_six, minus, put_six, six
 from titop.solvers.kernels.tree.inverse import inward_wrenches, outward_motions

@@ -16,8 +16,7 @@ from titop.solvers.kernels.interface.records import law_size, result_at
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
 from titop.solvers.kernels.laws.compiled_laws import add_port_wrenches, write_own_result
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts, apply_interactions, write_interactions
-from titop.solvers.kernels.ports.loads import apply_loads
-from titop.solvers.kernels.ports.port_wrenches import apply_to_ports
+from titop.solvers.kernels.ports.loads import apply_loads, apply_to_ports
 from titop.solvers.kernels.ports.surroundings import subtract_from_laws, subtract_from_wrenches, write_surroundings
 from titop.solvers.kernels.spatial.algebra import (
     add_inertia,

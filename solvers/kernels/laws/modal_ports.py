@@ -9,7 +9,7 @@ from titop.blocks.basics.spatial import coefficient_slopes, rotation_coefficient
 from titop.blocks.laws.vectors import times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.laws.compiled_laws import STEP, imaginary
-from titop.solvers.kernels.laws.rod_matrices import put_column
+from titop.solvers.kernels.laws.matrices import put_column
 from titop.solvers.kernels.spatial.algebra import cross, matrix_of, minus, plus, twist_cross, unit
 from titop.solvers.native.kernel import helper, shared
 

@@ -12,6 +12,7 @@ The numbers stand in one row: `M1` to `VELOCITY`. None of what the body takes ha
 from __future__ import annotations
 
 from titop.solvers.kernels.interface.stages import part_of
+from titop.solvers.kernels.laws.matrices import three_at
 from titop.solvers.kernels.spatial.algebra import cross, full_times, plus, put_six, rigid_momentum, six
 from titop.solvers.native.kernel import helper, shared
 
@@ -62,7 +63,7 @@ def take_alone(modes, inverse, f, taken):
     u0, u1, u2 = own_times(f, PRODUCTS, dw)
     momentum = plus(plus(rigid_momentum(modes, 0, 0, x), both), _turning(_spun_momentum(f, y1, y2), (t0, t1, t2)))
     rate = plus(plus(rigid_momentum(modes, 0, 0, y), both_rate), _turning(_spun_momentum(f, r1, r2), (u0, u1, u2)))
-    momentum = plus(momentum, _turning(_three(f, STIRRED), (0.0, 0.0, 0.0)))
+    momentum = plus(momentum, _turning(three_at(f, STIRRED), (0.0, 0.0, 0.0)))
     rate = plus(rate, _spun_momentum_change(f, w, y1, y2))
     put_six(taken, 0, MOMENTUM, momentum)
     _put_taken(taken, x, momentum, rate, y1, y2, r1, r2)
@@ -73,14 +74,14 @@ def take_alone(modes, inverse, f, taken):
 @shared
 def take_change(modes, inverse, f, taken, d, changed):
     """Write by how much what `take_alone` has taken changes if the numbers do by ``d[0]``, the parent port's motion held."""
-    x, dw = six(f, 0, TWIST), _three(f, ACCELERATION + 3)
+    x, dw = six(f, 0, TWIST), three_at(f, ACCELERATION + 3)
     w = x[3], x[4], x[5]
     y1, y2 = six(taken, 0, BY_MOMENTA), six(taken, 0, BY_MOMENTA + 6)
     r1, r2 = six(taken, 0, BY_MOMENTA + 12), six(taken, 0, BY_MOMENTA + 18)
     both, both_rate, e1, s1 = _momenta(modes, inverse, d, w, dw)
     e2, s2 = full_times(modes, 0, inverse, both), full_times(modes, 0, inverse, both_rate)
     momentum = plus(both, _turning(_spun_momentum(d, y1, y2), own_times(d, PRODUCTS, w)))
-    momentum = plus(momentum, _turning(_spun_momentum(f, e1, e2), _three(d, STIRRED)))
+    momentum = plus(momentum, _turning(_spun_momentum(f, e1, e2), three_at(d, STIRRED)))
     rate = plus(both_rate, _turning(_spun_momentum(d, r1, r2), own_times(d, PRODUCTS, dw)))
     rate = plus(rate, _turning(_spun_momentum(f, s1, s2), (0.0, 0.0, 0.0)))
     rate = plus(rate, plus(_spun_momentum_change(d, w, y1, y2), _spun_rates(f, e1, e2)))
@@ -146,11 +147,6 @@ def _put_taken(taken, x, momentum, rate, y1, y2, r1, r2):
         i, j = (k + 1) % 3, (k + 2) % 3
         taken[0, BY_SECOND + 3 + 3 * i + j] += r2[3 + k]
         taken[0, BY_SECOND + 3 + 3 * j + i] -= r2[3 + k]
-
-
-@helper
-def _three(f, o):
-    return f[0, o], f[0, o + 1], f[0, o + 2]
 
 
 @helper
@@ -221,7 +217,7 @@ def _spun_rates(f, y1, y2):
 @helper
 def _spun_momentum_change(f, w, y1, y2):
     """Return as six numbers what the rates of the moments, of the products and of n add to the rate of the momentum."""
-    return plus(_spun_rates(f, y1, y2), _turning(own_times(f, PRODUCTS_RATE, w), _three(f, STIRRED_RATE)))
+    return plus(_spun_rates(f, y1, y2), _turning(own_times(f, PRODUCTS_RATE, w), three_at(f, STIRRED_RATE)))
 
 
 @helper

@@ -17,7 +17,7 @@ from tests.systems import KINDS, Array, add_random_loads, random_tree
 from titop.solvers.control.loop_arguments import LoopArguments, read_loop
 from titop.solvers.mechanism.inputs import PortPush
 from titop.solvers.mechanism.scale import Scale
-from titop.solvers.model.reduction import reduction
+from titop.solvers.model.closures import reduction
 from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation import implicit_equations
 from titop.solvers.simulation.closed_states import UTMOST, project

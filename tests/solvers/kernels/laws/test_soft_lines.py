@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from titop.solvers.kernels.laws import line_tension
+from titop.solvers.kernels.laws import soft_lines
 
 Array = NDArray[np.float64]
 N, BODIES, STEP = 3, 2, 1e-30
@@ -41,16 +41,16 @@ CASES = {"stretched": (STIFFNESS, 0.1, INPUT), "slack": (STIFFNESS, -9.0, INPUT)
 
 @pytest.mark.parametrize("name", CASES)
 def test_efforts_and_their_slopes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_tension, "part_of", lambda t, first, shape: t[0, first : first + shape[0]])  # compiled otherwise
+    monkeypatch.setattr(soft_lines, "part_of", lambda t, first, shape: t[0, first : first + shape[0]])  # compiled otherwise
     stiffness, drawn, given = CASES[name]
     table, motion = numbers(stiffness, drawn, given), np.concatenate([Q, V])[None]
     g, s = SLOPES + CURVATURE @ Q, stretch_of(Q, drawn)
     loads = g[None].copy()
-    line_tension.pull(N, table, motion, s, loads)
+    soft_lines.pull(N, table, motion, s, loads)
     np.testing.assert_allclose(loads[0], efforts_of(Q, V, table, drawn), rtol=1e-14)
     slopes = np.zeros((1, 2 * N * N))
     slopes.reshape(N, 2, N)[:, 0] = CURVATURE
-    line_tension.pull_slopes(N, table, motion, s, g[None].copy(), slopes)
+    soft_lines.pull_slopes(N, table, motion, s, g[None].copy(), slopes)
     by_q, by_v = slopes.reshape(N, 2, N).transpose(1, 0, 2)
     for k, e in enumerate(np.eye(N)):
         np.testing.assert_allclose(by_q[:, k], efforts_of(Q + 1j * STEP * e, V, table, drawn).imag / STEP, rtol=0, atol=1e-12)
@@ -62,25 +62,25 @@ def test_tendons_never_push() -> None:
     """Where dissipation would take all, and where the line is slack."""
     fast = np.concatenate([Q, -1e3 * SLOPES])[None]
     loads = SLOPES[None].copy()
-    line_tension.pull(N, numbers(given=0.0), fast, 0.5, loads)
+    soft_lines.pull(N, numbers(given=0.0), fast, 0.5, loads)
     assert not loads.any()
-    assert line_tension.stretched_energy(numbers(), -0.5) == 0.0
-    assert line_tension.stretched_energy(numbers(), 0.5) == 0.5 * STIFFNESS * 0.25
+    assert soft_lines.stretched_energy(numbers(), -0.5) == 0.0
+    assert soft_lines.stretched_energy(numbers(), 0.5) == 0.5 * STIFFNESS * 0.25
 
 
 def test_lines_that_do_nothing_are_idle() -> None:
-    assert line_tension.is_idle(numbers(stiffness=0.0, given=0.0))
-    assert not line_tension.is_idle(numbers(stiffness=0.0))
-    assert not line_tension.is_idle(numbers(given=0.0))
+    assert soft_lines.is_idle(numbers(stiffness=0.0, given=0.0))
+    assert not soft_lines.is_idle(numbers(stiffness=0.0))
+    assert not soft_lines.is_idle(numbers(given=0.0))
     motion, slack = np.concatenate([Q, V])[None], -0.5
-    assert not line_tension.curves(N, numbers(given=0.0), motion, slack, SLOPES[None])
-    assert line_tension.curves(N, numbers(), motion, slack, SLOPES[None])
+    assert not soft_lines.curves(N, numbers(given=0.0), motion, slack, SLOPES[None])
+    assert soft_lines.curves(N, numbers(), motion, slack, SLOPES[None])
 
 
 def test_numbers_stand_where_the_law_says() -> None:
     table, motion = numbers(), np.concatenate([Q, V])[None]
-    assert (line_tension.bodies_of(table), line_tension.first_body(table), line_tension.drawn_in(table)) == (2, 7, 0.1)
-    assert line_tension.taken_in(N, BODIES, table, motion) == ARM * Q[2]
+    assert (soft_lines.bodies_of(table), soft_lines.first_body(table), soft_lines.drawn_in(table)) == (2, 7, 0.1)
+    assert soft_lines.taken_in(N, BODIES, table, motion) == ARM * Q[2]
     g = np.zeros((1, N))
-    line_tension.write_arms(N, BODIES, table, g)
+    soft_lines.write_arms(N, BODIES, table, g)
     assert g[0].tolist() == [0.0, 0.0, ARM]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from titop.solvers.arguments.named_rows import NamedRows
+from titop.solvers.model.parameters import NamedRows
 
 PLACES = {"mass": 1, "com.x": 0, "inertia": 2}
 

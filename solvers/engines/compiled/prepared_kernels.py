@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.solvers.constraints.assembling import follow_steps
-from titop.solvers.engines.compiled.constrained import HybridKernels
+from titop.solvers.engines.compiled.bound_kernels import HybridKernels
 from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows, moving_otherwise
 from titop.solvers.engines.compiled.tables import constraint_tables
 from titop.solvers.kernels.entries import (
@@ -235,11 +235,11 @@ class CompiledPreparedDynamics(PreparedDynamics):
         """Return the guarded gaps (m, n) at stacked states and their rates; what is known of steps in the `rows` is left."""
         kernel, step = self._guard
         step[0], count = 0.0, len(rows)
-        found = np.empty((len(q), 2 * count))
-        status = kernel(rows.copy(), *self._tables, np.ascontiguousarray(q), np.ascontiguousarray(v), found)
+        values = np.empty((len(q), 2 * count))
+        status = kernel(rows.copy(), *self._tables, np.ascontiguousarray(q), np.ascontiguousarray(v), values)
         if status not in (layout.OK, NEAR):
             self._system.raise_for(status)
-        return found[:, :count], found[:, count:]
+        return values[:, :count], values[:, count:]
 
     @cached_property
     def _forward(self) -> Any:
@@ -265,7 +265,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def _closed_hybrid(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
         """Return all accelerations and efforts of a constrained system; where kernels fail, by the general functions."""
         if self.rank not in self._hybrids:
-            kernels = HybridKernels(self._system, self.imposed, self.mechanism.generic_rank, self.rank)
+            kernels = HybridKernels(self._system, self.imposed, self.rank)
             self._hybrids[self.rank] = kernels.dynamics(self._tables).call
         accelerations, efforts = np.empty(len(v)), np.empty(len(v))
         if self._hybrids[self.rank](q, v, tau, a, accelerations, efforts) == layout.OK:

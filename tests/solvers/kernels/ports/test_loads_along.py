@@ -9,7 +9,7 @@ from tests.solvers.kernels.packed_trees import Packed
 from tests.systems import Array
 from tests.tolerances import ROUNDING
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.ports import pushes
+from titop.solvers.kernels.ports import loads
 from titop.solvers.mechanism.inputs import WrenchPlace
 
 
@@ -25,9 +25,9 @@ def test_loads_push_through_jacobians(packed: Packed, inertial: bool) -> None:
         loaded = packed.system.with_loads_at((WrenchPlace(port, inertial),))
         row, floats, efforts = len(loaded.ints) - 1, loaded.floats.copy(), np.zeros(packed.model.nv)
         floats[row, layout.FORCE : layout.FORCE + 6] = wrench
-        own = pushes.load_at_port(loaded.ints, floats, None, world, row)
+        own = loads.load_at_port(loaded.ints, floats, None, world, row)
         turn = packed.reference.pose(port, packed.q)[0].T if inertial else np.eye(3)
         np.testing.assert_allclose(own, np.kron(np.eye(2), turn) @ wrench, **ROUNDING)
-        pushes.push_port(loaded.ints, floats, None, work, row, own, efforts)
+        loads.push_port(loaded.ints, floats, None, work, row, own, efforts)
         expected: Array = packed.reference.jacobian(port, packed.q).T @ np.array(own)
         np.testing.assert_allclose(efforts, expected, **ROUNDING)

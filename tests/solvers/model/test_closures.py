@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from titop.solvers.model.reduction import independent_columns, null_space
+from titop.solvers.model.closures import independent_columns, null_space
 
 pytestmark = pytest.mark.portable
 

@@ -9,7 +9,7 @@ import pytest
 
 import titop as tt
 from tests.refusals import refusal
-from titop.solvers.arguments.one_sided import refuse_pushing
+from titop.solvers.constraints.interaction_loads import refuse_pushing
 
 
 def finger(**fields: Any) -> tt.Model:
