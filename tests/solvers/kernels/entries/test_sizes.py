@@ -141,8 +141,10 @@ def test_other_sizes_are_refused(row: Row) -> None:
             given[name] = np.random.default_rng(0).normal(size=[lengths.get(length, length) for length in value])
         elif isinstance(value, np.bool_ | float):
             given[name] = np.full(n, value)
+        elif isinstance(value, str):
+            given[name] = np.arange(n) == 0 if value == "first" else given[value].copy()
         else:
-            given[name] = np.arange(n) == 0 if value == "first" else given[value].copy() if isinstance(value, str) else value
+            given[name] = value
     assert_sizes_matter(kernel_of(row.entry), given, row.checked.split())
 
 
