@@ -76,7 +76,6 @@ class Load(Block):
         return force | {f"torque.{axis}": (float(x), "N m") for axis, x in zip("xyz", self.torque, strict=True)}
 
     def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some components changed."""
         changed = copy.copy(self)
         for name, value in values.items():
             field, axis = parts_of(name)
