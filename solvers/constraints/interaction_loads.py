@@ -144,13 +144,7 @@ def write_input_columns(mechanism: ClosedMechanism, inputs: Inputs, q: Array, ma
 def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> None:
     """Refuse inputs that leave the range of an interaction that is ``one_sided``.
 
-    Raises `ModelError`.
-
-    Parameters
-    ----------
-    u : (nu,) or (k, nu) array, optional
-    t : (k,) array, s, optional
-        Times of the inputs, for messages.
+    Inputs `u` (nu) may be stacked (k, nu), at times `t` (k, s), which messages name. Raises `ModelError`.
     """
     if u is None:
         return

@@ -121,12 +121,7 @@ def conditioning(pivots: Pivots, names: Sequence[str]) -> Conditioning:
 def conditioning_findings(found: Sequence[Conditioning], own: Collection[str] = ()) -> list[Finding]:
     """Return a warning if elimination loses much accuracy at a configuration where every coordinate moves inertia.
 
-    Parameters
-    ----------
-    found : sequence of Conditioning
-        At some configurations.
-    own : collection of str
-        Names of bodies' own coordinates.
+    `found`: at some configurations. `own`: names of bodies' own coordinates.
     """
     usable = [each for each in found if np.isfinite(each.error)]
     worst = min(usable, key=lambda each: each.ratios.min(initial=1.0), default=None)
@@ -149,11 +144,7 @@ def conditioning_findings(found: Sequence[Conditioning], own: Collection[str] = 
 def find_pivots(parts: Sequence[EliminatedPart], imposed: Array) -> Pivots:
     """Return the pivots of the free coordinates; imposed ones have the ratio 1.
 
-    Parameters
-    ----------
-    parts : sequence of EliminatedPart
-        Parents first; the first is the world.
-    imposed : (nv,) array of bool
+    The `parts` are in order, parents first; the first is the world. `imposed` (nv) tells which coordinates are.
     """
     elimination = eliminate(parts, imposed)
     shares = np.where(elimination.ratios > 0.0, elimination.pivots / elimination.held, 0.0)

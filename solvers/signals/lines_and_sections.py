@@ -16,9 +16,13 @@ from titop.solvers.signals.quantities import Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 
 if TYPE_CHECKING:
+<<<<<<< HEAD:solvers/signals/line_readings.py
+    from titop.blocks.interactions.line import Line
+=======
     from titop.blocks.bodies.rods.rod import Rod
     from titop.blocks.interactions.rod_line import RodLine
     from titop.blocks.interactions.soft_line import SoftLine
+>>>>>>> sim:solvers/signals/lines_and_sections.py
 
 
 def line_values(at: Snapshot, of: Quantity) -> Array:
@@ -38,7 +42,7 @@ def line_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity) -> Arr
     return np.array([gradient @ change.q[in_v], turning @ change.q[in_v] + gradient @ change.v[in_v]])
 
 
-def lines_of(model: NamedModel) -> dict[str, RodLine | SoftLine]:
+def lines_of(model: NamedModel) -> dict[str, Line]:
     """Return the lines in rods and deformable bodies by name."""
     return {loop.closure.name: loop.closure for loop in model.mechanism.interactions if loop.closure.measured}
 
@@ -51,7 +55,7 @@ def line_places(assembly: Assembly) -> dict[str, tuple[Array, Array]]:
     return {name: (in_q.copy(), in_v.copy()) for name, (in_q, in_v) in pairs.items()}
 
 
-def _line_and_places(model: NamedModel, name: str) -> tuple[RodLine | SoftLine, Array, Array]:
+def _line_and_places(model: NamedModel, name: str) -> tuple[Line, Array, Array]:
     """Return a line, and the indices in q and in v of the coordinates of the bodies that it runs through."""
     return lines_of(model)[name], *model.mechanism.line_places[name]
 

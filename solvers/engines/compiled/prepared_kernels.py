@@ -109,17 +109,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
     ) -> tuple[Callable[..., int], tuple[Array, ...]]:
         """Return compiled steps, and what they take behind what changes between them; before each, callers `hold_rank`.
 
-        Parameters
-        ----------
-        moved : (nq,) bool array
-            Entries of q that are imposed.
-        control : tuple of array
-            As `no_control` returns it.
-        guards : (n, k) array
-            As `titop.solvers.kernels.ports.guards` has it.
-        tau : (nv,) array
-        precision : (3,) array
-            As `closed_steps` has it.
+        `moved` (nq): entries of q that are imposed. `control`: as `no_control` returns it. `guards` (n, k): as
+        `titop.solvers.kernels.ports.guards` has it. `tau` (nv). `precision` (3): as `closed_steps` has it.
 
         Returns
         -------
@@ -192,12 +183,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def guards(self, stops: Array, interactions: Sequence[tuple[int, int]]) -> Array:
         """Return rows that guard the gaps of stops and interactions, as `titop.solvers.kernels.ports.guards` has it.
 
-        Parameters
-        ----------
-        stops : (n, 4) array
-            Where each coordinate stands in q and v, the sign of the gap on this side of the bound, and the bound.
-        interactions : sequence of (int, int)
-            Which interactions have gaps that are compiled (`gap_stage`), and how many.
+        `stops` (n, 4): where each coordinate stands in q and v, the sign of the gap on this side of the bound, and the bound.
+        `interactions` (int, int): which interactions have gaps that are compiled (`gap_stage`), and how many.
         """
         rows = np.zeros((len(stops) + sum(count for _, count in interactions), GUARD_COLUMNS))
         rows[: len(stops), ROW] = -1.0

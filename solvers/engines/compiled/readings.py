@@ -137,7 +137,8 @@ class KernelReading:
         """
         if tau is not None and (tau.dtype != float or tau.shape != state[1].shape or not all_finite(tau)):
             raise TypeError
-        driven, closed = None, tuple[Any, ...]()
+        driven: Array | None = None
+        closed: tuple[Any, ...] = ()
         if u is not None:
             place = None if self._is_closed else self._anywhere  # where own inputs push does not matter
             u, driven = self._acted_on.read_inputs(u, place, closing=self._is_closed)

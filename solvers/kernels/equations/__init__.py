@@ -2,5 +2,5 @@
 
 - `whole_passes`: from a state to efforts or accelerations; `linearise`: to the derivatives of efforts;
 - `mass_inverse`: inverse dynamics with the mass matrix in the same passes;
-- `matrices`: of Coriolis terms and momentum, and the regressor.
+- `motion_matrices`: of Coriolis terms and momentum, and the regressor.
 """
