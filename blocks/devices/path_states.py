@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.law import Law
+from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.devices.signal_path import Device, FilterKind
 from titop.blocks.interactions.interaction import Interaction
 
@@ -136,3 +137,53 @@ class PathStates(Interaction):
         kind, own = self.device.filter_law
         own = self.gravity if kind == FilterKind.SPECIFIC_FORCE else own
         return np.concatenate([[kind, len(A), len(D)], *map(np.ravel, (A, B, C, D)), np.ravel(own)])
+
+
+class ObservedStates(PathStates):
+    """The same of a sensor that says itself what its filter receives, a function of poses and coordinates.
+
+    Parameters
+    ----------
+    blocks : mapping of str to Block
+        All blocks of the system.
+    gravity, along
+        As of `PathStates`.
+    """
+
+    compiled_law = None  # type: ignore[assignment]
+
+    def __init__(self, device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...] = ()) -> None:
+        super().__init__(device, gravity, along)
+        self.own_coordinates, self.observe = device.observation(blocks)
+
+    @property
+    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
+        """All that it receives."""
+        return len(self.own_coordinates), len(self.own_coordinates)
+
+    def among(self, blocks: Mapping[str, Block]) -> PathStates:
+        """Return the same for the blocks of these names among `blocks`."""
+        device = blocks[self.device.name]
+        assert isinstance(device, Device)
+        return ObservedStates(device, blocks, self.gravity, self.coordinate_units)
+
+    def under(self, gravity: Array) -> PathStates:
+        """Return the same: gravity is not received."""
+        return self
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        """Return no loads."""
+        return np.zeros((len(motion.R), 6)), np.zeros(len(motion.q))
+
+    def state_rates(self, motion: TargetMotion) -> Array:  # type: ignore[override]
+        """Return ``A x + B s`` for what is received, s."""
+        A, B, *_ = self.matrices
+        rates: Array = A @ motion.x + B @ self.observe(motion)
+        return rates
+
+
+def path_states(device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...]) -> PathStates:
+    """Return the states of a device's filter, by the way in which the filter receives its signals."""
+    if device.filter_law[0] == FilterKind.OBSERVED:
+        return ObservedStates(device, blocks, gravity, along)
+    return PathStates(device, gravity, along)

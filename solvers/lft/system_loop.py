@@ -6,6 +6,7 @@ Most outputs are exact in what is uncertain; how others are read is taken as in 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,17 +30,17 @@ from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.model.closures import reduction
 from titop.solvers.model.model import Model
+from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
+from titop.solvers.signals.system_inputs import SystemInputs
 
 #: So many random members tell whether outputs need the rates of a displacement.
 _LOOKED_AT = 4
 
 
 class SystemLoop:
-    """The loop of a system about an operating point.
-
-    `inputs`, `outputs`, `omit`, `hold`, `independent`: as in `linearize`.
+    """The loop of a system about an operating point; the last arguments are those of `linearize`.
 
     Attributes
     ----------
@@ -56,14 +57,7 @@ class SystemLoop:
     """
 
     def __init__(
-        self,
-        point: OperatingPoint,
-        uncertainty: Uncertainty,
-        inputs: Any,
-        outputs: Any,
-        omit: Any,
-        hold: Any,
-        independent: Any,
+        self, point: OperatingPoint, uncertainty: Uncertainty, inputs: Any, outputs: Any, omit: Any, hold: Any, independent: Any
     ) -> None:
         self.point, self.uncertainty = point, uncertainty
         middle = uncertainty.values_at({})
@@ -119,10 +113,7 @@ class SystemLoop:
 
         What their accelerations and rates do at once follows from copies of all channels, those of each one after the other.
 
-        Raises
-        ------
-        ModelError
-            For outputs of any member that need the rates of a displacement.
+        Raises `ModelError` for outputs of any member that need the rates of a displacement.
         """
         rng, count = np.random.default_rng(3), len(model.sizes) - 1
         for values in (np.zeros(count), *rng.uniform(-1.0, 1.0, (_LOOKED_AT, count))):
@@ -182,7 +173,7 @@ class SystemLoop:
         mask = np.diag(inputs.prescribed.astype(float))
         moving = SystemChanges(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, states[2 * n :], changes)
         rates_q = v - model.mechanism.bracket(self.tree.state.v) @ q
-        own_rates += [filtered.rates(moving, self._whole @ driven) for filtered in self.filters]
+        own_rates += [filtered.rates(moving, self._whole @ driven, inputs) for filtered in self.filters]
         self._rates = stack(rates_q[independent], a[independent], *own_rates)
         readings = [_read(moving, group) for group in self.ends.outputs]
         frozen = (group for group, (_, exact) in zip(self.ends.outputs, readings, strict=True) if not exact)
@@ -280,10 +271,7 @@ class Filter:
     T is diagonal, of lags the time constant over that in the middle of its range, else one: so all is polynomial in parameters.
     States of accelerometers' filters are x itself, not x minus ``B V`` as in `PathStates`.
 
-    Raises
-    ------
-    ModelError
-        For parameters that are not to be fitted.
+    Raises `ModelError` for parameters that are not to be fitted.
     """
 
     def __init__(self, model: Model, closure: PathStates, uncertainty: Uncertainty) -> None:
@@ -327,19 +315,23 @@ class Filter:
             changes.push(port, wrench[:, None] @ values[k], kind == FilterKind.WRENCH_IN_WORLD)
         return efforts
 
-    def rates(self, moving: SystemChanges, whole: Signals) -> Signals:
+    def rates(self, moving: SystemChanges, whole: Signals, inputs: SystemInputs) -> Signals:
         """Return how the states change."""
         loop = moving.changes.loop
-        driven = self._law.apply(loop, stack(whole[self._x], whole[self._u] if self._u else self._received(moving)))
+        driven = self._law.apply(loop, stack(whole[self._x], whole[self._u] if self._u else self._received(moving, inputs)))
         if self._pace.is_constant:
             return driven
         rates = loop.columns("?", len(driven))
         loop.require(self._pace.apply(loop, rates) - driven)
         return rates
 
-    def _received(self, moving: SystemChanges) -> Signals:
+    def _received(self, moving: SystemChanges, inputs: SystemInputs) -> Signals:
         """Return what a sensor's filter receives."""
         device, kind = self._device, self._device.filter_law[0]
+        if kind == FilterKind.OBSERVED:
+            signals = self._model.mechanism.sensor_signals
+            of = next(each.filtering for each in signals if each.owner == device.name and each.filtering is not None).measured
+            return _read_quantity(moving, of, partial(derivative_of, of=of, inputs=inputs))[0]
         if kind in (FilterKind.POSITION, FilterKind.RATE):
             place = [self._model.mechanism.assembly.place(device.filter_coordinates[0])[1]]
             return moving.q[place] if kind == FilterKind.POSITION else moving.v[place]
@@ -413,12 +405,19 @@ class _Slopes(SnapshotChanges):
 
 def _read(moving: SystemChanges, group: SystemOutputs) -> tuple[Signals, bool]:
     """Return the signals of an output, and whether their dependence on uncertain numbers is known to be exact."""
-    (model, q, v, a), of = moving.changes.tree.state, group.of
+    return _read_quantity(moving, group.of, group.derivatives)
+
+
+def _read_quantity(
+    moving: SystemChanges, of: Quantity | None, derivatives: Callable[[Any, Any], Array]
+) -> tuple[Signals, bool]:
+    """Return the same of a quantity with its derivatives; of functions without a quantity too."""
+    model, q, v, a = moving.changes.tree.state
     if of is not None and of.kind in READINGS and (signals := READINGS[of.kind](moving, of)) is not None:
         return signals[list(of.entries)], True
     tau = model.inverse_dynamics(q, v, a) if model.mechanism.is_tree else np.zeros(model.nv)
     at = Snapshot(model, q, v, a, tau, None, None, q)
-    slopes = np.asarray(group.derivatives(at, _Slopes(*[model.nv] * 4, len(moving.inputs))))
+    slopes = np.asarray(derivatives(at, _Slopes(*[model.nv] * 4, len(moving.inputs))))
     return slopes @ stack(moving.q, moving.v, moving.a, moving.tau, moving.inputs), False
 
 
@@ -455,7 +454,8 @@ def _filtered(moving: SystemChanges, of: Quantity) -> Signals | None:
     """Return the change of a filtered measurement; None where one of its parts may be uncertain."""
     assert of.filtering is not None
     measured, place, C, terms = of.filtering
-    if measured.kind == Kind.MOMENTUM and _momentum(moving, measured) is None:
+    received = READINGS.get(measured.kind)
+    if measured.kind != Kind.CONFIGURATION and (received is None or received(moving, measured) is None):
         return None
     total = C @ moving.x[place]
     for quantity, matrix in terms:

@@ -29,7 +29,7 @@ from titop.solvers.linear.state_space import positions
 from titop.solvers.mechanism.scale import StateScale, powers_of
 from titop.solvers.signals.exported import Signal, exported_name, refuse_twice
 from titop.solvers.signals.grammar import read_names
-from titop.solvers.signals.units import ACCELERATION_UNITS, DISPLACEMENT_UNITS, TWIST_UNITS, WRENCH_UNITS
+from titop.solvers.signals.quantities import ACCELERATION_UNITS, DISPLACEMENT_UNITS, TWIST_UNITS, WRENCH_UNITS
 
 _CHANNEL = re.compile(r"(.+)_(dV|W|a|tau)(\[[0-5]\])?")
 _AT_PORT = re.compile(r".+_(xi|V|dV|W)\[([0-5])\]")

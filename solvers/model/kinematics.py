@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.pose import euler_angles
 from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import is_world
 from titop.solvers.arguments.rowwise import read_states, rowwise
 from titop.solvers.mechanism.kernel_calls import DONE
-from titop.solvers.mechanism.port_motion import PortMotion, euler_angles, motion_of_port, turning_motion, warn_of_gimbal_lock
+from titop.solvers.mechanism.port_motion import PortMotion, motion_of_port, turning_motion, warn_of_gimbal_lock
 from titop.solvers.model.calls import with_care
 from titop.solvers.model.mechanism import Resolved
 

@@ -15,7 +15,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.model import closures, configurations, derivatives, dynamics, kinematics, readings, sections, series, terms
 from titop.solvers.model import parameters as of_parameters
 from titop.solvers.model.mechanism import Resolved
-from titop.solvers.signals.units import units_of
+from titop.solvers.signals.quantities import units_of
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem

@@ -30,11 +30,6 @@ _Part = Callable[[Array, Array], Array]
 class Gaps:
     """All gaps of a model: first those evaluated in compiled code, then those evaluated in Python.
 
-    Parameters
-    ----------
-    model : Model
-    dynamics : PreparedDynamics
-
     Attributes
     ----------
     owners : list of str
@@ -194,13 +189,7 @@ def _redefines_gaps(block: Block) -> bool:
 
 
 def _read(block: Block, motion: TargetMotion, count: int | None = None) -> Array:
-    """Return the gaps of a block, `count` of them if that is known.
-
-    Raises
-    ------
-    ModelError
-        If they are not a vector of finite numbers, or their number has changed.
-    """
+    """Return the gaps of a block, `count` of them if that is known."""
     returned = block.gaps(motion)
     is_ready = type(returned) is np.ndarray and returned.dtype == float
     gaps = returned if is_ready else real_array(returned)

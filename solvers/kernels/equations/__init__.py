@@ -2,5 +2,5 @@
 
 - `whole_passes`: from a state to efforts or accelerations, and to efforts with the mass matrix in the same passes; `linearise`:
   to the derivatives of efforts;
-- `matrices`: of Coriolis terms and momentum, and the regressor.
+- `motion_matrices`: of Coriolis terms and momentum, and the regressor.
 """

@@ -1,9 +1,10 @@
-"""Where a simulation begins: at a state, or where another has ended."""
+"""Where a simulation begins, perhaps where another has ended, and the states reached, also where Ctrl-C stops it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +17,92 @@ from titop.solvers.control.control_loop import ControlLoop, Memory, refuse_memor
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import WatchedEvent
-from titop.solvers.simulation.path_signals import refuse_path
 from titop.solvers.simulation.trajectory import Trajectory
+
+
+class ReachedStates(NamedTuple):
+    """The states that an integrator has reached.
+
+    Attributes
+    ----------
+    t : (n,) array, s
+        The output times reached, and the time where it was stopped.
+    y : (n, ...) array
+        The states at these times.
+    statistics : dict of name to number
+        Counts of steps and the like; see `Trajectory`.
+    memory : dict of name to array, optional
+        What the integrator needs to go on from the last state as if it had not stopped there; None where it cannot.
+    """
+
+    t: Array
+    y: Array
+    statistics: dict[str, float]
+    memory: dict[str, Array] | None = None
+
+
+class SimulationInterrupt(KeyboardInterrupt):
+    """Ctrl-C during a simulation; the states computed until then are kept.
+
+    Parameters
+    ----------
+    message : str
+    solution : ReachedStates, optional
+        The states reached.
+
+    Attributes
+    ----------
+    trajectory : Trajectory
+        From the beginning to the last finished step; raises a `ModelError` if the exception comes from another process.
+
+    Examples
+    --------
+    ::
+
+        try:
+            trajectory = tt.simulate(m, np.linspace(0, 1000, 5001), q0, v0)
+        except tt.SimulationInterrupt as stopped:
+            trajectory = stopped.trajectory
+    """
+
+    def __init__(self, message: str, solution: ReachedStates | None = None) -> None:
+        super().__init__(message)
+        self.solution = solution
+        self._collect: Callable[[ReachedStates], Trajectory] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send only the message to another process."""
+        return type(self), self.args
+
+    def collect_with(self, collect: Callable[[ReachedStates], Trajectory]) -> None:
+        """Set the function that makes a trajectory of the solution; as this takes time, it is called on first access.
+
+        Parameters
+        ----------
+        collect : callable
+            From the solution to the `Trajectory`.
+        """
+        self._collect = collect
+
+    @cached_property
+    def trajectory(self) -> Trajectory:
+        """The motion until the simulation was stopped."""
+        if self._collect is None or self.solution is None:
+            advice = "ask in the process that simulated"
+            raise ModelError(Finding("no-trajectory", "trajectory", str(self), "a simulation of this process", advice))
+        return self._collect(self.solution)
+
+
+def interrupt(last: tuple[float, Array], end: float, solution: ReachedStates) -> SimulationInterrupt:
+    """Return the exception for a simulation until `end` that was stopped after its `last` step, a time (s) and a state.
+
+    `solution` has the output times reached.
+    """
+    if last[0] > solution.t[-1]:
+        solution = solution._replace(t=np.append(solution.t, last[0]), y=np.vstack([solution.y, last[1]]))
+    text = f"stopped at t = {solution.t[-1]:.6g} s of {end:.6g} s; `trajectory` of this exception has what was computed"
+    return SimulationInterrupt(text, solution)
+
 
 #: Heads of the names of what integrator, events and controllers leave.
 _INTEGRATOR, _EVENT, _PATH = "integrator.", "event.", "path."
@@ -28,7 +113,6 @@ class Start:
 
     Parameters
     ----------
-    model : Model
     times : (n,) array, s
         The first is set to the end of `start` where only rounding keeps it from there.
     q0, v0, x0
@@ -43,11 +127,6 @@ class Start:
         Whether the state is one that the other simulation has reached: on the closures.
     integrator : dict of name to array
         What the integrator takes up.
-
-    Raises
-    ------
-    ModelError
-        For a missing state, and for a trajectory that cannot go on with this model, at this time.
     """
 
     def __init__(self, model: Model, times: Array, q0: Any, v0: Any, x0: Any, start: Trajectory | None) -> None:
@@ -72,17 +151,11 @@ class Start:
         return {name.removeprefix(head): array for name, array in memory.items() if name.startswith(head)}
 
     def recall_loop(self, loop: ControlLoop | None) -> None:
-        """Let controllers go on where those of the other simulation have stopped.
-
-        Raises
-        ------
-        ModelError
-            If they are others, by the names of their signals, their rates or delays.
-        """
+        """Let controllers go on where those of the other simulation have stopped."""
         before = () if self._start is None else self._start.controls
         if not before:
             return
-        names = [] if loop is None else loop.signal_names
+        names = [] if loop is None else [each.signal_names for each in loop.connected]
         if len(names) != len(before):
             refuse_memory("controller", f"{len(names)} controllers", f"{len(before)}, as before")
         for k, (now, then) in enumerate(zip(names, before, strict=True)):
@@ -100,13 +173,7 @@ class Start:
                 event.recall(left[name])
 
     def recall_paths(self, plant: DrivenModel) -> None:
-        """Let the paths of devices go on where those of the other simulation have stopped.
-
-        Raises
-        ------
-        ModelError
-            If one of them is another.
-        """
+        """Let the paths of devices go on where those of the other simulation have stopped."""
         left: dict[str, Memory] = {}
         for name, array in self._left(_PATH).items():
             device, part = split_end(name)
@@ -115,10 +182,10 @@ class Start:
         begins = self._start is None or not self._start.controls  # sensors that no controller has read
         for name in left.keys() - now.keys():
             if left[name].get("grid", np.zeros(0))[2:].any():  # sampled, or late
-                refuse_path(f"{name}.path", "none", "a path, as before")
+                refuse_memory(f"{name}.path", "none", "a path, as before", "path")
         for name in now.keys() - left.keys():
             if now[name]["grid"][2:].any() and not begins:
-                refuse_path(f"{name}.path", "a path", "none, as before")
+                refuse_memory(f"{name}.path", "a path", "none, as before", "path")
         if self._start is not None and plant.paths is not None:
             plant.paths.recall(left, float(self._start.t[-1]))
 
