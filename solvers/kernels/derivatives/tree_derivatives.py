@@ -42,6 +42,7 @@ from titop.solvers.kernels.spatial.algebra import (
     unit,
     wrench_cross,
 )
+from titop.solvers.kernels.tree.composite import put_column
 from titop.solvers.kernels.tree.joints import axis, coordinates_of
 from titop.solvers.kernels.tree.subtree_sums import (
     add_sums,
@@ -205,17 +206,11 @@ def port_slopes(paths, columns, last, frame, twist, result):
     j = last
     while j >= 0:
         s, x, k = six(columns, j, layout.COLUMN_S), six(columns, j, layout.COLUMN_X), paths[0, j]
-        _write_column(result[0], k, transport(frame, 0, 0, s))
-        _write_column(result[1], k, transport(frame, 0, 0, x))
-        _write_column(result[2], k, transport(frame, 0, 0, plus(six(columns, j, layout.COLUMN_Y), twist_cross(x, twist))))
-        _write_column(result[3], k, transport(frame, 0, 0, plus(six(columns, j, layout.COLUMN_Z), twist_cross(s, twist))))
+        put_column(result[0], k, transport(frame, 0, 0, s))
+        put_column(result[1], k, transport(frame, 0, 0, x))
+        put_column(result[2], k, transport(frame, 0, 0, plus(six(columns, j, layout.COLUMN_Y), twist_cross(x, twist))))
+        put_column(result[3], k, transport(frame, 0, 0, plus(six(columns, j, layout.COLUMN_Z), twist_cross(s, twist))))
         j = paths[1, j]
-
-
-@helper
-def _write_column(matrix, j, x):
-    for r in range(6):
-        matrix[r, j] = x[r]
 
 
 # -- general blocks: with own coordinates, whose linearised laws stand in ``slopes`` (see `layout`) -------------------------

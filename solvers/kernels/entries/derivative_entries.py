@@ -34,11 +34,7 @@ from titop.solvers.kernels.equations.linearise import (
     linearised_rooms,
     sum_rows,
 )
-from titop.solvers.kernels.equations.whole_passes import (
-    sizes_fit,
-    status_of_slopes,
-    world_rows,
-)
+from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_slopes, world_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
