@@ -93,16 +93,7 @@ def include(system: Network, other: Network, prefix: str, at: Block | PortRef | 
 
 
 class _Before:
-    """The state of a system before another one is included in it.
-
-    Parameters
-    ----------
-    system : Network
-    at : Block
-        The block that replaces the other's world.
-    names : list of str
-        Names of the blocks to be added.
-    """
+    """The state of a system before blocks of some `names` are included in it, with `at` in place of the other's world."""
 
     def __init__(self, system: Network, at: Block, names: list[str]) -> None:
         self._system, self._at = system, at
@@ -141,16 +132,7 @@ def _renamed(coordinate: str, names: Mapping[str, str]) -> str:
 
 
 class _Inclusion:
-    """The copies of an included system's parts, and the ports that the block in place of its world needs for them.
-
-    Parameters
-    ----------
-    other : Network
-    prefix : str
-    copies : mapping of name to Block
-    here : PortRef
-        The port that replaces the other's world.
-    """
+    """The copies of an included system's parts, and the ports that these need at the block that replaces its world, `here`."""
 
     def __init__(self, other: Network, prefix: str, copies: Mapping[str, Any], here: PortRef) -> None:
         self.other, self.prefix, self.copies, self.here = other, prefix, copies, here

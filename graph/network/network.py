@@ -30,14 +30,7 @@ _NO_BODIES = Joint | Gear | CoordinateLimits | Load | Actuator | Sensor | Closur
 
 
 class Network(Fielded):
-    """The blocks of a `System` and their connections, and the methods that add them.
-
-    Parameters
-    ----------
-    name : str
-    gravity : array_like (3,), m/s^2
-        The uniform gravity field, in inertial components.
-    """
+    """The blocks of a `System` and their connections, and the methods that add them."""
 
     #: The attributes that hold blocks attached to others, with the methods that add them.
     ATTACHMENTS: ClassVar = {
