@@ -19,7 +19,7 @@ from titop.solvers.arguments.rowwise import read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.model.kinematics import pose
 from titop.solvers.model.mechanism import Mechanism, Resolved
-from titop.solvers.signals.section_opening import is_rod
+from titop.solvers.signals.lines_and_sections import is_rod
 
 if TYPE_CHECKING:
     from titop.blocks.bodies.rods.rod import Rod

@@ -12,7 +12,7 @@ from titop.blocks.bodies.inertial_numbers import NAMES
 from titop.blocks.contract.applied import gravity_energy, has_weight, is_acted_on, moves_fluid, weight_energy
 from titop.blocks.contract.block import overrides_method
 from titop.blocks.contract.description import mass_and_moment
-from titop.blocks.interactions.soft_line import SoftPath
+from titop.blocks.interactions.soft_tendon import SoftPath
 from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import of_one_state
 from titop.solvers.constraints.engine_interface import StateDerivatives
