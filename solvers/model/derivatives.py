@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import as_arrays, check_stacks, new_floats
+from titop.solvers.arguments.rowwise import at_rows
 from titop.solvers.constraints.engine_interface import HybridDerivatives
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
 from titop.solvers.model.calls import LoadedCall
@@ -173,15 +175,20 @@ def forward_dynamics_tangent(
             pass
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)
+    tau = np.zeros(shape_of(v)) if tau is None else tau
     along = _by_kernel(model, "tangent", (q, v, tau), (dq, dv), dtau, 1, wrenches, u)
     if along is not None:
         return along[0][0] if dq.ndim == 1 else along[0]
     if ready := as_arrays(q, v, tau, dq, dv, dtau, u):
         q, v, tau, dq, dv, dtau, u = ready
         return forward_dynamics_tangent(model, q, v, tau, dq, dv, dtau, wrenches, u)
-    matrices, directions = _matrices(model, q, v, tau, {"dq": dq, "dv": dv, "dtau": dtau}, wrenches, u)
-    changes = [(by @ x[..., None])[..., 0] for by, x in zip(matrices, directions, strict=True)]
-    return changes[0] + changes[1] + changes[2]
+    state, directions = {"q": q, "v": v, "tau": tau}, {"dq": dq, "dv": dv, "dtau": dtau}
+    if axes_of(q) == 2:
+        one, acting = partial(forward_dynamics_tangent, model), {"wrenches": wrenches, "u": u}
+        return at_rows(one, model.mechanism, state | directions | acting)  # type: ignore[no-any-return]
+    matrices, changes = _matrices(model, state, directions, wrenches, u)
+    parts = [(by @ x[..., None])[..., 0] for by, x in zip(matrices, changes, strict=True)]
+    return parts[0] + parts[1] + parts[2]
 
 
 def forward_dynamics_adjoint(
@@ -226,6 +233,7 @@ def forward_dynamics_adjoint(
             pass
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)
+    tau = np.zeros(shape_of(v)) if tau is None else tau
     along = _by_kernel(model, "adjoint", (q, v, tau), (), weights, 3, wrenches, u)
     if along is not None:
         by_tau, by_q, by_v = along
@@ -233,7 +241,11 @@ def forward_dynamics_adjoint(
     if ready := as_arrays(q, v, tau, weights, u):
         q, v, tau, weights, u = ready
         return forward_dynamics_adjoint(model, q, v, tau, weights, wrenches, u)
-    matrices, (row,) = _matrices(model, q, v, tau, {"weights": weights}, wrenches, u)
+    state, directions = {"q": q, "v": v, "tau": tau}, {"weights": weights}
+    if axes_of(q) == 2:
+        one, acting = partial(forward_dynamics_adjoint, model), {"wrenches": wrenches, "u": u}
+        return at_rows(one, model.mechanism, state | directions | acting)  # type: ignore[no-any-return]
+    matrices, (row,) = _matrices(model, state, directions, wrenches, u)
     by_q, by_v, by_tau = ((row[..., None, :] @ by)[..., 0, :] for by in matrices)
     return by_q, by_v, by_tau
 
@@ -309,13 +321,13 @@ def raw_linear_matrices(
 
 
 def _matrices(
-    model: Resolved, q: Any, v: Any, tau: Any, directions: dict[str, Any], wrenches: Mapping[str, Any] | None, u: Any
+    model: Resolved, state: dict[str, Any], directions: dict[str, Any], wrenches: Mapping[str, Any] | None, u: Any
 ) -> tuple[tuple[Array, ...], list[Array]]:
-    """Return the derivatives of forward dynamics, and the directions (nv, zero for None), or stacked ones, as arrays."""
-    zeros = np.zeros(shape_of(v))
-    read = {name: model.mechanism._read_v(name, zeros if x is None else x, True) for name, x in directions.items()}
-    check_stacks(read if axes_of(q) == 1 else {"q": model.mechanism._read_q(q, stacked=True), **read})
-    return forward_dynamics_derivatives(model, q, v, tau, wrenches, u=u), [*read.values()]
+    """Return the derivatives of forward dynamics at a state, and the directions (nv, zero for None; or stacked ones)."""
+    zeros, read_v = np.zeros(model.nv), model.mechanism._read_v
+    read = {name: read_v(name, zeros if x is None else x, stacked=True) for name, x in directions.items()}
+    check_stacks(read)
+    return forward_dynamics_derivatives(model, **state, wrenches=wrenches, u=u), [*read.values()]
 
 
 def _by_kernel(
