@@ -1,4 +1,4 @@
-"""The law of flexible bodies with second order: compiled twin of `titop.blocks.bodies.second_order_inertia`.
+"""The law of flexible bodies with second order: compiled twin of `titop.blocks.bodies.second_order`.
 
 Behind the numbers of `modal` stand D_P^-1 (6x6), the moments ``int (1, r0)_k Phi_l dm`` (12 x n), how many halves of them are
 not zero, theirs and their H's (1 for a thin body along x, else 2), and where groups of matrices (n x n) begin: that of the

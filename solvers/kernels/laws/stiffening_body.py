@@ -1,6 +1,6 @@
 """What a body with second order takes alone, from few numbers of its deformation: see `stiffening`.
 
-Twin of `titop.blocks.bodies.second_order_inertia`, which has the energy. Of that, with the moments m1 and m2 (4 x 3 each: s,
+Twin of `titop.blocks.bodies.second_order`, which has the energy. Of that, with the moments m1 and m2 (4 x 3 each: s,
 then A row by row) of the displacements of first and second order::
 
     b1 = [s1'; L1'] + B(m1) w    b2 = mu(m2') + B(m2) w    B(m) w = [w x s; tr(A) w - A^T w]    mu(m) = [s; axial(A)]
