@@ -18,10 +18,9 @@ from titop.blocks.bodies.beam_reduction import KINDS, BeamSection, reduced_beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.modal_reduction import boundary_names
 from titop.blocks.bodies.second_order import stiffness_of
-from titop.blocks.bodies.water.coefficients import with_coefficient
-from titop.blocks.bodies.water.fluid import Fluid
-from titop.blocks.bodies.water.immersed_beam import FIELDS, ImmersedBeam
-from titop.blocks.bodies.water.line_water import water_around
+from titop.blocks.bodies.water.fluid import Fluid, with_coefficient
+from titop.blocks.bodies.water.immersed import FIELDS, ImmersedBeam
+from titop.blocks.bodies.water.immersion import water_around
 from titop.blocks.contract.block import Block, overrides
 from titop.blocks.contract.description import CoordinateScaling, Picture
 from titop.blocks.contract.fields import Consumed, Field, Fielded, Fixed, fields_of, optional, put, scalar

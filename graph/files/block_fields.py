@@ -9,11 +9,11 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import Pose
-from titop.blocks.bodies.rods.rod_ports import RodPort
+from titop.blocks.bodies.rods.rod_data import RodPort
 from titop.blocks.bodies.rods.section import Section
-from titop.blocks.bodies.rods.strain_basis import StrainBasis
+from titop.blocks.bodies.rods.strains import StrainBasis
 from titop.blocks.bodies.water.fluid import Fluid
-from titop.blocks.bodies.water.line_water import POTENTIAL
+from titop.blocks.bodies.water.immersion import POTENTIAL
 from titop.blocks.devices.signal_path import LinearFilter, SignalPath
 from titop.blocks.interactions.shape import Shape
 from titop.graph.files import file_fields as kinds

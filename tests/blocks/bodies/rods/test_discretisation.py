@@ -8,8 +8,7 @@ import pytest
 import titop as tt
 from titop.blocks.basics.pose import Pose
 from titop.blocks.bodies.rods.discretisation import RodLayout, RodMaterial, as_twists, packed, rigidities, rod_numbers
-from titop.blocks.bodies.rods.strain_basis import StrainBasis
-from titop.blocks.bodies.rods.strains import STRAIGHT
+from titop.blocks.bodies.rods.strains import STRAIGHT, StrainBasis
 
 L, R = 0.7, 0.02
 MATERIAL = RodMaterial(young=2e5, shear=8e4, density=1100.0, viscosity=30.0)
