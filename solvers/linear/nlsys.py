@@ -146,10 +146,7 @@ class SystemFunctions:
     def acting(self, x: Any, w: Any, params: Mapping[str, float] | None = None) -> ActingState:
         """Return the state and what acts on it, from x and the inputs w.
 
-        Raises
-        ------
-        ModelError
-            For wrong lengths and entries that are not finite.
+        Raises `ModelError` for wrong lengths and entries that are not finite.
         """
         (model, dynamics, follower), nv = self._with(params), self.model.nv
         x, given = self._read(x, w)

@@ -52,10 +52,7 @@ def write_archive(
 ) -> None:
     """Write arrays to a file of one of some `formats`, by its suffix; `axes` are names of dimensions in netCDF files.
 
-    Raises
-    ------
-    ModelError
-        If the path has another suffix.
+    Raises `ModelError` if the path has another suffix.
     """
     check_suffix(path, formats)
     with replaced_file(path) as file:
@@ -155,10 +152,7 @@ class Archive:
     def array(self, name: str, *shape: int | None, kinds: str = "f") -> Array:
         """Return an array; its `shape` may leave sizes open (None).
 
-        Raises
-        ------
-        ModelError
-            If there is none, or one of another shape or kind; so do the other methods.
+        Raises `ModelError` if there is none, or one of another shape or kind; so do the other methods.
         """
         array = self.arrays.get(name)
         if array is None:

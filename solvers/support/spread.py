@@ -55,13 +55,7 @@ class SweepInterrupt(KeyboardInterrupt):
 
 
 def read_workers(workers: Any) -> int | Executor:
-    """Return a number of processes, or an executor, checked.
-
-    Raises
-    ------
-    ModelError
-        If it is neither.
-    """
+    """Return a number of processes, or an executor, checked. Raises `ModelError` if it is neither."""
     if isinstance(workers, Executor):
         return workers
     if not isinstance(workers, int) or isinstance(workers, bool) or not 1 <= workers <= _MOST:

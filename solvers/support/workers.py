@@ -142,13 +142,7 @@ class Processes(_Others):
         self._falls, self._begun = 0, False
 
     def answers(self, first: Hashable) -> list[Answer]:
-        """Wait until some tasks are answered, be it the `first` or others.
-
-        Raises
-        ------
-        ModelError
-            If processes cannot start.
-        """
+        """Wait until some tasks are answered, be it the `first` or others. Raises `ModelError` if processes cannot start."""
         while True:
             self._employ()
             lines = {worker.line: worker for worker in self._crew if worker.batch or not worker.ready}
@@ -281,10 +275,7 @@ class Borrowed(_Others):
     def answers(self, first: Hashable) -> list[Answer]:
         """Wait until some tasks are answered, be it the `first` or others.
 
-        Raises
-        ------
-        ModelError
-            If the executor takes no tasks, if its processes cannot do the first, or if none of them is left.
+        Raises `ModelError` if the executor takes no tasks, if its processes cannot do the first, or if none of them is left.
         """
         while True:
             self._submit()
