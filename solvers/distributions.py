@@ -54,12 +54,7 @@ class _Law(NamedTuple):
 class Distributions:
     """The distributions of a study, and what is tied to what they give.
 
-    Parameters
-    ----------
-    point : OperatingPoint
-        The nominal model and state.
-    distributions : mapping of name to distribution
-        As for `monte_carlo`; so are `ties`.
+    The point has the nominal model and state; `distributions` and `ties` are as for `monte_carlo`.
 
     Attributes
     ----------

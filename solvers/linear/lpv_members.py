@@ -97,13 +97,7 @@ class Recipe:
 
 
 class FamilyMembers:
-    """The computation of a family's members.
-
-    Parameters
-    ----------
-    guess : OperatingPoint
-        Guess for the first point.
-    recipe : Recipe
+    """The computation of a family's members, from a guess for the first point.
 
     Attributes
     ----------

@@ -69,16 +69,10 @@ class ActingState(NamedTuple):
 class SystemFunctions:
     """A model between inputs and outputs, as a function of ``x = [displacements; rates; states of the first order]``.
 
-    Parameters
-    ----------
-    point : OperatingPoint
-    inputs, outputs, independent
-        As in `linearize`; no outputs stand for all states.
+    Arguments are those of `linearize`; no outputs stand for all states.
 
     Attributes
     ----------
-    system_inputs : SystemInputs
-    system_outputs : tuple of SystemOutputs
     origin : (nq,) array
         From which displacements are measured: the point's configuration where quaternions are, elsewhere zero.
     """

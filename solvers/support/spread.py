@@ -164,10 +164,7 @@ class Spread:
     def results(self, tasks: list[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
         """Yield the key and the answer of each task, in their order; after Ctrl-C those that are there, before it is raised.
 
-        Parameters
-        ----------
-        tasks : list of (key, task)
-            May grow meanwhile.
+        The list of keys and tasks may grow meanwhile.
         """
         asked = done = 0
         try:
