@@ -54,7 +54,8 @@ class _Law(NamedTuple):
 class Distributions:
     """The distributions of a study, and what is tied to what they give.
 
-    The point has the nominal model and state; `distributions` and `ties` are as for `monte_carlo`.
+    The point has the nominal model and state; `distributions` and `ties` are as for `monte_carlo`. Raises `ModelError` for
+    unknown names, names given twice, and what is no distribution; all that is wrong is told at once.
 
     Attributes
     ----------
@@ -63,11 +64,6 @@ class Distributions:
     places : dict of name to Place
     laws : list
         In the order in which they are drawn, which is that of the names.
-
-    Raises
-    ------
-    ModelError
-        For unknown names, names given twice, and what is no distribution; all that is wrong is told at once.
     """
 
     def __init__(self, point: OperatingPoint, distributions: Mapping[Any, Any], ties: Mapping[str, Any] | None) -> None:

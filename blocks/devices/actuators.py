@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.contract.block import Block, PortRef, block_name
-from titop.blocks.contract.fields import Field, axis, bound, choice, non_negative, optional, put, refuse_change, scalar
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import Block, ParameterFields, PortRef, block_name
+from titop.blocks.contract.fields import Field, axis, bound, choice, non_negative, optional, refuse_change, scalar
 from titop.blocks.contract.own_coordinates import effort_unit, inertia_unit
 from titop.blocks.devices.loads import FRAMES, read_target
 from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
@@ -178,22 +178,10 @@ class PortActuator(Actuator):
             errors.append(Finding("zero-axis", where, self.direction.tolist(), "a non-zero direction", advice))
         return errors, warnings
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the direction, and what the path has."""
-        direction = () if self.direction is None else self.direction
-        turned = {f"direction.{axis}": (float(x), "1") for axis, x in zip("xyz", direction, strict=False)}
-        return super().parameters() | turned
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some numbers changed."""
-        of_path = {name: value for name, value in values.items() if name.startswith("path.")}
-        changed: Any = super().with_parameters(of_path)
-        for name, value in values.items():
-            if name in of_path:
-                continue
-            turned = replace_entry(changed.direction, "xyz".index(name.removeprefix("direction.")), value)
-            put(changed, "direction", turned)
-        return changed
+    def parameter_fields(self) -> ParameterFields:
+        """Return those of the direction."""
+        axes = "xyz" if self.direction is not None else ""
+        return super().parameter_fields() | {f"direction.{axis}": ("direction", (k,), "1") for k, axis in enumerate(axes)}
 
 
 class Thruster(PortActuator):

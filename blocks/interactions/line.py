@@ -91,7 +91,7 @@ class Line(BodyInteraction):
     Attributes
     ----------
     path
-        Its length or volume, ``measure(q)``, and the derivatives by the ``size`` coordinates of the bodies.
+        Its length or volume, ``measure(q)`` and ``at_rest``, and the derivatives by the ``size`` coordinates of the bodies.
     measured : {"length", "volume"}
     upper : float
         The largest input.
@@ -210,7 +210,7 @@ class ElasticTendon(Elastic, Line):
     @property
     def _drawn_in(self) -> Any:
         """The displacement without the motors, minus the length at rest (m)."""
-        return self.displacement - self.path.measure(np.zeros(self.path.size))
+        return self.displacement - self.path.at_rest
 
     def _slopes(self, q: Array) -> Array:
         """Return the derivatives (n) by all coordinates of the length on which the tension acts."""

@@ -174,31 +174,27 @@ class Path:
         """Sizes and groups of all parts, as kernels read them."""
         return np.concatenate([np.zeros(0), *(row for part in self.parts for row in (part.sizes, part.groups.ravel()))])
 
+    @cached_property
+    def at_rest(self) -> Any:
+        """The measure at zero coordinates."""
+        return self.measure(np.zeros(self.size))
+
     def measure(self, q: Array) -> Any:
         """Return the length (m) or volume (m^3)."""
-        return self._sum(self._directions(q))
+        return self.measured(q)[0]
 
     def gradient(self, q: Array) -> Array:
         """Return the derivatives (..., n) of the measure by the coordinates."""
-        return self._slopes(self._directions(q))
+        return self.measured(q)[1]
 
     def measured(self, q: Array) -> tuple[Any, Array]:
         """Return the measure and its derivatives (..., n)."""
-        directions = self._directions(q)
-        return self._sum(directions), self._slopes(directions)
-
-    def _sum(self, directions: Sequence[tuple[Array, Array]]) -> Any:
-        """Return the measure of given `_directions`."""
-        return sum((sizes @ part.weights for (_, sizes), part in zip(directions, self.parts, strict=True)), start=0.0)
-
-    def _slopes(self, directions: Sequence[tuple[Array, Array]]) -> Array:
-        """Return the derivatives (..., n) of given `_directions`."""
-        weighted = (part.weights[:, None] * units for (units, _), part in zip(directions, self.parts, strict=True))
-        rows = (
-            vectors.reshape(*vectors.shape[:-2], len(onto)) @ onto
-            for vectors, onto in zip(weighted, self._flattened, strict=True)
-        )
-        return np.concatenate(list(rows), axis=-1)
+        measure, slopes = np.zeros(q.shape[:-1])[()], [np.zeros((*q.shape[:-1], 0))]
+        for (units, sizes), part, onto in zip(self._directions(q), self.parts, self._flattened, strict=True):
+            measure = measure + sizes @ part.weights
+            weighted = part.weights[:, None] * units
+            slopes.append(weighted.reshape(*weighted.shape[:-2], len(onto)) @ onto)
+        return measure, np.concatenate(slopes, axis=-1)
 
     def hessian(self, q: Array) -> Array:
         """Return the second derivatives (n, n) of the measure at a configuration."""

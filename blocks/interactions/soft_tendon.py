@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -37,6 +38,11 @@ class SoftPath:
             shared_line_programs(body.kinematics, body.nv, body.number_names, volume) for body in bodies
         ]
         self.size = sum(body.nv for body in bodies)
+
+    @functools.cached_property
+    def at_rest(self) -> Any:
+        """The measure at zero coordinates."""
+        return self.measure(np.zeros(self.size))
 
     def measure(self, q: Array) -> Any:
         """Return the length (m) or volume (m^3) at coordinates (..., n)."""
@@ -123,7 +129,7 @@ class SoftLine(Line):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the line and what is suspicious."""
         errors, warnings = super().check()
-        if not errors and self.path.bodies and not math.isfinite(self.measure(np.zeros(self.path.size))):
+        if not errors and self.path.bodies and not math.isfinite(self.path.at_rest):
             errors.append(Finding("bad-line", self.name, "not a number at rest", "a line with a length", "check its points"))
         return errors, warnings
 

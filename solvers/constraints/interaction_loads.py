@@ -151,7 +151,7 @@ def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> N
     inputs, rows = mechanism.inputs, np.atleast_2d(u)
     one_sided = {loop.closure.name for loop in mechanism.assembly.loops if getattr(loop.closure, "one_sided", False)}
     findings = []
-    for k in [k for name, own in inputs.acting if name in one_sided for k in range(own.start, own.stop)]:
+    for k in [k for name, columns in inputs.acting if name in one_sided for k in range(columns.start, columns.stop)]:
         least, values = inputs.lower[k], rows[:, k]
         worst = int(values.argmin())
         if values[worst] < least - SAME * np.abs(values).max():

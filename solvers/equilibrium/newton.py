@@ -50,8 +50,8 @@ def newton(
     """Return the end of Newton steps of least norm from x: a root, or where they do not reduce the residual any more.
 
     Residuals are infinite where they cannot be evaluated. `reach` (n) is the longest change of each unknown in one step, and
-    `straight` (n) in one along which the equations turn out to be straight. `lengths` (n) are what a change of each counts where
-    the shortest step is looked for, one by default. The `course` of the search is written down.
+    `straight` (n) in one along which the equations turn out to be straight. `lengths` (n) are what a change of each counts
+    where the shortest step is looked for, one by default. The `course` of the search is written down.
     """
     course, straight = course or Course(), reach if straight is None else straight
     values, length = residual(x), np.inf

@@ -192,13 +192,13 @@ def _mobilities(parts: Sequence[EliminatedPart], found: Elimination, imposed: Ar
     Computed from the world to the leaves as variances of accelerations. If the efforts have the mass matrix as covariance, each
     coordinate's acceleration follows from its part's motion, plus an independent term whose variance is one over its pivot.
     """
-    own = np.divide(1.0, found.pivots, out=np.zeros(len(imposed)), where=(found.ratios > 0.0) & ~imposed)
+    variances = np.divide(1.0, found.pivots, out=np.zeros(len(imposed)), where=(found.ratios > 0.0) & ~imposed)
     covariances, mobilities = [np.zeros(part.inertia.shape) for part in parts], np.zeros(len(imposed))
     for part, response, C in zip(parts[1:], found.responses[1:], covariances[1:], strict=True):
         C[:6, :6] = part.transport @ covariances[part.parent] @ part.transport.T
         for e, row in enumerate(response, start=6):
             C[e, :e] = C[:e, e] = row[:e] @ C[:e, :e]
-            C[e, e] = own[part.v.start + e - 6] + max(row[:e] @ C[:e, e], 0.0)
+            C[e, e] = variances[part.v.start + e - 6] + max(row[:e] @ C[:e, e], 0.0)
         mobilities[part.v] = C.diagonal()[6:]
     return np.where(found.ratios > 0.0, mobilities, np.inf)
 

@@ -66,8 +66,8 @@ def acting_series(
     values = _read_inputs(inputs, u, rows)
     for place, column, unit in zip(inputs.places, inputs.columns, inputs.units_at_places, strict=True):
         pushes.append(PortPush(*place, values[:, column, None] * unit))
-    pushes += [OwnPush(block, q, v, values[:, own]) for block, q, v, own in inputs.own]
-    pushes += [ActingPush(name, values[:, own]) for name, own in inputs.acting]
+    pushes += [OwnPush(block, q, v, values[:, columns]) for block, q, v, columns in inputs.own]
+    pushes += [ActingPush(name, values[:, columns]) for name, columns in inputs.acting]
     return pushes, values @ inputs.motors.T
 
 

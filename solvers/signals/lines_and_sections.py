@@ -16,13 +16,8 @@ from titop.solvers.signals.quantities import Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 
 if TYPE_CHECKING:
-<<<<<<< HEAD:solvers/signals/line_readings.py
-    from titop.blocks.interactions.line import Line
-=======
     from titop.blocks.bodies.rods.rod import Rod
-    from titop.blocks.interactions.rod_line import RodLine
-    from titop.blocks.interactions.soft_line import SoftLine
->>>>>>> sim:solvers/signals/lines_and_sections.py
+    from titop.blocks.interactions.line import Line
 
 
 def line_values(at: Snapshot, of: Quantity) -> Array:
@@ -82,7 +77,7 @@ def section_of(assembly: Assembly, port: str) -> tuple[Rod, float]:
 
 def cut_rod_at(assembly: Assembly, rod: Rod, fraction: float) -> Assembly:
     """Return an assembly with a rod cut at a section: it has six more coordinates, after those of the rod."""
-    from titop.blocks.bodies.rods.cut_rod import CutRod
+    from titop.blocks.bodies.rods.rod import CutRod
 
     blocks = {**assembly.blocks, rod.name: CutRod(rod, fraction)}
 

@@ -32,7 +32,7 @@ from titop.blocks.bodies.water.fluid import Fluid, read_coefficients, read_fluid
 from titop.blocks.bodies.water.immersed import Immersed
 from titop.blocks.bodies.water.immersion import ADDED, DRAG, POTENTIAL, water_around
 from titop.blocks.contract.block import PARENT_PORT, Block
-from titop.blocks.contract.fields import Consumed, Field, Fixed, Kept, optional, put, refuse_change, scalar
+from titop.blocks.contract.fields import Consumed, Field, Fixed, Kept, optional, put, scalar
 
 #: Name of the port at the tip, which every rod has.
 TIP = "tip"
@@ -115,6 +115,7 @@ class RodData(Immersed):
     #: The basis of every free component of the strain, by name.
     strains = Fixed[dict[str, StrainBasis]](lambda rod, field, value: value)
     basis = Consumed()
+    ports = Fixed[tuple[str, ...]](lambda rod, field, value: value)  # type: ignore[assignment]
     points = Fixed(lambda rod, field, value: rod.reader.integer(field, value, 1, MAX_POINTS))
 
     def __init__(
@@ -155,6 +156,7 @@ class RodData(Immersed):
         self.given_length = self.length if 0 < self.length < math.inf else 1.0
         #: The ports by name.
         self.rod_ports: dict[str, RodPort] = read_rod_ports(reader, ports, self.given_length)
+        self.ports = tuple(self.rod_ports)
         if not any(finding.where == f"{self.name}.points" for finding in reader.findings):
             check_points(reader, self.strains, self.points, self.given_length)
         self.coordinates = tuple(f"{name}{k}" for name, basis in self.strains.items() for k in range(basis.count))
@@ -264,15 +266,6 @@ class RodData(Immersed):
         for port, (_, pose) in self.rod_ports.items():
             warnings += pose_suspicions(f"{self.name}.{port}", pose)
         return errors + self._findings, warnings
-
-    @property
-    def ports(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the child ports."""
-        return tuple(self.rod_ports)
-
-    @ports.setter
-    def ports(self, ports: Any) -> None:
-        refuse_change(self, "ports", ports)
 
     @property
     def named_ports(self) -> dict[str, RodPort]:

@@ -17,7 +17,6 @@ from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.law_programs import MASS, PLACE, POINT_SIZE, VOLUME, LawPrograms, shared_programs
 from titop.blocks.bodies.soft.material import Material, check_numbers
 from titop.blocks.bodies.soft.soft_fields import (
-    ShapeError,
     read_density,
     read_names,
     read_numbers,
@@ -108,8 +107,6 @@ class SoftData(Block):
             self.programs = shared_programs(self.kinematics, len(self.coordinates), self.number_names, *functions)
             self._check_rest()
             self._check_functions()
-        except ShapeError as error:
-            reader.report("wrong-shape", "kinematics", f"{error} numbers", "the three numbers of a place", "return [x, y, z]")
         except ModelError as error:
             reader.findings += [replace(finding, where=f"{self.name}.kinematics") for finding in error.findings]
         except Exception as error:  # whatever the user's function raises

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.soft.differentiation import as_array
@@ -109,11 +110,8 @@ def checked_kinematics(kinematics: Callable[..., Any]) -> Callable[[Any, Any, An
     def checked(x: Any, q: Any, numbers: Any) -> Any:
         entries = np.array(located(np.asarray(x), q, numbers), dtype=object).ravel()
         if len(entries) != 3:
-            raise ShapeError(len(entries))
+            expected = "the three numbers of a place"
+            raise ModelError(Finding("wrong-shape", "kinematics", f"{len(entries)} numbers", expected, "return [x, y, z]"))
         return as_array(entries.tolist())
 
     return checked
-
-
-class ShapeError(ValueError):
-    """Kinematics gave another number of entries than three."""

@@ -203,7 +203,7 @@ class ImmersedLine:
 
     def gyroscopic(self, v: Array, twist: Array) -> Array:
         """Return the gyroscopic terms (6 + n; N, N m) of the added mass."""
-        return self._at_base(gyroscopic_wrench(self.added[:6], np.concatenate([twist, v])))
+        return np.pad(gyroscopic_wrench(self.added[:6], np.concatenate([twist, v])), (0, len(v)))
 
     def displaced(self, q: Array) -> Array:
         """Return the inertia (6 + n, 6 + n) of the displaced fluid at coordinates (n)."""
@@ -218,7 +218,7 @@ class ImmersedLine:
         drift = np.concatenate([current, nothing, 0.0 * v])
         turning = np.concatenate([cross(twist[3:], current), nothing, 0.0 * v])
         with_stream = gyroscopic_wrench(self.added[:6], x) - gyroscopic_wrench(self.added[:6], x - drift)
-        return wrenches_to_efforts(self._jacobians, drag) + self._at_base(with_stream) - self.added @ turning
+        return wrenches_to_efforts(self._jacobians, drag) + np.pad(with_stream, (0, len(v))) - self.added @ turning
 
     def law_numbers(self, begin: int) -> Array:
         """Return the numbers of the compiled law that follow `begin` others; see `kernels.laws.beam_water`."""
@@ -226,10 +226,6 @@ class ImmersedLine:
         displaced = [[mass.sum()], mass @ self._places, np.einsum("s,sij->ij", mass, self._moved)]
         parts = [self.added, *displaced, water_numbers(self._water), self._jacobians, [len(mass), begin]]
         return np.concatenate([np.ravel(part) for part in parts])
-
-    def _at_base(self, wrench: Array) -> Array:
-        """Return a wrench at the base with no efforts (6 + n)."""
-        return np.concatenate([wrench, np.zeros(self.added.shape[0] - 6)])
 
 
 class ImmersedBeam(Block):

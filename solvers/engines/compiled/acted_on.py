@@ -78,7 +78,8 @@ class Bound:
 class Acting:
     """Calls of a compiled model with wrenches on fixed ports, with or without inputs.
 
-    Copies of the tables with room for the loads are kept between calls, one for each call that runs at the same time.
+    Copies of the tables with room for the loads are kept between calls, one for each call that runs at the same time. Raises
+    `ModelError` for an unknown port.
 
     Parameters
     ----------
@@ -86,11 +87,6 @@ class Acting:
         Whether inputs act.
     closing : bool
         Whether the tables get room for the wrenches of rigid closures on their ports, as the last loads.
-
-    Raises
-    ------
-    ModelError
-        For an unknown port.
     """
 
     def __init__(

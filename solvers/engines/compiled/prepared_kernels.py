@@ -73,8 +73,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def drive_interactions(self, u: Array) -> None:
         super().drive_interactions(u)
         self._states = u[len(self.mechanism.inputs.names) :]
-        for name, own in self.mechanism.inputs.driving:
-            self._numbers[0, self._system.acting_inputs[name]] = u[own]
+        for name, columns in self.mechanism.inputs.driving:
+            self._numbers[0, self._system.acting_inputs[name]] = u[columns]
 
     @property
     def farthest(self) -> float:
@@ -191,8 +191,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
         rows[: len(stops), IN_Q : BOUND + 1] = stops
         first = len(stops)
         for k, count in interactions:
-            own, first = rows[first : first + count], first + count
-            own[:, ROW], own[:, PLACE], own[:, COUNT] = self.interaction_rows[k], np.arange(count), count
+            part, first = rows[first : first + count], first + count
+            part[:, ROW], part[:, PLACE], part[:, COUNT] = self.interaction_rows[k], np.arange(count), count
         return rows
 
     def target_motions(self, q: Array, v: Array) -> list[TargetMotion]:
@@ -200,9 +200,9 @@ class CompiledPreparedDynamics(PreparedDynamics):
         told, size = self._law[0].copy(), layout.MOTION_SIZE
         motions = []
         for o, p, n, driven in self._places:
-            ports, own = told[o : o + size * p].reshape(p, size), told[o + size * p : o + size * p + 2 * n]
+            ports, along = told[o : o + size * p].reshape(p, size), told[o + size * p : o + size * p + 2 * n]
             motions.append(
-                TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], own[:n], own[n:], *driven)
+                TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], along[:n], along[n:], *driven)
             )
         return motions
 
