@@ -468,7 +468,6 @@ class Device(Block):
         raise NotImplementedError
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the device and what is suspicious."""
         errors, warnings = super().check()
         if self.path is not None:
             errors += self.path.findings(f"{self.name}.path", len(self.channels))
@@ -493,7 +492,6 @@ class Device(Block):
         return {f"path.{name}": (float(path.parameter(name)), own or unit) for name, own in path.parameters().items()}
 
     def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed; names as in `parameters`."""
         of_path = {name.removeprefix("path."): value for name, value in values.items() if name.startswith("path.")}
         changed = super().with_parameters({name: value for name, value in values.items() if not name.startswith("path.")})
         if of_path and self.path is not None:

@@ -60,13 +60,7 @@ class Unit:
     """
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        signature: Signature,
-        caller: Any,
-        name: str,
-        kept: bool = True,
-        whole: bool = False,
+        self, function: Callable[..., Any], signature: Signature, caller: Any, name: str, kept: bool = True, whole: bool = False
     ) -> None:
         self.function, self.signature, self.caller = function, signature, caller
         self.name, self.title = name, name

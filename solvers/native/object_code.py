@@ -74,12 +74,7 @@ LOADED: set[str] = set()
 class _MethodDef(ctypes.Structure):
     """CPython's ``PyMethodDef``."""
 
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
+    _fields_ = (("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
 
 
 _new_function = ctypes.pythonapi.PyCFunction_NewEx

@@ -41,7 +41,7 @@ class Tableau(NamedTuple):
     used : int
         Number of stages that the error estimate uses.
     estimators : (1, used) or (2, used) array
-        See `error_of` of the kernels' `step_control`.
+        See `error_of` of the kernels' `runge_kutta`.
     exponent : float
         Of the error, in the length of the next step.
     curve : (k, n) array

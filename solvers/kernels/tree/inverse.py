@@ -5,15 +5,7 @@ from __future__ import annotations
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import port_at, result_at
 from titop.solvers.kernels.interface.stages import call_block
-from titop.solvers.kernels.spatial.algebra import (
-    add_six,
-    carry_wrench,
-    plus,
-    put_six,
-    rigid_wrench,
-    six,
-    transport,
-)
+from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, plus, put_six, rigid_wrench, six, transport
 from titop.solvers.kernels.tree.armatures import armature_effort
 from titop.solvers.kernels.tree.joints import along_joint, coriolis, move
 from titop.solvers.kernels.tree.kinematics import parent_motion, place_and_move
