@@ -54,14 +54,8 @@ class _Law(NamedTuple):
 class Distributions:
     """The distributions of a study, and what is tied to what they give.
 
-    Raises `ModelError` for unknown names, names given twice, and what is no distribution; all that is wrong is told at once.
-
-    Parameters
-    ----------
-    point : OperatingPoint
-        The nominal model and state.
-    distributions : mapping of name to distribution
-        As for `monte_carlo`; so are `ties`.
+    The point has the nominal model and state; `distributions` and `ties` are as for `monte_carlo`. Raises `ModelError` for
+    unknown names, names given twice, and what is no distribution; all that is wrong is told at once.
 
     Attributes
     ----------

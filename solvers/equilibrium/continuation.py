@@ -192,13 +192,7 @@ def _refuse_death(task: tuple[Any, Array], how: str) -> ModelError:
 
 
 def single_unknown(guess: OperatingPoint, name: str, where: str) -> TrimUnknowns:
-    """Return the unknown that a name stands for, a single quantity.
-
-    Raises
-    ------
-    ModelError
-        If it stands for several quantities.
-    """
+    """Return the unknown that a name stands for, a single quantity. Raises `ModelError` if it stands for several quantities."""
     varied = TrimUnknowns(guess, [name])
     if len(varied.entries) != 1:
         advice = f"choose one of {', '.join(varied.names)}"
@@ -220,10 +214,7 @@ def follow(
     A start that is no equilibrium is a guess, and only one step is made. `axes` (nq) is the configuration whose axes the
     positions of free joints are measured along, the same for all steps, which turn them.
 
-    Raises
-    ------
-    ConvergenceError
-        With the values at which the equilibria end.
+    Raises `ConvergenceError` with the values at which the equilibria end.
     """
     begin = {name: value_of(start, name) for name in target}
     reached, step, halvings = 0.0, 1.0, 0
@@ -304,13 +295,7 @@ def _tangent(
 
 
 def value_of(point: OperatingPoint, name: str) -> float:
-    """Return a quantity's value at a point.
-
-    Raises
-    ------
-    ModelError
-        For quantities that are not a single number.
-    """
+    """Return a quantity's value at a point. Raises `ModelError` for quantities that are not a single number."""
     value = float(TrimUnknowns(point, [name]).values()[0])
     if np.isnan(value):
         advice = "free and spherical joints' coordinates have no values: vary something else"

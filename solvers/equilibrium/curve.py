@@ -201,10 +201,7 @@ class PathEvent(NamedTuple):
 def events_between(curve: Curve, before: Station, after: Station) -> list[PathEvent]:
     """Return the events between two stations of a step, in order.
 
-    Raises
-    ------
-    ConvergenceError
-        If no path leads from one to the other.
+    Raises `ConvergenceError` if no path leads from one to the other.
     """
     events = []
     while _state(before) != _state(after):
@@ -294,10 +291,7 @@ class PathStep(NamedTuple):
 def steps_along(curve: Curve, start: Station, longest: float, within: tuple[float, float]) -> Iterator[PathStep]:
     """Yield the steps from a station until the load factor is not `within` its range any more, or the curve is closed.
 
-    Raises
-    ------
-    ConvergenceError
-        Where the curve ends, with the load factor there.
+    Raises `ConvergenceError` where the curve ends, with the load factor there.
     """
     station, length = start, longest / 4
     while True:

@@ -28,11 +28,7 @@ from titop.solvers.signals.quantities import Kind
 class Equations:
     """Base class: scaled residuals as functions of y, the unknowns x followed by multipliers.
 
-    Parameters
-    ----------
-    unknowns : TrimUnknowns
-    bounds : (unknowns,) arrays, optional
-        Of x; outside them nothing is evaluated.
+    Outside the bounds of x nothing is evaluated.
 
     Attributes
     ----------

@@ -312,10 +312,7 @@ def _line(name: str, value: float, unit: str) -> str:
 def read_point(model: Any, point: Any) -> OperatingPoint:
     """Return an operating point from an `OperatingPoint`, ``(q, v)``, ``(q, v, tau)``, or a configuration at rest.
 
-    Raises
-    ------
-    ModelError
-        If it is none of these, belongs to a model with other coordinates, or leaves loops open.
+    Raises `ModelError` if it is none of these, belongs to a model with other coordinates, or leaves loops open.
     """
     read_model(model)
     read = _point_of(model, point)

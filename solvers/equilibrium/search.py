@@ -181,10 +181,7 @@ class Candidate:
     def refuse(self) -> None:
         """Reject a point that is no equilibrium, or one only for an instant of its motion.
 
-        Raises
-        ------
-        ConvergenceError
-            If residuals exceed their allowed values, at the point or along the motion.
+        Raises `ConvergenceError` if residuals exceed their allowed values, at the point or along the motion.
         """
         if (self.excess > 1).any():
             equations, worst = self._equations, int(self.excess.argmax())

@@ -56,10 +56,7 @@ def raise_loads(unknowns: TrimUnknowns, search: Callable[[TrimUnknowns, Course],
 
     The unknowns are all coordinates, at rest; `search` writes down its course.
 
-    Raises
-    ------
-    ConvergenceError
-        If the equilibria end before the whole load: with the part that they reach.
+    Raises `ConvergenceError` if the equilibria end before the whole load: with the part that they reach.
     """
     full = unknowns.guess
     try:
@@ -202,10 +199,7 @@ class Settling(NamedTuple):
     def from_guess(self, unknowns: TrimUnknowns, rounds: int = _ROUNDS) -> OperatingPoint:
         """Return the equilibrium to which a guess creeps.
 
-        Raises
-        ------
-        ConvergenceError
-            If it comes to rest at none in so many rounds.
+        Raises `ConvergenceError` if it comes to rest at none in so many rounds.
         """
         for left in reversed(range(rounds)):
             unknowns = creep(unknowns, self.steps)
@@ -219,10 +213,7 @@ class Settling(NamedTuple):
     def to_stable(self, point: OperatingPoint, unknowns: TrimUnknowns) -> OperatingPoint:
         """Return an equilibrium that does not grow: the one found, or where the guess, or else what was found, settles.
 
-        Raises
-        ------
-        ConvergenceError
-            If none is found; with the unstable one.
+        Raises `ConvergenceError` if none is found; with the unstable one.
         """
         rng, start = np.random.default_rng(0), unknowns
         for _ in range(_TRIES):

@@ -200,13 +200,7 @@ def _under_loads(
 
 
 def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, parameters: Any, x: Any = None) -> OperatingPoint:
-    """Return the point at which a search starts.
-
-    Raises
-    ------
-    ModelError
-        For unusable values.
-    """
+    """Return the point at which a search starts. Raises `ModelError` for unusable values."""
     read_model(model)
     changes = dict(read_mapping("parameters", parameters or {}))
     if changes:
@@ -220,13 +214,7 @@ def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, para
 
 
 def read_tolerance(tolerance: Any) -> float:
-    """Return a tolerance.
-
-    Raises
-    ------
-    ModelError
-        If it is unusable.
-    """
+    """Return a tolerance. Raises `ModelError` if it is unusable."""
     number = real_array(tolerance)
     if number is None or number.shape != () or not 0 < number < 1:
         raise ModelError(
@@ -236,13 +224,7 @@ def read_tolerance(tolerance: Any) -> float:
 
 
 def read_count(name: str, count: Any, advice: str = "count the steps") -> int:
-    """Return a number of steps.
-
-    Raises
-    ------
-    ModelError
-        If it is unusable.
-    """
+    """Return a number of steps. Raises `ModelError` if it is unusable."""
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ModelError(Finding("wrong-type", name, count, "a whole number, 1 or more", advice))
     return count

@@ -199,10 +199,7 @@ class TrimUnknowns:
     def at(self, x: Array) -> OperatingPoint:
         """Return the operating point that x stands for: the last one, with what is known of it, for the same x.
 
-        Raises
-        ------
-        ModelError
-            For parameters that a block refuses.
+        Raises `ModelError` for parameters that a block refuses.
         """
         numbers = x.tobytes()
         if self._last is None or self._last[0] != numbers:
@@ -254,10 +251,8 @@ class TrimUnknowns:
     def bounds(self, bounds: Mapping[str, Any] | None) -> tuple[Array, Array]:
         """Return lower and upper bounds of x; inputs stay in their actuators' ranges when nothing else is said.
 
-        Raises
-        ------
-        ModelError
-            For bounds of what is no unknown or has no plain number, and for bounds that are no pair with room between.
+        Raises `ModelError` for bounds of what is no unknown or has no plain number, and for bounds that are no pair with room
+        between.
         """
         inputs = self.guess.model.mechanism.inputs
         lower, upper = np.full((2, len(self.entries)), [[-np.inf], [np.inf]])

@@ -66,18 +66,9 @@ class PortConnection(NamedTuple):
 
 
 class BlockNetwork:
-    """Blocks, connections, and the equations between all inputs and outputs of the blocks.
+    """Blocks, connections, and the equations between all inputs and outputs of the blocks; arguments of `connect_blocks`.
 
-    Parameters
-    ----------
-    blocks : sequence of BlockEnds
-    connections, inputs, outputs
-        As `connect_blocks` takes them.
-
-    Raises
-    ------
-    ModelError
-        For signals of several blocks with one name, unknown ports and signals, and signals connected twice.
+    Raises `ModelError` for signals of several blocks with one name, unknown ports and signals, and signals connected twice.
     """
 
     def __init__(self, blocks: Sequence[BlockEnds], connections: Any, inputs: Any) -> None:

@@ -144,10 +144,7 @@ def _ends(block: Any) -> BlockEnds:
 def _solve(blocks: Matrices, network: BlockNetwork) -> tuple[Matrices, Array, Array]:
     """Return the connected blocks (C and D unused), and all signals by states and by inputs.
 
-    Raises
-    ------
-    ModelError
-        If the loop is singular.
+    Raises `ModelError` if the loop is singular.
     """
     (A, B, C, D), m, p = blocks, len(network.inputs), len(network.outputs)
     G, F = (matrix.toarray() for matrix in network.equations())

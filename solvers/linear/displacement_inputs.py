@@ -70,10 +70,8 @@ def displace(
 ) -> tuple[tuple[Array, Array, Array, Array], Array]:
     """Return A, B, C and D (n, ., .) with displacements in the place of accelerations, and the states that remain.
 
-    Raises
-    ------
-    ModelError
-        Naming outputs that need the rates of a displacement, and displacements that are no coordinates of their own.
+    Raises `ModelError` naming outputs that need the rates of a displacement, and displacements that are no coordinates of their
+    own.
     """
     A, (B, C, D) = matrices[0], (np.broadcast_to(each, (len(matrices[0]), *each.shape[-2:])) for each in matrices[1:])
     if not inputs.displaced:

@@ -117,10 +117,7 @@ class Follower:
     def state(self, x: Array) -> tuple[Array, Array]:
         """Return q and v from the displacements and rates of the independent coordinates.
 
-        Raises
-        ------
-        ConvergenceError
-            If the loops cannot be closed on the way there.
+        Raises `ConvergenceError` if the loops cannot be closed on the way there.
         """
         n, v = len(x) // 2, self._rates
         (begin, q), goal = self._last, x[:n]
@@ -203,10 +200,7 @@ class FamilyBasis:
     def read(self, independent: Any) -> tuple[str, ...]:
         """Return the names of a choice that a user made.
 
-        Raises
-        ------
-        ModelError
-            For unknown names; naming the point where they fail.
+        Raises `ModelError` for unknown names; naming the point where they fail.
         """
         chosen = read_independent(self._model, independent)
         places = np.flatnonzero(np.isin(self._free, chosen))
@@ -218,10 +212,7 @@ class FamilyBasis:
     def choose(self) -> tuple[str, ...]:
         """Return the names of the coordinates with the largest smallest determinant over the points.
 
-        Raises
-        ------
-        ModelError
-            If no choice is valid at all points.
+        Raises `ModelError` if no choice is valid at all points.
         """
         looked_at = np.unique(np.linspace(0, len(self._motions) - 1, _SAMPLES).astype(int))
         while True:

@@ -102,10 +102,8 @@ def linear_equations(
 
     Without `independent` the first point chooses its coordinates.
 
-    Raises
-    ------
-    ModelError
-        If locked coordinates move, if the chosen coordinates are not independent, and for outputs that need rates of inputs.
+    Raises `ModelError` if locked coordinates move, if the chosen coordinates are not independent, and for outputs that need
+    rates of inputs.
     """
     linear = _by_accelerations(points, system_inputs, system_outputs, independent)
     if not system_inputs.displaced:

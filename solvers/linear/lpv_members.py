@@ -97,13 +97,7 @@ class Recipe:
 
 
 class FamilyMembers:
-    """The computation of a family's members.
-
-    Parameters
-    ----------
-    guess : OperatingPoint
-        Guess for the first point.
-    recipe : Recipe
+    """The computation of a family's members, from a guess for the first point.
 
     Attributes
     ----------
@@ -122,13 +116,7 @@ class FamilyMembers:
     # -- members -------------------------------------------------------------------------------------------------------
 
     def at_known(self, points: Sequence[OperatingPoint], targets: Array, lines: LineRows, sweep: SweepOf) -> Results:
-        """Return the results at given points.
-
-        Raises
-        ------
-        ModelError
-            Where the family's independent coordinates fail.
-        """
+        """Return the results at given points. Raises `ModelError` where the family's independent coordinates fail."""
         sent = [bare(point, self.guess.model) if sweep.leaves_here else point for point in points]
         with self._spread(sweep) as spread:
             return self._members(sent, targets, lines, spread, sweep.progress)

@@ -65,10 +65,7 @@ class Matrices:
     def close_loop(self, delta: Array) -> Matrices:
         """Return the model of the remaining channels with ``w = Δ z + w'`` on the first ones, which stay.
 
-        Raises
-        ------
-        LinAlgError
-            If the loop is ill-posed.
+        Raises `LinAlgError` if the loop is ill-posed.
         """
         n, m = delta.shape
         full = np.zeros((self.B.shape[1], self.C.shape[0]), dtype=delta.dtype)
@@ -89,10 +86,7 @@ class Matrices:
     def exchange(self, outputs: Array, inputs: Array) -> Matrices:
         """Return the model with as many outputs as inputs, and these inputs as the outputs, in their places.
 
-        Raises
-        ------
-        LinAlgError
-            If the outputs do not follow the inputs at once.
+        Raises `LinAlgError` if the outputs do not follow the inputs at once.
         """
         n, whole = len(self.A), np.block([[self.A, self.B], [self.C, self.D]])
         inverse = np.linalg.inv(self.D[np.ix_(outputs, inputs)])

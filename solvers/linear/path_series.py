@@ -116,13 +116,7 @@ def with_paths(
 
 
 def refuse_paths(model: NamedModel, paths: Sequence[str]) -> None:
-    """Refuse signals of nonlinear systems with delays, and noise.
-
-    Raises
-    ------
-    ModelError
-        Naming the device.
-    """
+    """Refuse signals of nonlinear systems with delays, and noise. Raises `ModelError` naming the device."""
     devices = _channels(model)
     for path in paths:
         owner, ending = split_end(path)

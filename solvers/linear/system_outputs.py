@@ -68,10 +68,7 @@ def read_outputs(model: Model, outputs: Any, inputs: SystemInputs, at: AtState |
 
     Functions of the state are asked `at` a state how many numbers they give; at rest in the neutral configuration by default.
 
-    Raises
-    ------
-    ModelError
-        For unknown names, signals named twice, and functions that cannot be called so.
+    Raises `ModelError` for unknown names, signals named twice, and functions that cannot be called so.
     """
     found = tuple(_read(model, output, inputs, at) for output in read_names("outputs", outputs))
     refuse_twice("output", (signal for group in found for signal in group.signals))
@@ -130,10 +127,7 @@ def _function_at(at: Any, name: str, function: Callable[..., Any]) -> Array:
 def _function_value(name: str, function: Callable[..., Any], q: Array, v: Array, a: Array, u: Array) -> Array:
     """Return a function's finite real result as a vector; it is given copies, which it may change.
 
-    Raises
-    ------
-    ModelError
-        If it is none.
+    Raises `ModelError` if it is none.
     """
     try:
         returned = function(q.copy(), v.copy(), a.copy(), u.copy())

@@ -122,16 +122,7 @@ class _Others:
 
 
 class Processes(_Others):
-    """A number of processes answer.
-
-    Parameters
-    ----------
-    make, arguments
-        ``make(*arguments)`` returns the function that answers, in each process.
-    count : int
-    method : {"fork", "spawn", "forkserver"}, optional
-        How processes start. Forked ones, the default where there are any, take functions of any kind.
-    """
+    """A number of processes answer; arguments are those of `titop.solvers.support.spread.Spread`."""
 
     def __init__(self, make: Make, arguments: tuple[Any, ...], count: int, method: str | None = None) -> None:
         if method is None and "fork" in multiprocessing.get_all_start_methods():
@@ -142,13 +133,7 @@ class Processes(_Others):
         self._falls, self._begun = 0, False
 
     def answers(self, first: Hashable) -> list[Answer]:
-        """Wait until some tasks are answered, be it the `first` or others.
-
-        Raises
-        ------
-        ModelError
-            If processes cannot start.
-        """
+        """Wait until some tasks are answered, be it the `first` or others. Raises `ModelError` if processes cannot start."""
         while True:
             self._employ()
             lines = {worker.line: worker for worker in self._crew if worker.batch or not worker.ready}
@@ -261,14 +246,7 @@ def _serve(line: Any, make: Make, arguments: tuple[Any, ...]) -> None:
 
 
 class Borrowed(_Others):
-    """The processes of an executor answer: `concurrent.futures`, dask, MPI.
-
-    Parameters
-    ----------
-    make, arguments
-        As for `Processes`; sent to the executor's processes, where titop has to be installed.
-    executor : Executor
-    """
+    """The processes of an executor answer: `concurrent.futures`, dask, MPI; titop has to be installed there."""
 
     def __init__(self, make: Make, arguments: tuple[Any, ...], executor: Executor) -> None:
         self._executor, self._made = executor, _pack((make, arguments))
@@ -281,10 +259,7 @@ class Borrowed(_Others):
     def answers(self, first: Hashable) -> list[Answer]:
         """Wait until some tasks are answered, be it the `first` or others.
 
-        Raises
-        ------
-        ModelError
-            If the executor takes no tasks, if its processes cannot do the first, or if none of them is left.
+        Raises `ModelError` if the executor takes no tasks, if its processes cannot do the first, or if none of them is left.
         """
         while True:
             self._submit()
