@@ -92,7 +92,6 @@ from .solvers.lft.lft import lft as lft
 from .solvers.lft.lft import lft_arcs as lft_arcs
 from .solvers.lft.lft_model import LFTModel as LFTModel
 from .solvers.lft.moving_equilibria import MovingCoordinate as MovingCoordinate
-from .solvers.linear.channel_inversion import invert_channels as invert_channels
 from .solvers.linear.connect_blocks import connect_blocks as connect_blocks
 from .solvers.linear.finite_elements import FiniteElementPart as FiniteElementPart
 from .solvers.linear.finite_elements import SparseSystem as SparseSystem
@@ -101,6 +100,7 @@ from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
 from .solvers.linear.lpv_plots import plot_response as plot_response
+from .solvers.linear.matrices import invert_channels as invert_channels
 from .solvers.linear.modes import Modes as Modes
 from .solvers.linear.modes import modes as modes
 from .solvers.linear.pole_map import PoleMap as PoleMap

@@ -152,7 +152,7 @@ class System(Network):
         return to_dot(self)
 
     def _repr_html_(self) -> str:
-        from titop.graph.drawing.notebook import system_html
+        from titop.graph.drawing.text import system_html
 
         return system_html(self)
 

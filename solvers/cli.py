@@ -43,10 +43,7 @@ _MOST_OUTPUTS = 1e8
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments; those of the process by default.
+    `argv`: arguments; those of the process by default.
     """
     arguments = _parser().parse_args(argv)
     if arguments.run is compile_kernels:
@@ -73,14 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def read_system(path: Path, base: str = "fixed", repair: bool = False) -> System:
     """Return the system of a model file (``.toml``) or of a URDF (``.urdf``, ``.xml``).
 
-    Raises `ModelError` with everything that is wrong with it.
-
-    Parameters
-    ----------
-    base : {"fixed", "free"}
-        How a URDF's root stands in the world.
-    repair : bool
-        Whether a URDF is mended; see `from_urdf`.
+    Raises `ModelError` with everything that is wrong with it. `base` ("fixed", "free"): how a URDF's root stands in the world.
+    `repair`: whether a URDF is mended; see `from_urdf`.
     """
     if path.suffix.lower() in (".urdf", ".xml"):
         return from_urdf(path, base=base, repair=repair)

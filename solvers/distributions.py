@@ -54,6 +54,8 @@ class _Law(NamedTuple):
 class Distributions:
     """The distributions of a study, and what is tied to what they give.
 
+    Raises `ModelError` for unknown names, names given twice, and what is no distribution; all that is wrong is told at once.
+
     Parameters
     ----------
     point : OperatingPoint
@@ -68,11 +70,6 @@ class Distributions:
     places : dict of name to Place
     laws : list
         In the order in which they are drawn, which is that of the names.
-
-    Raises
-    ------
-    ModelError
-        For unknown names, names given twice, and what is no distribution; all that is wrong is told at once.
     """
 
     def __init__(self, point: OperatingPoint, distributions: Mapping[Any, Any], ties: Mapping[str, Any] | None) -> None:

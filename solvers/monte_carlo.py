@@ -137,15 +137,7 @@ def monte_carlo(
 
 
 class _Study:
-    """A function to be called at random parameters.
-
-    Parameters
-    ----------
-    of_points : bool
-        Whether it is called with an operating point.
-    seed, workers, progress
-        As for `monte_carlo`, checked.
-    """
+    """A function to be called at random parameters, or with operating points; arguments of `monte_carlo`, checked."""
 
     def __init__(
         self,
@@ -168,10 +160,7 @@ class _Study:
         return (int(self.seeds(k)[1].generate_state(1, np.uint64)[0]),) if self.is_seeded else ()
 
     def results(self, tasks: list[tuple[int, Any]], keeper: Checkpoint | None = None) -> dict[int, Outcome | str]:
-        """Return the outcomes of tasks, and the messages of those that failed, by number; after Ctrl-C of some.
-
-        Raises `KeyboardInterrupt` if there is none.
-        """
+        """Return the outcomes of tasks, and the messages of those that failed, by number; after Ctrl-C of some."""
         made = self.drawing.point, self.drawing.places, self.run, self.of_points
         outcomes: dict[int, Outcome | str] = {}
         with (

@@ -126,7 +126,6 @@ class Taylor:
 
     @staticmethod
     def _quotient(above: Array, below: Array) -> Taylor:
-        """Return ``above / below``."""
         quotient = np.zeros(len(above), np.result_type(above, below, float))
         for k in range(len(above)):
             quotient[k] = (above[k] - below[1 : k + 1] @ quotient[k - 1 :: -1][:k] if k else above[0]) / below[0]

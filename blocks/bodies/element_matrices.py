@@ -23,11 +23,15 @@ from titop.blocks.basics.errors import did_you_mean
 from titop.blocks.basics.spatial import Array, skew
 from titop.blocks.basics.tolerances import EXACT, RANK, SAME, SINGULAR, TINY
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.modal_bases import is_sparse
 from titop.blocks.bodies.second_order import CYCLIC
 
 #: Sparse matrices of up to so many rows are taken as dense ones, which is as fast.
 DENSE = 1000
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Return whether a matrix is a sparse one."""
+    return hasattr(matrix, "toarray")
 
 
 def read_matrices(reader: FieldReader, positions: Any, mass: Any, stiffness: Any) -> tuple[Array, int, Any, Any]:

@@ -300,7 +300,6 @@ class FlexibleBody(ModalBody):
         return result
 
     def _in_modes(self, natural: NaturalModes) -> FlexibleBody:
-        """Return the body in some of its natural modes."""
         if not self.is_modal:
             value = "a fluid around it" if self.fluid is not None else "a law of its own"
             advice = "take the modes of the body without it"

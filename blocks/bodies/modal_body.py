@@ -118,7 +118,6 @@ class ModalBody(Block):
         self._update()
 
     def _update(self) -> None:
-        """Recompute what follows from the fields."""
         n = self.nv
         if self.frequencies is not None:
             squares = self.frequencies**2

@@ -10,7 +10,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, CLOSE, SAME, TYPED
 from titop.blocks.bodies.modal_analysis import DIRECTIONS, are_matrices_usable, lowest_eigenvalue, residual_mass
 from titop.blocks.bodies.modal_body import ModalBody
-from titop.blocks.bodies.rigid_body import check_inertia
+from titop.blocks.bodies.rigid_body import check_mass_and_inertia
 from titop.blocks.bodies.second_order import gram_at
 
 
@@ -18,10 +18,7 @@ def findings(body: ModalBody) -> tuple[list[Finding], list[Finding]]:
     """Return what is wrong with a body whose fields have been read, and what is suspicious."""
     errors: list[Finding] = []
     warnings: list[Finding] = []
-    if body.mass < 0:
-        errors.append(Finding("negative-mass", f"{body.name}.mass", body.mass, "a mass >= 0", "check the sign and the unit"))
-    if np.isfinite(body.inertia).all():
-        check_inertia(f"{body.name}.inertia", body.inertia, float(body.mass * body.com @ body.com), errors, warnings)
+    check_mass_and_inertia(body, errors, warnings)
     errors += _matrix_findings(body) + _moment_findings(body)
     warnings += _damping_findings(body)
     for port, pose in body.port_poses.items():

@@ -137,7 +137,6 @@ def read_second_order(
 
 
 def _read_stiffness(reader: FieldReader, stiffness: Mapping[str, Any], n: int, ports: tuple[str, ...]) -> dict[str, Array]:
-    """Read the geometric stiffness under each load."""
     counts = LOADS | dict.fromkeys(ports, 6)
     result = {}
     for load, value in stiffness.items():

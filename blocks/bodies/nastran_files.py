@@ -51,7 +51,6 @@ def nastran_fields(
 
 
 def _existing(name: str, field: str, path: Any) -> Path:
-    """Return the path of a file that exists."""
     file = Path(path) if isinstance(path, str | PathLike) else None
     if file is None or not file.is_file():
         raise ModelError(Finding("no-file", f"{name}.{field}", str(path), "a file of NASTRAN", "check the path"))
@@ -130,5 +129,4 @@ def _named_rows(name: str, rows: Array, owners: Array | None) -> dict[str, Array
 
 
 def _grids_of_bulk(file: Path) -> dict[Hashable, Pose]:
-    """Return the grids of a file of bulk data."""
     return poses_of(nastran().bulk2uset(str(file))[0])

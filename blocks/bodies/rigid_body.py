@@ -229,14 +229,10 @@ class RigidBody(ImmersedBody, PortedBlock):
         """Return what is wrong with the body and what is suspicious."""
         errors, warnings = super().check()
         errors += self.fluid_findings()
-        if self.mass < 0:
-            advice = "check the sign and the unit"
-            errors.append(Finding("negative-mass", f"{self.name}.mass", self.mass, "a mass >= 0", advice))
-        if np.isfinite(self.inertia).all():
-            check_inertia(f"{self.name}.inertia", self.inertia, self.mass * float(self.com @ self.com), errors, warnings)
-            if self.mass == 0 and self.inertia.any():
-                expected = "a mass, since there is an inertia"
-                warnings.append(Finding("massless-inertia", f"{self.name}.mass", 0.0, expected, "give the mass"))
+        check_mass_and_inertia(self, errors, warnings)
+        if self.mass == 0 and np.isfinite(self.inertia).all() and self.inertia.any():
+            expected = "a mass, since there is an inertia"
+            warnings.append(Finding("massless-inertia", f"{self.name}.mass", 0.0, expected, "give the mass"))
         return errors, warnings
 
     def parameters(self) -> dict[str, tuple[float, str]]:
@@ -302,6 +298,15 @@ def is_positive(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float
         return False
     both = yz - xz * across
     return zz - xz * xz / xx - both * both / second > 0.0
+
+
+def check_mass_and_inertia(body: Any, errors: list[Finding], warnings: list[Finding]) -> None:
+    """Add what is wrong with mass and inertia of a body to the errors and warnings."""
+    if body.mass < 0:
+        advice = "check the sign and the unit"
+        errors.append(Finding("negative-mass", f"{body.name}.mass", body.mass, "a mass >= 0", advice))
+    if np.isfinite(body.inertia).all():
+        check_inertia(f"{body.name}.inertia", body.inertia, float(body.mass * body.com @ body.com), errors, warnings)
 
 
 def check_inertia(where: str, inertia: Array, moved: float, errors: list[Finding], warnings: list[Finding]) -> None:

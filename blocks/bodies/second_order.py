@@ -216,7 +216,6 @@ def _beside(undeformed: Array, coupled: Array, stirring: Array, own: Array) -> A
 
 
 def _along(matrices: Array, w: Array) -> Array:
-    """Return the products (m, n) of matrices (m, 3, n) and w."""
     return np.einsum("ikj,k->ij", matrices, w)
 
 

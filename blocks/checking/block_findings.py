@@ -121,7 +121,6 @@ def naming_findings(
 
 
 def _law_findings(block: Block, q: Array) -> Iterator[Finding]:
-    """Yield what is wrong with a user's ``law``."""
     sizes, where = block.displacement_sizes(q), f"{block.name}.law"
     try:
         returned = block.law(q, sizes[6:], sizes[:6])
@@ -163,7 +162,6 @@ def _taken_names(block: Block) -> set[str]:
 
 
 def _state_findings(block: Block) -> Iterator[Finding]:
-    """Yield what is wrong with the efforts and rates of a block's states."""
     if not block.nv or block.configuration_names != block.coordinates:
         expected = "own coordinates that are plain numbers, on which they act"
         advice = "let a tt.Interaction on ports and coordinates have the states"
@@ -206,7 +204,6 @@ def surroundings_findings(block: Block) -> Iterator[Finding]:
 
 
 def _mass_and_moment(weight: Any) -> Array:
-    """Return a mass and a first moment (3) as four numbers."""
     mass, moment = weight
     return np.concatenate([np.reshape(mass, 1), np.reshape(moment, 3)])
 

@@ -59,7 +59,6 @@ def _stores_safely(block: Block, q: Array, scales: Array) -> bool:
 
 
 def _is_safe_at(block: Block, q: Array, scales: Array, rng: np.random.Generator) -> bool:
-    """Tell whether complex steps at a configuration give the derivatives that differences give."""
     v, direction = rng.normal(size=block.nv) * scales, np.linspace(0.3, 1.0, block.nv) * scales
     weights = block.inertia_weights()
 
@@ -186,6 +185,5 @@ def _steps(functions: Callable[[Any], list[Any]], step: float | None) -> Iterato
 
 
 def _agree(exact: Array, difference: Array, value: Array) -> bool:
-    """Tell whether two derivatives of a function of a certain value agree."""
     sizes = (np.abs(part).max(initial=0.0) for part in (difference, value))
     return bool(np.abs(exact - difference).max(initial=0.0) <= np.dot((DIFFERENCE_ERROR, SAME), list(sizes)))

@@ -119,7 +119,6 @@ def description_findings(block: Block, seed: int = 0) -> Iterator[Finding]:
 
 
 def _mass_findings(block: Block) -> Iterator[Finding]:
-    """Compare mass properties with the mass matrix at the neutral configuration."""
     if not redefines(block, "mass_properties", Described):
         return
     given, derived = block.mass_properties(), Described.mass_properties(block)

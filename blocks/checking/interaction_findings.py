@@ -159,7 +159,6 @@ def _unusable(interaction: Interaction, motion: TargetMotion) -> Generator[tuple
 
 
 def _rate_findings(interaction: Interaction, motion: TargetMotion) -> Iterator[Finding]:
-    """Yield what is wrong with the rates of an interaction's states."""
     count = len(interaction.state_names)
     try:
         rates = real_array(interaction.state_rates(motion))

@@ -9,19 +9,17 @@ Every constraint is one function that has to vanish, in one of three forms (symb
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, did_you_mean
-from titop.blocks.basics.paths import parts_of
-from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian_rate, replace_entry, rotation_log, skew
+from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian_rate, rotation_log, skew
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.closure import DISPLACEMENT, Closure
-from titop.blocks.contract.block import Block
-from titop.blocks.contract.fields import Field, Fixed, Kept, optional, put, switch
+from titop.blocks.contract.block import Block, ParameterFields
+from titop.blocks.contract.fields import Field, Fixed, Kept, optional, switch
 from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
 
@@ -238,28 +236,15 @@ class RigidClosure(Closure):
             elif np.linalg.norm(rest) >= SAME:
                 basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the axes, or the entries of the directions."""
+    def parameter_fields(self) -> ParameterFields:
+        """Return those of the axes, or of the entries of the directions."""
         if self.directions is not None:
-            return {
-                f"directions.{name}.{k + 1}": (float(x), "1")
-                for name, row in zip(DISPLACEMENT, self.directions, strict=True)
-                for k, x in enumerate(row)
-            }
-        fields = [("axis", self.axis)] if self.kind not in ("weld", "spherical") else []
-        fields += [("axis2", self.axis2)] if self.kind in _TWO_AXES else []
-        return {f"{field}.{x}": (float(value), "1") for field, axis in fields for x, value in zip("xyz", axis, strict=True)}
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some entries changed."""
-        changed = copy.copy(self)
-        for name, value in values.items():
-            field, *entry = parts_of(name)
-            index: Any = "xyz".find(entry[0])
-            if field == "directions":
-                index = list(DISPLACEMENT).index(entry[0]), int(entry[1]) - 1
-            put(changed, field, replace_entry(getattr(changed, field), index, value))
-        return changed
+            columns = range(self.directions.shape[1])
+            names = enumerate(DISPLACEMENT)
+            return {f"directions.{name}.{k + 1}": ("directions", (i, k), "1") for i, name in names for k in columns}
+        fields: tuple[str, ...] = ("axis",) if self.kind not in ("weld", "spherical") else ()
+        fields += ("axis2",) if self.kind in _TWO_AXES else ()
+        return {f"{field}.{x}": (field, (k,), "1") for field in fields for k, x in enumerate("xyz")}
 
 
 def perpendicular(axis: Array) -> Array:

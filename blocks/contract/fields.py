@@ -296,7 +296,6 @@ def _read_again(block: Fielded, field: Field[Any], value: Any) -> list[Finding]:
 
 
 def _is_about(finding: Finding, where: str) -> bool:
-    """Tell whether a finding is about a field or a part of it."""
     return finding.where == where or finding.where.startswith((f"{where}.", f"{where}["))
 
 
@@ -308,44 +307,29 @@ def _carries_derivatives(value: Any) -> bool:
 # -- readers of fields ------------------------------------------------------------------------------------------------
 
 
-def scalar(block: Any, field: str, value: Any) -> float:
-    """Read a finite number."""
-    return block.reader.scalar(field, value)
+def _by(method: str, *more: Any) -> Read[Any]:
+    """Return a reader by a method of `FieldReader`, with `more` arguments after the value."""
+    return lambda block, field, value: getattr(block.reader, method)(field, value, *more)
 
 
-def bound(block: Any, field: str, value: Any) -> float:
-    """Read a number that must not be negative, and may be infinite."""
-    return block.reader.bound(field, value)
-
-
-def switch(block: Any, field: str, value: Any) -> bool:
-    """Read True or False."""
-    return block.reader.switch(field, value)
-
-
-def axis(block: Any, field: str, value: Any) -> Array:
-    """Read a direction (3)."""
-    return block.reader.axis(field, value)
-
-
-def vector(block: Any, field: str, value: Any) -> Array:
-    """Read three finite numbers."""
-    return block.reader.array(field, value, (3,))
-
-
-def numbers(block: Any, field: str, value: Any) -> Array:
-    """Read any number of finite numbers."""
-    return block.reader.numbers(field, value)
+#: A finite number; one that must not be negative, and may be infinite; True or False.
+scalar: Read[float] = _by("scalar")
+bound: Read[float] = _by("bound")
+switch: Read[bool] = _by("switch")
+#: A direction (3); three finite numbers; any number of them.
+axis: Read[Array] = _by("axis")
+vector: Read[Array] = _by("array", (3,))
+numbers: Read[Array] = _by("numbers")
 
 
 def non_negative(code: str) -> Read[float]:
     """Return a reader of a number that must not be negative; else the finding has this code."""
-    return lambda block, field, value: block.reader.non_negative(field, value, code)
+    return _by("non_negative", code)
 
 
 def symmetric(n: int) -> Read[Array]:
     """Return a reader of a symmetric n x n matrix."""
-    return lambda block, field, value: block.reader.symmetric(field, value, n)
+    return _by("symmetric", n)
 
 
 def per_coordinate(block: Any, field: str, value: Any) -> Array:

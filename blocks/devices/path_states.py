@@ -108,27 +108,22 @@ class PathStates(Interaction):
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """Names of an actuator's inputs in a system."""
         return self.device.input_names
 
     @property
     def state_paths(self) -> tuple[str, ...]:
-        """Names of the states in a system."""
         return tuple(f"{self.device.name}.{name}" for name in self.state_names)
 
     @property
     def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
-        """Range of each of an actuator's inputs."""
         return tuple(self.device.input_ranges)
 
     def among(self, blocks: Mapping[str, Block]) -> PathStates:
-        """Return the same for the device of this name among `blocks`."""
         device = blocks[self.device.name]
         assert isinstance(device, Device)
         return self if device is self.device else PathStates(device, self.gravity, self.coordinate_units)
 
     def under(self, gravity: Array) -> PathStates:
-        """Return the same under other `gravity` (3, m/s^2)."""
         return self if (gravity == self.gravity).all() else PathStates(self.device, gravity, self.coordinate_units)
 
     def law_numbers(self) -> Array:
@@ -162,21 +157,17 @@ class ObservedStates(PathStates):
         return len(self.own_coordinates), len(self.own_coordinates)
 
     def among(self, blocks: Mapping[str, Block]) -> PathStates:
-        """Return the same for the blocks of these names among `blocks`."""
         device = blocks[self.device.name]
         assert isinstance(device, Device)
         return ObservedStates(device, blocks, self.gravity, self.coordinate_units)
 
     def under(self, gravity: Array) -> PathStates:
-        """Return the same: gravity is not received."""
         return self
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
-        """Return no loads."""
         return np.zeros((len(motion.R), 6)), np.zeros(len(motion.q))
 
     def state_rates(self, motion: TargetMotion) -> Array:  # type: ignore[override]
-        """Return ``A x + B s`` for what is received, s."""
         A, B, *_ = self.matrices
         rates: Array = A @ motion.x + B @ self.observe(motion)
         return rates

@@ -46,15 +46,12 @@ class Sensor(Device):
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The outputs."""
         return self.outputs
 
     def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the unit of each output."""
         return self.output_units * (len(self.outputs) // len(self.output_units))
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the sensor and what is suspicious."""
         errors, warnings = super().check()
         if self.is_filtered and self.refuses_filter:
             expected, advice = f"no filter: {self.refuses_filter}", "put the filter in front of the controller: K * filter"
@@ -76,7 +73,6 @@ class _PortSensor(Sensor):
 
     @property
     def filter_ports(self) -> tuple[Any, ...]:
-        """The target."""
         return (self.target,)
 
 
@@ -98,7 +94,6 @@ class Accelerometer(_PortSensor):
 
     @property
     def filter_ports(self) -> tuple[Any, ...]:
-        """The world, and the target."""
         return ("world", self.target)
 
 
@@ -147,7 +142,6 @@ class PoseSensor(_PortSensor):
 
     @property
     def filter_ports(self) -> tuple[Any, ...]:
-        """The world, and the target."""
         return ("world", self.target)
 
     def observation(self, blocks: Mapping[str, Block]) -> tuple[tuple[str, ...], Callable[[TargetMotion], Array]]:
@@ -213,13 +207,11 @@ class _JointSensor(Sensor):
 
     @property
     def filter_coordinates(self) -> tuple[str, ...]:
-        """The coordinate."""
         return (self.joint,)
 
 
 class _CoordinateSensor(_JointSensor):
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`, with units for its coordinate."""
         return self.parameters() | self._path_parameters(units)
 
 
@@ -237,7 +229,6 @@ class Encoder(_CoordinateSensor):
     filter_law = FilterKind.POSITION, ()
 
     def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the unit of the coordinate."""
         return tuple(along) or ("1",)
 
 
@@ -255,7 +246,6 @@ class Tachometer(_CoordinateSensor):
     filter_law = FilterKind.RATE, ()
 
     def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the unit of the rate."""
         return tuple(map(rate_unit, along)) or ("1",)
 
 

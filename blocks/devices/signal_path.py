@@ -227,13 +227,10 @@ class SignalPath:
 
     def law(self, count: int) -> tuple[Array, Array, Array, Array]:
         """Return A (k, k), B (k, n), C (n, k) and D (n, n) of the filter of `count` = n channels; the unit of time is s."""
+        from scipy.linalg import block_diag
+
         laws = [each.law for each in self.channel_filters(count)]
-        sizes = np.cumsum([0, *(len(law[0]) for law in laws)]), np.cumsum([0, *(len(law[3]) for law in laws)])
-        n, m, kind = sizes[0][-1], sizes[1][-1], np.result_type(float, *(matrix for law in laws for matrix in law))
-        A, B, C, D = np.zeros((n, n), kind), np.zeros((n, m), kind), np.zeros((m, n), kind), np.zeros((m, m), kind)
-        for k, (a, b, c, d) in enumerate(laws):
-            x, s = (slice(ends[k], ends[k + 1]) for ends in sizes)
-            A[x, x], B[x, s], C[s, x], D[s, s] = a, b, c, d
+        A, B, C, D = (block_diag(*matrices) for matrices in zip(*laws, strict=True))
         return A, B, C, D
 
     def state_names(self, count: int) -> tuple[str, ...]:
@@ -471,7 +468,6 @@ class Device(Block):
         raise NotImplementedError
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the device and what is suspicious."""
         errors, warnings = super().check()
         if self.path is not None:
             errors += self.path.findings(f"{self.name}.path", len(self.channels))
@@ -496,7 +492,6 @@ class Device(Block):
         return {f"path.{name}": (float(path.parameter(name)), own or unit) for name, own in path.parameters().items()}
 
     def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed; names as in `parameters`."""
         of_path = {name.removeprefix("path."): value for name, value in values.items() if name.startswith("path.")}
         changed = super().with_parameters({name: value for name, value in values.items() if not name.startswith("path.")})
         if of_path and self.path is not None:

@@ -6,7 +6,6 @@ Limits without a stiffness are data for checks of trajectories.
 from __future__ import annotations
 
 import cmath
-import copy
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
@@ -15,9 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, replace_entry
+from titop.blocks.basics.paths import entry_of
+from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import LARGEST, FieldReader, out_of_range, real_array
-from titop.blocks.contract.block import Block, block_name
+from titop.blocks.contract.block import Block, ParameterFields, block_name
 from titop.blocks.contract.fields import Field, without
 from titop.blocks.contract.own_coordinates import effort_unit, in_brackets
 from titop.blocks.contract.target_motion import TargetMotion
@@ -294,26 +294,14 @@ class CoordinateLimits(Block):
         """Return the distances (k, m or rad) of the coordinate from the stops."""
         return stop_gaps(self.limit_numbers, motion.q)
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the bounds and coefficients of the stops."""
-        return self.parameters_along(("1",))
+    def parameter_fields(self) -> ParameterFields:
+        """Return those of the bounds and coefficients of the stops."""
+        entries = stop_entries(*bounded_sides(self.limit_numbers)[0])
+        return {f"limits.{name}": ("limit_numbers", (0, k), stop_unit(name, "1")) for name, k in entries}
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
         """Return `parameters`, with units for that of the coordinate."""
-        entries = self._entries.items()
-        return {f"limits.{name}": (float(self.limit_numbers[0, k]), stop_unit(name, units[0])) for name, k in entries}
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed."""
-        changed = copy.copy(self)
-        for name, value in values.items():
-            place = 0, self._entries[name.removeprefix("limits.")]
-            changed.limit_numbers = replace_entry(changed.limit_numbers, place, value)
-        return changed
-
-    @property
-    def _entries(self) -> dict[str, int]:
-        return dict(stop_entries(*bounded_sides(self.limit_numbers)[0]))
+        return {name: (value, stop_unit(entry_of(name), units[0])) for name, (value, _) in self.parameters().items()}
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the limits and what is suspicious."""

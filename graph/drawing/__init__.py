@@ -2,5 +2,5 @@
 
 - `outline`: boxes, wires and signals without positions, which all the others start from;
 - `draw`: the figure, with `forest` (its boxes) and `layout` (their places);
-- `text`, `notebook`: text for terminals, for Markdown and Graphviz, and for notebooks.
+- `text`: text for terminals, Markdown, Graphviz, and notebooks.
 """

@@ -159,7 +159,6 @@ def _defaults(cls: type[Block]) -> dict[str, Any]:
 
 
 def _check_registration(cls: Any, type_name: Any, fields: Any) -> None:
-    """Refuse arguments that are no class of blocks, no name or no fields."""
     name = getattr(cls, "__qualname__", repr(cls))
     advice = 'write register_block(Segment, "segment", {"length": NUMBER})'
     if not (isinstance(cls, type) and issubclass(cls, Block)):

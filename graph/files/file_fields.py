@@ -92,7 +92,6 @@ def write_fields(fields: Mapping[str, FileField], owner: Any) -> dict[str, Any]:
 
 
 def _number(infinite: bool) -> ValueKind:
-    """Return the kind of a number or an expression."""
     return ValueKind(
         lambda value, where, reading: reading.number(value, where, infinite), lambda value: float(np.reshape(value, ()))
     )

@@ -90,7 +90,6 @@ def _check_types(system: Network) -> None:
 
 
 def _unwritten(name: str, block: Block) -> Finding:
-    """Return the finding for a block that a file cannot hold."""
     found = type(block).__name__
     if block.not_in_files:
         return Finding("not-in-files", name, found, "blocks that are numbers and names", block.not_in_files)

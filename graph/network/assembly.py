@@ -168,7 +168,10 @@ def assemble(system: Network) -> Assembly:
         name=system.name,
         gravity=system.gravity.copy(),
         world=snapshots["world"],
-        connections=tuple(_snapshot_of(system.connections[index], snapshots) for index in order),
+        connections=tuple(
+            Connection(_port_among(c.parent, snapshots), _port_among(c.child, snapshots), snapshots[c.joint.name], c.placement)
+            for c in (system.connections[index] for index in order)
+        ),
         connect_order=tuple(rank[index] for index in range(len(order))),
         loads=tuple(_acting_snapshot(load, snapshots) for load in system.loads),
         actuators=tuple(_acting_snapshot(actuator, snapshots) for actuator in system.actuators),
@@ -179,14 +182,9 @@ def assemble(system: Network) -> Assembly:
     )
 
 
-def _snapshot_of(connection: Connection, snapshots: dict[str, Any]) -> Connection:
-    parent, child = connection.parent, connection.child
-    return Connection(
-        parent=PortRef(snapshots[parent.block.name], parent.name),
-        child=PortRef(snapshots[child.block.name], child.name),
-        joint=snapshots[connection.joint.name],
-        placement=connection.placement,
-    )
+def _port_among(ref: PortRef, blocks: Mapping[str, Any]) -> PortRef:
+    """Return the port of the block of the same name in `blocks`."""
+    return PortRef(blocks[ref.block.name], ref.name)
 
 
 def _stated(blocks: Mapping[str, Any], system: Network) -> Iterator[Joined]:
@@ -211,7 +209,7 @@ def _unit_of(blocks: Mapping[str, Any], coordinate: str) -> str:
 
 def loop_among(loop: Joined, blocks: Mapping[str, Any], gravity: Array | None = None) -> Joined:
     """Return a loop with its blocks replaced by those of the same names in `blocks`, under another `gravity` (3) if given."""
-    ports = tuple(PortRef(blocks[ref.block.name], ref.name) for ref in loop.ports)
+    ports = tuple(_port_among(ref, blocks) for ref in loop.ports)
     closure = blocks[loop.closure.name].among(blocks)
     closure = closure if gravity is None else closure.under(gravity)
     return Joined(ports, closure, (*closure.own_coordinates, *loop.named_coordinates))
@@ -221,7 +219,7 @@ def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:
     """Return the snapshot of a load, actuator or sensor, with its target replaced by the target's snapshot."""
     snapshot = snapshots[block.name]
     if hasattr(block, "target"):
-        snapshot.target = PortRef(snapshots[block.target.block.name], block.target.name)
+        snapshot.target = _port_among(block.target, snapshots)
     return snapshot
 
 

@@ -139,7 +139,6 @@ def nodes_of(
 
 
 def _is_heavy(body: Block) -> bool:
-    """Tell whether a body has inertia; bodies that are not rigid always have."""
     if not body.is_rigid:
         return True
     mass, _, inertia = body.mass_properties()

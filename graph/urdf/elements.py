@@ -206,10 +206,10 @@ class ElementReader:
 
     def _is_mended(self, element: Element, name: str, where: str) -> bool:
         """Tell whether a leftover has no content; it is then ignored with a warning."""
-        numbers, twin = self._plainly(element, name), VOCABULARY[element.tag].leftovers[name]
+        numbers, twin = plain_numbers(element.get(name, "")), VOCABULARY[element.tag].leftovers[name]
         if twin and twin not in element.attrib:  # it stands for that one: who reads that one says so
             return self.repair and numbers is not None
-        says_nothing = numbers is not None and (numbers == self._plainly(element, twin) if twin else not any(numbers))
+        says_nothing = numbers is not None and (numbers == plain_numbers(element.get(twin, "")) if twin else not any(numbers))
         if not self.repair or not says_nothing:
             return False
         expected = f"{twin} alone" if twin else "no such attribute"
@@ -217,12 +217,6 @@ class ElementReader:
             where, f"{name}={element.get(name)!r} of <{element.tag}>", expected, "left out: it says nothing more"
         )
         return True
-
-    @staticmethod
-    def _plainly(element: Element, attribute: str) -> list[float] | None:
-        """Return the numbers of an attribute, of any count; None if they are not numbers."""
-        words = element.get(attribute, "").split()
-        return _read_numbers(words, False) if words else None
 
     def report_repair(self, where: str, found: str, expected: str, taken: str) -> None:
         """Record a repair."""
@@ -322,6 +316,12 @@ class ElementReader:
             self.report.error("not-unit", f"{where}.quat_xyzw", quaternion.tolist(), "a unit quaternion", "divide by its norm")
             return np.array([0.0, 0.0, 0.0, 1.0])
         return quaternion / norm
+
+
+def plain_numbers(text: str) -> list[float] | None:
+    """Return the numbers in a text, of any count; None if it is empty or has others than decimal numbers."""
+    words = text.split()
+    return _read_numbers(words, False) if words else None
 
 
 def _read_numbers(words: Sequence[str], infinite: bool) -> list[float] | None:

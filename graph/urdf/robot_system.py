@@ -211,7 +211,6 @@ def _add_gears(system: System, robot: RobotReader, names: dict[str, str]) -> Non
 
 
 def _report_blocks(report: Report, blocks: Iterable[Block]) -> None:
-    """Report errors that the blocks find in their values."""
     for block in blocks:
         errors, _ = block.check()
         for finding in errors:
@@ -264,7 +263,6 @@ def _onto(axis: Array) -> Array:
 
 
 def _allowed(name: str) -> str:
-    """Return a name with characters that titop allows in names of blocks."""
     return re.sub(r"[^\w/-]", "_", name)
 
 
@@ -291,7 +289,6 @@ def _block_names(robot: RobotReader) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _free_name(name: str, taken: Container[str]) -> str:
-    """Return `name`, with underscores if it is taken."""
     while name in taken:
         name += "_"
     return name

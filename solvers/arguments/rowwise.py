@@ -69,14 +69,8 @@ class Stack(NamedTuple):
 def read_stack(mechanism: Any, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any) -> Stack:
     """Return stacked states with their own wrenches and inputs, as arrays.
 
-    Raises `ModelError` for unusable arguments and unequal numbers of rows.
-
-    Parameters
-    ----------
-    states : mapping of name to array_like
-        q and vectors.
-    wrenches, u
-        Those with two axes have one row for each state, others act on all states.
+    Raises `ModelError` for unusable arguments and unequal numbers of rows. `states`: q and vectors. `wrenches`, `u`: those
+    with two axes have one row for each state, others act on all states.
     """
     arrays = read_states(mechanism, states, stacked=True)
     if wrenches is None and u is None:

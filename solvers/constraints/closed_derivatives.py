@@ -57,16 +57,8 @@ def multiplier_changes(
 ) -> Array:
     """Return the changes (k, z) of the multipliers of least norm, N or N m.
 
-    Parameters
-    ----------
-    q : (nq,) array
-    jacobian : (k, nv) array
-        Of all constraints, J.
-    multipliers : (k,) array
-    efforts : (nv, z) array
-        Changes of the efforts that the constraints have to balance, with the `multipliers` held constant.
-    displacements : (nv, z) array
-        Changes of the coordinates.
+    `q` (nq). `jacobian` (k, nv): of all constraints, J. `multipliers` (k). `efforts` (nv, z): changes of the efforts that the
+    constraints have to balance, with the `multipliers` held constant. `displacements` (nv, z): changes of the coordinates.
     """
     weights, k = mechanism.scale.weights, len(jacobian)
     weighted, rank = weights[:, None] * jacobian, mechanism.acting_rank(q, jacobian)
@@ -167,14 +159,8 @@ def closure_wrenches(closure: RigidClosure, multipliers: Array) -> Callable[[Arr
 def hybrid_derivatives(inverse: Array, mask: Array, closures: tuple[Array, Array, Array]) -> HybridDerivatives:
     """Return the derivatives of hybrid dynamics.
 
-    Parameters
-    ----------
-    inverse : (3, nv, nv) array
-        Derivatives of inverse dynamics by q, v and a at the resolved state.
-    mask : (nv,) bool array
-        Where the motion is prescribed.
-    closures : J, E_q, E_v, each (k, nv)
-        Of independent constraints, none in a tree.
+    `inverse` (3, nv, nv): derivatives of inverse dynamics by q, v and a at the resolved state. `mask` (nv): where the motion
+    is prescribed. `closures` (k, nv): of independent constraints, none in a tree.
     """
     by_q, by_v, mass = inverse
     free, n = ~mask, len(mask)

@@ -144,20 +144,14 @@ def write_input_columns(mechanism: ClosedMechanism, inputs: Inputs, q: Array, ma
 def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> None:
     """Refuse inputs that leave the range of an interaction that is ``one_sided``.
 
-    Raises `ModelError`.
-
-    Parameters
-    ----------
-    u : (nu,) or (k, nu) array, optional
-    t : (k,) array, s, optional
-        Times of the inputs, for messages.
+    Inputs `u` (nu) may be stacked (k, nu), at times `t` (k, s), which messages name. Raises `ModelError`.
     """
     if u is None:
         return
     inputs, rows = mechanism.inputs, np.atleast_2d(u)
     one_sided = {loop.closure.name for loop in mechanism.assembly.loops if getattr(loop.closure, "one_sided", False)}
     findings = []
-    for k in [k for name, own in inputs.acting if name in one_sided for k in range(own.start, own.stop)]:
+    for k in [k for name, columns in inputs.acting if name in one_sided for k in range(columns.start, columns.stop)]:
         least, values = inputs.lower[k], rows[:, k]
         worst = int(values.argmin())
         if values[worst] < least - SAME * np.abs(values).max():

@@ -11,13 +11,12 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.control.control_history import ControlHistory
-from titop.solvers.control.control_laws import ContinuousLaw
+from titop.solvers.control.control_laws import LinearLaw
 from titop.solvers.control.control_loop import ConnectedController, ControlledModel, ControlLoop, Memory
 from titop.solvers.control.loop_signals import Command
 from titop.solvers.control.sampled_loop import SampledLoop
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.system_outputs import read_outputs
-from titop.solvers.model.model import Model
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
 from titop.solvers.support.interpolated import Interpolated
@@ -64,17 +63,11 @@ class LinearFeedback(NamedTuple):
 
 
 class ContinuousController(ConnectedController):
-    """One controller in continuous time.
+    """One controller in continuous time; see `ConnectedController`."""
 
-    Parameters
-    ----------
-    model, exchange, place, reference, operating, times, saturate
-        See `ConnectedController`.
-    """
-
-    def __init__(self, law: ContinuousLaw, model: Model, *rest: Any) -> None:
-        wiring, self.law = law.wiring, law
-        super().__init__(model, (wiring.inputs, wiring.references, wiring.outputs, tuple(law.K.state_labels)), *rest)
+    def __init__(self, law: LinearLaw, *rest: Any) -> None:
+        super().__init__(law, *rest)
+        self.law = law
 
 
 class ContinuousLoop(ControlLoop):
@@ -99,8 +92,8 @@ class ContinuousLoop(ControlLoop):
         self._everyone: list[ConnectedController] = [*controllers, *([] if beside is None else beside.controllers)]
         self.sampled, self.sample_time = beside is not None, math.inf if beside is None else beside.sample_time
         self.commands = controllers[0].commands.beside([each.commands for each in controllers[1:]])
-        self._from_y = _diagonal([each.law.wiring.from_y for each in controllers])
-        self._from_r = _diagonal([each.law.wiring.from_r for each in controllers])
+        self._from_y = _diagonal([each.law.from_y for each in controllers])
+        self._from_r = _diagonal([each.law.from_r for each in controllers])
         self._reads = np.vstack([each.reads for each in controllers])
         K = [Matrices.of(each.law.K) for each in controllers]
         self.K = K[0] if len(K) == 1 else side_by_side(K).close_loop(self._from_r @ self._reads @ self.commands.to_signals)

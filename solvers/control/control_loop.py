@@ -14,6 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.control.control_history import ControlHistory
+from titop.solvers.control.control_laws import ControlLaw
 from titop.solvers.control.loop_signals import Command, Commands, Exchange, Measurements, References, reference_unit
 from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.model.model import Model
@@ -49,8 +50,6 @@ class ConnectedController:
 
     Parameters
     ----------
-    names : tuple of four tuples of str
-        Measured outputs, references, commands and states of the controller.
     exchange : Exchange
         Signals of all controllers.
     place : int
@@ -72,8 +71,8 @@ class ConnectedController:
 
     def __init__(
         self,
+        law: ControlLaw,
         model: Model,
-        names: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]],
         exchange: Exchange,
         place: int,
         reference: Any,
@@ -81,8 +80,8 @@ class ConnectedController:
         times: Array,
         saturate: bool,
     ) -> None:
-        inputs, references, outputs, states = names
-        self.place, self.measurements = place, Measurements(model, inputs, operating.origin)
+        inputs, references, outputs, states = law.inputs, law.references, law.outputs, law.states
+        self.place, self.times, self.measurements = place, times, Measurements(model, inputs, operating.origin)
         self.accelerated = bool(self.measurements.dynamic.any())
         self.commands = Commands(model, outputs, saturate, exchange, place)
         self.trim, self.r_trim = operating.outputs(inputs), operating.outputs(references)

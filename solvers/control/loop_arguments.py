@@ -15,13 +15,13 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_duration
 from titop.solvers.control.continuous_loop import ContinuousController, ContinuousLoop
 from titop.solvers.control.control_laws import (
-    ContinuousLaw,
+    LinearLaw,
     SampledLaw,
     Schedule,
     controller_law,
     output_names,
+    sampled_law,
     scheduled_law,
-    state_space_law,
     wire,
 )
 from titop.solvers.control.control_loop import ConnectedController, ControlLoop, shown_references
@@ -52,7 +52,7 @@ def read_loop(
     several = len(listed) > 1
     generators = _read_generators(seed, len(listed))
     operating: list[OperatingValues] = []
-    laws: list[SampledLaw | ContinuousLaw] = []
+    laws: list[SampledLaw | LinearLaw] = []
     for k, each in enumerate(listed):
         with naming(k if several else None):
             operating.append(OperatingValues(model, each.operating_point))
@@ -75,7 +75,7 @@ def read_loop(
 
 
 def _connect(
-    law: SampledLaw | ContinuousLaw, given: Loop, generator: np.random.Generator, *rest: Any
+    law: SampledLaw | LinearLaw, given: Loop, generator: np.random.Generator, *rest: Any
 ) -> SampledController | ContinuousController:
     """Return a controller that is connected to the model and others; `rest` as for `ConnectedController`, without names."""
     delay = read_duration("delay", given.delay, zero=True)
@@ -91,7 +91,7 @@ def _connect(
     return ContinuousController(law, *rest)
 
 
-def _read_exchange(model: Model, laws: Sequence[SampledLaw | ContinuousLaw]) -> Exchange:
+def _read_exchange(model: Model, laws: Sequence[SampledLaw | LinearLaw]) -> Exchange:
     """Return the signals from controllers to those after them: outputs that are no commands.
 
     Raises
@@ -145,8 +145,8 @@ def _read_law(
     v: Array,
     arguments: Loop,
     origin: Array,
-    before: Sequence[SampledLaw | ContinuousLaw],
-) -> SampledLaw | ContinuousLaw:
+    before: Sequence[SampledLaw | LinearLaw],
+) -> SampledLaw | LinearLaw:
     """Return what a controller does, behind the laws of those `before` it, some of whose outputs it may take."""
     measured, commanded = measured_signals(model), commanded_signals(model)
     K, step = arguments.controller, arguments.sample_time
@@ -163,15 +163,15 @@ def _read_law(
         schedule = _read_schedule(model, K.schedule, measured)
         start = _parameters_at(model, schedule, begin, q, v, origin)
         first = K.at(start, rates=dict.fromkeys(K.rates, 0.0))
-        return scheduled_law(K, first, wire(first, measured, commanded, exogenous), schedule, start)
+        return scheduled_law(K, wire(first, measured, commanded, exogenous), schedule, start)
     K = read_linear("controller", K, "a control.StateSpace or TransferFunction, tt.Controller or tt.ScheduledController")
-    wiring = wire(K, measured, commanded, exogenous)
+    law = wire(K, measured, commanded, exogenous)
     if step is None and K.dt is True:
         advice = "its time base is discrete without a step"
         raise ModelError(Finding("no-sample-time", "sample_time", step, "the controller's sample time", advice))
     if step is None and not K.dt:
-        return ContinuousLaw(wiring, K)
-    return state_space_law(K, wiring, read_duration("sample_time", K.dt if step is None else step))
+        return law
+    return sampled_law(law, read_duration("sample_time", K.dt if step is None else step))
 
 
 def _read_schedule(model: Model, given: Mapping[str, Any], measured: SignalTable) -> Schedule:

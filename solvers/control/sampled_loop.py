@@ -33,9 +33,7 @@ from titop.solvers.control.control_loop import (
     check_memory,
     refuse_memory,
 )
-from titop.solvers.control.loop_signals import Command, Exchange, add_commands
-from titop.solvers.control.operating_values import OperatingValues
-from titop.solvers.model.model import Model
+from titop.solvers.control.loop_signals import Command, add_commands
 
 #: NumPy's generators, by the name that their states have.
 _GENERATORS: dict[str, Any] = {
@@ -70,7 +68,7 @@ class SampledController(ConnectedController):
         From a sample to the commands.
     noise : (ny,) array
         Standard deviations of the outputs at the samples.
-    model, exchange, place, reference, operating, times, saturate
+    law, *rest
         See `ConnectedController`.
 
     Attributes
@@ -79,22 +77,9 @@ class SampledController(ConnectedController):
         In effect now.
     """
 
-    def __init__(
-        self,
-        law: SampledLaw,
-        delay: float,
-        noise: Array,
-        rng: np.random.Generator,
-        model: Model,
-        exchange: Exchange,
-        place: int,
-        reference: Any,
-        operating: OperatingValues,
-        times: Array,
-        saturate: bool,
-    ) -> None:
-        names = law.inputs, law.references, law.outputs, law.states
-        super().__init__(model, names, exchange, place, reference, operating, times, saturate)
+    def __init__(self, law: SampledLaw, delay: float, noise: Array, rng: np.random.Generator, *rest: Any) -> None:
+        super().__init__(law, *rest)
+        times = self.times
         self._law, self._delay, self._noise, self._rng = law, delay / law.sample_time, noise, rng
         self._is_noisy = bool(noise.any())
         self.sample_time = law.sample_time

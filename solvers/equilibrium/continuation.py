@@ -217,17 +217,8 @@ def follow(
 ) -> OperatingPoint:
     """Return the equilibrium at some values, from one at other values: in one step, or in smaller ones.
 
-    Parameters
-    ----------
-    start : OperatingPoint
-    target : mapping of name to number
-    unknowns : sequence of TrimUnknown
-    bounds, tolerance
-        As in `trim`.
-    is_equilibrium : bool
-        Whether the start is an equilibrium; otherwise it is a guess, and only one step is made.
-    axes : (nq,) array
-        The configuration whose axes the positions of free joints are measured along; the same for all steps, which turn them.
+    A start that is no equilibrium is a guess, and only one step is made. `axes` (nq) is the configuration whose axes the
+    positions of free joints are measured along, the same for all steps, which turn them.
 
     Raises
     ------
@@ -263,13 +254,7 @@ def search_again(
     tolerance: float,
     wrenches: Mapping[str, Array] | None,
 ) -> OperatingPoint:
-    """Return the equilibrium at some values by name, searched from a guess: ``q, v, tau``, inputs ``u`` and states ``x``.
-
-    Raises
-    ------
-    ConvergenceError
-        If there is none near the guess.
-    """
+    """Return the equilibrium at some values by name, searched from a guess: ``q, v, tau``, inputs ``u`` and states ``x``."""
     u = guess["u"] if model.nu else None
     start = OperatingPoint(model, guess["q"], guess["v"], guess["tau"], u, wrenches, x=guess["x"])
     sought = with_dependents(start, TrimUnknowns(start, unknowns).entries, TrimUnknowns(start, list(target)).entries)
@@ -298,13 +283,7 @@ def _step(
 
 
 def _along_the_branch(curve: Curve) -> OperatingPoint:
-    """Return the first point with a load factor of one.
-
-    Raises
-    ------
-    ConvergenceError
-        If the branch ends or turns round before it.
-    """
+    """Return the first point with a load factor of one; refuse branches that end or turn round before it."""
     for step in islice(steps_along(curve, curve.begin(), _LONGEST, (-1.0, 1.0)), _STEPS):
         if step.reached.tangent[0] < 0.0:
             break
@@ -316,10 +295,7 @@ def _along_the_branch(curve: Curve) -> OperatingPoint:
 def _tangent(
     start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Sequence[TrimUnknown], axes: Array
 ) -> Array:
-    """Return the first-order change of the unknowns when an equilibrium's varied quantities change, all in their own units.
-
-    `axes` are as in `follow`.
-    """
+    """Return the first-order change of the unknowns when an equilibrium's varied quantities change, all in their own units."""
     both, n = TrimUnknowns(start, [*names, *unknowns], axes=axes), len(names)
     derivatives = AccelerationEquations(both).derivatives(np.zeros(len(both.entries)))
     varied = derivatives[:, :n] @ (changes / both.scales[:n])

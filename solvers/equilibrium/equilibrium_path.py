@@ -186,13 +186,7 @@ def equilibrium_path(
 
 
 def _follow(curve: Curve, longest: float, within: tuple[float, float], steps: int, progress: bool) -> EquilibriumPath:
-    """Return the path from the curve's start.
-
-    Raises
-    ------
-    ConvergenceError
-        If it cannot be continued, with the path so far.
-    """
+    """Return the path from the curve's start."""
     start, end = curve.begin(), ""
     stations, kinds = [start], [""]
     try:

@@ -105,7 +105,7 @@ class OperatingPoint:
 
     @staticmethod
     def of_members(members: Mapping[str, Any]) -> OperatingPoint:
-        """Return a point with these members, unchecked."""
+        """Return a point with these `members`, unchecked."""
         point = object.__new__(OperatingPoint)
         point.__dict__.update(members)
         return point

@@ -11,12 +11,12 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, wa
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints.interaction_loads import refuse_pushing
+from titop.solvers.equilibrium.equations import stands
 from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.equilibrium.newton import Course
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.search import search
 from titop.solvers.equilibrium.settling import Settling, can_settle, nothing_found, raise_loads, refuse_preference
-from titop.solvers.equilibrium.stiffness import stands
 from titop.solvers.equilibrium.unknowns import TrimUnknowns, is_open_guess, with_dependents
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps

@@ -210,13 +210,7 @@ class TrimUnknowns:
         return self._last[1]
 
     def with_values(self, values: Any) -> OperatingPoint:
-        """Return the operating point with values (n) of the unknowns, each in its own unit, whatever the sizes of the guess.
-
-        Raises
-        ------
-        ModelError
-            For parameters that a block refuses.
-        """
+        """Return the operating point with values (n) of the unknowns, each in its own unit, whatever the sizes of the guess."""
         return self._shift(np.asarray(values, dtype=float) - self.values())
 
     def _shift(self, by: Array) -> OperatingPoint:
@@ -241,17 +235,9 @@ class TrimUnknowns:
         return point.with_state(point.q, v, tau, u, steady_states(point)) if model.nx else point
 
     def fill_columns(self, kind: Kind, derivatives: Array, x: Array, by_x: Array) -> None:
-        """Put derivatives by x, those by unknowns of a kind, into their columns of `by_x`.
+        """Put the derivatives at x by unknowns of a kind into their columns of `by_x` (n, unknowns).
 
-        Parameters
-        ----------
-        kind : Kind
-            Coordinates, rates, efforts or inputs; nothing happens if none of them is unknown.
-        derivatives : (n, nv or nu) array
-            Derivatives by all of this kind; by coordinates along the configuration's tangent.
-        x : (unknowns,) array
-            Where they are.
-        by_x : (n, unknowns) array
+        From `derivatives` (n, nv or nu) by all of this kind; by coordinates along the configuration's tangent.
         """
         if kind not in self._indices:
             return
@@ -330,11 +316,6 @@ def with_dependents(
 
     Those that vary are held, and those whose effort is sought, if the loops can be closed without. Of the others the ones are
     taken that closures tell best.
-
-    Parameters
-    ----------
-    guess : OperatingPoint
-    sought, varied : sequence of TrimUnknown
     """
     model, q = guess.model, guess.q
     if not model.is_constrained:

@@ -14,9 +14,9 @@ which is solved once, reduced, and named. Files know those above them:
   whole system, with inputs, states and outputs; `moving_equilibria`: points that follow the parameters; `refusals`: errors and
   warnings;
 - `sampled_models`: from one sampling instant to the next; `feedback`: controllers and delays; `several_rates`:
-  several controllers as one; `neglected`: neglected dynamics;
+  several controllers as one;
 - `members`: the same system at other values, by `linearize`; `lft_files`; `wiring`: two models joined, what they share merged;
-  `arithmetic`: sums, products and feedback; `lft_model`: the model that users get;
+  `arithmetic`: sums, products, feedback, neglected dynamics; `lft_model`: the model that users get;
 - `lft`: the functions for users; `block_system`: the linear TITOP model of one block, by the same passes without uncertainty.
 
 One call, from top to bottom: `lft` reads ranges by `Uncertainty`, which makes a `DeltaBlock` of each; `SystemLoop` asks every

@@ -64,10 +64,7 @@ def law_of(
     `assembly`: with all parameters in the middle of their ranges; `spins`: the deltas on which the twist of its parent port at
     the operating point depends; `turned`: whether its acceleration is uncertain.
 
-    Raises
-    ------
-    ModelError
-        Naming a parameter that is not rational.
+    Raises `ModelError` naming a parameter that is not rational.
     """
 
     def number(entries: list[str], nominal: Array) -> Polynomial:
@@ -271,10 +268,7 @@ def modal_factors(block: Any, number: VectorOf, names: list[str], at: LawPoint, 
 
     `number` makes vectors of named parameters uncertain. Where it `bends`, its own coordinates at the point are uncertain.
 
-    Raises
-    ------
-    ModelError
-        For deformed bodies that are scaled.
+    Raises `ModelError` for deformed bodies that are scaled.
     """
     entered = {name.removeprefix(f"{block.name}.") for name in names}
     of_body = {name for name in entered if name == "mass" or name.startswith(("com.", "inertia."))}

@@ -11,8 +11,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, SINGULAR
 from titop.solvers.arguments.reading import read_duration
-from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_signals, real_fraction
-from titop.solvers.lft.fractions import degrees
+from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_counts, channel_signals, with_degrees
 from titop.solvers.lft.sampled_models import Channels, Window, kept_columns, over_cycle, sample_channels, sample_fraction
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.path_series import pade
@@ -141,10 +140,7 @@ def read_closing(
 ) -> Closing:
     """Return a controller connected by names; of several the `sign` is not that of those with references (`mixed`).
 
-    Raises
-    ------
-    ModelError
-        For what is no linear system or cannot be connected.
+    Raises `ModelError` for what is no linear system or cannot be connected.
     """
     controller = read_linear("controller", controller)
     if isinstance(sign, bool) or sign not in (-1, 1):
@@ -187,10 +183,8 @@ def read_closing(
 def closed_loop(model: Connectable, closing: Closing) -> tuple[StateSpace, tuple[DeltaBlock, ...]]:
     """Return the matrix M of the loop, and its blocks.
 
-    Raises
-    ------
-    ModelError
-        For delays of a sampled model that are no whole steps, and complex and full blocks in loops of several rates.
+    Raises `ModelError` for delays of a sampled model that are no whole steps, and complex and full blocks in loops of several
+    rates.
     """
     M, (w, _), blocks = model.M, model.channels, model.blocks
     kept: list[int] = []
@@ -203,7 +197,7 @@ def closed_loop(model: Connectable, closing: Closing) -> tuple[StateSpace, tuple
     else:
         moved = [window._replace(column=w + window.column) for window in windows]
         system = _with_entries(Matrices.of(M), moved)
-    w, z = sum(block.repetitions for block in blocks), sum(block.columns for block in blocks)
+    w, z = channel_counts(blocks)
     steps = closing.connect(system, laws, w, z)
     matrices = steps[0]
     if len(steps) > 1:
@@ -214,11 +208,7 @@ def closed_loop(model: Connectable, closing: Closing) -> tuple[StateSpace, tuple
         matrices = lifted.ports(len(steps[0].A))
         blocks = tuple(b._replace(repetitions=size, columns=size) for b, size in zip(blocks, lifted.sizes, strict=True))
     result = _name_signals(model, blocks, matrices, closing, kept)
-    if closing.is_of_intervals:
-        count = sum(block.kind == "real" for block in blocks)
-        found = iter(degrees(real_fraction(result, blocks), count, np.random.default_rng(0), sampled=True))
-        blocks = tuple(block._replace(degree=next(found)) if block.kind == "real" else block for block in blocks)
-    return result, blocks
+    return result, with_degrees(result, blocks, sampled=True) if closing.is_of_intervals else blocks
 
 
 def connect(system: Matrices, law: Matrices, taken: list[int]) -> Matrices:
@@ -226,10 +216,7 @@ def connect(system: Matrices, law: Matrices, taken: list[int]) -> Matrices:
 
     What the law takes beside the outputs are inputs of the loop, after the system's.
 
-    Raises
-    ------
-    ModelError
-        For a loop without a solution at once.
+    Raises `ModelError` for a loop without a solution at once.
     """
     (outputs, inputs), (commands, _), readings = system.D.shape, law.D.shape, len(taken)
     first = inputs - commands
@@ -296,10 +283,7 @@ def _name_signals(
 def read_delays(delay: Any, outputs: Sequence[str]) -> Array:
     """Return the delay (s) of each output of a controller: one number for all, or numbers by name, zero of others.
 
-    Raises
-    ------
-    ModelError
-        For unknown names, and what are no times.
+    Raises `ModelError` for unknown names, and what are no times.
     """
     if not isinstance(delay, Mapping):
         return np.full(len(outputs), read_duration("delay", delay, zero=True))
@@ -313,10 +297,7 @@ def read_delays(delay: Any, outputs: Sequence[str]) -> Array:
 def split_delay(where: str, delay: float, period: float) -> tuple[int, float]:
     """Return a delay (s) as whole sampling periods (s), and the part of one that is left.
 
-    Raises
-    ------
-    ModelError
-        If so many samples are not kept.
+    Raises `ModelError` if so many samples are not kept.
     """
     if delay > _MOST * period:
         expected = f"{_MOST} periods at most"

@@ -81,10 +81,7 @@ def solve_loop(loop: Array, right: Array) -> Array:
 
     Entries of unlike units are no pivots then.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        Where there is none.
+    Raises `LinAlgError` where there is none.
     """
     from scipy.linalg import matrix_balance
 
@@ -106,10 +103,7 @@ def singular_at(loop: Array) -> tuple[float, float]:
 def close_deltas(model: Fractional, values: Sequence[float | None]) -> Fractional:
     """Return the model with some deltas at fixed values; None leaves one open.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        Where the model has no response.
+    Raises `LinAlgError` where the model has no response.
     """
     fixed = model.spread([value is not None for value in values])
     deltas = model.spread([value or 0.0 for value in values])[fixed]

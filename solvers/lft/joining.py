@@ -85,10 +85,7 @@ def interaction(
 
     There inputs, with states of the first order behind them, are `u` (nu + nx).
 
-    Raises
-    ------
-    ModelError
-        For parameters in which an interaction is no polynomial, and coordinates and rates on which it depends.
+    Raises `ModelError` for parameters in which an interaction is no polynomial, and coordinates and rates on which it depends.
     """
     model, q, v, _ = state
     closure, p = joined.closure, len(joined.ports)
@@ -260,10 +257,7 @@ def _wrench_slopes(joined: Joined, pose: tuple[Array, Array], kept: Array, k: in
 def refuse_uncertain_pose(tree: Tree, joined: Joined) -> None:
     """Refuse ports whose pose in each other is uncertain.
 
-    Raises
-    ------
-    ModelError
-        Naming a delta.
+    Raises `ModelError` naming a delta.
     """
     ways = [tree.way(*tree.place(str(ref))) for ref in joined.ports]
     for way in ways[1:]:

@@ -83,10 +83,7 @@ def mount_steps(connection: Connection, joint: bool, uncertainty: Uncertainty) -
 def rotation_steps(path: str, rotation: Array, uncertainty: Uncertainty, inverse: bool = False) -> tuple[FrameStep, ...]:
     """Return the steps of a rotation (3, 3) that is a parameter, its vector's components uncertain or not.
 
-    Raises
-    ------
-    ModelError
-        For rotations about more than one axis, or about a direction that changes, which are not to be fitted.
+    Raises `ModelError` for rotations about more than one axis, or about a direction that changes, which are not to be fitted.
     """
     names = rotation_names(path)
     uncertain = [name for name in names if uncertainty.at(name)]
@@ -195,10 +192,7 @@ class PortGeometry(NamedTuple):
 def refuse_moving_port(block: Block, port: str, q: Array, coordinates: UncertainCoordinates) -> None:
     """Refuse coordinates and rates that move a port that is in use.
 
-    Raises
-    ------
-    ModelError
-        Naming one.
+    Raises `ModelError` naming one.
     """
     before, size = (
         PortGeometry(*block.pose(port, q), block.motion_subspace(port, q)),
@@ -239,10 +233,7 @@ def port_motion(
 ) -> tuple[tuple[FrameStep, ...], OwnMotion]:
     """Return steps to a port and what own coordinates do there, where some parameters move it; `shift` if none moves its place.
 
-    Raises
-    ------
-    ModelError
-        For parameters in which they are no polynomials, and blocks that do not rest at the point.
+    Raises `ModelError` for parameters in which they are no polynomials, and blocks that do not rest at the point.
     """
     if v.any() or a.any():
         expected, advice = "a block whose own coordinates rest at the point", "trim it, or keep the parameter fixed"

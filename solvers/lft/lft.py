@@ -182,10 +182,11 @@ def lft(
     if equilibrium is not None:
         equilibria = Equilibria(at, uncertainty, equilibrium, progress)
         uncertainty = Uncertainty(at, {**parameters, **moving_ranges(equilibria, moving)}, quarters, fits)
-    system = SystemLoop(at, uncertainty, inputs, outputs, omit, hold, independent)
+    signals = inputs, outputs, omit, hold, independent
+    system = SystemLoop(at, uncertainty, *signals)
     warn_of_motion(at, system.a)
     refuse_rescaled(system.model, uncertainty, system.ends)
-    family = Family(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
+    family = Family(at, uncertainty, system.a, signals)
     small, states = system.fraction(reduce), system.left
     if system.ends.omitted.size:
         small, states = _omit(small, system, family)
@@ -243,13 +244,11 @@ def _assemble(
 def _omit(model: Fractional, system: SystemLoop, family: Family) -> tuple[Fractional, Array]:
     """Return the model without omitted states, and the remaining states.
 
-    Raises
-    ------
-    ModelError
-        As `linearize` of random members, if something depends on a state to omit.
+    Raises `ModelError` as `linearize` of random members, if something depends on a state to omit.
     """
     if system.model.is_constrained:
-        family = family._replace(independent=names_of(system.model, system.states, system.ends.inputs))
+        independent = names_of(system.model, system.states, system.ends.inputs)
+        family = family._replace(signals=(*family.signals[:-1], independent))
     for deltas in np.random.default_rng(0).uniform(-1.0, 1.0, (_MEMBERS, len(family.uncertainty.all))).tolist():
         names = (uncertain.name for uncertain in family.uncertainty.all)
         family.member(family.uncertainty.values_at(dict(zip(names, deltas, strict=True))))

@@ -18,14 +18,13 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.control.loop_list import Loop, naming, read_loops
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.arithmetic import LFTArithmetic
-from titop.solvers.lft.delta_blocks import DeltaBlock, real_fraction
+from titop.solvers.lft.arithmetic import LFTArithmetic, outside, with_neglected
+from titop.solvers.lft.delta_blocks import DeltaBlock, channel_counts, real_fraction
 from titop.solvers.lft.feedback import Closing, closed_loop, read_closing
 from titop.solvers.lft.fractions import close_deltas
 from titop.solvers.lft.lft_files import load_lft, save_lft
-from titop.solvers.lft.members import Family, coarse_findings, read_value, read_values, refuse_complex, response_error
+from titop.solvers.lft.members import Family, coarse_findings, read_values, refuse_complex, response_error
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
-from titop.solvers.lft.neglected import outside, with_neglected
 from titop.solvers.lft.several_rates import join_closings, read_controllers
 from titop.solvers.lft.uncertainty import Uncertain
 from titop.solvers.linear.path_series import PathTiming, without_fractions
@@ -105,14 +104,12 @@ class LFTModel(LFTArithmetic):
         refuse_complex("at", given, self.blocks)
         deltas = self.deltas(given)
         if self.members is not None and (np.abs(deltas) > 1.0 + SAME).any():
-            self.members.uncertainty.model_at(read_values("at", given, self.uncertain, self.blocks))
+            self.members.uncertainty.model_at(self.values(given))
         return self.closed_by(deltas)
 
     def deltas(self, values: Mapping[str, Any]) -> Array:
         """Return the normalised values (n, no unit) of the n blocks; zero for complex and full ones, nominal where omitted."""
-        given = read_values("deltas", values, self.uncertain, self.blocks)
-        found = {uncertain.name: read_value(uncertain, given) for uncertain in self.uncertain}
-        result = np.zeros(len(self.blocks))
+        found, result = read_values("deltas", values, self.uncertain, self.blocks), np.zeros(len(self.blocks))
         for k, block in enumerate(self.blocks):
             value = found.get(block.name)
             if value is not None:
@@ -152,7 +149,7 @@ class LFTModel(LFTArithmetic):
     @property
     def channels(self) -> tuple[int, int]:
         """Numbers of entries of w and z."""
-        return sum(block.repetitions for block in self.blocks), sum(block.columns for block in self.blocks)
+        return channel_counts(self.blocks)
 
     def samples(self, n: int, seed: int = 0) -> list[dict[str, float]]:
         """Return n random sets of values, uniform in the ranges, by the first name of each parameter; see `at`.
@@ -183,11 +180,9 @@ class LFTModel(LFTArithmetic):
         ModelError
             For unknown names.
         """
-        given = read_values("values", values, self.uncertain, self.blocks)
-        result: dict[str, float] = {}
+        found, result = read_values("values", values, self.uncertain, self.blocks), dict[str, float]()
         for uncertain in self.uncertain:
-            value = read_value(uncertain, given)
-            result |= uncertain.values(uncertain.block.nominal if value is None else value)
+            result |= uncertain.values(found.get(uncertain.name, uncertain.block.nominal))
         return result
 
     def operating_point(self, values: Mapping[str, Any] | None = None, **named: float) -> OperatingPoint:
@@ -280,11 +275,11 @@ class LFTModel(LFTArithmetic):
         at whose instants all have a sample; in between all is as above, exact, delays too. Inputs are held over this period,
         outputs are those at its beginning, uncertain parameters have the repetitions of each step.
 
-        Devices with a `SignalPath` that a sampled controller uses are sampled, held and delayed exactly as in `simulate`:
-        commands by the sample times and delays of actuators, what is read by those of sensors with a sample time. Where these
-        divide the controller's, this changes delays alone; others count as further rates. Outputs that are read so are those
-        of the controller's readings. Delays of all other devices, and of those that a controller in continuous time uses, stay
-        Padé fractions of order 4 (see `SignalPath`), and so do all of composed models.
+        Devices with a `SignalPath` that a sampled controller uses are sampled, held and delayed exactly, as in `simulate`:
+        commands by the sample times and delays of actuators, readings by those of sensors with a sample time. A sample time
+        that divides the controller's changes delays alone; others count as further rates. Outputs of such sensors are what
+        controllers read. Delays of other devices, and of those that a controller in continuous time uses, stay Padé fractions
+        of order 4 (see `SignalPath`), as do all of composed models.
 
         In continuous time a delay is a Padé fraction, of gain one at all frequencies, with an error below
         ``order!^2 / ((2 order)! (2 order + 1)!) x^(2 order + 1)`` where x is the delay times the frequency: for order 4, below

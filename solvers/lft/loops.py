@@ -197,10 +197,7 @@ class LinearLoop:
 
         Channels that nothing reaches or shows before are left out first, if asked for: these are told most clearly there.
 
-        Raises
-        ------
-        ModelError
-            Where the equations leave unknowns undetermined.
+        Raises `ModelError` where the equations leave unknowns undetermined.
         """
         kinds = np.array(self.kinds, dtype=object)
         met = [delta for delta in dict.fromkeys(kind.removeprefix("δ ") for kind in self.kinds) if delta in deltas]

@@ -64,20 +64,23 @@ class MatrixLaw(NamedTuple):
 
     def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
         one = Signals(np.ones((1, 1)))
-        return self.efforts.apply(constants, one) + self.slopes.columns(slice(6)).apply(constants, self._beyond(rest))
+        return self.efforts.apply(constants, one) + self.slopes.columns(slice(6)).apply(
+            constants, _beyond(rest.acceleration, self.middle)
+        )
 
     def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
         moved = stack(change.acceleration, change.a, change.q, change.v, change.twist, change.displacement)
-        beyond = self._beyond(rest)
+        beyond = _beyond(rest.acceleration, self.middle)
         if not len(change.q) or not constants.channels_of(beyond):
             return self.slopes.apply(loop, moved)
         return self.slopes.apply(loop, moved) + loop.bilinear(constants, self.by_acceleration, beyond, change.q)
 
-    def _beyond(self, rest: Rest) -> Signals:
-        """Return how the acceleration differs from that in the middle."""
-        rows = rest.acceleration.pad(1).copy()
-        rows[:, 0] -= self.middle
-        return Signals(rows)
+
+def _beyond(signal: Signals, middle: Array) -> Signals:
+    """Return by how much uncertain constants differ from those in the middle."""
+    rows = signal.pad(1).copy()
+    rows[:, 0] -= middle
+    return Signals(rows)
 
 
 class SpunLaw(NamedTuple):
@@ -112,12 +115,11 @@ class SpunLaw(NamedTuple):
 
     def _powers(self, constants: LinearLoop, rest: Rest) -> Signals:
         """Return how much the twist differs from that in the middle, and the products of these numbers."""
-        rows, middle = rest.twist.pad(1).copy(), self.middle
-        rows[:, 0] -= middle
+        middle = self.middle
         both = np.kron(np.eye(6), middle[:, None]) + np.kron(middle[:, None], np.eye(6))
         products = (rest.products - both @ rest.twist).pad(1).copy()
         products[:, 0] += np.outer(middle, middle).ravel()
-        return stack(Signals(rows), _CHOSEN @ Signals(products))
+        return stack(_beyond(rest.twist, middle), _CHOSEN @ Signals(products))
 
 
 def spun_law(
@@ -128,10 +130,8 @@ def spun_law(
     `law`: at the twist in the middle; `deltas`: on which the law depends itself; `spins`: on which the twist depends; `block`:
     its name.
 
-    Raises
-    ------
-    ModelError
-        Naming the spins, for laws that are no such polynomial, or whose L and Q depend on the block's own parameters.
+    Raises `ModelError` naming the spins, for laws that are no such polynomial, or whose L and Q depend on the block's own
+    parameters.
     """
     linear, quadratic = _coefficients(law_at, middle, {})
     step, columns = np.random.default_rng(6).uniform(-1.0, 1.0, 6) * _size(middle), np.concatenate([linear, quadratic])
@@ -217,9 +217,7 @@ class LengthLaw(NamedTuple):
     middle: Array
 
     def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
-        beyond = rest.acceleration.pad(1).copy()
-        beyond[:, 0] -= self.middle
-        scaled = self._times(constants, Signals(beyond), self.columns[:6])
+        scaled = self._times(constants, _beyond(rest.acceleration, self.middle), self.columns[:6])
         efforts = self.efforts.apply(constants, Signals(np.ones((1, 1))))
         return self._times(constants, efforts + self.slopes.columns(slice(6)).apply(constants, scaled), self.rows)
 

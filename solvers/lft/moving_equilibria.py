@@ -67,10 +67,7 @@ class Equilibria:
     tests : list of OperatingPoint
         Equilibria at random points, and
 
-    Raises
-    ------
-    ModelError
-        For functions that return other points than asked for.
+    Raises `ModelError` for functions that return other points than asked for.
     """
 
     def __init__(self, point: OperatingPoint, uncertainty: Uncertainty, function: Any, progress: bool = True) -> None:
@@ -112,12 +109,8 @@ class Equilibria:
     def at(self, values: Mapping[str, float]) -> OperatingPoint:
         """Return the equilibrium at values of the parameters by path.
 
-        Raises
-        ------
-        ModelError
-            If the function returns no point, or another than was asked for.
-        ConvergenceError
-            Where there is none, naming the values.
+        Raises `ModelError` if the function returns no point, or another than was asked for, and `ConvergenceError` where there
+        is none, naming the values.
         """
         model = self.uncertainty.model_at(values)
         imposed = {path: values[path] for path in self._imposed}
@@ -230,10 +223,7 @@ class MovingCoordinate(NamedTuple):
 def moving_ranges(equilibria: Equilibria, how: How) -> dict[str, tuple[float, float]]:
     """Return the ranges of what moves, by name: around what was found.
 
-    Raises
-    ------
-    ModelError
-        For a non-rational dependence, and ranges that random equilibria leave.
+    Raises `ModelError` for a non-rational dependence, and ranges that random equilibria leave.
     """
     ranges: dict[str, tuple[float, float]] = {}
     equilibria.spread(_OVER * number_of_terms(len(equilibria.uncertainty.all), 2))
@@ -266,10 +256,7 @@ def with_moving(
     `model`: its deltas zero at nominal values: those of the parameters, of what moves, and 1/s; `uncertain`: parameters and
     what moves; `tolerance`: largest error of a fitted coordinate, in parts of how far it moves.
 
-    Raises
-    ------
-    ModelError
-        Where no polynomial is as near.
+    Raises `ModelError` where no polynomial is as near.
     """
     if how == "independent":
         return _leave_independent(model, uncertain, equilibria)

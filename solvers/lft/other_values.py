@@ -99,10 +99,7 @@ def polynomial_of(
 ) -> Polynomial:
     """Return the polynomial of `interpolate`.
 
-    Raises
-    ------
-    ModelError
-        For a delta in which the function is none, by its path.
+    Raises `ModelError` for a delta in which the function is none, by its path.
     """
     found = interpolate(function, deltas, reach, uncertainty.fits, vectors)
     if isinstance(found, Irrational):
@@ -224,10 +221,7 @@ class UncertainCoordinates(NamedTuple):
     def refuse_turning(self, block: Block, at: LawPoint) -> None:
         """Refuse coordinates on which it depends how the law changes with the acceleration of the parent port.
 
-        Raises
-        ------
-        ModelError
-            Naming one.
+        Raises `ModelError` naming one.
         """
         columns = slice(6 if at.acceleration[3:].any() else 3)
         still = by_acceleration(block, at)[..., columns]

@@ -48,10 +48,7 @@ _COORDINATE_KINDS = {Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EFFORT, K
 def refuse_irrational(model: Model, uncertainty: Uncertainty) -> None:
     """Refuse parameters that are known not to be rational, all at once; block by block, laws are looked at when they are read.
 
-    Raises
-    ------
-    ModelError
-        Naming each.
+    Raises `ModelError` naming each.
     """
     findings = []
     for path in uncertainty.paths():
@@ -111,10 +108,7 @@ def _wrong(point: OperatingPoint, block: Block) -> list[Finding]:
 def refuse_rescaled(model: Model, uncertainty: Uncertainty, ends: Ends) -> None:
     """Refuse what drives, reads or joins coordinates whose scale is uncertain, all at once.
 
-    Raises
-    ------
-    ModelError
-        Naming each coordinate.
+    Raises `ModelError` naming each coordinate.
     """
     rescaled: set[int] = set()
     for name, block in model.mechanism.assembly.blocks.items():
@@ -187,10 +181,7 @@ def refuse_ill_posed(model: Fractional, blocks: Sequence[DeltaBlock]) -> None:
 
     Costs an eigenvalue problem of the repetitions for each of 32 directions at most.
 
-    Raises
-    ------
-    ModelError
-        Naming the values.
+    Raises `ModelError` naming the values.
     """
     n = sum(model.sizes[:-1])
     nearest, place = 1.0 + LOOSE_RANK, None

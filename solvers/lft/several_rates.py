@@ -36,10 +36,7 @@ _STEPS = 1000
 def read_controllers(loops: Sequence[Loop]) -> tuple[list[tuple[int, Loop]], list[tuple[int, Loop]]]:
     """Return the loops in continuous time and those that are sampled, each with its place in the list.
 
-    Raises
-    ------
-    ModelError
-        For what is no linear system, and for unusable sample times.
+    Raises `ModelError` for what is no linear system, and for unusable sample times.
     """
     parts: tuple[list[tuple[int, Loop]], list[tuple[int, Loop]]] = [], []
     for k, loop in enumerate(loops):
@@ -139,10 +136,8 @@ def join_closings(
 ) -> Closing:
     """Return sampled controllers as one, with the paths of devices; `several` if controllers were listed.
 
-    Raises
-    ------
-    ModelError
-        For what cannot be connected, for sample times without a common multiple, and for paths of sampled models.
+    Raises `ModelError` for what cannot be connected, for sample times without a common multiple, and for paths of sampled
+    models.
     """
     parts = []
     for k, loop in loops:
@@ -262,10 +257,7 @@ def _side_by_side(laws: Sequence[Matrices], parts: Sequence[Closing]) -> Matrice
 def _common_step(named: Sequence[tuple[str, float]]) -> tuple[float, list[int]]:
     """Return the largest step (s) of which sample times, each with its name, are multiples, and how many steps each is.
 
-    Raises
-    ------
-    ModelError
-        If there is none, or the cycle takes too many steps.
+    Raises `ModelError` if there is none, or the cycle takes too many steps.
     """
     times = [time for _, time in named]
     least = min(times)

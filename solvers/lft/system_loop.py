@@ -40,9 +40,7 @@ _LOOKED_AT = 4
 
 
 class SystemLoop:
-    """The loop of a system about an operating point.
-
-    `inputs`, `outputs`, `omit`, `hold`, `independent`: as in `linearize`.
+    """The loop of a system about an operating point; the last arguments are those of `linearize`.
 
     Attributes
     ----------
@@ -59,14 +57,7 @@ class SystemLoop:
     """
 
     def __init__(
-        self,
-        point: OperatingPoint,
-        uncertainty: Uncertainty,
-        inputs: Any,
-        outputs: Any,
-        omit: Any,
-        hold: Any,
-        independent: Any,
+        self, point: OperatingPoint, uncertainty: Uncertainty, inputs: Any, outputs: Any, omit: Any, hold: Any, independent: Any
     ) -> None:
         self.point, self.uncertainty = point, uncertainty
         middle = uncertainty.values_at({})
@@ -122,10 +113,7 @@ class SystemLoop:
 
         What their accelerations and rates do at once follows from copies of all channels, those of each one after the other.
 
-        Raises
-        ------
-        ModelError
-            For outputs of any member that need the rates of a displacement.
+        Raises `ModelError` for outputs of any member that need the rates of a displacement.
         """
         rng, count = np.random.default_rng(3), len(model.sizes) - 1
         for values in (np.zeros(count), *rng.uniform(-1.0, 1.0, (_LOOKED_AT, count))):
@@ -283,10 +271,7 @@ class Filter:
     T is diagonal, of lags the time constant over that in the middle of its range, else one: so all is polynomial in parameters.
     States of accelerometers' filters are x itself, not x minus ``B V`` as in `PathStates`.
 
-    Raises
-    ------
-    ModelError
-        For parameters that are not to be fitted.
+    Raises `ModelError` for parameters that are not to be fitted.
     """
 
     def __init__(self, model: Model, closure: PathStates, uncertainty: Uncertainty) -> None:

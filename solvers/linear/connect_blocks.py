@@ -8,7 +8,7 @@ themselves: the velocity of a port is the row H with ``H dx/dt = dV`` for all st
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -166,13 +166,6 @@ def _solve(blocks: Matrices, network: BlockNetwork) -> tuple[Matrices, Array, Ar
     return Matrices(A + B @ u_by_x, B @ u_by_e, C, D), z_by_x, z_by_e
 
 
-class _PortMotion(NamedTuple):
-    """Velocity and displacement of a port (6 rows each), by all states and by integrals of all inputs; None: not known."""
-
-    velocity: tuple[Array, Array] | None
-    displacement: tuple[Array, Array] | None
-
-
 class _Motions:
     """Motions of the ports of unconnected blocks."""
 
@@ -185,8 +178,11 @@ class _Motions:
         of_fixed = {f"{port}_{kind}[{k}]" for port in network.fixed for kind in ("xi", "V") for k in range(6)}
         self.at_rest = np.array([name in of_fixed for name in states], dtype=bool)
 
-    def at(self, port: str, turning: Array) -> _PortMotion:
-        """Return the motion of a port, whose frame turns by ad(V0) = `turning` (6, 6)."""
+    def at(self, port: str, turning: Array) -> list[Array | None]:
+        """Return velocity and displacement of a port, 6 rows each, by all states and then by the integrals of all inputs.
+
+        None where they are not known. The port's frame turns by ad(V0) = `turning` (6, 6).
+        """
         m, places = len(self.network.inputs), np.array(self.network.ports[port][0])
         starts = np.cumsum([[0, 0, 0], *self.sizes], axis=0)
         offset = places - m * (places >= m)
@@ -214,8 +210,13 @@ class _Motions:
             got = "a frame that turns relative to its block's, which may move"
             advice = "take all blocks about one steady operating point; linearise a spinning part as a whole"
             raise ModelError(Finding("turning-port", f"port {port}", got, "motions that follow from the states", advice))
-        known = (None if rows is None else self._wide(rows, E, at, u + driven) for rows in (H, K))
-        return _PortMotion(*known)
+
+        def by_all(by_states: Array) -> Array:
+            whole = np.zeros((6, len(self.states) + m))
+            whole[:, at], whole[:, len(self.states) + u + driven] = by_states, E
+            return whole
+
+        return [None if by_states is None else by_all(by_states) for by_states in (H, K)]
 
     def turning(self, port: str) -> Array | None:
         """Return ad(V0) of a port from its block's states of its displacement; None without them."""
@@ -224,11 +225,6 @@ class _Motions:
             return None
         at = [self.states.index(name) for name in names]
         return -self.A[np.ix_(at, at)]
-
-    def _wide(self, rows: Array, integrals: Array, states: Array, inputs: Array) -> tuple[Array, Array]:
-        by_states, by_inputs = np.zeros((6, len(self.states))), np.zeros((6, len(self.network.inputs)))
-        by_states[:, states], by_inputs[:, inputs] = rows, integrals
-        return by_states, by_inputs
 
 
 def _rows_of(basis: Array, rows: Array) -> Array | None:
@@ -299,8 +295,8 @@ def _pivots(rows: Array, columns: Array, noise: float) -> tuple[Array, Array, Ar
 def _relations(motions: _Motions) -> list[Array]:
     """Return what vanishes at connections and fixed ports by all states: velocities, then displacements."""
     network = motions.network
-    zero = sorted(set(network.driven) - set(network.entering))
-    rows: dict[str, list[tuple[Array, Array]]] = {kind: [] for kind in _PortMotion._fields}
+    velocities: list[Array] = []
+    displacements: list[Array] = []
     for first, second, X, D in network.connections:
         turning = motions.turning(second) if second else None
         if turning is None:
@@ -308,18 +304,19 @@ def _relations(motions: _Motions) -> list[Array]:
             turning = np.zeros((6, 6)) if of_first is None else X @ of_first @ np.linalg.inv(X)
         ends = ((first, X, np.linalg.solve(X, turning @ X)), (second, -np.eye(6), turning))
         ports = [(D.T @ factor, motions.at(port, turned)) for port, factor, turned in ends if port]
-        for kind, result in rows.items():
-            known = [(factor, getattr(at, kind)) for factor, at in ports]
-            if all(side is not None for _, side in known):
-                result.append(tuple(sum(factor @ side[k] for factor, side in known) for k in range(2)))  # type: ignore[arg-type]
-    sides = [[np.vstack(parts) for parts in zip(*pairs, strict=True)] for pairs in rows.values() if pairs]
-    joined = [_without_integrals(by_states, by_inputs, zero) for by_states, by_inputs in sides]
+        for kind, relations in enumerate((velocities, displacements)):
+            sides = [factor @ rows for factor, motion in ports if (rows := motion[kind]) is not None]
+            if len(sides) == len(ports):
+                relations.append(np.sum(sides, axis=0))
+    joined = [_without_integrals(np.vstack(rows), network) for rows in (velocities, displacements) if rows]
     return [np.eye(len(motions.states))[motions.at_rest], *joined]
 
 
-def _without_integrals(by_states: Array, by_inputs: Array, zero: Sequence[int]) -> Array:
+def _without_integrals(relations: Array, network: BlockNetwork) -> Array:
     """Return the relations between states alone: integrals of inputs vanish where these do, and are eliminated elsewhere."""
     from scipy.linalg import null_space
 
-    others = np.delete(by_inputs, [k for k in zero if k < by_inputs.shape[1]], axis=1)
+    by_states, by_inputs = np.split(relations, [relations.shape[1] - len(network.inputs)], axis=1)
+    zero = set(network.driven) - set(network.entering)
+    others = by_inputs[:, [k for k in range(len(network.inputs)) if k not in zero]]
     return null_space(others.T, rcond=RANK).T @ by_states if others.any() else by_states

@@ -45,13 +45,7 @@ class Places(NamedTuple):
 
     @classmethod
     def of(cls, model: Model, states: Array, inputs: SystemInputs) -> Places:
-        """Return the places of inputs; `states` are entries of ``[dq; dv; dx]``.
-
-        Raises
-        ------
-        ModelError
-            If a displacement follows from other coordinates through closures or gears.
-        """
+        """Return the places of inputs; `states` are entries of ``[dq; dv; dx]``."""
         entries, known = [*inputs.displaced], states.tolist()
         for k in entries:
             if k not in known:
@@ -63,13 +57,7 @@ class Places(NamedTuple):
         return cls(np.array(q), np.array(v), others, np.array([*inputs.displaced.values()]))
 
     def turning(self, A: Array) -> Array:
-        """Return N (n, m, m) of ``dr/dt = v - N r``, from the matrices (n, x, x) of equations.
-
-        Raises
-        ------
-        ModelError
-            If a displacement turns with others that are no inputs.
-        """
+        """Return N (n, m, m) of ``dr/dt = v - N r``, from the matrices (n, x, x) of equations."""
         if A[:, self.q][:, :, self.others].any():
             got, advice = "a part of a joint that turns with a body that spins", "name the whole joint"
             raise ModelError(Finding("not-separable", "inputs", got, "displacements of a whole joint", advice))

@@ -277,15 +277,8 @@ def kept_states(
     computed again at points nearby, within the error of an equilibrium. If it is rounding, or an effect of the point's error,
     it changes by its own size; a real dependence does not.
 
-    Parameters
-    ----------
-    states : (x,) int array
-        Entries of ``[dq; dv; dx]``.
-    matrices : (n, x, x) and (n, outputs, x) arrays
-        A and C.
-    ends : Ends
-    nearby : callable
-        From the indices (m) of points to the same matrices (m, ...) at points next to them, several times.
+    `matrices` are A (n, x, x) and C (n, outputs, x), `states` (x) entries of ``[dq; dv; dx]``; `nearby` gives the same matrices
+    next to some of the points, by their indices (m), several times.
 
     Raises
     ------

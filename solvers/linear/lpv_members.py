@@ -16,9 +16,9 @@ from titop.solvers.equilibrium.continuation import STRETCH, BarePoint, bare, fol
 from titop.solvers.equilibrium.linear_validity import steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_dependents
+from titop.solvers.linear.independent_states import FamilyBasis
 from titop.solvers.linear.linear_equations import linear_equations, nearby
 from titop.solvers.linear.linearize import read_ends
-from titop.solvers.linear.lpv_basis import FamilyBasis
 from titop.solvers.linear.system_outputs import state_of
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model

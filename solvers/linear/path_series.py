@@ -91,9 +91,7 @@ def with_paths(
 
     Parameters
     ----------
-    model : NamedModel
     matrices : tuple of four (..., ., .) arrays
-    states, inputs, outputs : sequences of Signal
     before : int
         Number of other inputs and outputs, which come first.
     """

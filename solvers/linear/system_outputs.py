@@ -218,15 +218,8 @@ def _first_step(sizes: Array, moved: Array) -> float:
 def _noticeable(at: Snapshot, along: Array, by_q: Array, by_a: Array, actuators: Array) -> tuple[Array, Array, Array]:
     """Return the sizes of rates (nv), accelerations (nv) and inputs (nu), zero of those that are errors of an equilibrium.
 
-    Parameters
-    ----------
-    at : Snapshot
-    along : (nv,) array
-        How far each coordinate goes until things look different.
-    by_q, by_a : (nv, z) arrays
-        How much coordinates and accelerations change with z, the inputs last.
-    actuators : (nu, inputs) array
-        Which of the inputs each actuator's is.
+    `along` (nv) is how far each coordinate goes until things look different; `by_q` and `by_a` (nv, z) are how much coordinates
+    and accelerations change with z, the inputs last; `actuators` (nu, inputs) tells which input is an actuator's.
     """
     far = np.divide(along[:, None], by_q, out=np.full(by_q.shape, np.inf), where=by_q > 0).min(axis=0, initial=np.inf)
     pulled = by_a @ np.where(far < np.inf, far, 0.0)
@@ -257,12 +250,8 @@ class _Difference(NamedTuple):
 def _difference(value: Callable[[float], float], least: float, plain: float) -> _Difference:
     """Return the derivative of an output by a number at zero.
 
-    Parameters
-    ----------
-    value : callable
-    least, plain : float
-        Where the search for the step begins: what the least of the state tells, and where this is so short that nothing may
-        be seen, what the coordinates' own sizes do.
+    The search for the step begins at what the `least` of the state tells, and where this is so short that nothing may be seen,
+    at what the coordinates' own sizes tell (`plain`).
     """
     settled = settled_step(lambda s: [value(s)], least)
     if settled is None and _LONGER * least < plain:

@@ -1,4 +1,4 @@
-"""Names and configurations of a model, without dynamics."""
+"""Names and configurations of a model, also along a motion, without dynamics."""
 
 from __future__ import annotations
 

@@ -207,14 +207,8 @@ class Inputs:
     def whole(self, u: Any, x: Any = None) -> Array:
         """Return inputs with the states of the model behind them (nu + nx), as `Whole` if the model has states.
 
-        Raises `ModelError` for unknown names, wrong lengths, and entries that are no finite numbers.
-
-        Parameters
-        ----------
-        u : array_like (nu,), mapping of name to number, or None
-            None stands for zero. A `Whole` is returned as it is. All may be stacked.
-        x : array_like (nx,), mapping of name to number, or None
-            None stands for zero.
+        Both are numbers, or mappings of name to number; None stands for zero, and a `Whole` is returned as it is. Both may be
+        stacked. Raises `ModelError` for unknown names, wrong lengths, and entries that are no finite numbers.
         """
         if type(u) is Whole:
             return u

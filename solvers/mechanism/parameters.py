@@ -107,12 +107,7 @@ def look_at(
 ) -> tuple[list[Finding], list[Finding]]:
     """Return the errors of changed values, as blocks report them, and the warnings that were not there before.
 
-    Parameters
-    ----------
-    names : iterable of str, optional
-        Check the blocks of these parameters only.
-    changed : mapping of str to Block, optional
-        Blocks with these values, by name, that exist already.
+    `names`: check the blocks of these parameters only. `changed`: blocks with these values, by name, that exist already.
     """
     errors, warnings = [], []
     single = {entry.partition(".inertia.")[:2]: entry for entry in names or values}  # one entry of each inertia

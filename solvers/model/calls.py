@@ -207,12 +207,8 @@ class LoadedCall:
 def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function]:
     """Let a function of a state (q; q and v; q, v and a) call the kernel of its name first, and take stacked states.
 
-    Parameters
-    ----------
-    *sizes : str or int
-        Shape of the result; sizes of the model are given by name.
-    still : int
-        Number of zero vectors that the kernel takes after the state.
+    `sizes`: shape of the result; sizes of the model are given by name. `still`: number of zero vectors that the kernel takes
+    after the state.
 
     Notes
     -----
@@ -247,10 +243,7 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function
 def between_configurations(*sizes: str) -> Callable[[Function], Function]:
     """Let a function of two configurations, or of one and a step, call the kernel of its name first; both may be stacked.
 
-    Parameters
-    ----------
-    *sizes : str
-        The size of its one result, by name; or two sizes, for two results that are matrices.
+    `sizes`: the size of its one result, by name; or two sizes, for two results that are matrices.
 
     Notes
     -----
@@ -310,15 +303,8 @@ def with_care(
     """Check a state (q; q and v; q, v and a) and return a function's result there; stacked if the state is.
 
     Raises `ModelError` for unusable states, for complex ones if there is a kernel, and for all that the function refuses.
-
-    Parameters
-    ----------
-    kernel : callable or None
-        Takes a state, `still` and an array for the result, and returns a status.
-    one : callable
-        The function of one state, used where there is no kernel.
-    shape : tuple of int
-        Of the function's result.
+    `kernel`: takes a state, `still` and an array for the result, and returns a status. `one`: the function of one state, used
+    where there is no kernel. `shape`: of the function's result.
     """
     if kernel is not None and (ready := as_arrays(*state)):
         result = np.empty(shape)

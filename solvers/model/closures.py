@@ -208,15 +208,9 @@ class Reduction(NamedTuple):
 def reduction(model: Any, q: Array, v: Array, held: Array, independent: Any = None) -> Reduction:
     """Return the reduction to the states of a linear model about a linearization point.
 
-    Raises `ModelError` if the coordinates are unknown, not independent, or too few.
-
-    Parameters
-    ----------
-    q, v : (nq,), (nv,) arrays
-    held : (nv,) bool array
-        Coordinates that are frozen.
-    independent : sequence of str, optional
-        Names of the independent coordinates; by default those chosen by pivoting, in a tree all.
+    Raises `ModelError` if the coordinates are unknown, not independent, or too few. `q`, `v` (nq), (nv). `held` (nv):
+    coordinates that are frozen. `independent`: names of the independent coordinates; by default those chosen by pivoting, in a
+    tree all.
     """
     free = np.flatnonzero(~held)
     chosen = None if independent is None else read_independent(model, independent)

@@ -1,8 +1,4 @@
-"""Configurations and velocities of a model from values by name, and steps between configurations.
-
-Arguments: `q` a configuration (nq); `v` and `dq` tangent vectors (nv); `values` numbers by name of joint or coordinate; `rng` a
-NumPy random generator.
-"""
+"""Configurations and velocities of a model from values by name, and steps between configurations."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Derivatives of a model's dynamics with respect to its state.
-
-Arguments: `q` a configuration (nq); `v`, `a`, `tau`, `dq` and so on vectors (nv); `wrenches` external wrenches (6) on bodies by
-port name, in the port's frame; `out` an array for the result; `u` the inputs of actuators and blocks (nu, or by name); `x`
-the first-order states (nx, or by name).
-"""
+"""Derivatives of a model's dynamics with respect to its state."""
 
 from __future__ import annotations
 

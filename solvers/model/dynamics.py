@@ -1,9 +1,4 @@
-"""Forward, inverse and hybrid dynamics of a model, and inverse dynamics with the mass matrix.
-
-Arguments: `q` a configuration (nq); `v`, `a` and `tau` vectors (nv); `wrenches` external wrenches (6) on bodies by port name,
-in the port's frame; `out` an array for the result; `u` the inputs of actuators and blocks (nu, or by name); `x` the
-first-order states (nx, or by name).
-"""
+"""Forward, inverse and hybrid dynamics of a model, and inverse dynamics with the mass matrix."""
 
 from __future__ import annotations
 
@@ -108,11 +103,12 @@ def forward_dynamics(
     With rigid closures or gears, `q` and `v` have to satisfy them (`assemble`, `assemble_velocity`). `simulate` checks this;
     this function does not.
     """
-    if x is None:
+    if x is None and (u is None or type(u) is np.ndarray):
         try:
-            calls, result, efforts, acting = model._calls, np.empty(model.nv) if out is None else out, tau, None
+            calls, result, efforts = model._calls, np.empty(model.nv) if out is None else out, tau
             if tau is None:
                 (efforts,) = model._stills[1]
+            acting = u
             if u is not None:
                 acting, driven = calls.read_inputs(u, q)
                 efforts = driven_by(efforts, driven)

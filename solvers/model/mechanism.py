@@ -25,9 +25,8 @@ from titop.solvers.mechanism.inputs import PortPush, Push
 from titop.solvers.mechanism.movable_ports import MovablePlace, with_movable
 from titop.solvers.mechanism.shared import structural
 from titop.solvers.sensitivities.inertial_parameters import InertialParameters
-from titop.solvers.signals.line_readings import line_places
+from titop.solvers.signals.lines_and_sections import cut_rod_at, is_rod, line_places, section_of
 from titop.solvers.signals.quantities import OF_LINES, Quantity
-from titop.solvers.signals.section_opening import cut_rod_at, is_rod, section_of
 from titop.solvers.signals.sensors import sensor_entries, sensor_quantities
 
 if TYPE_CHECKING:

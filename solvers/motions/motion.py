@@ -116,7 +116,6 @@ class FunctionMotion(Motion):
         self._known: dict[float, Any] = {}
 
     def kinks(self) -> Array:
-        """Return the knots (s), if it has any."""
         return self._knots
 
     def _rows(self, times: Sequence[float]) -> Array:
@@ -176,7 +175,6 @@ class PiecewiseMotion(Motion):
         return knots
 
     def jumps(self) -> Array:
-        """Return the knots (s) at which a velocity jumps."""
         knots, rates = self._all.x[1:-1], self._parts[1]
         behind, before = (self._rows(times.tolist())[:, rates] for times in (knots, np.nextafter(knots, -np.inf)))
         between = self._rows((self._all.x[:-1] + _BETWEEN[0] * np.diff(self._all.x)).tolist())[:, rates]

@@ -1,7 +1,7 @@
 """A folder of compiled kernels, on disk, that notices every edit and every change of what they depend on.
 
 What lies there will be run: a folder or file that others can write, or that belongs to neither the user nor root, is not read.
-What came with titop (see `shipped`) is as safe as titop's sources, and is looked at first.
+What came with titop in its wheel is as safe as titop's sources, and is looked at first.
 """
 
 from __future__ import annotations

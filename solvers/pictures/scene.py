@@ -100,10 +100,8 @@ class Scene(Frames):
 
     Attributes
     ----------
-    model : Model
     q : (n, nq) array
         The configurations of the motion that is shown: rails are as long as it.
-    visuals : dict of block name to list of Visual
     """
 
     q: Array

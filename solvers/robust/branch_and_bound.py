@@ -14,20 +14,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.least_size import NONE, Singular
 from titop.solvers.robust.lower_bound import smallest, worst_complex
 from titop.solvers.robust.member_search import EigenvalueSearch
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import Sweep, sweep
 from titop.solvers.robust.upper_bound import Known, UpperBound
 from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread, SweepInterrupt
+from titop.solvers.support.spread import Spread, SweepInterrupt, death
 
 #: Cells of a box that are looked at, at most.
 CELLS = 400
@@ -87,16 +87,15 @@ class Branched(NamedTuple):
 
 def cells_spread(workers: int | Executor, checkpoint: Checkpoint | None) -> Spread:
     """Return what examines cells, in this process or others."""
-    return Spread(_examining, (), workers, _refuse_death, checkpoint=checkpoint)
+    return Spread(_examining, (), workers, _death, checkpoint=checkpoint)
 
 
 def _examining() -> Callable[[tuple[ParameterBox, _Cell]], _Examined]:
     return lambda task: task[0].examine(task[1])
 
 
-def _refuse_death(task: tuple[ParameterBox, _Cell], how: str) -> ModelError:
-    middle, advice = np.array2string(task[1].middle, precision=4), "workers=1 shows what happens there"
-    return ModelError(Finding("worker-died", "workers", f"{how} at the cell about {middle}", "processes that end well", advice))
+def _death(task: tuple[ParameterBox, _Cell], how: str) -> ModelError:
+    return death(f"the cell about {np.array2string(task[1].middle, precision=4)}", how)
 
 
 def branch_and_bound(
@@ -131,10 +130,7 @@ def branch_and_bound(
     spread : Spread, optional
         What examines the cells.
 
-    Raises
-    ------
-    SweepInterrupt
-        On Ctrl-C, with what is known until then.
+    Raises `SweepInterrupt` on Ctrl-C, with what is known until then.
     """
     if spread is None:
         with cells_spread(1, None) as spread:

@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS, NEGLIGIBLE, TYPED
-from titop.solvers.robust.structure import Structure
+from titop.solvers.lft.delta_blocks import Structure
 
 #: Programmes, steps of Newton's method after each, and to the last digits.
 _PROGRAMMES, _NEWTON, _LAST = 30, 5, 20

@@ -22,9 +22,8 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, TYPED
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.robust.least_size import NONE, LeastSize, Singular
-from titop.solvers.robust.structure import Structure
 
 #: The nearest on edges, and among samples, that are made smaller.
 _ON_EDGES, _NEAREST = 4, 4

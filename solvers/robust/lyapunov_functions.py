@@ -16,9 +16,9 @@ from scipy.linalg import eigh, matrix_balance, solve_continuous_lyapunov
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.matrix_inequalities import Inequality, Solution, Term, UnknownMatrix, greatest_decrease
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.varying_members import Doubts, Members
 
 #: Points at which the search begins, those added where it fails and their least distance, and how often.

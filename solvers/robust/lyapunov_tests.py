@@ -16,8 +16,7 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.robust.lyapunov_functions import Certificate, ParameterLyapunov, common_lyapunov, monomials
-from titop.solvers.robust.structure import balance
-from titop.solvers.robust.uncertain_loop import UncertainLoop, check_stable, middle_rate, read_loop
+from titop.solvers.robust.uncertain_loop import UncertainLoop, balance, check_stable, middle_rate, read_loop
 from titop.solvers.robust.varying_members import FractionalFamily, SampledFamily, VaryingFamily
 
 #: Highest degree of P, and values of each parameter on a grid of one or two, and of more.
@@ -121,10 +120,7 @@ def read_test(
 ) -> LyapunovTest:
     """Return the test that the arguments of `lyapunov_stability` ask for.
 
-    Raises
-    ------
-    ModelError
-        For unusable arguments, and a nominal loop that is not stable.
+    Raises `ModelError` for unusable arguments, and a nominal loop that is not stable.
     """
     if isinstance(given, LPVModel):
         unused = {"blocks": blocks, "points": points, "margin": margin or None}

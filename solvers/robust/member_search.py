@@ -26,10 +26,10 @@ from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EPS, NEAR_AXIS, SINGULAR, TYPED
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.lft.fractions import singular_at
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.least_size import NONE, Singular
-from titop.solvers.robust.structure import Structure
 
 #: Corners that are tried, and random starts for eigenvalues and for gains.
 _CORNERS, _STARTS, _GAIN_STARTS = 64, 24, 6

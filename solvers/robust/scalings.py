@@ -31,8 +31,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, FEW_ROUNDINGS
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.robust.structure import Structure
 
 #: Newton's decrement at which a centre is left. At 1 bounds come out several times too high.
 _CENTRED = 0.25

@@ -16,11 +16,10 @@ from scipy.linalg import eigvals
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEAR_AXIS
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.lft.feedback import read_closing
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.robust.structure import Structure
 
 #: Most members of a grid, and random ones between its points.
 _MOST, _BETWEEN = 4096, 200

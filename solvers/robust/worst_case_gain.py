@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.branch_and_bound import CELLS, EXAMINED, ParameterBox, cells_spread
 from titop.solvers.robust.member_search import EigenvalueSearch, Gain, GainSearch
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Structure, balance
 from titop.solvers.robust.sweep import Sweep, sweep
-from titop.solvers.robust.uncertain_loop import channels, read_stable_loop
+from titop.solvers.robust.uncertain_loop import balance, channels, read_stable_loop
 from titop.solvers.robust.upper_bound import UpperBound, upper_bound
 from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
@@ -130,10 +129,8 @@ def worst_case_gain(
     w, z = loop.structure.shape
     columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
     system = balance(loop.system, loop.structure).part([*range(z), *rows], [*range(w), *columns])
-    keeper = None
-    if checkpoint is not None:
-        about = {"loop": (system, loop.structure.blocks), "options": (gap, cells, tolerance)}
-        keeper = Checkpoint(checkpoint, "worst_case_gain", about, (*EXAMINED, Gain, Sweep))
+    about = {"loop": (system, loop.structure.blocks), "options": (gap, cells, tolerance)}
+    keeper = None if checkpoint is None else Checkpoint(checkpoint, "worst_case_gain", about, (*EXAMINED, Gain, Sweep))
     found, stopped = GainSearch(system, loop.structure), False
     upper, intervals, left = np.inf, np.zeros((0, 2)), 0.0
     with cells_spread(read_workers(workers), keeper) as spread:

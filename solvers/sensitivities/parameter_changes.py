@@ -39,8 +39,7 @@ from titop.solvers.sensitivities.changed_parts import (
     passive_efforts,
     stop_efforts,
 )
-from titop.solvers.sensitivities.effects import Effect
-from titop.solvers.sensitivities.state import SensitivityState, Stepped
+from titop.solvers.sensitivities.effects import Effect, SensitivityState, Stepped
 
 #: Number of steps for which the changed parts are cached: enough for the differences.
 _MOST_STEPS = 32

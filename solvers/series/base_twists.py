@@ -30,15 +30,12 @@ TWISTS = ("body", "spatial")
 class BaseTwists:
     """Conversion between body and spatial twists, and wrenches, of the free joints on the world.
 
+    Raises `ModelError` if `twists` is neither "body" nor "spatial".
+
     Parameters
     ----------
     twists : {"body", "spatial"}
         The frame in which users give and get these. With ``"body"`` nothing is converted.
-
-    Raises
-    ------
-    ModelError
-        If `twists` is neither.
     """
 
     def __init__(self, mechanism: ClosedMechanism, twists: str) -> None:

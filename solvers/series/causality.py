@@ -93,16 +93,9 @@ def hybrid(
     """Return all accelerations and all efforts with their derivatives (r + 1, nv each).
 
     Raises `ModelError` where the dynamics are refused, and for imposed motions that would open the loops at a higher order.
-
-    Parameters
-    ----------
-    q, v : (nq,), (nv,) arrays
-    efforts_of : callable
-        Returns the efforts with k derivatives (k + 1, nv), from the velocity with k derivatives (k + 1, nv). They are read
-        where no motion is imposed.
-    a_series : (r + 1, nv) array
-        Read where the motion is `imposed`.
-    imposed : (nv,) bool array
+    `q`, `v` (nq), (nv). `efforts_of`: returns the efforts with k derivatives (k + 1, nv), from the velocity with k derivatives
+    (k + 1, nv). They are read where no motion is imposed. `a_series` (r + 1, nv): read where the motion is `imposed`.
+    `imposed` (nv).
     """
     v_series, efforts = np.vstack([v, np.where(imposed, a_series, 0.0)]), np.zeros(a_series.shape)
     closed_dynamics.hybrid(mechanism, q, v, efforts_of(v_series[:1])[0], a_series[0], imposed, at_start(pushes))

@@ -49,15 +49,8 @@ def acting_series(
 ) -> tuple[list[Push], Array]:
     """Return wrenches and inputs as pushes, each stacked with its derivatives, and the motors' efforts (rows, nv).
 
-    Raises `ModelError` for unusable arguments, and for a model with first-order states.
-
-    Parameters
-    ----------
-    wrenches : mapping of port name to (6,) or (rows, 6), optional
-        Constant, or with derivatives.
-    u : (nu,) or (rows, nu) array_like, or mapping of input name to number or (rows,), optional
-    rows : int
-        Number of rows of each stack: the values and their derivatives.
+    Raises `ModelError` for unusable arguments, and for a model with first-order states. `wrenches` (6), (rows, 6): constant,
+    or with derivatives. `u` (nu), (rows, nu), (rows). `rows`: number of rows of each stack: the values and their derivatives.
     """
     if inputs.state_names:
         expected, advice = "a model without first-order states", "take time derivatives of simulated trajectories"
@@ -73,8 +66,8 @@ def acting_series(
     values = _read_inputs(inputs, u, rows)
     for place, column, unit in zip(inputs.places, inputs.columns, inputs.units_at_places, strict=True):
         pushes.append(PortPush(*place, values[:, column, None] * unit))
-    pushes += [OwnPush(block, q, v, values[:, own]) for block, q, v, own in inputs.own]
-    pushes += [ActingPush(name, values[:, own]) for name, own in inputs.acting]
+    pushes += [OwnPush(block, q, v, values[:, columns]) for block, q, v, columns in inputs.own]
+    pushes += [ActingPush(name, values[:, columns]) for name, columns in inputs.acting]
     return pushes, values @ inputs.motors.T
 
 
@@ -120,16 +113,9 @@ def at_states(
     """Return a function's results at stacked states, stacked; of a tuple each entry is stacked.
 
     Raises `ModelError` for arguments that are no numbers, for unequal numbers of states, and for all that the function
-    refuses.
-
-    Parameters
-    ----------
-    function : callable
-        ``function(q, ..., **loads)`` at one state.
-    states : mapping of name to array_like
-        q (n, nq), vectors (n, nv) and stacks of derivatives (n, rows, nv).
-    loads : mapping, optional
-        ``wrenches`` and ``u``: those with three axes have a stack of derivatives for each state, others act on all states.
+    refuses. `function`: ``function(q, ..., **loads)`` at one state. `states`: q (n, nq), vectors (n, nv) and stacks of
+    derivatives (n, rows, nv). `loads`: ``wrenches`` and ``u``: those with three axes have a stack of derivatives for each
+    state, others act on all states.
     """
     arrays = {name: read_numbers(name, value) for name, value in states.items()}
     for name, array in arrays.items():

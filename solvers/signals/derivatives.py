@@ -12,7 +12,7 @@ from titop.blocks.basics.pose import euler_angles
 from titop.blocks.basics.spatial import Array, rotation_exp, skew
 from titop.blocks.basics.tolerances import EXACT
 from titop.solvers.mechanism.port_motion import turning_motion, warn_of_gimbal_lock
-from titop.solvers.signals.line_readings import line_derivatives
+from titop.solvers.signals.lines_and_sections import line_derivatives
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.reactions_and_contacts import (
     contact_derivatives,

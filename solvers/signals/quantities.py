@@ -81,7 +81,6 @@ class Filtering(NamedTuple):
 
     Attributes
     ----------
-    measured : Quantity
     place : slice
         Of the filter's states x among the model's.
     C : (n, k) array
@@ -101,7 +100,6 @@ class Quantity:
 
     Attributes
     ----------
-    kind : Kind
     owner : str
         Joint, block, coordinate, port, sensor's target, or parameter.
     entries : tuple of int

@@ -24,7 +24,6 @@ class SystemInput(NamedTuple):
         Coordinate, actuator input, or entry of the wrench.
     port : str
         Of a wrench.
-    signal : Signal
     """
 
     kind: Kind

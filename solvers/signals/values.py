@@ -11,11 +11,10 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.mechanism.port_motion import position_and_angles, turning_motion
-from titop.solvers.signals.line_readings import line_values
+from titop.solvers.signals.lines_and_sections import line_values, section_of
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.reactions_and_contacts import contact_values
-from titop.solvers.signals.section_opening import section_of
 from titop.solvers.signals.snapshot import Snapshot
 
 

@@ -39,7 +39,6 @@ class ClosedState(NamedTuple):
 
     Attributes
     ----------
-    y : array
     distance : float
         From a singular configuration; see `Closed`.
     rank : int

@@ -61,7 +61,6 @@ class EventValue(NamedTuple):
 
     Attributes
     ----------
-    value : float
     since : float, s
         When it was first seen at zero, if it is zero.
     way : {-1, 0, 1}

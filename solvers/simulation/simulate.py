@@ -30,7 +30,7 @@ from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Monitor
 from titop.solvers.simulation.start_and_end import ReachedStates, SimulationInterrupt, Start, interrupt, leave
-from titop.solvers.simulation.steppers import EXPLICIT, require_projecting
+from titop.solvers.simulation.steppers import EXPLICIT, Tolerances, require_projecting
 from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
@@ -223,7 +223,7 @@ def simulate(
     solution = ReachedStates(times[:1], y0[None], {})
     if isinstance(scheme, GeneralizedAlpha):
         scheme.check_step(max_step)
-    begin, tolerances = time.perf_counter(), {"rtol": rtol, "atol": atol, "max_step": max_step}
+    begin, tolerances = time.perf_counter(), Tolerances(rtol, atol, max_step)
     try:
         if model.nv == 0 and watched:
             expected, advice = "a model with coordinates, whose motion is integrated", "ask their functions at the times"
@@ -296,7 +296,7 @@ def _integrate(
     y0: Array,
     events: Sequence[WatchedEvent],
     method: str | GeneralizedAlpha,
-    tolerances: dict[str, float],
+    tolerances: Tolerances,
     monitor: Monitor,
     memory: Mapping[str, Array],
 ) -> ReachedStates:
@@ -306,7 +306,7 @@ def _integrate(
     kept closed. All others go step by step: see `titop.solvers.simulation.stepping.integrate_stepwise` for the arguments.
     """
     is_free = not plant.model.is_constrained and not plant.has_stages
-    kinks = plant.kinks(tolerances["rtol"])
+    kinks = plant.kinks(tolerances.rtol)
     ends_within = events or plant.gaps.count or len(kinks) or (plant.loop is not None and plant.loop.sampled) or plant.paths
     if method in EXPLICIT and not ends_within and (plant.is_plain or is_free):
         return _integrate_at_once(plant, times, y0, str(method), tolerances, monitor)
@@ -335,7 +335,7 @@ class _EveryStep:
 
 
 def _integrate_at_once(
-    plant: DrivenModel, times: Array, y0: Array, method: str, tolerances: dict[str, float], monitor: Monitor
+    plant: DrivenModel, times: Array, y0: Array, method: str, tolerances: Tolerances, monitor: Monitor
 ) -> ReachedStates:
     """Return the states at the output times, by CyRK's explicit integrators."""
     from CyRK import PySolver, pysolve_ivp
@@ -354,7 +354,7 @@ def _integrate_at_once(
             events=(every_step,),
             pass_dy_as_arg=True,
             solution_reuse=solver,
-            **tolerances,
+            **tolerances._asdict(),
         )
     except KeyboardInterrupt:
         raise interrupt(every_step.last, span[1], _solution(solver, times, y0)) from None

@@ -15,7 +15,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -57,6 +57,14 @@ def require_projecting(method: str) -> None:
         expected = " or ".join((*_PROJECTING, "generalized-alpha"))
         advice = 'with rigid closures or gears take "Radau" for stiff systems, "DOP853" for others'
         raise ModelError(Finding("unknown-method", "method", method, expected, advice))
+
+
+class Tolerances(NamedTuple):
+    """Tolerances of a step's error, relative and absolute, and the longest step (s)."""
+
+    rtol: float
+    atol: float
+    max_step: float
 
 
 class Stepper(ABC):

@@ -25,7 +25,7 @@ from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Monitor
 from titop.solvers.simulation.scipy_steps import ScipySteps
 from titop.solvers.simulation.start_and_end import ReachedStates, interrupt
-from titop.solvers.simulation.steppers import EXPLICIT, LastStep, Stepper
+from titop.solvers.simulation.steppers import EXPLICIT, LastStep, Stepper, Tolerances
 from titop.solvers.simulation.switching import Switching
 
 
@@ -35,7 +35,7 @@ def integrate_stepwise(
     y0: Array,
     events: Sequence[WatchedEvent],
     method: str | GeneralizedAlpha,
-    tolerances: dict[str, float],
+    tolerances: Tolerances,
     kinks: Array,
     monitor: Monitor,
     memory: Mapping[str, Array],
@@ -47,8 +47,6 @@ def integrate_stepwise(
     times : (n,) array, s
     y0 : array
         State at the first time.
-    tolerances : dict
-        ``rtol``, ``atol``, ``max_step``.
     kinks : array, s
         Increasing; steps end there.
     monitor : Monitor
@@ -120,14 +118,14 @@ def _remembers(memory: Mapping[str, Array], stepper: Stepper, method: str | Gene
 
 
 def _stepper(
-    plant: DrivenModel, method: str | GeneralizedAlpha, span: tuple[float, float], y0: Array, tolerances: dict[str, float]
+    plant: DrivenModel, method: str | GeneralizedAlpha, span: tuple[float, float], y0: Array, tolerances: Tolerances
 ) -> Stepper:
     if isinstance(method, GeneralizedAlpha):
-        return AlphaSolver(plant, method, *span, y0, **tolerances)
+        return AlphaSolver(plant, method, *span, y0, tolerances)
     if method == "exponential":
-        return ExponentialSteps(plant, method, *span, y0, **tolerances)
+        return ExponentialSteps(plant, method, *span, y0, tolerances)
     explicit = CompiledRungeKutta if plant.has_stages else RungeKutta
-    return (explicit if method in EXPLICIT else ScipySteps)(plant, method, *span, y0, **tolerances)
+    return (explicit if method in EXPLICIT else ScipySteps)(plant, method, *span, y0, tolerances)
 
 
 class OutputStates:

@@ -78,7 +78,8 @@ class Bound:
 class Acting:
     """Calls of a compiled model with wrenches on fixed ports, with or without inputs.
 
-    Copies of the tables with room for the loads are kept between calls, one for each call that runs at the same time.
+    Copies of the tables with room for the loads are kept between calls, one for each call that runs at the same time. Raises
+    `ModelError` for an unknown port.
 
     Parameters
     ----------
@@ -86,11 +87,6 @@ class Acting:
         Whether inputs act.
     closing : bool
         Whether the tables get room for the wrenches of rigid closures on their ports, as the last loads.
-
-    Raises
-    ------
-    ModelError
-        For an unknown port.
     """
 
     def __init__(
@@ -116,13 +112,7 @@ class Acting:
     def run_rows(self, bound: Bound, wrenches: Sequence[Array], u: Array | None, rows: Iterable[tuple[Any, ...]]) -> int:
         """Call a kernel as `run` does with the arguments of each of several `rows`; return the first status that is not `DONE`.
 
-        Raises `TypeError` as in `run`.
-
-        Parameters
-        ----------
-        wrenches : sequence of (6,) or (n, 6) arrays
-            On each port, for all rows or for each row.
-        u : (nu,) or (n, nu) array
+        Raises `TypeError` as in `run`. `wrenches` (6), (n, 6): on each port, for all rows or for each row. `u` (nu), (n, nu).
         """
         room = self.rooms.pop() if self.rooms else self.new_room()
         _, calls, puts, put_inputs = room
@@ -204,16 +194,8 @@ class ActedOn:
         """Call a kernel with `wrenches`, and the inputs `u` on ports and of interactions, in its tables; return its status.
 
         Raises `TypeError` if a wrench is not six real numbers, or `u` has another length: they have to be checked in detail.
-
-        Parameters
-        ----------
-        wrenches : mapping of port name to (6,) array_like, optional
-        u : (nu,) array, optional
-            As `read_inputs` returns them.
-        arguments : tuple
-            The kernel's arguments behind its tables.
-        closing : bool
-            Whether the tables have room for the wrenches of rigid closures on their ports, as derivatives need it.
+        `wrenches` (6) are by port name, `u` (nu) as `read_inputs` returns them, `arguments` those behind the kernel's tables.
+        `closing`: whether the tables have room for the wrenches of rigid closures on their ports, as derivatives need it.
         """
         if type(wrenches) is not dict and not isinstance(wrenches, _WRENCHES):
             raise TypeError
@@ -267,18 +249,9 @@ class ActedOn:
     ) -> int:
         """Call a kernel at stacked states: at once where the same acts on ports all the time, or row by row; return its status.
 
-        Raises `TypeError` if loads have to be checked in detail.
-
-        Parameters
-        ----------
-        bound : Bound, optional
-            For stacked states.
-        at : callable
-            From an index of rows, or of one row, to the kernel's arguments behind its tables.
-        closing : bool
-            Whether the tables have room for closures.
-        single : Bound, optional
-            The same for single states, which serves row by row.
+        Raises `TypeError` if loads have to be checked in detail. `bound`: for stacked states. `at`: from an index of rows, or
+        of one row, to the kernel's arguments behind its tables. `closing`: whether the tables have room for closures.
+        `single`: the same for single states, which serves row by row.
         """
         if bound is not None and stack.wrenches is None and stack.u is None:
             return bound.call(*at(slice(None)))

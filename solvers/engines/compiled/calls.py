@@ -288,13 +288,7 @@ _BINDING: dict[str, Callable[[CompiledCalls, Any], Bound]] = {
 
 
 class PortCalls:
-    """The kernels for one port of a system, by name.
-
-    Raises
-    ------
-    ModelError
-        If there is no such port.
-    """
+    """The kernels for one port of a system, by name. Raises `ModelError` if there is no such port."""
 
     #: Entries, and whether in inertial axes, and whether classical.
     _ROWS: Mapping[str, tuple[Pair, tuple[bool, ...]]] = {

@@ -73,11 +73,9 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
         raise ModelError(Finding("no-cache", "cache", cache.obstacle(), "a folder for machine code", advice))
     missing = [name for name, unit in units().items() if not unit.is_kept]
     workers = workers or os.cpu_count() or 1
-    tasks = [
-        part
-        for group in _groups()
-        for part in _parts([unit.name for unit in group if unit.name in missing], max(1, workers // 2))
-    ]
+    parts = max(1, workers // 2)
+    groups = [[unit.name for unit in group if unit.name in missing] for group in _groups()]
+    tasks = [part for names in groups for k in range(parts) if (part := names[k::parts])]
     with tqdm(total=len(missing), desc="compiling", disable=None if progress else True, leave=False) as bar:
         for count in spread(tasks, _compiling, (), workers, _died):
             bar.update(count)
@@ -108,11 +106,6 @@ def compile_for_wheels(workers: int | None = None) -> None:
         raise ModelError(
             Finding("no-wheel", "titop's folder", found, "one that can be written", "use a clone of titop")
         ) from None
-
-
-def _parts(names: list[str], count: int) -> list[list[str]]:
-    """Return the names in at most `count` parts, none of them empty."""
-    return [part for k in range(count) if (part := names[k::count])]
 
 
 def _compiling() -> Callable[[list[str]], int]:

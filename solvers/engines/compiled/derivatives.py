@@ -148,9 +148,9 @@ class CompiledDerivatives(DerivativesCore):
         general = self._system.general_block(block)
         if name not in general.ports:
             return base, twist
-        own = columns[last + 1 - general.block.nv : last + 1, layout.COLUMN_S : layout.COLUMN_S + 6]
+        subspace = columns[last + 1 - general.block.nv : last + 1, layout.COLUMN_S : layout.COLUMN_S + 6]
         row = entries_of[layout.PORTS] + list(general.ports).index(name)
-        return sums[row, :12], twist + v[general.v] @ own
+        return sums[row, :12], twist + v[general.v] @ subspace
 
 
 def _carried(pose: Array, twist: Array) -> Array:

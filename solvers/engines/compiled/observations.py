@@ -1,4 +1,4 @@
-"""Observations of the compiled engine at checked states: motion of ports, energy, efforts, multipliers."""
+"""Observations of the compiled engine at checked states: motion of ports, energy, efforts, multipliers; first-order states."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ class CompiledObservations:
         for general in self._system.tables.general:
             if is_acted_on(general.block):
                 at, twist = world[general.element], work[general.element, layout.TWIST : layout.TWIST + 6]
-                own = general.block.applied_efforts(q[general.q], v[general.v], twist, at[:9].reshape(3, 3), at[9:])
+                applied = general.block.applied_efforts(q[general.q], v[general.v], twist, at[:9].reshape(3, 3), at[9:])
                 kernel = partial(self._system.bound(observation_entries.port_jacobian), general.element, -1, IDENTITY, False)
-                efforts += self._asked(kernel, (6, self._nv), q).T @ own[:6]
-                efforts[general.v] += own[6:]
+                efforts += self._asked(kernel, (6, self._nv), q).T @ applied[:6]
+                efforts[general.v] += applied[6:]
         return efforts
 
     def actuation_matrix(self, q: Array) -> Array:
@@ -123,9 +123,9 @@ class CompiledObservations:
         _, _, world = observed(self._system, q, np.zeros(self._nv))
         mass, moment = center[3], center[3] * center[:3]
         for general in wet:
-            own, first = mass_and_moment(general.block.added_inertia(q[general.q]))
+            fluid, first = mass_and_moment(general.block.added_inertia(q[general.q]))
             at = world[general.element]
-            mass, moment = mass - own, moment - own * at[9:] - at[:9].reshape(3, 3) @ first
+            mass, moment = mass - fluid, moment - fluid * at[9:] - at[:9].reshape(3, 3) @ first
         with np.errstate(invalid="ignore", divide="ignore"):  # a system without mass has no centre
             return np.append(np.divide(moment, mass), mass)
 
@@ -200,13 +200,17 @@ class CompiledStates:
     def _columns(self) -> Array:
         """Indices of the inputs and states of interactions with states among all, one interaction after the other."""
         stated = dict(self._mechanism.inputs.states)
-        parts = [np.arange(self._mechanism.inputs.count)[own] for name, own in self._mechanism.inputs.driving if name in stated]
+        parts = [
+            np.arange(self._mechanism.inputs.count)[columns]
+            for name, columns in self._mechanism.inputs.driving
+            if name in stated
+        ]
         return np.concatenate(parts)
 
     def _driven(self, u: Array) -> tuple[Array, Array, Array, Array]:
         """Return the tables, with inputs and states."""
         ints, floats, numbers, addresses = self._system.all_tables
         numbers, u = numbers.copy(), real_only(of_one_state(u), "u")
-        for name, own in self._mechanism.inputs.driving:
-            numbers[0, self._system.acting_inputs[name]] = u[own]
+        for name, columns in self._mechanism.inputs.driving:
+            numbers[0, self._system.acting_inputs[name]] = u[columns]
         return ints, floats, numbers, addresses

@@ -75,27 +75,15 @@ class PackedSystem:
     laws : LawStages
     """
 
-    mechanism: Mechanism
-    structure: Assembly
-    tables: Tables
-    units: tuple[str, ...]
-    params: Array
-    changes: dict[str, float]
-    blocks: dict[str, Block]
-    ints: Array
-    floats: Array
-    frames: Array
-    ports: Array
-    numbers: Array
-    laws: LawStages
-
     def __init__(self, mechanism: Mechanism, assembly: Assembly) -> None:
         self.mechanism, self.structure = mechanism, assembly
         self._check_closures()
         described = assembly_parameters(assembly)
         self.tables = tables = flatten(assembly, tuple(described))
         self.units = tuple(unit for _, unit in described.values())
-        self.params, self.changes, self.blocks = np.array([value for value, _ in described.values()]), {}, {}
+        self.params = np.array([value for value, _ in described.values()])
+        self.changes: dict[str, float] = {}
+        self.blocks: dict[str, Block] = {}
         self.ints = tables.ints
         self.numbers = law_numbers((*tables.general, *tables.interactions), self.ints)
         place_rooms(tables.general, self.ints, self.numbers)

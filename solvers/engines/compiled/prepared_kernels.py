@@ -73,8 +73,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def drive_interactions(self, u: Array) -> None:
         super().drive_interactions(u)
         self._states = u[len(self.mechanism.inputs.names) :]
-        for name, own in self.mechanism.inputs.driving:
-            self._numbers[0, self._system.acting_inputs[name]] = u[own]
+        for name, columns in self.mechanism.inputs.driving:
+            self._numbers[0, self._system.acting_inputs[name]] = u[columns]
 
     @property
     def farthest(self) -> float:
@@ -109,17 +109,8 @@ class CompiledPreparedDynamics(PreparedDynamics):
     ) -> tuple[Callable[..., int], tuple[Array, ...]]:
         """Return compiled steps, and what they take behind what changes between them; before each, callers `hold_rank`.
 
-        Parameters
-        ----------
-        moved : (nq,) bool array
-            Entries of q that are imposed.
-        control : tuple of array
-            As `no_control` returns it.
-        guards : (n, k) array
-            As `titop.solvers.kernels.ports.guards` has it.
-        tau : (nv,) array
-        precision : (3,) array
-            As `closed_steps` has it.
+        `moved` (nq): entries of q that are imposed. `control`: as `no_control` returns it. `guards` (n, k): as
+        `titop.solvers.kernels.ports.guards` has it. `tau` (nv). `precision` (3): as `closed_steps` has it.
 
         Returns
         -------
@@ -192,20 +183,16 @@ class CompiledPreparedDynamics(PreparedDynamics):
     def guards(self, stops: Array, interactions: Sequence[tuple[int, int]]) -> Array:
         """Return rows that guard the gaps of stops and interactions, as `titop.solvers.kernels.ports.guards` has it.
 
-        Parameters
-        ----------
-        stops : (n, 4) array
-            Where each coordinate stands in q and v, the sign of the gap on this side of the bound, and the bound.
-        interactions : sequence of (int, int)
-            Which interactions have gaps that are compiled (`gap_stage`), and how many.
+        `stops` (n, 4): where each coordinate stands in q and v, the sign of the gap on this side of the bound, and the bound.
+        `interactions` (int, int): which interactions have gaps that are compiled (`gap_stage`), and how many.
         """
         rows = np.zeros((len(stops) + sum(count for _, count in interactions), GUARD_COLUMNS))
         rows[: len(stops), ROW] = -1.0
         rows[: len(stops), IN_Q : BOUND + 1] = stops
         first = len(stops)
         for k, count in interactions:
-            own, first = rows[first : first + count], first + count
-            own[:, ROW], own[:, PLACE], own[:, COUNT] = self.interaction_rows[k], np.arange(count), count
+            part, first = rows[first : first + count], first + count
+            part[:, ROW], part[:, PLACE], part[:, COUNT] = self.interaction_rows[k], np.arange(count), count
         return rows
 
     def target_motions(self, q: Array, v: Array) -> list[TargetMotion]:
@@ -213,9 +200,9 @@ class CompiledPreparedDynamics(PreparedDynamics):
         told, size = self._law[0].copy(), layout.MOTION_SIZE
         motions = []
         for o, p, n, driven in self._places:
-            ports, own = told[o : o + size * p].reshape(p, size), told[o + size * p : o + size * p + 2 * n]
+            ports, along = told[o : o + size * p].reshape(p, size), told[o + size * p : o + size * p + 2 * n]
             motions.append(
-                TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], own[:n], own[n:], *driven)
+                TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], along[:n], along[n:], *driven)
             )
         return motions
 

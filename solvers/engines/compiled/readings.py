@@ -137,7 +137,8 @@ class KernelReading:
         """
         if tau is not None and (tau.dtype != float or tau.shape != state[1].shape or not all_finite(tau)):
             raise TypeError
-        driven, closed = None, tuple[Any, ...]()
+        driven: Array | None = None
+        closed: tuple[Any, ...] = ()
         if u is not None:
             place = None if self._is_closed else self._anywhere  # where own inputs push does not matter
             u, driven = self._acted_on.read_inputs(u, place, closing=self._is_closed)
@@ -185,8 +186,8 @@ class KernelReading:
 
     def multipliers(self, pushes: list[Push], q: Array, v: Array, a: Array, applied: Array | None) -> Array | None:
         """Return readings of constraints at a checked state; None if the kernel reports a problem."""
-        own = np.zeros((1, self._mechanism.nv)) + own_efforts(pushes, q, self._mechanism.nv)
-        efforts = own if applied is None else own + real_only(applied, "tau")
+        driven = np.zeros((1, self._mechanism.nv)) + own_efforts(pushes, q, self._mechanism.nv)
+        efforts = driven if applied is None else driven + real_only(applied, "tau")
         state = [real_only(x, name)[None] for x, name in ((q, "q"), (v, "v"), (a, "a"))]
         result = np.empty((1, self._size))
         status = self._on(self._system.closing(pushes)).call(*state, efforts, applied is not None, result)
@@ -298,8 +299,8 @@ class CompiledReadings:
         places: dict[Any, int] = {}
         size = 0
         for of in quantities:
-            own, start = self._rows_of(of)
-            for entry, row in zip(of.entries if of.kind in _OF_COORDINATES else [None], own, strict=True):
+            parts, start = self._rows_of(of)
+            for entry, row in zip(of.entries if of.kind in _OF_COORDINATES else [None], parts, strict=True):
                 key = row.what, row.at, row.port, row.axes, row.factor, row.frame.tobytes()
                 if key not in places:
                     places[key], size = size, size + SIZES[row.what]
@@ -307,7 +308,7 @@ class CompiledReadings:
                 place = places[key]
                 picked += [place] if entry is not None else [place + start + k for k in of.entries]
             if of.kind == Kind.ANGLES or (of.kind == Kind.POSE and max(of.entries) > 2):
-                angles.append((of.owner, of.sequence, place + SIZES[own[0].what] - 3))
+                angles.append((of.owner, of.sequence, place + SIZES[parts[0].what] - 3))
         return self._reading(rows, angles, None if picked == [*range(size)] else picked)
 
     def _rows_of(self, of: Quantity) -> tuple[list[ReadingRow], int]:

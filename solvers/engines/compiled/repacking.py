@@ -117,7 +117,8 @@ class Repacking:
     def positions(self) -> dict[str, int]:
         """Indices of the parameters that take effect by writing tables and numbers again; others need other tables."""
         assembly, tables = self._assembly, self._tables
-        unsprung = set(tables.joints) - self._sprung_joints()
+        joints = (connection.joint for connection in assembly.connections)
+        unsprung = set(tables.joints) - {joint.name for joint in joints if isinstance(joint, Joint) and joint.is_sprung}
         general = tables.general_names | {loop.closure.name for loop in assembly.loops} | {gear.name for gear in assembly.gears}
         general -= {block.name for block in tables.numbered if has_own_numbers(block)}
         general |= {block.name for block in (*assembly.actuators, *assembly.sensors)}
@@ -138,10 +139,6 @@ class Repacking:
     def inertial(self) -> dict[str, InertialEntry]:
         """The places of masses and entries of inertias: see `inertial_parameters`."""
         return inertial_parameters(self._assembly, self.positions)
-
-    def _sprung_joints(self) -> set[str]:
-        joints = (connection.joint for connection in self._assembly.connections)
-        return {joint.name for joint in joints if isinstance(joint, Joint) and joint.is_sprung}
 
 
 def changed_numbers(system: PackedSystem, values: Mapping[str, float]) -> dict[str, Block]:

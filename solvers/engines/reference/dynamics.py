@@ -59,7 +59,7 @@ class ReferenceDynamics:
         return (response[1:] - response[0]).T
 
     def responses(self, q: Array, efforts: Array) -> Array:
-        rows = [self.tree_response(each, own.T, self._none).T for each, own in zip(q, efforts, strict=True)]
+        rows = [self.tree_response(each, columns.T, self._none).T for each, columns in zip(q, efforts, strict=True)]
         return np.array(rows).reshape(efforts.shape)
 
     def mass_matrix(self, q: Array) -> Array:

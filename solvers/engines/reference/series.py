@@ -141,8 +141,8 @@ class MovingTree:
         for k, node in enumerate(passes.nodes[1:], start=1):
             if is_acted_on(node.block):
                 block = self.blocks[k]
-                own = self._q[node.q], self._v[node.v]
-                place = BlockMotion(*own, *(numbers(part) for part in (block.V, block.rotation, block.position)))
+                state = self._q[node.q], self._v[node.v]
+                place = BlockMotion(*state, *(numbers(part) for part in (block.V, block.rotation, block.position)))
                 with asking(node.block):
                     pressing[k] = stacked(efforts_at(node.block, place, passes.assembly.gravity), self.order)
         for load in passes.assembly.loads:
@@ -173,11 +173,11 @@ class MovingTree:
             ports = [(ref.block.name, ref.name) for ref in loop.ports]
             motions = [[numbers(part) for part in self.at_port(*port)] for port in ports]
             places = [assembly.place(name) for name in loop.coordinates]
-            own = self._q[[at for at, _ in places]], self._v[[at for _, at in places]]
+            along = self._q[[at for at, _ in places]], self._v[[at for _, at in places]]
             u = inputs.get(loop.closure.name, np.zeros(len(loop.closure.inputs)))
             poses, twists = [(rotation, position) for rotation, position, _ in motions], [twist for *_, twist in motions]
             with asking(loop.closure):
-                wrenches, on_coordinates = loop.closure.act(motion_among(poses, twists, *own, u, mechanism.scale.reach))
+                wrenches, on_coordinates = loop.closure.act(motion_among(poses, twists, *along, u, mechanism.scale.reach))
             for port, wrench in zip(ports, wrenches, strict=True):
                 self._press(pressing, port, wrench)
             for (_, at), effort in zip(places, on_coordinates, strict=True):

@@ -20,8 +20,7 @@ from titop.solvers.kernels.closures.closure_derivatives import (
 )
 from titop.solvers.kernels.closures.following import fold_vectors, remaining, unfold_vectors
 from titop.solvers.kernels.closures.least_norm import add_least, take_least
-from titop.solvers.kernels.derivatives.tree_derivatives import outward_columns
-from titop.solvers.kernels.equations.linearise import linearise, motions_and_slopes, sum_rows
+from titop.solvers.kernels.equations.linearise import linearise, linearise_blocks, sum_rows
 from titop.solvers.kernels.equations.whole_passes import outward_whole
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.factor import solve_rows, solve_triangles
@@ -63,10 +62,11 @@ def slopes_with_closures(
         return status
     world_poses(ints, law, work, world)
     write_closure_wrenches(ints, floats, law, loops, world, multipliers)
-    status = motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, layout.KNOWN)
+    status = linearise_blocks(
+        ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, layout.KNOWN
+    )
     if status != layout.OK:
         return status
-    outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
     if not rows_only:
         linearise(ints, floats, law, slopes, paths, q, v, work, world, sums, columns, changes)
     closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world, sums, columns, of_closures, changes[0], rows)

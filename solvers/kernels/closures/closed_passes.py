@@ -15,8 +15,7 @@ import numpy as np
 from titop.solvers.kernels.closures.constraint_rows import constraints, contradicted, opened
 from titop.solvers.kernels.closures.following import fold_mass_matrix, fold_rows, fold_vector, leaders_lengths, unfold_vector
 from titop.solvers.kernels.closures.independent_rows import choose_rows, longest_row, rows_to_choose
-from titop.solvers.kernels.equations.mass_inverse import mass_and_efforts_of
-from titop.solvers.kernels.equations.whole_passes import inverse_from, outward_whole, status_of
+from titop.solvers.kernels.equations.whole_passes import inverse_from, mass_and_efforts_of, outward_whole, status_of
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.factor import factor, solve_rows, solve_symmetric
 from titop.solvers.kernels.tree.joints import element_of

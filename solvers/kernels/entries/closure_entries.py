@@ -13,8 +13,7 @@ from titop.solvers.kernels.closures.closing import closing_step, to_nearest
 from titop.solvers.kernels.closures.constraint_rows import constraints, opened
 from titop.solvers.kernels.closures.least_norm import share_least, split_constraints
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.mass_inverse import mass_and_efforts
-from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of, status_of_rows
+from titop.solvers.kernels.equations.whole_passes import mass_and_efforts, sizes_fit, status_of, status_of_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.kinematics import world_poses

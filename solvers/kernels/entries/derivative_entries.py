@@ -25,12 +25,17 @@ from titop.solvers.kernels.closures.least_norm import (
     take_least,
     write_multipliers,
 )
-from titop.solvers.kernels.derivatives.tree_derivatives import outward_columns, port_slopes
+from titop.solvers.kernels.derivatives.tree_derivatives import port_slopes
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.linearise import linearise, linearised_forward, motions_and_slopes, sum_rows
+from titop.solvers.kernels.equations.linearise import (
+    linearise,
+    linearise_blocks,
+    linearised_forward,
+    linearised_rooms,
+    sum_rows,
+)
 from titop.solvers.kernels.equations.whole_passes import (
     sizes_fit,
-    start_inverse,
     status_of_slopes,
     world_rows,
 )
@@ -76,14 +81,10 @@ def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
     sums = np.empty((sum_rows(ints), layout.FULL_COLUMNS if LAWS else layout.SUM_COLUMNS))
     columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS))
-    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
+    efforts, known = np.empty(a.size), layout.UNKNOWN
+    status = linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, known)
     if status != layout.OK:
         return status
-    efforts = np.empty(a.size)
-    status = motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, layout.UNKNOWN)
-    if status != layout.OK:
-        return status
-    outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
     linearise(ints, floats, law, slopes, paths, q, v, work, world, sums, columns, result)
     return status_of_slopes(result)
 
@@ -106,20 +107,8 @@ def _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, 
 @shared
 def _forward_rooms(ints, paths, law):
     """Return the rooms of `_forward_slopes`; `law` is None for rigid systems."""
-    n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
-    spare = slopes = law
-    if law is not None:
-        spare, slopes = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((1, ints[0, layout.SLOPES_SIZE]))
-    return (
-        spare,
-        slopes,
-        np.empty((count, layout.FORWARD_COLUMNS)),
-        np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS)),
-        np.empty((world_rows(ints), 12)),
-        np.empty((sum_rows(ints), layout.SUM_COLUMNS if law is None else layout.FULL_COLUMNS)),
-        np.empty((paths.shape[1], layout.COLUMN_COLUMNS)),
-        np.empty((3, n, n)),
-    )
+    n, wide = ints[0, layout.NV], layout.SUM_COLUMNS if law is None else layout.FULL_COLUMNS
+    return (*linearised_rooms(ints, paths.shape[1], wide, law), np.empty((3, n, n)))
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE, whole=True)
@@ -159,15 +148,8 @@ def linear_matrices(ints, floats, numbers, stages, tree, paths, q, v, tau, a, A,
 def motion_columns(ints, floats, numbers, stages, paths, q, v, a, work, sums, columns):
     """How coordinates move the blocks, and the blocks' motions into `work`."""
     law, slopes = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((1, ints[0, layout.SLOPES_SIZE]))
-    world, efforts = np.empty((world_rows(ints), 12)), np.empty(a.size)
-    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
-    if status == layout.OK:
-        status = motions_and_slopes(
-            ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, layout.UNKNOWN
-        )
-    if status == layout.OK:
-        outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
-    return status
+    world, efforts, known = np.empty((world_rows(ints), 12)), np.empty(a.size), layout.UNKNOWN
+    return linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, known)
 
 
 @entry(INTS, FLOATS, INTEGER, FLOATS, VECTOR, CUBE, result=NOTHING)

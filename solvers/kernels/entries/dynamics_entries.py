@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.mass_inverse import mass_and_efforts
 from titop.solvers.kernels.equations.whole_passes import (
     forward_whole,
     hybrid_from_twists,
     inverse_from,
     inverse_whole,
+    mass_and_efforts,
     outward_whole,
     sizes_fit,
     state_fits,

@@ -102,12 +102,8 @@ def passing(known):
     for k in range(known.shape[0]):
         if known[k, gaps.CLOSE] > 0.0:
             side = known[k, gaps.SIDE]
-            one, two, out, into = (
-                side * known[k, gaps.BEFORE],
-                side * known[k, gaps.VALUE],
-                side * known[k, gaps.RATE_BEFORE],
-                side * known[k, gaps.RATE],
-            )
+            one, two = side * known[k, gaps.BEFORE], side * known[k, gaps.VALUE]
+            out, into = side * known[k, gaps.RATE_BEFORE], side * known[k, gaps.RATE]
             if one > 0.0 and two > 0.0 and out * into > 0.0:
                 continue
             which = k if which == -1 and one > 0.0 and two <= 0.0 and out < 0.0 and into < 0.0 else -2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.matrices import (
+from titop.solvers.kernels.equations.motion_matrices import (
     NUMBERS_OF_BODY,
     write_body_regressor,
     write_coriolis,

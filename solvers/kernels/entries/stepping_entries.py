@@ -45,39 +45,12 @@ LAWS, CLOSED = True, True
 
 
 def steps(
-    tries,
-    first,
-    last,
-    end,
-    watch,
-    clock,
-    estimators,
-    coefficients,
-    curve,
-    y,
-    states,
-    rates,
-    motions,
-    moved,
-    imposed,
-    gains,
-    offsets,
-    limits,
-    motors,
-    thrust,
-    guards,
-    tau,
-    precision,
-    sizes,
-    plain,
-    told,
-    tree,
-    loops,
-    ints,
-    floats,
-    numbers,
-    stages,
-):
+    tries, first, last, end, watch, clock, estimators, coefficients, curve,
+    y, states, rates, motions, moved, imposed,
+    gains, offsets, limits, motors, thrust, guards, tau,
+    precision, sizes, plain, told, tree, loops,
+    ints, floats, numbers, stages,
+):  # fmt: skip
     """Steps of a tree, or else of a system with rigid closures or gears, from states on these to states on these."""
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))

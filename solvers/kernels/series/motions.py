@@ -1,4 +1,5 @@
-"""What lower orders of a joint's turn and shift add to the motion behind it, and to the wrench that it carries.
+"""Motions of the elements order by order: what lower orders of a joint's turn and shift add to them and to the wrench that it
+carries, and what bodies take because they spin.
 
 `rows` are the first rows of an element: of its joint and shift, its motion, and its group, -1 where that hangs on the world.
 """
@@ -6,6 +7,7 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.series import rooms
 from titop.solvers.kernels.series.groups import (
     arrive_group,
     group_wrench,
@@ -16,23 +18,8 @@ from titop.solvers.kernels.series.groups import (
     turn_on,
     turning_group,
 )
-from titop.solvers.kernels.series.rooms import (
-    ACC,
-    BASE_ACC,
-    BASE_OMEGA,
-    COLUMN,
-    COS,
-    GROUP_OMEGA,
-    MOTION_COLUMNS,
-    OMEGA,
-    SIN,
-    SPIN,
-    STATE_COLUMNS,
-    TURNED,
-    WRENCH,
-    counted,
-)
-from titop.solvers.kernels.spatial.algebra import put_six, rotate_back, six
+from titop.solvers.kernels.series.rooms import counted
+from titop.solvers.kernels.spatial.algebra import put_six, put_three, rotate_back, six, three
 from titop.solvers.kernels.tree.joints import move
 from titop.solvers.native.kernel import helper
 
@@ -57,13 +44,11 @@ def plus3(x, y):
 def spun(i, joint, rows, k, parent, work, states, shifts, groups):
     """Return ``S^2 p`` of element i's parent, whose state is in the row `parent`, in its frame; keep S^2 for shifts."""
     if joint[2] != 0.0:
-        x, y, z = symmetric_times(states, parent, SPIN, work[i, layout.R + 2], work[i, layout.R + 5], work[i, layout.R + 8])
-        x, y, z = rotate_back(work, i, layout.R, x, y, z)
-        at = rows[0] + k
-        shifts[at, COLUMN], shifts[at, COLUMN + 1], shifts[at, COLUMN + 2] = x, y, z
+        along = symmetric_times(states, parent, rooms.SPIN, work[i, layout.R + 2], work[i, layout.R + 5], work[i, layout.R + 8])
+        put_three(shifts, rows[0] + k, rooms.COLUMN, rotate_back(work, i, layout.R, *along))
     elif joint[0] == layout.FREE:
         keep_group_spin(i, rows, k, parent, work, states, groups)
-    return symmetric_times(states, counted(parent), SPIN, work[i, layout.P], work[i, layout.P + 1], work[i, layout.P + 2])
+    return symmetric_times(states, counted(parent), rooms.SPIN, *three(work, i, layout.P))
 
 
 @helper
@@ -82,13 +67,11 @@ def _shifted_axis(linear, v, rows, k, rates, motions, shifts):
     x, y, z = 0.0, 0.0, 0.0
     for j in range(k + 1):
         rate = 2.0 * linear * rates[k - j, v]
-        x += rate * motions[rows[1] + j, BASE_OMEGA + 1]
-        y -= rate * motions[rows[1] + j, BASE_OMEGA]
+        x += rate * motions[rows[1] + j, rooms.BASE_OMEGA + 1]
+        y -= rate * motions[rows[1] + j, rooms.BASE_OMEGA]
     for j in range(k):
-        s, at = shift_of(linear, v, k - j, rates), rows[0] + j
-        x += s * shifts[at, COLUMN]
-        y += s * shifts[at, COLUMN + 1]
-        z += s * shifts[at, COLUMN + 2]
+        s, column = shift_of(linear, v, k - j, rates), three(shifts, rows[0] + j, rooms.COLUMN)
+        x, y, z = x + s * column[0], y + s * column[1], z + s * column[2]
     return x, y, z
 
 
@@ -102,14 +85,15 @@ def turning(joint, rows, k, rates, joints, motions, groups):
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     base = rows[1]
     n, after = counted(rows[0] + k + 1), counted(base)
-    c, s, ex, ey = joints[n, COS], joints[n, SIN], motions[after, BASE_OMEGA], motions[after, BASE_OMEGA + 1]
+    c, s = joints[n, rooms.COS], joints[n, rooms.SIN]
+    ex, ey = motions[after, rooms.BASE_OMEGA], motions[after, rooms.BASE_OMEGA + 1]
     x, y, ax, ay = 0.0, 0.0, c * ex + s * ey, c * ey - s * ex
     for j in range(1, k + 1):
         n, m, after = counted(rows[0] + j), counted(base + k - j), counted(base + k + 1 - j)
-        c, s = joints[n, COS], joints[n, SIN]
-        ex, ey = motions[after, BASE_OMEGA], motions[after, BASE_OMEGA + 1]
+        c, s = joints[n, rooms.COS], joints[n, rooms.SIN]
+        ex, ey = motions[after, rooms.BASE_OMEGA], motions[after, rooms.BASE_OMEGA + 1]
         ax, ay = ax + (c * ex + s * ey), ay + (c * ey - s * ex)
-        bx, by = motions[m, BASE_ACC], motions[m, BASE_ACC + 1]
+        bx, by = motions[m, rooms.BASE_ACC], motions[m, rooms.BASE_ACC + 1]
         x, y = x + (c * bx + s * by), y + (c * by - s * bx)
     return x, y, 0.0, (k + 1) * ax, (k + 1) * ay, 0.0
 
@@ -121,11 +105,11 @@ def arrive(joint, rows, k, share, carried, motions, shifts, groups):
         arrive_group(rows, k, share, carried, groups)
         return
     at, after = counted(rows[1] + k), counted(rows[1] + k + 1)
-    motions[at, BASE_ACC], motions[at, BASE_ACC + 1] = carried[0], carried[1]
-    motions[after, BASE_OMEGA], motions[after, BASE_OMEGA + 1] = share * carried[3], share * carried[4]
+    motions[at, rooms.BASE_ACC], motions[at, rooms.BASE_ACC + 1] = carried[0], carried[1]
+    motions[after, rooms.BASE_OMEGA], motions[after, rooms.BASE_OMEGA + 1] = share * carried[3], share * carried[4]
     if joint[2] != 0.0:  # S^2 z + de/dt x z
-        shifts[rows[0] + k, COLUMN] += carried[4]
-        shifts[rows[0] + k, COLUMN + 1] -= carried[3]
+        shifts[rows[0] + k, rooms.COLUMN] += carried[4]
+        shifts[rows[0] + k, rooms.COLUMN + 1] -= carried[3]
 
 
 @helper
@@ -138,17 +122,17 @@ def turning_wrench(joint, rows, k, rates, joints, shifts, groups):
     if angular != 0.0:
         for j in range(1, k + 1):
             n, m = counted(rows[0] + j), counted(rows[0] + k - j)
-            c, s = joints[n, COS], joints[n, SIN]
-            x, y = joints[m, WRENCH], joints[m, WRENCH + 1]
+            c, s = joints[n, rooms.COS], joints[n, rooms.SIN]
+            x, y = joints[m, rooms.WRENCH], joints[m, rooms.WRENCH + 1]
             fx, fy = fx + (c * x - s * y), fy + (s * x + c * y)
-            x, y = joints[m, WRENCH + 3], joints[m, WRENCH + 4]
+            x, y = joints[m, rooms.WRENCH + 3], joints[m, rooms.WRENCH + 4]
             tx, ty = tx + (c * x - s * y), ty + (s * x + c * y)
     if linear != 0.0:
-        shifts[rows[0] + k, TURNED], shifts[rows[0] + k, TURNED + 1] = fx, fy
+        shifts[rows[0] + k, rooms.TURNED], shifts[rows[0] + k, rooms.TURNED + 1] = fx, fy
         for j in range(1, k + 1):
             s, m = shift_of(linear, v, j, rates), rows[0] + k - j
-            tx -= s * shifts[m, TURNED + 1]
-            ty += s * shifts[m, TURNED]
+            tx -= s * shifts[m, rooms.TURNED + 1]
+            ty += s * shifts[m, rooms.TURNED]
     return fx, fy, 0.0, tx, ty, 0.0
 
 
@@ -156,8 +140,8 @@ def turning_wrench(joint, rows, k, rates, joints, shifts, groups):
 def keep_force(joint, rows, k, joints, shifts, groups):
     """Complete order k of the force that a joint carries in the element's first frame, where its shift needs that."""
     if joint[2] != 0.0:
-        shifts[rows[0] + k, TURNED] += joints[rows[0] + k, WRENCH]
-        shifts[rows[0] + k, TURNED + 1] += joints[rows[0] + k, WRENCH + 1]
+        shifts[rows[0] + k, rooms.TURNED] += joints[rows[0] + k, rooms.WRENCH]
+        shifts[rows[0] + k, rooms.TURNED + 1] += joints[rows[0] + k, rooms.WRENCH + 1]
     elif joint[0] == layout.FREE:
         keep_group_force(rows, k, joints, groups)
 
@@ -166,14 +150,13 @@ def keep_force(joint, rows, k, joints, shifts, groups):
 def start_world(floats, orders, motions, states, several):
     """Write the world's motion: at rest, and accelerated against gravity; states of all orders if it has `several`."""
     for k in range(orders):
-        for c in range(MOTION_COLUMNS):
+        for c in range(rooms.MOTION_COLUMNS):
             motions[k, c] = 0.0
     for k in range(orders if several else 1):
-        for c in range(STATE_COLUMNS):
+        for c in range(rooms.STATE_COLUMNS):
             states[k, c] = 0.0
-    states[0, ACC] = -floats[0, layout.GRAVITY]
-    states[0, ACC + 1] = -floats[0, layout.GRAVITY + 1]
-    states[0, ACC + 2] = -floats[0, layout.GRAVITY + 2]
+    x, y, z = three(floats, 0, layout.GRAVITY)
+    put_three(states, 0, rooms.ACC, (-x, -y, -z))
 
 
 @helper
@@ -181,12 +164,12 @@ def start_motion(ints, floats, i, joint, rows, parent, rates, work, joints, moti
     """Write angular velocity and turn of element i at the beginning; `parent` is the first row of its parent's motion."""
     kind, v, _, _ = joint
     at = counted(rows[1])
-    x, y, z = rotate_back(work, i, layout.R, motions[parent, OMEGA], motions[parent, OMEGA + 1], motions[parent, OMEGA + 2])
+    x, y, z = rotate_back(work, i, layout.R, *three(motions, parent, rooms.OMEGA))
     moved = move(ints, floats, i, (0.0, 0.0, 0.0, x, y, z), rates[0], v)
-    motions[at, OMEGA], motions[at, OMEGA + 1], motions[at, OMEGA + 2] = moved[3], moved[4], moved[5]
-    motions[at, BASE_OMEGA], motions[at, BASE_OMEGA + 1] = x, y
+    put_three(motions, at, rooms.OMEGA, (moved[3], moved[4], moved[5]))
+    motions[at, rooms.BASE_OMEGA], motions[at, rooms.BASE_OMEGA + 1] = x, y
     if kind == layout.SPHERICAL or kind == layout.FREE:
-        groups[rows[2], GROUP_OMEGA], groups[rows[2], GROUP_OMEGA + 1], groups[rows[2], GROUP_OMEGA + 2] = x, y, z
+        put_three(groups, rows[2], rooms.GROUP_OMEGA, (x, y, z))
     turn_on(joint, rows, 0, 1.0, rates, joints, groups)
 
 
@@ -197,36 +180,30 @@ def turn_and_spin(joint, rows, k, share, state, rates, joints, motions, states, 
     xx, yy, zz, xy, xz, yz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range((k + 1) // 2):  # products of orders that differ stand there twice
         a, b = counted(rows[1] + j), counted(rows[1] + k - j)
-        x, y, z = motions[a, OMEGA], motions[a, OMEGA + 1], motions[a, OMEGA + 2]
-        ox, oy, oz = motions[b, OMEGA], motions[b, OMEGA + 1], motions[b, OMEGA + 2]
+        (x, y, z), (ox, oy, oz) = three(motions, a, rooms.OMEGA), three(motions, b, rooms.OMEGA)
         xx, yy, zz = xx + x * ox, yy + y * oy, zz + z * oz
         xy, xz, yz = xy + (x * oy + y * ox), xz + (x * oz + z * ox), yz + (y * oz + z * oy)
     xx, yy, zz = 2.0 * xx, 2.0 * yy, 2.0 * zz
     if k % 2 == 0:
-        a = counted(rows[1] + k // 2)
-        x, y, z = motions[a, OMEGA], motions[a, OMEGA + 1], motions[a, OMEGA + 2]
+        x, y, z = three(motions, counted(rows[1] + k // 2), rooms.OMEGA)
         xx, yy, zz, xy, xz, yz = xx + x * x, yy + y * y, zz + z * z, xy + x * y, xz + x * z, yz + y * z
-    put_six(states, counted(state), SPIN, (-yy - zz, -xx - zz, -xx - yy, xy, xz, yz))
+    put_six(states, counted(state), rooms.SPIN, (-yy - zz, -xx - zz, -xx - yy, xy, xz, yz))
 
 
 @helper
 def put_acceleration(rows, k, share, state, acceleration, motions, states):
     """Write order k of A into the row `state`, and order k + 1 of w; `share` is 1 / (k + 1)."""
-    after = counted(rows[1] + k + 1)
-    put_six(states, counted(state), ACC, acceleration)
-    motions[after, OMEGA] = share * acceleration[3]
-    motions[after, OMEGA + 1] = share * acceleration[4]
-    motions[after, OMEGA + 2] = share * acceleration[5]
+    put_six(states, counted(state), rooms.ACC, acceleration)
+    turning = share * acceleration[3], share * acceleration[4], share * acceleration[5]
+    put_three(motions, counted(rows[1] + k + 1), rooms.OMEGA, turning)
 
 
 @helper
 def spin_wrench(floats, i, row, states):
     """Return what a body takes because it spins: ``[S^2 c; w x J w]``, c the first moment of mass, J the inertia."""
-    fx, fy, fz = symmetric_times(
-        states, row, SPIN, floats[i, layout.MOMENT], floats[i, layout.MOMENT + 1], floats[i, layout.MOMENT + 2]
-    )
+    fx, fy, fz = symmetric_times(states, row, rooms.SPIN, *three(floats, i, layout.MOMENT))
     jxx, jyy, jzz, jxy, jxz, jyz = six(floats, i, layout.INERTIA)
-    sxx, syy, szz, sxy, sxz, syz = six(states, row, SPIN)
+    sxx, syy, szz, sxy, sxz, syz = six(states, row, rooms.SPIN)
     return (
         fx,
         fy,

@@ -1,4 +1,5 @@
-"""Forward and hybrid dynamics series: one elimination, then for each order a pass inwards and one outwards.
+"""Series of forward and hybrid dynamics, by one elimination and then for each order a pass inwards and one outwards; of inverse
+dynamics, motions outwards and wrenches inwards, all orders of an element at once.
 
 ``W = M A + p`` is the wrench of a subtree, M that which `forward` leaves of the beginning: it serves all orders, whose p hold
 what lower orders add. `imposed` is None in forward dynamics, as there.
@@ -9,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.series import rooms
 from titop.solvers.kernels.series.coefficients import add_passive
 from titop.solvers.kernels.series.loads import load_rooms, start_loads, subtract_loads
 from titop.solvers.kernels.series.motions import (
@@ -25,19 +27,7 @@ from titop.solvers.kernels.series.motions import (
     turning,
     turning_wrench,
 )
-from titop.solvers.kernels.series.rooms import (
-    ACC,
-    ACC_KNOWN,
-    DRIFT,
-    FORWARD_WORK,
-    JOINT_COLUMNS,
-    WRENCH,
-    counted,
-    group_row,
-    joint_of,
-    places,
-    rooms,
-)
+from titop.solvers.kernels.series.rooms import counted, group_row, joint_of, places, series_rooms
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
     carry_wrench,
@@ -70,7 +60,7 @@ def hybrid_series(ints, floats, changes, imposed, q, rates, accelerations, effor
     if status != layout.OK:
         return status
     count = ints[0, layout.ELEMENTS]
-    joints, motions, states, shifts, groups = rooms(ints, orders, count, count)
+    joints, motions, states, shifts, groups = series_rooms(ints, orders, count, count)
     world, pulls = load_rooms(ints, orders)
     start_loads(ints, floats, changes, orders, work, world, pulls)
     start_world(floats, orders, motions, states, False)
@@ -80,9 +70,9 @@ def hybrid_series(ints, floats, changes, imposed, q, rates, accelerations, effor
         _prepare(ints, floats, i, joint, rows, 0, rates, work, joints, motions, states, shifts, groups)
     for k in range(last):
         if k == 1:
-            put_six(states, 0, ACC, _NOTHING)  # gravity is constant
+            put_six(states, 0, rooms.ACC, _NOTHING)  # gravity is constant
         _let_act(ints, floats, imposed, q, k, rates, accelerations, efforts, passive)
-        subtract_loads(ints, floats, k, orders, motions, pulls, work, FORWARD_WORK, layout.BIAS)
+        subtract_loads(ints, floats, k, orders, motions, pulls, work, rooms.FORWARD_WORK, layout.BIAS)
         for i in range(count - 1, 0, -1):
             joint, rows = joint_of(ints, floats, i), _rows(ints, i, orders)
             _inward(ints, i, joint, rows, k, imposed, rates, accelerations[k], efforts[k], work, multi, joints, shifts, groups)
@@ -103,7 +93,7 @@ def hybrid_series(ints, floats, changes, imposed, q, rates, accelerations, effor
 
 @helper
 def _rows(ints, i, orders):
-    """Return what `drifts` has as rows."""
+    """Return what `motions` has as rows."""
     return i * orders, i * orders, group_row(ints, i, orders), ints[i, layout.PARENT] > 0
 
 
@@ -130,8 +120,8 @@ def _prepare(ints, floats, i, joint, rows, k, rates, work, joints, motions, stat
     y_known = plus3(
         rotate_back(work, i, layout.R, x, y, z), plus3(shifted(joint, rows, k, rates, motions, shifts, groups), _NOTHING)
     )
-    put_six(work, i, ACC_KNOWN, y_known)
-    put_six(work, i, DRIFT, plus(y_known, turning(joint, rows, k, rates, joints, motions, groups)))
+    put_six(work, i, rooms.ACC_KNOWN, y_known)
+    put_six(work, i, rooms.DRIFT, plus(y_known, turning(joint, rows, k, rates, joints, motions, groups)))
     put_six(work, i, layout.BIAS, spin_wrench(floats, i, i, states))
 
 
@@ -152,7 +142,7 @@ def _inward(ints, i, joint, rows, k, imposed, rates, accelerations, efforts, wor
     """Write the wrench of element i's subtree without what is unknown; hand to the parent what the joint leaves of it."""
     kind, v, linear, angular = joint
     a, b, c = inertia_of(work, i)
-    bias = plus(six(work, i, layout.BIAS), inertia_times(a, b, c, six(work, i, DRIFT)))
+    bias = plus(six(work, i, layout.BIAS), inertia_times(a, b, c, six(work, i, rooms.DRIFT)))
     put_six(work, i, layout.BIAS, bias)
     if kind == layout.AXIAL:
         if imposed is not None and imposed[v]:
@@ -163,17 +153,8 @@ def _inward(ints, i, joint, rows, k, imposed, rates, accelerations, efforts, wor
             share = work[i, layout.PIVOT] * rest
         bias = plus(bias, scaled(share, six(work, i, layout.U)))
     elif kind == layout.SPHERICAL or kind == layout.FREE:
-        bias = _press(
-            0 if kind == layout.FREE else 3,
-            coordinates_of(kind),
-            v,
-            ints[i, layout.MULTI],
-            bias,
-            imposed,
-            accelerations,
-            efforts,
-            multi,
-        )
+        first, n = 0 if kind == layout.FREE else 3, coordinates_of(kind)
+        bias = _press(first, n, v, ints[i, layout.MULTI], bias, imposed, accelerations, efforts, multi)
     if rows[3]:
         bias = plus(bias, turning_wrench(joint, rows, k, rates, joints, shifts, groups))
         add_six(work, ints[i, layout.PARENT], layout.BIAS, carry_wrench(work, i, layout.R, bias))
@@ -200,10 +181,14 @@ def _press(first, n, v, m, bias, imposed, accelerations, efforts, multi):
 @helper
 def _outward(ints, floats, i, joint, rows, k, given, work, multi, motions, states, shifts, groups):
     """Write what is unknown of the accelerations and efforts `given`, and element i's motion; return that but for the drift."""
-    carried, share = transport(work, i, layout.R, six(states, ints[i, layout.PARENT], ACC)), 1.0 / (k + 1)
-    arrive(joint, rows, k, share, plus(carried, six(work, i, ACC_KNOWN)), motions, shifts, groups)
-    moved = _restored(ints, floats, i, joint, carried, given[0], given[1], given[2], work, multi)
-    put_acceleration(rows, k, share, i, plus(moved, six(work, i, DRIFT)), motions, states)
+    carried, share = transport(work, i, layout.R, six(states, ints[i, layout.PARENT], rooms.ACC)), 1.0 / (k + 1)
+    arrive(joint, rows, k, share, plus(carried, six(work, i, rooms.ACC_KNOWN)), motions, shifts, groups)
+    moved = carried
+    if joint[0] == layout.AXIAL:
+        moved = restore_axial(ints, floats, i, carried, *given, work)
+    elif joint[0] == layout.SPHERICAL or joint[0] == layout.FREE:
+        moved = restore_multi(ints, floats, i, carried, *given, multi)
+    put_acceleration(rows, k, share, i, plus(moved, six(work, i, rooms.DRIFT)), motions, states)
     return moved
 
 
@@ -212,18 +197,8 @@ def _keep_wrench(i, joint, rows, k, moved, work, joints, shifts, groups):
     """Write what element i's joint carries, if anything but the world carries it."""
     if rows[3]:
         a, b, c = inertia_of(work, i)
-        put_six(joints, counted(rows[0] + k), WRENCH, plus(inertia_times(a, b, c, moved), six(work, i, layout.BIAS)))
+        put_six(joints, counted(rows[0] + k), rooms.WRENCH, plus(inertia_times(a, b, c, moved), six(work, i, layout.BIAS)))
         keep_force(joint, rows, k, joints, shifts, groups)
-
-
-@helper
-def _restored(ints, floats, i, joint, carried, accelerations, efforts, imposed, work, multi):
-    """Write unknown accelerations or efforts of element i's joint; return its acceleration but for the drift."""
-    if joint[0] == layout.AXIAL:
-        return restore_axial(ints, floats, i, carried, accelerations, efforts, imposed, work)
-    if joint[0] == layout.SPHERICAL or joint[0] == layout.FREE:
-        return restore_multi(ints, floats, i, carried, accelerations, efforts, imposed, multi)
-    return carried
 
 
 @shared
@@ -234,7 +209,7 @@ def inverse_series(ints, floats, changes, q, rates, accelerations, work, efforts
     """
     orders, last = rates.shape[0], rates.shape[0] - 1
     place_of, kept = places(ints)
-    joints, motions, states, shifts, groups = rooms(ints, orders, kept, kept * orders)
+    joints, motions, states, shifts, groups = series_rooms(ints, orders, kept, kept * orders)
     world, pulls = load_rooms(ints, orders)
     start_world(floats, orders, motions, states, True)
     shares = np.empty(last)
@@ -248,7 +223,8 @@ def inverse_series(ints, floats, changes, q, rates, accelerations, work, efforts
         _all_outward(ints, floats, i, shares, own, parent, rates, accelerations, work, joints, motions, states, shifts, groups)
     start_loads(ints, floats, changes, orders, work, world, pulls)
     for k in range(last):
-        subtract_loads(ints, floats, k, orders, motions, pulls, joints, orders * JOINT_COLUMNS, k * JOINT_COLUMNS + WRENCH)
+        column = k * rooms.JOINT_COLUMNS + rooms.WRENCH
+        subtract_loads(ints, floats, k, orders, motions, pulls, joints, orders * rooms.JOINT_COLUMNS, column)
         for j in range(efforts.shape[1]):
             efforts[k, j] = 0.0
         add_passive(ints, floats, q, k, rates, -1.0, efforts)
@@ -269,18 +245,14 @@ def _all_outward(ints, floats, i, shares, own, parent, rates, accelerations, wor
     for k in range(last):
         share, state, above, at = shares[counted(k)], counted(own + k), counted(parent + k), counted(rows[0] + k)
         turn_and_spin(joint, rows, k, share, state, rates, joints, motions, states, groups)
-        b = plus3(spun(i, joint, rows, k, above, work, states, shifts, groups), six(states, above, ACC))
+        b = plus3(spun(i, joint, rows, k, above, work, states, shifts, groups), six(states, above, rooms.ACC))
         carried = plus3(shifted(joint, rows, k, rates, motions, shifts, groups), transport(work, i, layout.R, b))
         arrive(joint, rows, k, share, carried, motions, shifts, groups)
         turned = plus(carried, turning(joint, rows, k, rates, joints, motions, groups))
         acceleration = move(ints, floats, i, turned, accelerations[k], joint[1])
         put_acceleration(rows, k, share, state, acceleration, motions, states)
-        put_six(
-            joints,
-            at,
-            WRENCH,
-            plus(rigid_momentum(floats, i, layout.MASS, acceleration), spin_wrench(floats, i, state, states)),
-        )
+        spinning = spin_wrench(floats, i, state, states)
+        put_six(joints, at, rooms.WRENCH, plus(rigid_momentum(floats, i, layout.MASS, acceleration), spinning))
 
 
 @helper
@@ -289,10 +261,10 @@ def _all_inward(ints, floats, i, last, rates, accelerations, work, joints, shift
     joint, parent = joint_of(ints, floats, i), ints[i, layout.PARENT] * (last + 1)
     rows = i * (last + 1), 0, group_row(ints, i, last + 1), parent > 0
     for k in range(last):
-        wrench = six(joints, counted(rows[0] + k), WRENCH)
+        wrench = six(joints, counted(rows[0] + k), rooms.WRENCH)
         along_joint(ints, floats, i, wrench, efforts[k], joint[1])
         armature_effort(ints, floats, i, accelerations[k], efforts[k], joint[1])
         if parent > 0:
             turned = turning_wrench(joint, rows, k, rates, joints, shifts, groups)
             keep_force(joint, rows, k, joints, shifts, groups)
-            add_six(joints, counted(parent + k), WRENCH, carry_wrench(work, i, layout.R, plus(wrench, turned)))
+            add_six(joints, counted(parent + k), rooms.WRENCH, carry_wrench(work, i, layout.R, plus(wrench, turned)))

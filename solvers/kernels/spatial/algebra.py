@@ -23,12 +23,17 @@ def matrix_of(t, i, o):
     )  # fmt: skip
 
 
+#: The matrix of no rotation.
+IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
 @helper
 def put_pose(t, i, o, rotation, position):
     """Write a pose into ``t[i]`` from `o`."""
-    for k in range(9):
-        t[i, o + k] = rotation[k]
-    t[i, o + 9], t[i, o + 10], t[i, o + 11] = position
+    put_three(t, i, o, (rotation[0], rotation[1], rotation[2]))
+    put_three(t, i, o + 3, (rotation[3], rotation[4], rotation[5]))
+    put_three(t, i, o + 6, (rotation[6], rotation[7], rotation[8]))
+    put_three(t, i, o + 9, position)
 
 
 @helper
@@ -42,6 +47,12 @@ def composed_pose(a, i, o, b, j, p):
 def three(t, i, o):
     """Return three entries of ``t[i]`` from `o`."""
     return t[i, o], t[i, o + 1], t[i, o + 2]
+
+
+@helper
+def put_three(t, i, o, x):
+    """Write three entries of ``t[i]`` from `o`."""
+    t[i, o], t[i, o + 1], t[i, o + 2] = x
 
 
 @helper

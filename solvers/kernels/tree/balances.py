@@ -72,7 +72,7 @@ def _own_energy(ints, law, i, v, twist):
 
 @helper
 def mass_and_moment(ints, floats, law, i):
-    """Return mass (kg) and first moment (kg m) of element i's block, in its frame; see `titop.blocks.contract.surroundings`."""
+    """Return mass (kg) and first moment (kg m) of element i's block, in its frame; see `titop.blocks.contract.description`."""
     if law is not None and ints[i, layout.LAW] >= 0:
         o, n = ints[i, layout.LAW], 6 + ints[i, layout.OWN]
         return (

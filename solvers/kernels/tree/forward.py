@@ -52,7 +52,7 @@ from titop.solvers.kernels.tree.general import (
 )
 from titop.solvers.kernels.tree.joints import coriolis
 from titop.solvers.kernels.tree.kinematics import parent_motion
-from titop.solvers.kernels.tree.multi_joints import eliminate_multi, multi_rest, rest_of_multi, restore_multi
+from titop.solvers.kernels.tree.multi_joints import eliminate_multi, rest_of_multi, restore_multi
 from titop.solvers.native.kernel import helper
 
 
@@ -103,7 +103,8 @@ def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi):
             status = eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, multi)
             if status != layout.OK:
                 return status
-            inertia, bias = multi_rest(multi, ints[i, layout.MULTI])
+            inertia = inertia_blocks(multi, ints[i, layout.MULTI], layout.FULL, 6)
+            bias = six(multi, ints[i, layout.MULTI], layout.FULL_P)
             bias = plus(bias, inertia_times(inertia[0], inertia[1], inertia[2], gamma))
         if ints[i, layout.PARENT] > 0:
             _transmit(ints, law, i, inertia, bias, work)

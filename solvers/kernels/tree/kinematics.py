@@ -10,6 +10,7 @@ from titop.blocks.laws.vectors import product
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, call_block, floats_at, given, ints_at, row_at
 from titop.solvers.kernels.spatial.algebra import (
+    IDENTITY,
     composed_pose,
     cross,
     matrix_of,
@@ -28,16 +29,10 @@ from titop.solvers.native.kernel import feature, helper, shared
 @helper
 def start(floats, work):
     """Write the world's motion: at rest, and accelerated against gravity."""
-    for k in range(12):
-        work[0, layout.R + k] = 0.0
-    work[0, layout.R] = work[0, layout.R + 4] = work[0, layout.R + 8] = 1.0
+    put_pose(work, 0, layout.R, IDENTITY, (0.0, 0.0, 0.0))
     put_six(work, 0, layout.TWIST, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    put_six(
-        work,
-        0,
-        layout.ACC,
-        (-floats[0, layout.GRAVITY], -floats[0, layout.GRAVITY + 1], -floats[0, layout.GRAVITY + 2], 0.0, 0.0, 0.0),
-    )
+    x, y, z = three(floats, 0, layout.GRAVITY)
+    put_six(work, 0, layout.ACC, (-x, -y, -z, 0.0, 0.0, 0.0))
 
 
 @helper
@@ -177,9 +172,7 @@ def pose_chain(ints, rows, law, work, columns, world):
 
 @helper
 def _write_poses(ints, law, work, world):
-    for k in range(12):
-        world[0, k] = 0.0
-    world[0, 0] = world[0, 4] = world[0, 8] = 1.0
+    put_pose(world, 0, 0, IDENTITY, (0.0, 0.0, 0.0))
     for i in range(1, ints[0, layout.ELEMENTS]):
         p = ints[i, layout.PARENT]
         base = matrix_of(world, p, 0)

@@ -12,7 +12,7 @@ import math
 from titop.blocks.basics.spatial import rotation_coefficients
 from titop.blocks.laws.vectors import product, times, transposed
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.spatial.algebra import matrix_of, put_pose, put_six, six_of, three
+from titop.solvers.kernels.spatial.algebra import IDENTITY, matrix_of, put_pose, put_six, six_of, three
 from titop.solvers.kernels.tree.joints import coordinates_of
 from titop.solvers.native.kernel import helper
 
@@ -51,7 +51,7 @@ def pack_tables(ints, sources, constants, port_table, params, floats, frames, po
             return 1
     for k in range(3):
         floats[0, layout.GRAVITY + k] = params[k]
-    _identity(frames, 0)
+    put_pose(frames, 0, 0, IDENTITY, (0.0, 0.0, 0.0))
     bad = 0
     for i in range(1, ints[0, layout.ELEMENTS]):
         turn = _alignment(sources, constants, i, params)
@@ -78,13 +78,6 @@ def pack_tables(ints, sources, constants, port_table, params, floats, frames, po
 
 
 @helper
-def _identity(t, i):
-    for k in range(12):
-        t[i, k] = 0.0
-    t[i, 0] = t[i, 4] = t[i, 8] = 1.0
-
-
-@helper
 def rotation_of(x, y, z):
     """Return the matrix of a rotation vector."""
     s = x * x + y * y + z * z
@@ -100,7 +93,7 @@ def rotation_of(x, y, z):
 def _pose(params, o):
     """Return rotation (9) and position (3) of the pose at ``params[o]``; the identity for o < 0."""
     if o < 0:
-        return (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
+        return IDENTITY, (0.0, 0.0, 0.0)
     return rotation_of(params[o + 3], params[o + 4], params[o + 5]), (params[o], params[o + 1], params[o + 2])
 
 

@@ -36,8 +36,7 @@ def driven(model: tt.Model, tau: Any = None, u: Any = None, **more: Any) -> Driv
     """Return what a simulation integrates."""
     motion = PrescribedMotion(model, more.pop("prescribed", {}))
     wrenches = more.pop("wrenches", {})
-    start = model.neutral(), np.zeros(model.nv)
-    loop = read_loop(model, TIMES, *start, tt.Loop(more.pop("controller", None), **more), True, 0, {})
+    loop = read_loop(model, TIMES, model.neutral(), np.zeros(model.nv), tt.Loop(**({"controller": None} | more)), True, 0, {})
     return DrivenModel(model, TIMES, tau, wrenches, motion, u, loop)
 
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import titop as tt
-from titop.solvers.signals.line_readings import line_derivatives, line_values, lines_of
+from titop.solvers.signals.lines_and_sections import line_derivatives, line_values, lines_of
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot
 
