@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.tolerances import EXACT, NEGLIGIBLE, SAME
 from titop.blocks.basics.user_functions import check_function, sampled
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.rods.discretisation import MAX_POINTS, RodNumbers, gauss_points, packed_to_places
+from titop.blocks.bodies.rods.discretisation import MAX_POINTS, RodNumbers, gauss_points, pack_to_places
 from titop.blocks.bodies.rods.recursion import RodMotion
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.contract.block import Block, PortRef
@@ -260,7 +260,7 @@ class DistributedLoad(BodyInteraction):
     def law_numbers(self) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod_loads`."""
         assert self.numbers is not None
-        places, steps, row = packed_to_places(self.numbers)
+        places, steps, row = pack_to_places(self.numbers)
         head = [float(self.frame == "world"), self.scale, len(places), steps, len(row)]
         return np.concatenate([head, np.column_stack([places, self.wrenches_at_stations]).ravel(), row])
 

@@ -72,13 +72,13 @@ class SoftPath:
         for body, programs, points in zip(self.bodies, self.programs, self.points, strict=True):
             columns = q[..., first : first + body.nv]
             rows = [np.concatenate([row, body.number_values]) for row in columns.reshape(-1, body.nv)]
-            totals = [(run or _interpreted)(programs, name, shared, points) for shared in rows]
+            totals = [(run or _interpret)(programs, name, shared, points) for shared in rows]
             totals_of_bodies.append(np.reshape(totals, (*columns.shape[:-1], -1)))
             first += body.nv
         return totals_of_bodies
 
 
-def _interpreted(programs: LinePrograms, name: str, shared: Array, points: Array) -> Array:
+def _interpret(programs: LinePrograms, name: str, shared: Array, points: Array) -> Array:
     program: Program = getattr(programs, name)
     return program.evaluate(shared, points)[0]
 

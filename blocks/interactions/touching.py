@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, cross
-from titop.blocks.bodies.rods.discretisation import packed_to_places
+from titop.blocks.bodies.rods.discretisation import pack_to_places
 from titop.blocks.bodies.rods.recursion import RodMotion
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.soft.law_programs import PLACE, POINT_SIZE
@@ -175,7 +175,7 @@ class RodSpheres(Carried):
     @property
     def numbers(self) -> Array:
         """Counts; each sphere's place on the rod and radius; the rod, with steps to the places."""
-        places, steps, row = packed_to_places(self._rod)
+        places, steps, row = pack_to_places(self._rod)
         return np.concatenate([[len(places), steps, len(row)], np.column_stack([places, self.radii]).ravel(), row])
 
 

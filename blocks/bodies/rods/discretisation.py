@@ -211,7 +211,7 @@ def rod_numbers(
     )
 
 
-def packed(numbers: RodNumbers, mountings: Sequence[Pose]) -> Array:
+def pack(numbers: RodNumbers, mountings: Sequence[Pose]) -> Array:
     """Return the numbers in one row (see `Rod.law_numbers`), with the pose of each port in the frame at the end of its step."""
     intervals, count = len(numbers.fractions) - 1, len(numbers.steps)
     steps = np.column_stack([numbers.steps, numbers.reference.reshape(count, -1), numbers.shapes.reshape(count, -1)])
@@ -227,7 +227,7 @@ def packed(numbers: RodNumbers, mountings: Sequence[Pose]) -> Array:
     return np.concatenate([head, row, whole.ravel(), water_numbers(water)])
 
 
-def packed_to_places(numbers: RodNumbers) -> tuple[Array, int, Array]:
+def pack_to_places(numbers: RodNumbers) -> tuple[Array, int, Array]:
     """Return, of numbers with steps to some places, where these are reached, how many steps lead there, and all in one row.
 
     Where a place is a point of the rod it is reached by no step of its own, and is the point's number; others have those behind
@@ -244,7 +244,7 @@ def packed_to_places(numbers: RodNumbers) -> tuple[Array, int, Array]:
         shapes=numbers.shapes[kept],
         water=None,
     )
-    return places, len(between), packed(left, [Pose()] * len(between))
+    return places, len(between), pack(left, [Pose()] * len(between))
 
 
 def _shapes(layout: RodLayout, fractions: Array) -> Array:

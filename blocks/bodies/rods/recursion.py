@@ -43,8 +43,9 @@ _OF_SLOPES = _OF_VALUES[:, 1:] * _TERMS[1:]
 def adjoint(twists: Array) -> Array:
     """Return ``ad(V)`` (..., 6, 6; m and rad) of twists or displacements (..., 6)."""
     matrix = np.zeros((*twists.shape, 6), twists.dtype)
-    matrix[..., :3, :3] = matrix[..., 3:, 3:] = skews(twists[..., 3:])
-    matrix[..., :3, 3:] = skews(twists[..., :3])
+    both = skews(twists.reshape(*twists.shape[:-1], 2, 3))
+    matrix[..., :3, 3:] = both[..., 0, :, :]
+    matrix[..., :3, :3] = matrix[..., 3:, 3:] = both[..., 1, :, :]
     return matrix
 
 

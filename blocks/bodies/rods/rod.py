@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.rods.discretisation import RodLayout, RodNumbers, packed
+from titop.blocks.bodies.rods.discretisation import RodLayout, RodNumbers, pack
 from titop.blocks.bodies.rods.recursion import RodMotion, gyroscopic, mass_matrix, transports
 from titop.blocks.bodies.rods.rod_sections import RodSections
 from titop.blocks.bodies.rods.strains import LINEAR_FIRST
@@ -121,12 +121,13 @@ class Rod(RodSections):
         inertia, water = mass_matrix(self.numbers.inertia, jacobians), self.numbers.water
         return inertia if water is None else inertia + sum_over_sections(water.added, jacobians)
 
-    def _water_at(self, q: Array) -> tuple[Water, Array, Array] | None:
+    def _water_at(self, q: Array) -> tuple[Water, Array] | None:
         """Return the fluid at the points."""
-        if (water := self.numbers.water) is None:
-            return None
-        motion, inside = RodMotion(self.numbers, q), slice(self._points)
-        return water, motion.jacobians()[inside], motion.poses()[0][inside]
+        water = self.numbers.water
+        return None if water is None else (water, RodMotion(self.numbers, q).jacobians()[: self._points])
+
+    def _in_places(self, vector: Array, q: Array) -> Array:
+        return vector @ RodMotion(self.numbers, q).poses()[0][: self._points]
 
     def elastic_energy(self, q: Array) -> Any:
         """Return the elastic energy ``q^T K q / 2`` (J)."""
@@ -214,7 +215,7 @@ class Rod(RodSections):
         and D; for every port the point before it, its step as an interval's, and its pose in the section's frame; the inertia
         of every point with the fluid that it moves along; and what the fluid does.
         """
-        return packed(self.numbers, [pose for _, pose in self.rod_ports.values()])
+        return pack(self.numbers, [pose for _, pose in self.rod_ports.values()])
 
 
 # -- rods cut at a section -----------------------------------------------------------------------------------------------------

@@ -235,12 +235,12 @@ class Deformation:
             spreading = 1.0 + waist * (sides[0] * q[0] + sides[1] * q[1]) / radius
             return [x[0] * spreading, x[1] * spreading, x[2]]
 
-        return cls(place, numbered(name, 2), ("m", "m"), (0.3 * radius,) * 2)
+        return cls(place, number_names(name, 2), ("m", "m"), (0.3 * radius,) * 2)
 
     @classmethod
     def _of(cls, place: Any, shapes: Sequence[Shape], name: str, unit: str, scale: float) -> Self:
         count = len(shapes)
-        return cls(place, numbered(name, count), (unit,) * count, (scale,) * count)
+        return cls(place, number_names(name, count), (unit,) * count, (scale,) * count)
 
 
 def read_shapes(shapes: Any, field: str) -> tuple[Shape, ...]:
@@ -252,7 +252,7 @@ def read_shapes(shapes: Any, field: str) -> tuple[Shape, ...]:
     raise ModelError(Finding("wrong-type", f"kinematics.{field}", shapes, "functions of the abscissa", advice))
 
 
-def numbered(name: str, count: int) -> list[str]:
+def number_names(name: str, count: int) -> list[str]:
     """Return names for so many coordinates: the name itself for one, else with numbers from 1."""
     return [name] if count == 1 else [f"{name}{k + 1}" for k in range(count)]
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.bodies.soft.deformation import Deformation, check_positive, numbered, read_shapes
+from titop.blocks.bodies.soft.deformation import Deformation, check_positive, number_names, read_shapes
 from titop.blocks.bodies.soft.functions import Shape, ShapeSum, array, cosc, planar_curve, screw, sinc, space_curve, where
 
 #: Components of the strain: rotation about the axes, then displacement along them, per unit of the abscissa.
@@ -107,7 +107,7 @@ class Kinematics(Deformation):
             In space, as for `variable_strain`, where the accuracy is given.
         """
         check_positive(length=length)
-        return cls._curved(length, [lambda z: 1.0, lambda z: z / length], elongation, spatial, steps)
+        return cls._of_curvature(length, [lambda z: 1.0, lambda z: z / length], elongation, spatial, steps)
 
     @classmethod
     def gaussian_curvature(
@@ -129,14 +129,14 @@ class Kinematics(Deformation):
         """
         check_positive(length=length, width=width)
         bell = lambda z: np.exp(-0.5 * ((z / length - 0.5) / width) ** 2)  # noqa: E731
-        return cls._curved(length, [lambda z: 1.0, bell], elongation, spatial, steps)
+        return cls._of_curvature(length, [lambda z: 1.0, bell], elongation, spatial, steps)
 
     @classmethod
-    def _curved(cls, length: float, shapes: Sequence[Shape], elongation: bool, spatial: bool, steps: int) -> Self:
+    def _of_curvature(cls, length: float, shapes: Sequence[Shape], elongation: bool, spatial: bool, steps: int) -> Self:
         if spatial:
             stretch: dict[str, Sequence[Shape]] = {"elongation": [lambda z: 1.0]} if elongation else {}
             return cls.variable_strain(length, dict.fromkeys(_SPATIAL, shapes) | stretch, steps)
-        names = [*numbered("bending", len(shapes)), *(("elongation",) if elongation else ())]
+        names = [*number_names("bending", len(shapes)), *(("elongation",) if elongation else ())]
 
         def bend(x: Any, q: Any) -> Any:
             angle, aside, ahead = planar_curve(ShapeSum(shapes, q[: len(shapes)] / length), x[2])
@@ -196,7 +196,7 @@ class Kinematics(Deformation):
             raise ModelError(Finding("bad-count", "kinematics.steps", steps, "a whole number from 1", "write steps=2"))
         _read_components(shapes)
         read = {name: read_shapes(functions, name) for name, functions in shapes.items()}
-        names = [entry for name, functions in read.items() for entry in numbered(name, len(functions))]
+        names = [entry for name, functions in read.items() for entry in number_names(name, len(functions))]
         components = [name for name, functions in read.items() for _ in functions]
         all_shapes = [shape for functions in read.values() for shape in functions]
 

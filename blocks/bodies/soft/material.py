@@ -104,7 +104,7 @@ class Material:
             C: half the shear modulus, a sixth of Young's.
         viscosity : float, Pa s
         """
-        return cls(_incompressible, _checked({"stiffness": (stiffness, "Pa")}), viscosity, incompressible=True)
+        return cls(_incompressible, _check({"stiffness": (stiffness, "Pa")}), viscosity, incompressible=True)
 
     @staticmethod
     def determinant(F: Any) -> Any:
@@ -139,10 +139,10 @@ def _incompressible(F: Any, numbers: Any) -> Any:
 
 
 def _elastic(young: Any, poisson: Any) -> dict[str, tuple[float, str]]:
-    return _checked({"young": (young, "Pa"), "poisson": (poisson, "1")})
+    return _check({"young": (young, "Pa"), "poisson": (poisson, "1")})
 
 
-def _checked(numbers: dict[str, tuple[float, str]]) -> dict[str, tuple[float, str]]:
+def _check(numbers: dict[str, tuple[float, str]]) -> dict[str, tuple[float, str]]:
     reader = FieldReader("material")
     check_numbers(reader, {name: reader.scalar(name, value) for name, (value, _) in numbers.items()})
     reader.raise_findings()

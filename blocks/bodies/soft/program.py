@@ -74,11 +74,11 @@ def _each(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda x: entrywise(x) if np.asarray(x).dtype == object else function(x)
 
 
-def _compared(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda x, y: np.where(compare(np.real(x), np.real(y)), 1.0, 0.0)
 
 
-def _chosen(choose: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _choice(choose: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda x, y: np.where(choose(np.real(x), np.real(y)), x, y)
 
 
@@ -111,12 +111,12 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **{f"a{name}": _each(getattr(np, f"arc{name}")) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     "absolute": lambda x: np.where(np.real(x) < 0, np.negative(x), x),
     "sign": lambda x: np.sign(np.real(x)),
-    "minimum": _chosen(np.less),
-    "maximum": _chosen(np.greater),
-    "less": _compared(np.less),
-    "less_equal": _compared(np.less_equal),
-    "equal": _compared(np.equal),
-    "not_equal": _compared(np.not_equal),
+    "minimum": _choice(np.less),
+    "maximum": _choice(np.greater),
+    "less": _comparison(np.less),
+    "less_equal": _comparison(np.less_equal),
+    "equal": _comparison(np.equal),
+    "not_equal": _comparison(np.not_equal),
     "not": lambda x: np.where(np.real(x) == 0, 1.0, 0.0),
     "and": lambda x, y: np.where((np.real(x) != 0) & (np.real(y) != 0), 1.0, 0.0),
     "or": lambda x, y: np.where((np.real(x) != 0) | (np.real(y) != 0), 1.0, 0.0),

@@ -278,7 +278,7 @@ def _check_shapes(corners: Array, tetrahedra: Array) -> None:
         ("degenerate-tetrahedra", flat, "tetrahedra with a volume", "mesh again, or remove those without volume"),
         ("inverted-tetrahedra", inverted, "corners of positive volume", "swap two corners of each of them"),
     )
-    if findings := [Finding(code, "domain.mesh", _listed(which), *rest) for code, which, *rest in wrong if which.any()]:
+    if findings := [Finding(code, "domain.mesh", _list(which), *rest) for code, which, *rest in wrong if which.any()]:
         raise ModelError(findings)
 
 
@@ -290,10 +290,10 @@ def _check_faces(tetrahedra: Array) -> None:
     shared = (counts[inverse.ravel()] > 1).reshape(-1, 4).any(axis=1)
     if shared.any():
         advice = "mesh again: some stand twice, or lie in each other"
-        _refuse("overlapping-tetrahedra", _listed(shared), "tetrahedra on both sides of a face", advice)
+        _refuse("overlapping-tetrahedra", _list(shared), "tetrahedra on both sides of a face", advice)
 
 
-def _listed(which: Any) -> str:
+def _list(which: Any) -> str:
     places = np.flatnonzero(which)
     listed = ", ".join(map(str, places[:_NAMED])) + (", ..." if len(places) > _NAMED else "")
     return f"{len(places)} of {len(which)}: {listed}"

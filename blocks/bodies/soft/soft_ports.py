@@ -101,11 +101,11 @@ class FrameMotion:
         relative = _twist(R.T @ dR, R.T @ dr)
         relative_rate = _twist(dR.T @ dR + R.T @ ddR, dR.T @ dr + R.T @ ddr)
         V, A = parent.entries[:6], parent.entries[6:]
-        twist = _transported(R, r, V) + relative
+        twist = _transport(R, r, V) + relative
         u, w = relative[:3], relative[3:]
         crossing = np.concatenate([_cross(twist[3:], u) + _cross(twist[:3], w), _cross(twist[3:], w)])
         self._relative, self._relative_rate = column(relative), column(relative_rate)
-        self._twist, self._acceleration = column(twist), column(_transported(R, r, A) + relative_rate + crossing)
+        self._twist, self._acceleration = column(twist), column(_transport(R, r, A) + relative_rate + crossing)
         force, torque = R @ wrench.entries[:3], R @ wrench.entries[3:]
         self._at_parent = column(np.concatenate([force, torque + _cross(r, force)]))
         self._work = casadi().gradient(casadi().dot(self._relative, self._wrench), self._rate)
@@ -152,7 +152,7 @@ def _twist(spin: Any, way: Any) -> Any:
     return np.array([*way, spin[2, 1], spin[0, 2], spin[1, 0]], dtype=object)
 
 
-def _transported(R: Any, r: Any, x: Any) -> Any:
+def _transport(R: Any, r: Any, x: Any) -> Any:
     """Return a twist (6) of the parent port at a frame that moves with it."""
     return np.concatenate([R.T @ (x[:3] + _cross(x[3:], r)), R.T @ x[3:]])
 

@@ -48,8 +48,12 @@ from titop.blocks.contract.fields import Field, Kept, optional, scalar, vector
 class Immersed(Block):
     """The part of rigid bodies and rods for a fluid that acts at some of their places."""
 
-    def _water_at(self, q: Any) -> tuple[Water, Array, Array] | None:
-        """Return the fluid at s places, their Jacobians (s, 6, 6 + n) by ``[V_P; v]`` and their attitudes (s, 3, 3)."""
+    def _water_at(self, q: Any) -> tuple[Water, Array] | None:
+        """Return the fluid at s places, and their Jacobians (s, 6, 6 + n) by ``[V_P; v]``."""
+        raise NotImplementedError
+
+    def _in_places(self, vector: Array, q: Array) -> Array:
+        """Return a vector (3) in the axes of all places (s, 3)."""
         raise NotImplementedError
 
     def added_inertia(self, q: Any) -> Array:
@@ -68,9 +72,9 @@ class Immersed(Block):
         """Return drag, lift, and the change of the added-mass wrench by a current."""
         if (places := self._water_at(q)) is None:
             return super().stream_efforts(q, v, twist, rotation)
-        water, jacobians, turns = places
-        wrenches = stream_wrenches(water, jacobians @ np.concatenate([twist, v]), (rotation.T @ water.current) @ turns)
-        return wrenches_to_efforts(jacobians, wrenches)
+        water, jacobians = places
+        current = self._in_places(rotation.T @ water.current, q)
+        return wrenches_to_efforts(jacobians, stream_wrenches(water, jacobians @ np.concatenate([twist, v]), current))
 
 
 # -- rigid bodies --------------------------------------------------------------------------------------------------------------
@@ -108,11 +112,14 @@ class ImmersedBody(Immersed):
         center: Array = self.com if self.buoyancy_center is None else self.buoyancy_center
         return center
 
-    def _water_at(self, q: Any) -> tuple[Water, Array, Array] | None:
+    def _water_at(self, q: Any) -> tuple[Water, Array] | None:
         """Return the fluid at the reference frame and the centre of buoyancy."""
         if self.fluid is None:
             return None
-        return self._water(), np.array([np.eye(6), twist_transport(np.eye(3), self._center)]), np.array([np.eye(3)] * 2)
+        return self._water(), np.array([np.eye(6), twist_transport(np.eye(3), self._center)])
+
+    def _in_places(self, vector: Array, q: Array) -> Array:
+        return np.array([vector, vector])
 
     def _water(self) -> Water:
         fluid, drag = self.fluid, self.drag

@@ -86,7 +86,7 @@ def wrenches_to_efforts(jacobians: Array, wrenches: Array) -> Array:
 
 def moving_wrenches(added: Array, twists: Array, accelerations: Array) -> Array:
     """Return the wrenches (s, 6) ``A dV/dt - ad(V)^T A V`` of the added mass."""
-    return _times(added, accelerations) + _turned(twists, _times(added, twists))
+    return _times(added, accelerations) + _coadjoint(twists, _times(added, twists))
 
 
 def stream_wrenches(water: Water, twists: Array, current: Array) -> Array:
@@ -98,7 +98,7 @@ def stream_wrenches(water: Water, twists: Array, current: Array) -> Array:
     flow, C = twists - np.concatenate([current, nothing], axis=1), np.concatenate([current, nothing], axis=1)
     turning = np.concatenate([cross(twists[:, 3:], current), nothing], axis=1)
     drifting, carried = _times(water.added, C), _times(water.added, flow)
-    wrenches = _turned(twists, drifting) + _turned(C, carried) - _times(water.added, turning)
+    wrenches = _coadjoint(twists, drifting) + _coadjoint(C, carried) - _times(water.added, turning)
     spun = _times_speed(water.spinning, flow[:, 3:], flow[:, 3:])
     drag = _times_speed(water.quadratic, flow, flow[:, :3]) + _times(water.linear, flow)
     drag = drag + np.concatenate([0.0 * spun, spun], axis=1)
@@ -121,7 +121,7 @@ def _times_speed(matrices: Array, vectors: Array, flow: Array) -> Array:
     return product
 
 
-def _turned(twists: Array, wrenches: Array) -> Array:
+def _coadjoint(twists: Array, wrenches: Array) -> Array:
     """Return ``-ad(V)^T W`` (s, 6)."""
     spins, forces = twists[:, 3:], wrenches[:, :3]
     return np.concatenate([cross(spins, forces), cross(spins, wrenches[:, 3:]) + cross(twists[:, :3], forces)], axis=1)
@@ -177,13 +177,13 @@ class LineWater(NamedTuple):
         return Water(
             self.fluid.current,
             np.stack([mass, nothing, nothing, nothing], axis=1),
-            self._added(mass, y, z, lengths) + _matrices("added_mass", self.added_mass, fractions, lengths, given_length),
+            self._added_mass(mass, y, z, lengths) + _matrices("added_mass", self.added_mass, fractions, lengths, given_length),
             quadratic + _matrices("drag", self.drag, fractions, lengths, given_length),
             diagonals([along, across, across, nothing, nothing, nothing]),
             diagonals([spinning, nothing, nothing]),
         )
 
-    def _added(self, mass: Array, y: Array, z: Array, lengths: Array) -> Array:
+    def _added_mass(self, mass: Array, y: Array, z: Array, lengths: Array) -> Array:
         nothing = 0.0 * mass
         if isinstance(self.added_mass, str):
             ring = np.pi * self.fluid.density * lengths
