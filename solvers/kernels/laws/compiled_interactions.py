@@ -145,54 +145,54 @@ def slopes_width(ports, coordinates):
 
 
 @helper
-def advance(given, moved, ports, coordinates):
+def advance(motion, moved, ports, coordinates):
     """Write a motion whose targets have moved on by an imaginary step of time, told in the frame of the first port."""
     for j in range(layout.MOTION_SIZE * ports + 2 * coordinates):
-        moved[0, j] = given[0, j]
+        moved[0, j] = motion[0, j]
     for k in range(1, ports):
         o = np.int64(layout.MOTION_SIZE * k)
         V, W, back = (
-            six(given, 0, np.int64(layout.MOVING)),
-            six(given, 0, o + layout.MOVING),
-            transposed(matrix_of(given, 0, o)),
+            six(motion, 0, np.int64(layout.MOVING)),
+            six(motion, 0, o + layout.MOVING),
+            transposed(matrix_of(motion, 0, o)),
         )
-        orbit = cross3((V[3], V[4], V[5]), (given[0, o + 9], given[0, o + 10], given[0, o + 11]))
+        orbit = cross3((V[3], V[4], V[5]), (motion[0, o + 9], motion[0, o + 10], motion[0, o + 11]))
         v, w = times(back, (V[0] + orbit[0], V[1] + orbit[1], V[2] + orbit[2])), times(back, (V[3], V[4], V[5]))
         twist = W[0] - v[0], W[1] - v[1], W[2] - v[2], W[3] - w[0], W[4] - w[1], W[5] - w[2]
         for j in range(6):
-            displace(given, moved, o, j, twist[j])
+            displace(motion, moved, o, j, twist[j])
     for k in range(layout.MOTION_SIZE * ports, layout.MOTION_SIZE * ports + coordinates):
-        moved[0, k] += 1j * STEP * given[0, k + coordinates]
+        moved[0, k] += 1j * STEP * motion[0, k + coordinates]
 
 
 @helper
-def move_along(given, moved, ports, column, size):
+def move_along(motion, moved, ports, column, size):
     """Move along a column of the derivatives (see `stages`) by imaginary steps, as many as `size`; by none goes back."""
     k = 1 + column // 6
     if k < ports:
         for r in range(12):
-            moved[0, layout.MOTION_SIZE * k + r] = given[0, layout.MOTION_SIZE * k + r]
-        displace(given, moved, layout.MOTION_SIZE * k, column % 6, size)
+            moved[0, layout.MOTION_SIZE * k + r] = motion[0, layout.MOTION_SIZE * k + r]
+        displace(motion, moved, layout.MOTION_SIZE * k, column % 6, size)
         return
     j = column - 6 * max(ports - 1, 0)
     place = (
         layout.MOTION_SIZE * (j // 6) + layout.MOVING + j % 6 if j < 6 * ports else layout.MOTION_SIZE * ports + j - 6 * ports
     )
-    moved[0, place] = given[0, place] + 1j * STEP * size
+    moved[0, place] = motion[0, place] + 1j * STEP * size
 
 
 @helper
-def displace(given, moved, o, j, size):
+def displace(motion, moved, o, j, size):
     """Move the port whose pose is at `o` by imaginary steps, as many as `size`, along entry j of a twist of its own."""
     step = 1j * STEP * size
     if j < 3:
         for r in range(3):
-            moved[0, o + 9 + r] += step * given[0, o + 3 * r + j]
+            moved[0, o + 9 + r] += step * motion[0, o + 3 * r + j]
         return
     b, c = (j - 2) % 3, (j - 1) % 3
     for r in range(3):
-        moved[0, o + 3 * r + b] += step * given[0, o + 3 * r + c]
-        moved[0, o + 3 * r + c] -= step * given[0, o + 3 * r + b]
+        moved[0, o + 3 * r + b] += step * motion[0, o + 3 * r + c]
+        moved[0, o + 3 * r + c] -= step * motion[0, o + 3 * r + b]
 
 
 @helper

@@ -44,7 +44,7 @@ def bristle_of(inputs, numbers, k):
 #: The derivatives at a sphere: of force and torque on it (3 each) and of its bristle's rate (3), by its place, the rate of
 #: that, the relative angular velocity and the bristle (3 each).
 BENT, BY_BRISTLE, SPHERE_SLOPES = 6, 9, 108
-_STRAIGHT = 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0
+STRAIGHT = 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0
 
 
 @helper
@@ -90,7 +90,7 @@ def bends_by(t, row, column, x):
 
 
 @helper
-def held_by(t, k, turn):
+def loads_by_bristle(t, k, turn):
     """Return what a unit of its bristle, along axis k, changes of force and torque on a sphere, turned to other axes."""
     o = BY_BRISTLE + k
     return times(turn, (t[0, o], t[0, 12 + o], t[0, 24 + o])), times(turn, (t[0, 36 + o], t[0, 48 + o], t[0, 60 + o]))
@@ -143,20 +143,20 @@ def on_shape(motion, w):
 
 
 @helper
-def swept(V, p):
+def velocity_at(V, p):
     """Return the velocity of the place p of what has the twist V."""
     x, y, z = cross3((V[3], V[4], V[5]), p)
     return V[0] + x, V[1] + y, V[2] + z
 
 
 @helper
-def seen(back, r, p, velocity, w):
+def from_shape(back, r, p, velocity, w):
     """Return, from the shape, the place p, and its velocity and angular velocity against the shape."""
     return times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2])), times(back, velocity), times(back, w)
 
 
 @helper
-def changed_by(t, row, back, place, velocity, w):
+def change_of(t, row, back, place, velocity, w):
     """Return what changes of its place and of its velocities against the shape change of the three in a `row` at a sphere."""
     a, b = bends_by(t, row, 0, times(back, place)), bends_by(t, row, 3, times(back, velocity))
     c = bends_by(t, row, 6, times(back, w))
@@ -244,7 +244,7 @@ def contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
             _put_bending(numbers, o, moved, t, 3 * k * width + c, width, slopes)
             move_along(motion, moved, 2, c, 0.0)
         for c in range(3):
-            f, torque = held_by(t, c, _STRAIGHT)
+            f, torque = loads_by_bristle(t, c, STRAIGHT)
             lever = cross3(arm, f)
             put_wrenches(motion, r, f, (lever[0] + torque[0], lever[1] + torque[1], lever[2] + torque[2]), loads)
             for j in range(12):

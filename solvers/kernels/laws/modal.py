@@ -48,7 +48,7 @@ from titop.solvers.kernels.laws.modal_ports import (
     motion_of,
     port_motion,
     pose_of,
-    pulled_back,
+    pull_back,
     write_port_slopes,
     write_pose,
     write_subspace,
@@ -275,7 +275,7 @@ def press_inwards(n, ports, used, modes, law, alone, stride, shapes, first, size
         add_six(law, 0, result, carry_wrench(law, 0, target, wrench))
         phi = alone[0, k], alone[0, k + 1], alone[0, k + 2]
         at = matrix_of(law, 0, target), phi, phi, alone[0, k + 3], alone[0, k + 4]
-        add_transposed(shapes, first + size * p, n, pulled_back(modes, numbers_at(n, p), at, wrench), law, result + 6)
+        add_transposed(shapes, first + size * p, n, pull_back(modes, numbers_at(n, p), at, wrench), law, result + 6)
 
 
 def _slopes(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):

@@ -88,7 +88,7 @@ def _twist(kept, place):
 @helper
 def _seen(back, r, p, V):
     """Return, from the shape, the place p, and its rates at the difference V of twists."""
-    return contact.seen(back, r, p, contact.swept(V, p), (V[3], V[4], V[5]))
+    return contact.from_shape(back, r, p, contact.velocity_at(V, p), (V[3], V[4], V[5]))
 
 
 @helper
@@ -154,13 +154,13 @@ def _write_answer(t, back, p, moving, f, small):
     turn, none, w = transposed(back), (0.0, 0.0, 0.0), (moving[3], moving[4], moving[5])
     for c in range(6):
         e = unit(c)
-        along, about = contact.swept(e, p), (e[3], e[4], e[5])
+        along, about = contact.velocity_at(e, p), (e[3], e[4], e[5])
         turned, lever = cross3(w, along), cross3(along, f)
-        df = times(turn, contact.changed_by(t, 0, back, along, turned, none))
-        dt = times(turn, contact.changed_by(t, 3, back, along, turned, none))
+        df = times(turn, contact.change_of(t, 0, back, along, turned, none))
+        dt = times(turn, contact.change_of(t, 3, back, along, turned, none))
         put_column(small, 0, 6, c, _about_base(p, df, (dt[0] + lever[0], dt[1] + lever[1], dt[2] + lever[2])))
-        df = times(turn, contact.changed_by(t, 0, back, none, along, about))
-        dt = times(turn, contact.changed_by(t, 3, back, none, along, about))
+        df = times(turn, contact.change_of(t, 0, back, none, along, about))
+        dt = times(turn, contact.change_of(t, 3, back, none, along, about))
         put_column(small, 36, 6, c, _about_base(p, df, dt))
 
 
@@ -170,9 +170,9 @@ def _write_bent(t, back, p, moving, small):
     none, w = (0.0, 0.0, 0.0), (moving[3], moving[4], moving[5])
     for c in range(6):
         e = unit(c)
-        along = contact.swept(e, p)
-        a = contact.changed_by(t, contact.BENT, back, along, cross3(w, along), none)
-        b = contact.changed_by(t, contact.BENT, back, none, along, (e[3], e[4], e[5]))
+        along = contact.velocity_at(e, p)
+        a = contact.change_of(t, contact.BENT, back, along, cross3(w, along), none)
+        b = contact.change_of(t, contact.BENT, back, none, along, (e[3], e[4], e[5]))
         for k in range(3):
             small[0, 6 * k + c], small[0, 36 + 6 * k + c] = a[k], b[k]
 
@@ -285,7 +285,7 @@ def rod_contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes
             _fix_places(V, 3, small)
             for j in range(3):
                 _add_bent(n, motion, small, 6 * j, columns, s, (3 * k + j) * width, slopes)
-                to, (f, torque) = inputs * width + (3 * k + j) * (12 + n), contact.held_by(t, j, transposed(back))
+                to, (f, torque) = inputs * width + (3 * k + j) * (12 + n), contact.loads_by_bristle(t, j, transposed(back))
                 w = _about_base(p, f, torque)
                 put_six(slopes, 0, to, w)
                 put_six(slopes, 0, to + 6, contact.on_shape(motion, w))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.laws.touch import TOUCHING, touch
-from titop.blocks.laws.vectors import cross3, times, transposed
+from titop.blocks.laws.vectors import cross3, times, unit3
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, call_at, ints_at, row_at, vector_at
 from titop.solvers.kernels.laws import contact
@@ -56,22 +56,29 @@ def _run(n, stages, program, numbers, motion, loads, results, shared):
 
 
 @helper
-def _seen(motion, points, o):
+def _against(motion):
+    """Return, of the shape in the frame of the body, its attitude transposed, its position, and the body's twist against it."""
+    back, r, speed = contact.shape_of(motion)
+    return back, r, minus(six(motion, 0, FIRST_TWIST), speed)
+
+
+@helper
+def _seen(against, points, o):
     """Return, from the shape, the point whose numbers in ``points[0]`` from `o` are p and u, and its rates."""
-    (back, r, speed), p, u = contact.shape_of(motion), three_at(points, o), three_at(points, o + 3)
-    x, y, z = contact.swept(minus(six(motion, 0, FIRST_TWIST), speed), p)
-    return contact.seen(back, r, p, (x + u[0], y + u[1], z + u[2]), (0.0, 0.0, 0.0))
+    (back, r, V), p, u = against, three_at(points, o), three_at(points, o + 3)
+    x, y, z = contact.velocity_at(V, p)
+    return contact.from_shape(back, r, p, (x + u[0], y + u[1], z + u[2]), (0.0, 0.0, 0.0))
 
 
 @helper
 def _write_forces(n, inputs, numbers, motion, points, forces, loads):
     """Write the forces on all points, and what they do."""
-    turn = matrix_of(motion, 0, SECOND)
+    turn, against = matrix_of(motion, 0, SECOND), _against(motion)
     clear(loads, 0, 12 + n)
     for k in range(np.int64(numbers[0, TOUCHING])):
         o = (_COLUMNS + 3 * n) * k
-        place, rate, still = _seen(motion, points, o)
-        _, f, _, _ = touch(numbers, place, rate, still, _radius(numbers, k), contact.bristle_of(inputs, numbers, k))
+        (place, rate, still), bristle = _seen(against, points, o), contact.bristle_of(inputs, numbers, k)
+        _, f, _, _ = touch(numbers, place, rate, still, _radius(numbers, k), bristle)
         f = times(turn, f)
         t = cross3(three_at(points, o), f)
         add_six(loads, 0, 0, (f[0], f[1], f[2], t[0], t[1], t[2]))
@@ -93,22 +100,46 @@ def _reading(what):
     def read(ports, coordinates, inputs, states, stages, numbers, motion, result):
         n, points = coordinates, np.int64(numbers[0, TOUCHING])
         shared, columns = np.empty((1, _shared_size(n, numbers))), np.empty((1, (_COLUMNS + 3 * n) * points))
-        status = _run(n, stages, soft.COLUMNS, numbers, motion, columns, columns, shared)
+        status, against = _run(n, stages, soft.COLUMNS, numbers, motion, columns, columns, shared), _against(motion)
         contact.begin_reading(what, result)
         for k in range(points):
-            place, rate, still = _seen(motion, columns, (_COLUMNS + 3 * n) * k)
+            place, rate, still = _seen(against, columns, (_COLUMNS + 3 * n) * k)
             contact.read_sphere(what, inputs, numbers, k, place, rate, still, _radius(numbers, k), result)
         return status
 
     return read
 
 
-# -- derivatives: the numbers of a point in ``points[0]`` from `o` are p, u, b, J and du/dq, t has the derivatives at its sphere
+# -- derivatives: the numbers of a point in ``points[0]`` from `o` are p, u, b, J and du/dq
 
 
 @helper
-def _add_loads(n, points, o, df, lever, slopes, column, width):
-    """Add to a column what a change of the force on a point changes, and of the moment a `lever` more."""
+def _write_answer(t, row, turn, back, answer):
+    """Write what a point's place and its velocity against the shape change of the three in a `row` at its sphere.
+
+    Two matrices (3 x 3 each) for changes in the axes of the body; the three are turned by `turn`.
+    """
+    for c in range(3):
+        along = times(back, unit3(c))
+        a, b = times(turn, contact.bends_by(t, row, 0, along)), times(turn, contact.bends_by(t, row, 3, along))
+        for k in range(3):
+            answer[0, 3 * k + c], answer[0, 9 + 3 * k + c] = a[k], b[k]
+
+
+@helper
+def _put_change(n, points, o, answer, dp, dc, turned, lever, bristle, slopes, column, width):
+    """Add to a column what changes of a point's place and of its velocity against the shape change.
+
+    Of the loads, where its force is `turned` and has another `lever` besides; or, in the rows from its `bristle` on, of how
+    this bends.
+    """
+    a, b = times(matrix_of(answer, 0, 0), dp), times(matrix_of(answer, 0, np.int64(9)), dc)
+    x, y, z = a[0] + b[0], a[1] + b[1], a[2] + b[2]
+    if bristle >= 0:
+        o = bristle * width + column
+        slopes[0, o], slopes[0, o + width], slopes[0, o + 2 * width] = x, y, z
+        return
+    df = x + turned[0], y + turned[1], z + turned[2]
     torque = cross3(three_at(points, o), df)
     for k in range(3):
         slopes[0, k * width + column] += df[k]
@@ -119,52 +150,36 @@ def _add_loads(n, points, o, df, lever, slopes, column, width):
 
 
 @helper
-def _put_change(n, motion, points, o, t, dp, dc, turned, lever, bristle, slopes, column, width):
-    """Add to a column what changes of a point's place and of its velocity against the shape change.
-
-    Of the loads, where its force is `turned` and has another `lever` besides; or, from the row of its `bristle` on, of how this
-    bends.
-    """
-    none, turn = (0.0, 0.0, 0.0), matrix_of(motion, 0, SECOND)
-    back = transposed(turn)
-    if bristle >= 0:
-        bent = contact.changed_by(t, contact.BENT, back, dp, dc, none)
-        for k in range(3):
-            slopes[0, (bristle + k) * width + column] = bent[k]
-    else:
-        x, y, z = times(turn, contact.changed_by(t, 0, back, dp, dc, none))
-        _add_loads(n, points, o, (x + turned[0], y + turned[1], z + turned[2]), lever, slopes, column, width)
-
-
-@helper
-def _put_point(n, motion, points, o, f, t, bristle, slopes, width):
+def _put_point(n, motion, points, o, f, answer, bristle, slopes, width):
     """Add to all columns what a point that the force f pushes changes there, see `_put_change`."""
     base, p, u, none = six(motion, 0, FIRST_TWIST), three_at(points, o), three_at(points, o + 3), (0.0, 0.0, 0.0)
-    _, _, speed = contact.shape_of(motion)
-    w, turning, J = minus(base, speed), (speed[3], speed[4], speed[5]), o + _BENDS
-    x, y, z = contact.swept(base, p)
-    whole = x + u[0], y + u[1], z + u[2]
+    (_, _, speed), J = contact.shape_of(motion), o + _BENDS
+    V = minus(base, speed)
+    x, y, z = contact.velocity_at(base, p)
+    whole, turning = (x + u[0], y + u[1], z + u[2]), (speed[3], speed[4], speed[5])
     for j in range(n):
         moved, flow = column_of_three(points, J, n, j), column_of_three(points, J + 3 * n, n, j)
-        x, y, z = cross3((w[3], w[4], w[5]), moved)
+        x, y, z = cross3((V[3], V[4], V[5]), moved)
         dc = flow[0] + x, flow[1] + y, flow[2] + z
-        _put_change(n, motion, points, o, t, moved, dc, none, cross3(moved, f), bristle, slopes, 18 + j, width)
-        _put_change(n, motion, points, o, t, none, moved, none, none, bristle, slopes, 18 + n + j, width)
+        _put_change(n, points, o, answer, moved, dc, none, cross3(moved, f), bristle, slopes, 18 + j, width)
+        _put_change(n, points, o, answer, none, moved, none, none, bristle, slopes, 18 + n + j, width)
     for c in range(6):
         along = carry_twist(motion, 0, SECOND, unit(c))
-        turn, (x, y, z) = (along[3], along[4], along[5]), contact.swept(along, p)
+        turn, (x, y, z) = (along[3], along[4], along[5]), contact.velocity_at(along, p)
         away, a, b = (-x, -y, -z), cross3(turn, whole), cross3(turning, (x, y, z))
         dc = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-        _put_change(n, motion, points, o, t, away, dc, cross3(turn, f), none, bristle, slopes, c, width)
-        _put_change(n, motion, points, o, t, none, contact.swept(unit(c), p), none, none, bristle, slopes, 6 + c, width)
-        _put_change(n, motion, points, o, t, none, away, none, none, bristle, slopes, 12 + c, width)
+        _put_change(n, points, o, answer, away, dc, cross3(turn, f), none, bristle, slopes, c, width)
+        _put_change(n, points, o, answer, none, contact.velocity_at(unit(c), p), none, none, bristle, slopes, 6 + c, width)
+        _put_change(n, points, o, answer, none, away, none, none, bristle, slopes, 12 + c, width)
 
 
 def _slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes):
     n, points, width = coordinates, np.int64(numbers[0, TOUCHING]), 18 + 2 * coordinates
     shared, columns = np.empty((1, _shared_size(n, numbers))), np.empty((1, (_COLUMNS + 3 * n) * points))
     forces, loads, t = np.empty((1, 3 * points)), np.empty((1, 12 + n)), np.empty((1, contact.SPHERE_SLOPES))
-    bends = np.empty((1, n * n + (_BENDS + 9 * n) * points))
+    bends, answer = np.empty((1, n * n + (_BENDS + 9 * n) * points)), np.empty((1, 18))
+    turn, against = matrix_of(motion, 0, SECOND), _against(motion)
+    back = against[0]
     clear(slopes, 0, (12 + n) * width)
     status = _run(n, stages, soft.COLUMNS, numbers, motion, columns, columns, shared)
     _write_forces(n, inputs, numbers, motion, columns, forces, loads)
@@ -172,9 +187,10 @@ def _slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes)
     for k in range(points):
         o, f = n * n + (_BENDS + 9 * n) * k, three_at(forces, 3 * k)
         if f[0] != 0.0 or f[1] != 0.0 or f[2] != 0.0:  # the others change nothing
-            (place, rate, still), bristle = _seen(motion, bends, o), contact.bristle_of(inputs, numbers, k)
+            (place, rate, still), bristle = _seen(against, bends, o), contact.bristle_of(inputs, numbers, k)
             contact.write_sphere_slopes(numbers, place, rate, still, _radius(numbers, k), bristle, 6, t)
-            _put_point(n, motion, bends, o, f, t, -1, slopes, width)
+            _write_answer(t, 0, turn, back, answer)
+            _put_point(n, motion, bends, o, f, answer, -1, slopes, width)
     for i in range(n):
         add_scaled(slopes, (12 + i) * width + 18, 1.0, bends, i * n, n)
     contact.write_shape_rows(motion, six(loads, 0, 0), width, slopes)
@@ -184,16 +200,17 @@ def _slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes)
 def _rates_slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes):
     n, points, width = coordinates, np.int64(numbers[0, TOUCHING]), 18 + 2 * coordinates
     shared, t = np.empty((1, _shared_size(n, numbers))), np.empty((1, contact.SPHERE_SLOPES))
-    turn = matrix_of(motion, 0, SECOND)
+    turn, against, answer = matrix_of(motion, 0, SECOND), _against(motion), np.empty((1, 18))
     forces, bends = np.zeros((1, 3 * points)), np.empty((1, n * n + (_BENDS + 9 * n) * points))
     status = _run(n, stages, soft.BENDS, numbers, motion, forces, bends, shared)
     for k in range(points):
         o = n * n + (_BENDS + 9 * n) * k
-        (place, rate, still), bristle = _seen(motion, bends, o), contact.bristle_of(inputs, numbers, k)
+        (place, rate, still), bristle = _seen(against, bends, o), contact.bristle_of(inputs, numbers, k)
         contact.write_sphere_slopes(numbers, place, rate, still, _radius(numbers, k), bristle, 12, t)
-        _put_point(n, motion, bends, o, still, t, 3 * k, slopes, width)
+        _write_answer(t, contact.BENT, contact.STRAIGHT, against[0], answer)
+        _put_point(n, motion, bends, o, still, answer, 3 * k, slopes, width)
         for i in range(3):
-            to, (f, _) = inputs * width + (3 * k + i) * (12 + n), contact.held_by(t, i, turn)
+            to, (f, _) = inputs * width + (3 * k + i) * (12 + n), contact.loads_by_bristle(t, i, turn)
             m = cross3(three_at(bends, o), f)
             put_six(slopes, 0, to, (f[0], f[1], f[2], m[0], m[1], m[2]))
             put_six(slopes, 0, to + 6, contact.on_shape(motion, six(slopes, 0, to)))

@@ -162,13 +162,13 @@ def write_shape(modes, n, ports, p, q, t, o):
 
 
 @helper
-def displaced(modes, shape, n, q, t, o):
+def displacement_of(modes, shape, n, q, t, o):
     """Return displacement and rotation vector (6) of a port whose shape at q stands at ``t[0, o]``."""
     return scaled(0.5, plus(wide_times(modes, shape, n, q), wide_times(t, o, n, q)))
 
 
 @helper
-def curved(modes, n, ports, p, v, room):
+def curvature_of(modes, n, ports, p, v, room):
     """Return ``-v^T H v`` (6) of the p-th port; the row `room` (6 n) is used up."""
     write_table(modes, group_at(modes, n, ports, 1 + p), 6, 6, n, v, room, 0)
     return scaled(-1.0, wide_times(room, 0, n, v))
@@ -214,8 +214,8 @@ def _momentum_column(t, n, halves, j):
 @helper
 def _turned(modes, inverse, f, k):
     """Return ``D_P^-1 B(m2)`` and ``D_P^-1 B(m1 + m2)`` along axis k."""
-    second = full_times(modes, 0, inverse, few.spun(f, few.M2, unit3(k)))
-    return second, plus(second, full_times(modes, 0, inverse, few.spun(f, few.M1, unit3(k))))
+    second = full_times(modes, 0, inverse, few.spin_times(f, few.M2, unit3(k)))
+    return second, plus(second, full_times(modes, 0, inverse, few.spin_times(f, few.M1, unit3(k))))
 
 
 @helper
@@ -236,7 +236,7 @@ def _write_rigid(modes, f, e0, e1, e2, law, size):
     put_six(law, 0, 5 * size, (-y, x, 0.0, ixz, iyz, izz))
     for k in range(3):
         w = unit3(k)
-        b1, b2 = few.spun(f, few.M1, w), few.spun(f, few.M2, w)
+        b1, b2 = few.spin_times(f, few.M1, w), few.spin_times(f, few.M2, w)
         both, own = plus(b1, b2), few.own_times(f, few.PRODUCTS, w)
         sides = dot(b1, e0) + dot(b2, e0), dot(b1, e1) + dot(b2, e1), dot(b1, e2) + dot(b2, e2)
         for r in range(3):

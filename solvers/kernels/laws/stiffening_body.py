@@ -97,8 +97,8 @@ def take_turn(modes, inverse, f, taken, dx, changed):
     ax, ay, az = cross(v[0], v[1], v[2], f[0, VELOCITY], f[0, VELOCITY + 1], f[0, VELOCITY + 2])
     bx, by, bz = cross(w[0], w[1], w[2], dx[0], dx[1], dx[2])
     turn, dy = (0.0, 0.0, 0.0, v[0], v[1], v[2]), (ax + bx, ay + by, az + bz, 0.0, 0.0, 0.0)
-    own, more = spun(f, M1, v), spun(f, M2, v)
-    own_rate, more_rate = spun(f, M1_RATE, v), spun(f, M2_RATE, v)
+    own, more = spin_times(f, M1, v), spin_times(f, M2, v)
+    own_rate, more_rate = spin_times(f, M1_RATE, v), spin_times(f, M2_RATE, v)
     both, both_rate = plus(own, more), plus(own_rate, more_rate)
     y1, r1 = plus(turn, full_times(modes, 0, inverse, more)), plus(dy, full_times(modes, 0, inverse, more_rate))
     y2, r2 = plus(turn, full_times(modes, 0, inverse, both)), plus(dy, full_times(modes, 0, inverse, both_rate))
@@ -122,9 +122,9 @@ def take_turn(modes, inverse, f, taken, dx, changed):
 def _momenta(modes, inverse, f, w, dw):
     """Return ``b1 + b2``, its rate, and ``D_P^-1`` times b2 and its rate."""
     rate = f[0, M1_RATE], f[0, M1_RATE + 1], f[0, M1_RATE + 2], f[0, SPUN_RATE], f[0, SPUN_RATE + 1], f[0, SPUN_RATE + 2]
-    own, more = plus(rate, spun(f, M1, w)), plus(momentum_of(f, M2_RATE), spun(f, M2, w))
-    own_rate = plus(six(f, 0, FIRST_SECOND), plus(spun(f, M1_RATE, w), spun(f, M1, dw)))
-    more_rate = plus(momentum_of(f, M2_SECOND), plus(spun(f, M2_RATE, w), spun(f, M2, dw)))
+    own, more = plus(rate, spin_times(f, M1, w)), plus(momentum_of(f, M2_RATE), spin_times(f, M2, w))
+    own_rate = plus(six(f, 0, FIRST_SECOND), plus(spin_times(f, M1_RATE, w), spin_times(f, M1, dw)))
+    more_rate = plus(momentum_of(f, M2_SECOND), plus(spin_times(f, M2_RATE, w), spin_times(f, M2, dw)))
     shifted, shifting = full_times(modes, 0, inverse, more), full_times(modes, 0, inverse, more_rate)
     return plus(own, more), plus(own_rate, more_rate), shifted, shifting
 
@@ -156,7 +156,7 @@ def _turning(s, t):
 
 
 @helper
-def spun(f, m, w):
+def spin_times(f, m, w):
     """Return ``B(m) w``."""
     a0, a1, a2 = cross(w[0], w[1], w[2], f[0, m], f[0, m + 1], f[0, m + 2])
     trace = f[0, m + 3] + f[0, m + 7] + f[0, m + 11]

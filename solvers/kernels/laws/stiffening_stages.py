@@ -79,9 +79,9 @@ def terms(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceler
             continue
         o, target = numbers_at(n, p), port_at(n, p)
         stiffening.write_shape(modes, n, ports, p, q, by_q, 0)
-        at = modal_ports.pose_of(modes, o, stiffening.displaced(modes, o + modal_ports.SHAPE, n, q, by_q, 0))
+        at = modal_ports.pose_of(modes, o, stiffening.displacement_of(modes, o + modal_ports.SHAPE, n, q, by_q, 0))
         _, _, gamma = modal_ports.motion_of(modes, o, at, wide_times(by_q, 0, n, v), twist)
-        gamma = plus(gamma, modal_ports.image_of(modes, o, at, stiffening.curved(modes, n, ports, p, v, by_v)))
+        gamma = plus(gamma, modal_ports.image_of(modes, o, at, stiffening.curvature_of(modes, n, ports, p, v, by_v)))
         modal_ports.write_pose(law, target, at)
         put_six(law, 0, target + layout.PORT_GAMMA, gamma)
         modal_ports.write_subspace(modes, o, n, at, by_q, 0, law, target + layout.PORT_S)
@@ -101,9 +101,9 @@ def outward(n, ports, used, passive, known, stages, modes, q, v, a, twist, accel
         o, target, kept = numbers_at(n, p), port_at(n, p), 6 + n + p * _port_room(n)
         shape = kept + KEPT
         stiffening.write_shape(modes, n, ports, p, q, alone, shape)
-        at = modal_ports.pose_of(modes, o, stiffening.displaced(modes, o + modal_ports.SHAPE, n, q, alone, shape))
+        at = modal_ports.pose_of(modes, o, stiffening.displacement_of(modes, o + modal_ports.SHAPE, n, q, alone, shape))
         rate, second = wide_times(alone, shape, n, v), wide_times(alone, shape, n, a)
-        second = plus(second, stiffening.curved(modes, n, ports, p, v, by_v))
+        second = plus(second, stiffening.curvature_of(modes, n, ports, p, v, by_v))
         speed, gained = modal_ports.port_motion(modes, o, at, rate, second, twist, acceleration)
         keep_port(law, target, at, speed, gained, alone, kept)
     return layout.OK
@@ -248,8 +248,8 @@ def _add_port(modes, n, ports, p, q, v, a, x, y, law, shape, by_v, by_a, small, 
     """
     o, target, group = numbers_at(n, p), port_at(n, p), stiffening.group_at(modes, n, ports, 1 + p)
     stiffening.write_shape(modes, n, ports, p, q, shape, 0)
-    moving, rates = stiffening.displaced(modes, o + modal_ports.SHAPE, n, q, shape, 0), wide_times(shape, 0, n, v)
-    second = plus(wide_times(shape, 0, n, a), stiffening.curved(modes, n, ports, p, v, by_v))
+    moving, rates = stiffening.displacement_of(modes, o + modal_ports.SHAPE, n, q, shape, 0), wide_times(shape, 0, n, v)
+    second = plus(wide_times(shape, 0, n, a), stiffening.curvature_of(modes, n, ports, p, v, by_v))
     for x_of, table in ((v, by_v), (a, by_a)):
         stiffening.write_table(modes, group, 6, 6, n, x_of, table, 0)
         for k in range(6 * n):
@@ -269,7 +269,7 @@ def _add_port(modes, n, ports, p, q, v, a, x, y, law, shape, by_v, by_a, small, 
         add_through(small, modal_ports.TWIST_BY_SPEED, by_v, 0, n, slopes, by_rate)
     add_through(small, modal_ports.CARRIED_BY_PLACE, shape, 0, n, slopes, 0)
     add_between(small, modal_ports.PULLED_BY_PLACE, modal_ports.PORT_SLOPES, shape, 0, n, slopes, 6 * n)
-    pulled = modal_ports.pulled_back(modes, o, modal_ports.pose_of(modes, o, moving), wrench)
+    pulled = modal_ports.pull_back(modes, o, modal_ports.pose_of(modes, o, moving), wrench)
     for k in range(6):
         _add_matrix(-entry_of(pulled, k), modes, group, 6, k, n, slopes, 6 * n)
 

@@ -203,19 +203,20 @@ def _changing_slopes(rates: Any, acts: Any) -> Any:
     """Return the ``write_rates_slopes`` likewise, from the functions that say how states change and what they do."""
 
     def write_rates_slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes):
-        width, rows, given = slopes_width(ports, coordinates), 6 * ports + coordinates, numbers[0, : numbers.shape[1] - inputs]
+        width, rows = slopes_width(ports, coordinates), 6 * ports + coordinates
+        law = numbers[0, : numbers.shape[1] - inputs]
         moved, own = motion.astype(np.complex128), np.zeros((1, states), np.complex128)
         for column in range(width):
             move_along(motion, moved, ports, column, 1.0)
             own[:] = 0.0
-            rates(given, _tell(ports, coordinates, inputs, states, numbers, moved), own[0])
+            rates(law, _tell(ports, coordinates, inputs, states, numbers, moved), own[0])
             move_along(motion, moved, ports, column, 0.0)
             put_slope(own, states, slopes, width, column)
         for k in range(states):
             told = _tell(ports, coordinates, inputs, states, numbers, moved)
             answer = TargetLoads(np.zeros((ports, 6), np.complex128), np.zeros(coordinates, np.complex128))
             told.x[k] += 1j * STEP
-            acts(given, told, answer)
+            acts(law, told, answer)
             o = states * width + k * rows
             for r in range(6 * ports):
                 slopes[0, o + r] = answer.wrenches[r // 6, r % 6].imag / STEP
