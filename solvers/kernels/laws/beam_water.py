@@ -1,4 +1,4 @@
-"""Beams in a fluid: compiled twin of `titop.blocks.bodies.water.immersed_beam`.
+"""Beams in a fluid: compiled twin of `titop.blocks.bodies.water.immersed`.
 
 The law is that of `stiffening` with the inertia A of the fluid that is moved along (6 + n, 6 + n), which does not follow the
 deformation. What acts beside it: gravity does not pull at A, nor at the displaced fluid; the sections are dragged and lifted;

@@ -55,7 +55,8 @@ def write_sphere_slopes(numbers, r, rate, spin, radius, bristle, columns, t):
         _, f, torque, _ = touch(numbers, at, by, turn, radius, own)
         for k in range(3):
             t[0, 12 * k + c] = f[k].imag / STEP
-            t[0, 12 * (3 + k) + c] = torque[k].imag / STEP
+            if columns > 6:  # points of soft bodies do not turn
+                t[0, 12 * (3 + k) + c] = torque[k].imag / STEP
         if numbers[0, BRISTLES] != 0.0:
             b = bristle_rate(numbers, at, by, turn, radius, own)
             for k in range(3):

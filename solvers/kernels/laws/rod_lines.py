@@ -1,4 +1,4 @@
-"""The compiled kind of lines in soft rods, tendons and chambers: `titop.blocks.interactions.rod_line` for kernels.
+"""The compiled kind of lines in soft rods, tendons and chambers: `titop.blocks.interactions.tendon` for kernels.
 
 `numbers` are, in order: those of `soft_lines`; for every rod the numbers of its coordinates and of its groups of four points,
 where among the coordinates those of each strain component ``[k; s]`` begin and end (6 x 2), and the groups; last the input.
