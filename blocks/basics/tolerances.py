@@ -1,7 +1,7 @@
 """The one table of small numbers: what counts as rounding, as equal, as closed, as nothing, and how long steps are.
 
-All of them are parts: of the largest of what is compared, or of what counts as one in the system at hand (see the room of the
-scale, `titop.solvers.mechanism.scale`: a radian, the system's length, its time, its mass). No unit changes what they decide. An
+All of them are parts: of the largest of what is compared, or of what counts as one in the system at hand (see
+`titop.solvers.mechanism.scale`: a radian, the system's length, its time, its mass). No unit changes what they decide. An
 algorithm may take an expression of them, such as ``8 * EPS`` for a sum of eight terms, or ``np.sqrt(ROUNDING)`` for what is
 known of double roots. A number that is no threshold stays with its algorithm: the default of an argument that users set, a
 physical value, a schedule of steps. `tests/blocks/basics/test_tolerances.py` finds small numbers that stand elsewhere.

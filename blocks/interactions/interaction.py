@@ -111,9 +111,9 @@ class Interaction(Closure):
     [0.6, -0.6]
     """
 
-    #: Least and largest number of ports and of coordinates.
     rational_parameters = None
     file_tables = ("closures", "interactions")
+    #: Least and largest number of ports and of coordinates.
     port_counts: tuple[float, float] = (2, 2)
     coordinate_counts: tuple[float, float] = (0, 0)
     #: Range of each input.

@@ -1,6 +1,6 @@
 """The outline of a system: boxes, wires and signals without positions.
 
-Every picture starts from it: the drawing (`draw`), Graphviz and Mermaid (`diagram_text`) and the notebook (`notebook`).
+Every picture starts from it: the drawing (`draw`), Graphviz, Mermaid and the notebook (`text`).
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ class ImmersedLine:
         return wrenches_to_efforts(self._jacobians, drag) + np.pad(with_stream, (0, len(v))) - self.added @ turning
 
     def law_numbers(self, begin: int) -> Array:
-        """Return the numbers of the compiled law that follow `begin` others; see `kernels.laws.beam_water`."""
+        """Return the numbers of the compiled law that follow `begin` others; see `titop.solvers.kernels.laws.beam_water`."""
         mass = self._water.displaced[:, 0]
         displaced = [[mass.sum()], mass @ self._places, np.einsum("s,sij->ij", mass, self._moved)]
         parts = [self.added, *displaced, water_numbers(self._water), self._jacobians, [len(mass), begin]]

@@ -135,7 +135,7 @@ class CompiledEngine:
 
     @cached_property
     def _ample(self) -> Array | None:
-        """The parameters, if masses and inertias near them leave all coordinates plainly sound (see `inertial_changes`)."""
+        """The parameters, if masses and inertias near them leave all coordinates plainly sound (see `repacking`)."""
         part = plainly_sound(self.system) * NEAR**2
         return self.system.params if keeps(self.system, part, self._mechanism.probes) else None
 

@@ -92,17 +92,22 @@ def _kind(block: Block, kinds: dict[str, Kind]) -> Kind | None:
     return next((kinds[name] for name in own if name in kinds), None)
 
 
+#: All places that the two tables name, for compiling ahead: a test compares them.
+LAWS = ("modal.LAW", "stiffening_stages.LAW", "beam_water.LAW", "rod_stages.LAW", "soft_stages.LAW")
+ACTING = (
+    *("interaction_kinds.COMPLIANT", "interaction_kinds.SPRING", "interaction_kinds.CABLE", "contact.CONTACT"),
+    *("rod_contact.CONTACT", "soft_contact.CONTACT", "rod_lines.LINE", "soft_lines.LINE", "rod_loads.LOAD"),
+)
+
+
 def all_laws() -> list[CompiledLaw]:
     """Return the laws of all kinds."""
-    kinds = ("modal.LAW", "stiffening_stages.LAW", "beam_water.LAW", "rod_stages.LAW", "soft_stages.LAW")
-    return [_load(place) for place in kinds]
+    return [_load(place) for place in LAWS]
 
 
 def all_interactions() -> list[InteractionStages]:
     """Return what the interactions of all kinds do."""
-    kinds = ("interaction_kinds.COMPLIANT", "interaction_kinds.SPRING", "interaction_kinds.CABLE", "contact.CONTACT")
-    others = ("rod_contact.CONTACT", "soft_contact.CONTACT", "rod_lines.LINE", "soft_lines.LINE", "rod_loads.LOAD")
-    return [*(_load(place) for place in (*kinds, *others)), interaction_stages_of(PATH_LAW)]
+    return [*(_load(place) for place in ACTING), interaction_stages_of(PATH_LAW)]
 
 
 #: Of the sources that derive programs, as they are when Python reads them.

@@ -30,7 +30,7 @@ from titop.solvers.native.callbacks import Callback
 
 
 class PythonLaw:
-    """The stages of a block that answers through Python; see `kernels.stages`.
+    """The stages of a block that answers through Python; see `titop.solvers.kernels.interface.stages`.
 
     Python is asked for the terms and the slopes, once a state: inverse dynamics follow from the terms.
     """
@@ -85,7 +85,7 @@ class PythonLaw:
 
 
 class PythonSurroundings:
-    """The stages of what acts on a block that says so in Python; see `kernels.stages`."""
+    """The stages of what acts on a block that says so in Python; see `titop.solvers.kernels.interface.stages`."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -106,7 +106,7 @@ class PythonSurroundings:
 
 
 class PythonInteraction:
-    """The stages of an interaction that answers through Python; see `kernels.stages`."""
+    """The stages of an interaction that answers through Python; see `titop.solvers.kernels.interface.stages`."""
 
     def __init__(self, interaction: Interaction) -> None:
         self.interaction = interaction
@@ -144,7 +144,7 @@ def _array(address: int, count: int) -> Array:
 
 
 class _Port:
-    """A port's part of the record of a block with n own coordinates (see `kernels.layout`)."""
+    """A port's part of the record of a block with n own coordinates (see `titop.solvers.kernels.interface.layout`)."""
 
     def __init__(self, numbers: Array, n: int) -> None:
         self.transport = twist_transport(numbers[:9].reshape(3, 3), numbers[layout.PORT_P :][:3])

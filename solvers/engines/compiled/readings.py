@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import sequence_findings
 from titop.solvers.arguments.reading import all_finite, as_arrays
-from titop.solvers.arguments.rowwise import are_stacked, read_stack
+from titop.solvers.arguments.rowwise import are_stacked, read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.packed import interaction_rows
@@ -128,7 +128,13 @@ class KernelReading:
         if ready := as_arrays(q, v, a, u, tau):
             q, v, a, u, tau = ready
             return self.read(q, v, a, wrenches, u, tau)
-        return self._read_stack(q, v, a, wrenches, u, tau) if are_stacked(q, wrenches, u) else None
+        if are_stacked(q, wrenches, u):
+            return self._read_stack(q, v, a, wrenches, u, tau)
+        states = {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau})
+        if all(type(state) is np.ndarray and state.dtype == float for state in states.values()):
+            return None
+        q, v, a, *efforts = read_states(self._mechanism, states, stacked=True)
+        return self.read(q, v, a, wrenches, u, *efforts)
 
     def _status(self, state: tuple[Any, ...], tau: Any, wrenches: Mapping[str, Any] | None, u: Any, result: Array) -> int:
         """Call the kernel at stacked states under loads, or with constraints; return its status.

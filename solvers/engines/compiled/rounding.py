@@ -35,7 +35,7 @@ def element_parts(
     Parameters
     ----------
     ints, floats, law, work : arrays
-        The kernels' tables, the laws of general blocks and known poses (see `kernels.layout`).
+        The kernels' tables, the laws of general blocks and known poses (see `titop.solvers.kernels.interface.layout`).
     frames : (elements, 12) array
         Poses of the bodies' reference frames in their elements.
     bodies : mapping of row to PortRef

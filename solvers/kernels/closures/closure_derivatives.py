@@ -1,8 +1,8 @@
 """Derivatives of rigid closures, multipliers held: of the constraints' rates and second derivatives, and of their efforts.
 
 A closure answers to the small twist D of its second port against its first, and to both twists: how, is taken by complex steps
-through its equations (`constraint_rows`), exact to rounding. S, X, Y, Z are those of `derivatives`, here in the frames of the
-ports; E stacks E1 and E2. With ``J a + bias = E A + b(V)`` and the efforts ``J^T lambda = S^T W``, ``W = E^T lambda``::
+through its equations (`constraint_rows`), exact to rounding. S, X, Y, Z are those of `tree_derivatives`, here in the ports'
+frames; E stacks E1 and E2. With ``J a + bias = E A + b(V)`` and the efforts ``J^T lambda = S^T W``, ``W = E^T lambda``::
 
     d(J a + bias)/dq = (E A + b)_D D + b_V X + E Y        d(J a + bias)/dv = b_V S + E Z
     d(J v)/dq = (E V)_D D + E X                           S^T W_D D, beside what turns along with the ports

@@ -1,7 +1,7 @@
 """Derivatives of interactions: what changes of their wrenches and efforts with the coordinates, beside the tree's derivatives.
 
-Symbols: s and x are how a coordinate moves a port and changes its twist, in the port's frame (S and X of `derivatives`). The
-interaction answers to the displacement of each port against the first, ``s_k - Ad(g_k)^-1 s_1``, and to all twists.
+Symbols: s and x are how a coordinate moves a port and changes its twist, in the port's frame (S and X of `tree_derivatives`).
+The interaction answers to the displacement of each port against the first, ``s_k - Ad(g_k)^-1 s_1``, and to all twists.
 
 Features, as in `interactions`.
 """

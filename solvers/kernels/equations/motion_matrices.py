@@ -1,6 +1,6 @@
 """Matrices of the equations of motion: the Coriolis matrix, the matrix from rates to momentum, and the regressor.
 
-The first two, of trees of rigid bodies, are sums over subtrees in the terms of `derivatives`. The Coriolis matrix (after
+The first two, of trees of rigid bodies, are sums over subtrees in the terms of `tree_derivatives`. The Coriolis matrix (after
 Echeandia and Wensing, "Numerical methods to compute the Coriolis matrix and Christoffel symbols for rigid-body systems", 2021)
 ``C = (dh/dv + M blkdiag(ad v, w x, 0)) / 2`` has the entries ``S_j . (B S_k / 2 + D (V x S_k))`` with D and B of the subtree of
 the coordinate further out: what ``ad v`` brings makes Z of every joint ``2 V x S``.

@@ -21,8 +21,8 @@ kinds of blocks keep in a room of theirs.
 
 ``slopes`` holds the general blocks' linearised laws: the
 derivatives of [W_P; tau] by q and v ((6 + n) x n each) and by the twist ((6 + n) x 6), then for each port X, Y, Z (6 x n each,
-see `derivatives`) in its frame; at an offset of their own, for a block on which something acts, the derivatives of that by q,
-v, V and displacement of the parent port, (6 + n) x (n, n, 6, 6). `records` says where in a block's part of these what stands.
+see `tree_derivatives`) in its frame; at an offset of their own, for a block on which something acts, the derivatives of that by
+q, v, V and displacement of the parent port, (6 + n) x (n, n, 6, 6). `records` says where in a block's part of these what is.
 An interaction's part of ``slopes`` holds the derivatives of what it does by small twists of all ports but the first, by all
 twists, by the coordinates and by their rates, row by row; then room for the ports' poses (12 each), and for a change of its
 motion, of as many numbers as each row has.
@@ -148,8 +148,7 @@ DAMPING = 6  # row of D (6)
 REST = 12  # rest configuration (7), in the first row
 FRICTION = 19  # Coulomb, breakaway, Stribeck velocity, smoothing (4)
 STOP = 23  # lower, upper, stiffness, dissipation (4)
-FORCE = 12  # of a load (3); its port's pose stands as an element's tree transform does
-TORQUE = 15  # (3)
+FORCE = 12  # of a load (3), its torque behind it; its port's pose stands as an element's tree transform does
 
 # -- floats: rows of closures, beside the ports' poses
 ALONG = 12  # coefficients of r in a constraint (3); see `titop.blocks.constraints.rigid_closure.Rows`
@@ -195,7 +194,7 @@ FULL_B = 88
 FULL_TURNED = 124  # change of the subtree's wrench with its displacement, by what surrounds its blocks (6 x 6)
 FULL_COLUMNS = 160
 
-# -- columns: rows of coordinates, in the same frame (see `derivatives`)
+# -- columns: rows of coordinates, in the same frame (see `tree_derivatives`)
 COLUMN_S = 0
 COLUMN_X = 6
 COLUMN_Y = 12

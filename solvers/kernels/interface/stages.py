@@ -13,7 +13,7 @@ new kind, and kinds mix in one system. What they write and read stands in the re
     writes W_P and tau, from the wrenches at the ports, which stand in `law`; ``outward`` has been called before.
 ``slopes``
     writes the derivatives of W_P and tau into `slopes`, accelerations and the ports' wrenches held, these in the ports' frames,
-    and every port's X, Y and Z (see `derivatives`). M and every S stand in `law` then. ``inward`` has been called before.
+    and every port's X, Y and Z (see `tree_derivatives`). M and every S stand in `law` then. ``inward`` has been called before.
 ``energy``
     writes the stored elastic energy into the first number of `law`, the rest of which is used up.
 

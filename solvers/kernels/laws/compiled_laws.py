@@ -2,8 +2,8 @@
 
 Inverse dynamics follow from the law's terms, the linearised law from complex steps through the function, exact
 to rounding. What a step of q changes of a port's twist and acceleration, in the port's own axes, is X and ``Y + ad(X) V``; a
-step of v changes them by S and ``Z + ad(S) V`` (see `derivatives`). Kinds may have faster stages of their own (`modal`). What
-acts on a block by its motion and pose are stages beside its law.
+step of v changes them by S and ``Z + ad(S) V`` (see `tree_derivatives`). Kinds may have faster stages of their own (`modal`).
+What acts on a block by its motion and pose are stages beside its law.
 """
 
 from __future__ import annotations

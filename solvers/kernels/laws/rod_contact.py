@@ -138,7 +138,6 @@ def _read_spheres(what, n, inputs, numbers, motion, result):
 
 
 def _reading(what):
-    @helper
     def read(ports, coordinates, inputs, numbers, motion, result):
         _read_spheres(what, coordinates, inputs, numbers, motion, result)
 

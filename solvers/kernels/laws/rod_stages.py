@@ -140,7 +140,7 @@ def _energy(n, rod, q):
 
 
 # -- the linearised law: the wrench F of a point changes by ``I Y + B X - ad(S)^T F`` with q and by ``I Z + B S`` with v, as a
-# rigid body's does, Z twice X (see `derivatives`)
+# rigid body's does, Z twice X (see `tree_derivatives`)
 
 
 def _slopes(n, ports, used, passive, known, stages, rod, q, v, a, twist, acceleration, law, room, slopes):

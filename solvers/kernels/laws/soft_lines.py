@@ -2,9 +2,9 @@
 
 The `numbers` of such a line begin with the sign of the input's tension, stiffness, dissipation, what is drawn in at rest, the
 numbers of bodies and of arms, and the arms; the input is the last of them. Those of the lines and cavities in deformable bodies
-(`titop.blocks.interactions.soft_tendon`) go on with, for every body, how many points, coordinates and parameters it has, and how
-many numbers each point; the parameters, and the points. The table of programs has two rows of one number for every body: the
-program of the measure and its derivatives, and that of its second derivatives.
+(`titop.blocks.interactions.soft_tendon`) go on with, for every body, how many points, coordinates and parameters it has, and
+how many numbers each point; the parameters, and the points. The table of programs has two rows of one number for every body:
+the program of the measure and its derivatives, and that of its second derivatives.
 
 Locals: ``g`` the derivatives of what the line measures by the coordinates, those of the arms last; ``stretch`` by how much it
 is longer than without tension.

@@ -1,4 +1,4 @@
-"""What subtrees answer with when they are moved: sums of D, B and wrenches (see `derivatives`).
+"""What subtrees answer with when they are moved: sums of D, B and wrenches (see `tree_derivatives`).
 
 Rows of ``sums`` belong to elements and to ports of general blocks. The rigid bodies of a subtree add up to ten numbers for D
 and twelve for B; the general blocks beside them (`law` not None) to full 6x6 matrices.

@@ -144,7 +144,7 @@ def test_stacked_configurations_are_looked_at_together(monkeypatch: pytest.Monke
 
 def test_changed_rods_are_looked_at_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a rod's tip is, after it was asked for with other lengths and at more places than are kept."""
-    monkeypatch.setattr(rod_sections, "_KEPT", 2)
+    monkeypatch.setattr(rod_sections, "_CACHED", 2)
     model = robot()
     q = state(model)[0]
     for length in (0.8, 1.1, 0.8):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
+import re
+from collections import Counter
 
 import pytest
 
 import titop as tt
 from titop.solvers import kernels
 from titop.solvers.cli import main
+from titop.solvers.engines.compiled import law_kinds
 from titop.solvers.engines.compiled.compile_ahead import compile_ahead, units
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.native import cache
@@ -24,6 +28,15 @@ def test_every_kernel_and_feature_is_among_the_units() -> None:
     found += [kernel for thing in things if isinstance(thing, Pair) for kernel in (thing.rigid, thing.mixed)]
     assert len(found) > 20
     assert {kernel.name for kernel in found} < units().keys()  # and the stages of kinds
+
+
+def test_places_of_laws_are_all_compiled_ahead() -> None:
+    """Every name such as ``rod_stages.LAW`` in the module stands in one of its two tuples, too."""
+    places = Counter(re.findall(r'"(\w+\.[A-Z]+)"', inspect.getsource(law_kinds)))
+    named = {*law_kinds.LAWS, *law_kinds.ACTING}
+    assert {place for place, count in places.items() if count > 1} <= named
+    assert {place for place in places if place not in named} == set()
+    assert {"rod_stages.LAW", "soft_contact.CONTACT"} <= named
 
 
 def test_what_is_missing_is_compiled_and_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
