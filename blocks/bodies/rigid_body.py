@@ -305,7 +305,7 @@ def check_mass_and_inertia(body: Any, errors: list[Finding], warnings: list[Find
     if body.mass < 0:
         advice = "check the sign and the unit"
         errors.append(Finding("negative-mass", f"{body.name}.mass", body.mass, "a mass >= 0", advice))
-    if np.isfinite(body.inertia).all():
+    if np.isfinite(body.inertia).all() and np.isfinite(body.com).all() and np.isfinite(body.mass):
         check_inertia(f"{body.name}.inertia", body.inertia, float(body.mass * body.com @ body.com), errors, warnings)
 
 

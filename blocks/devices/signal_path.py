@@ -15,6 +15,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import TINY
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, put
@@ -47,6 +48,16 @@ class LinearFilter:
         "lag": {"time_constant": "s"},
         "second_order": {"frequency": "rad/s", "damping": "1"},
     }
+
+    @property
+    def channels(self) -> int:
+        """How many it has: one, or as many as its D."""
+        return 1 if self.matrices is None else len(self.matrices[3])
+
+    @property
+    def order(self) -> int:
+        """Its number of states."""
+        return len(self.UNITS[self.kind]) if self.matrices is None else len(self.matrices[0])
 
     @property
     def law(self) -> tuple[Array, Array, Array, Array]:
@@ -89,7 +100,7 @@ class LinearFilter:
         """Return the unit of each state of one channel, whose signal has a `unit`."""
         if self.matrices is not None:
             return ("1",) * len(self.matrices[0])
-        return (unit, rate_unit(unit))[: len(self.law[0])]
+        return (unit, rate_unit(unit))[: self.order]
 
 
 class SignalPath:
@@ -221,7 +232,7 @@ class SignalPath:
 
     def channel_filters(self, count: int) -> list[LinearFilter]:
         """Return the filters of a device with `count` channels, whose states follow one another."""
-        if len(self.filters) != 1 or len(self.filters[0].law[3]) > 1:
+        if len(self.filters) != 1 or self.filters[0].channels > 1:
             return list(self.filters)
         return list(self.filters) * count
 
@@ -235,14 +246,14 @@ class SignalPath:
 
     def state_names(self, count: int) -> tuple[str, ...]:
         """Return the names of the filter's states, ``lag[0]``, for `count` channels."""
-        kinds = [each.kind for each in self.channel_filters(count) for _ in each.law[0]]
+        kinds = [each.kind for each in self.channel_filters(count) for _ in range(each.order)]
         return tuple(f"{kind}[{k}]" for k, kind in enumerate(kinds))
 
     def state_units(self, units: Sequence[str]) -> tuple[str, ...]:
         """Return the units of the filter's states, for the `units` of the channels."""
         filters = self.channel_filters(len(units))
         if len(filters) < len(units):
-            return ("1",) * len(filters[0].law[0])
+            return ("1",) * filters[0].order
         return tuple(each for filter, unit in zip(filters, units, strict=True) for each in filter.state_units(unit))
 
     def parameters(self) -> dict[str, str]:
@@ -285,14 +296,16 @@ class SignalPath:
         if self.limits is not None and self.limits.ndim == 2:
             sizes["limits"] = self.limits.shape[1]
         filters = self.channel_filters(channels)
-        sizes |= {"filter": sum(len(each.law[3]) for each in filters)} if filters else {}
+        sizes |= {"filter": sum(each.channels for each in filters)} if filters else {}
         for name, size in sizes.items():
             if size != channels:
                 expected, advice = f"{channels}, one for each channel of the device", "give one for all, or one for each"
                 wrong.append(Finding("wrong-length", f"{where}.{name}", f"{size} channels", expected, advice))
         for each in self.filters:
             for name, value in each.numbers.items():
-                if not (np.isfinite(value) and (value > 0 or (name == "damping" and value >= 0))):
+                number = real_array(value)
+                least = 0.0 if name == "damping" else TINY
+                if number is None or number.ndim or not least <= number < np.inf:
                     expected = "zero or more" if name == "damping" else "a positive number"
                     wrong.append(Finding("bad-filter", f"{where}.{name}", value, expected, "leave the filter out for none"))
         return wrong
@@ -495,5 +508,10 @@ class Device(Block):
         of_path = {name.removeprefix("path."): value for name, value in values.items() if name.startswith("path.")}
         changed = super().with_parameters({name: value for name, value in values.items() if not name.startswith("path.")})
         if of_path and self.path is not None:
-            put(changed, "path", self.path.with_parameters(of_path))
+            path = self.path.with_parameters(of_path)
+            if all(isinstance(value, int | float) for value in of_path.values()) and (
+                wrong := path.findings(f"{self.name}.path", len(self.channels))
+            ):
+                raise ModelError(wrong)  # before anything divides by a time constant
+            put(changed, "path", path)
         return changed

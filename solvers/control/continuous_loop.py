@@ -140,8 +140,7 @@ class ContinuousLoop(ControlLoop):
         if self.beside is None:
             return math.inf
         plant.command = self.begin(plant, t, y)
-        self.beside.others = plant.command.signals - self.beside.command.signals
-        until = self.beside.advance(plant, t, y)
+        until = self.beside.advance(plant, t, y, lambda held: self._command_beside(plant, t, y, held))
         plant.command = self.begin(plant, t, y)
         return until
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -216,8 +216,6 @@ class SampledLoop(ControlLoop):
     ----------
     command : Command
         In effect now.
-    others : (signals,) array
-        Signals of continuous controllers.
     """
 
     sampled = True
@@ -227,7 +225,6 @@ class SampledLoop(ControlLoop):
         self.controllers, self.commands = controllers, controllers[0].commands
         self.sample_time = min(each.sample_time for each in controllers)
         self._sum()
-        self.others = np.zeros(len(self.command.signals))
 
     @property
     def connected(self) -> list[ConnectedController]:
@@ -236,14 +233,18 @@ class SampledLoop(ControlLoop):
     def _sum(self) -> None:
         self.command = add_commands([each.command for each in self.controllers])
 
-    def advance(self, plant: ControlledModel, t: float, y: Array) -> float:
-        """Take the samples that are due at a state, and change the `command`; return until when (s) it holds."""
-        until, signals = math.inf, self.others
+    def advance(
+        self, plant: ControlledModel, t: float, y: Array, whole: Callable[[Command], Command] = lambda command: command
+    ) -> float:
+        """Take the samples that are due at a state, and change the `command`; return until when (s) it holds.
+
+        `whole` adds commands of continuous controllers, which may follow from those of sampled ones at once.
+        """
+        until = math.inf
         for each in self.controllers:
-            if len(self.others):
-                signals = self.others + add_commands([other.command for other in self.controllers]).signals
+            signals = whole(self.command).signals if len(self.command.signals) else self.command.signals
             until = min(until, each.advance(plant, t, y, signals))
-        self._sum()
+            self._sum()
         return until
 
     def begin(self, plant: ControlledModel, t: float, y: Array) -> Command:

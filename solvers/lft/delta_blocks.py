@@ -119,10 +119,10 @@ class DeltaBlock(NamedTuple):
         return (self.lower + self.upper) / 2 + self.part * math.atan(entering) if self.part else entering
 
     def normalised(self, value: float) -> float:
-        """Return δ for a parameter's `value` in its unit; beyond ±1 outside the range."""
+        """Return δ for a parameter's `value` in its unit; beyond ±1 outside the range, where one value's may be infinite."""
         a, b = self.fraction
         beyond = self._entering(value) - self._entering(self.centre)
-        return beyond / (a - b * beyond)
+        return beyond / (a - b * beyond) if a != b * beyond else math.inf
 
     def _entering(self, value: float) -> float:
         """Return the number by which a value enters a model: the value, or a tangent."""

@@ -114,6 +114,10 @@ class LFTModel(LFTArithmetic):
             value = found.get(block.name)
             if value is not None:
                 result[k] = block.normalised(value)
+                if np.isinf(result[k]):
+                    advice = "take one a little off, or a nominal value in the middle of the range"
+                    expected = "a value that is finite as a part of the range"
+                    raise ModelError(Finding("no-member", block.name, value, expected, advice))
             elif block.centre != block.nominal:
                 result[k] = block.normalised(block.nominal)
         return result

@@ -171,7 +171,7 @@ def forward_dynamics_tangent(
             change = dtau[None].copy()
             if model._calls.tangent(q[None], v[None], tau[None], dq[None], dv[None], change) == DONE:
                 return change[0]
-        except TypeError:
+        except (TypeError, KeyError):  # of lists, of mappings
             pass
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)
@@ -229,7 +229,7 @@ def forward_dynamics_adjoint(
             by_tau, by_q, by_v = weights[None].copy(), np.empty((1, model.nv)), np.empty((1, model.nv))
             if model._calls.adjoint(q[None], v[None], tau[None], by_tau, by_q, by_v) == DONE:
                 return by_q[0], by_v[0], by_tau[0]
-        except TypeError:
+        except (TypeError, KeyError):  # of lists, of mappings
             pass
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)

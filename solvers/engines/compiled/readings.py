@@ -133,7 +133,8 @@ class KernelReading:
         states = {"q": q, "v": v, "a": a} | ({} if tau is None else {"tau": tau})
         if all(type(state) is np.ndarray and state.dtype == float for state in states.values()):
             return None
-        q, v, a, *efforts = read_states(self._mechanism, states, stacked=True)
+        real = zip(read_states(self._mechanism, states, stacked=True), states, strict=True)
+        q, v, a, *efforts = (real_only(state, name) for state, name in real)
         return self.read(q, v, a, wrenches, u, *efforts)
 
     def _status(self, state: tuple[Any, ...], tau: Any, wrenches: Mapping[str, Any] | None, u: Any, result: Array) -> int:

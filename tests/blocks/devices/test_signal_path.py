@@ -107,6 +107,8 @@ def test_refusals(arguments: dict[str, Any], code: str) -> None:
         (tt.SignalPath(limits=([0.0, 0.0], [1.0, 1.0])), "wrong-length", "gyro.path.limits"),
         (tt.SignalPath([tt.SignalPath.lag(1.0)] * 2), "wrong-length", "gyro.path.filter"),
         (tt.SignalPath.lag(-1.0), "bad-filter", "gyro.path.time_constant"),
+        (tt.SignalPath.lag(0.0), "bad-filter", "gyro.path.time_constant"),
+        (tt.SignalPath.lag("a"), "bad-filter", "gyro.path.time_constant"),
         ("lag", "wrong-type", "gyro.path"),
     ],
 )

@@ -143,3 +143,15 @@ def test_an_output_must_not_act_on_itself_through_a_cascade() -> None:
     feeling = gain(0.5, inputs=["accelerometer_x"], outputs=["push"])
     with pytest.raises(tt.ModelError, match="algebraic-loop"):
         tt.simulate(slider(), [0, 1], [0.0], [0.0], controller=[feeling, gain(1.0, inputs=["push"])])
+
+
+def test_what_follows_from_a_sample_at_once_is_sampled_at_once() -> None:
+    """A sampled controller gives a, a continuous gain makes b of it, a sampled one adds both: 1, 2, 3 twice."""
+    rising = tt.Loop(
+        gain(1.0, inputs=["r_rail_q"], outputs=["a"], dt=STEP), reference={"rail.q": lambda t: 1 + round(t / STEP)}
+    )
+    adding = control.ss([], [], [], [[1.0, 1.0]], STEP, inputs=["a", "b"], outputs=["motor"])
+    loops = [rising, gain(1.0, inputs=["a"], outputs=["b"]), adding]
+    run = tt.simulate(slider(), [0.0, STEP, 2 * STEP], [0.0], [0.0], controller=loops)
+    np.testing.assert_array_equal(run.controls[2].signal("b"), [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(run.controls[2].u[:, 0], [2.0, 4.0, 6.0])

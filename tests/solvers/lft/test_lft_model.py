@@ -117,3 +117,14 @@ def test_what_fits_no_block_is_named(model: tt.LFTModel) -> None:
         model.close(K, stages=0)
     with pytest.raises(tt.ModelError, match=r"order.*whole number from 1 to 10; 4 will do"):
         model.close(K, order=0)
+
+
+def test_a_value_at_infinity_of_its_fraction_is_refused() -> None:
+    """Of a range -1 to 3 with 2 as nominal value, 5 is where ``value = 2 + 1.5 d / (1 + 0.5 d)`` has no finite d."""
+    s = tt.System("cart", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mass", mass=2.0), tt.Prismatic("x", stiffness=2.0, damping=0.5))
+    m = s.resolve()
+    family = tt.lft(m, m.neutral(), {"x.stiffness": (-1.0, 3.0)}, ["x"], ["x.q"])
+    with pytest.raises(tt.ModelError, match="no-member"):
+        family.at({"x.stiffness": 5.0})
+    np.testing.assert_allclose(family.at({"x.stiffness": 5.0 + 1e-6})(0.0), 1 / (5.0 + 1e-6), rtol=1e-9)  # d is 3e6 there

@@ -245,3 +245,17 @@ def test_arguments_are_read_and_refused() -> None:
         with pytest.raises(tt.ModelError) as caught:
             call()
         assert caught.value.where.startswith(where)
+
+
+@pytest.mark.parametrize("name", ["q", "v", "tau", "dq", "weights"])
+def test_mappings_are_refused_by_name(name: str) -> None:
+    s = tt.System("pendulum")
+    s.connect("world", tt.RigidBody("bob", mass=1.0, inertia=0.1), tt.Revolute("hinge"))
+    m, given = s.resolve("compiled"), dict.fromkeys(("q", "v", "tau", "dq", "dv", "dtau", "weights"), np.zeros(1))
+    given |= {name: {"hinge": 1.0}}
+    state = [given[each] for each in ("q", "v", "tau")]
+    with pytest.raises(tt.ModelError, match=f"^{name}: .*wrong-type"):
+        if name == "weights":
+            m.forward_dynamics_adjoint(*state, given["weights"])
+        else:
+            m.forward_dynamics_tangent(*state, *(given[each] for each in ("dq", "dv", "dtau")))
