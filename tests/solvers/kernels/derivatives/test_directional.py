@@ -254,8 +254,8 @@ def test_mappings_are_refused_by_name(name: str) -> None:
     m, given = s.resolve("compiled"), dict.fromkeys(("q", "v", "tau", "dq", "dv", "dtau", "weights"), np.zeros(1))
     given |= {name: {"hinge": 1.0}}
     state = [given[each] for each in ("q", "v", "tau")]
+    along, changes = m.forward_dynamics_tangent, [given[each] for each in ("dq", "dv", "dtau")]
+    if name == "weights":
+        along, changes = m.forward_dynamics_adjoint, [given[name]]
     with pytest.raises(tt.ModelError, match=f"^{name}: .*wrong-type"):
-        if name == "weights":
-            m.forward_dynamics_adjoint(*state, given["weights"])
-        else:
-            m.forward_dynamics_tangent(*state, *(given[each] for each in ("dq", "dv", "dtau")))
+        along(*state, *changes)
