@@ -51,7 +51,7 @@ class LinearFilter:
 
     @property
     def channels(self) -> int:
-        """How many it has: one, or as many as its D."""
+        """Its number of channels: one, or the rows of D."""
         return 1 if self.matrices is None else len(self.matrices[3])
 
     @property
