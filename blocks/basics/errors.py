@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 #: Largest number of characters of a value in a message, and of a sentence that may list names.
 VALUE_LENGTH = 200
 SENTENCE_LENGTH = 1000
@@ -31,6 +33,17 @@ def shown(value: Any, length: int = VALUE_LENGTH) -> str:
     text = str(value)
     line = " ".join(text[: 2 * length].split())
     return escape(line, length) if len(text) <= 2 * length else f"{escape(line[:length])} ..."
+
+
+def numbers_text(numbers: Any) -> str:
+    """Return the rounded numbers of an array as a message shows them, whatever NumPy's print options are.
+
+    Examples
+    --------
+    >>> print(numbers_text([[0.123456, 0.0], [-1e-9, 2.0]]))
+    [[0.1235, 0], [-1e-09, 2]]
+    """
+    return f"{numbers:.4g}" if np.ndim(numbers) == 0 else f"[{', '.join(map(numbers_text, numbers))}]"
 
 
 def escape(line: str, length: int = SENTENCE_LENGTH) -> str:

@@ -101,7 +101,8 @@ def is_usable(array: Array) -> bool:
     """Tell whether all numbers of an array of floats are finite and none is absurdly large; fast for few numbers."""
     if array.size > _FEW:
         return bool(np.abs(array).max() <= LARGEST)
-    return all(-LARGEST <= number <= LARGEST for number in array.ravel().tolist())
+    numbers = array.ravel().tolist()
+    return sum(map(abs, numbers)) <= LARGEST or all(-LARGEST <= number <= LARGEST for number in numbers)
 
 
 def is_finite(array: Array) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import REAL_STEP
 from titop.blocks.basics.differences import derivative
-from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.errors import Finding, numbers_text
 from titop.blocks.basics.spatial import Array, rigid_inertia, rotation_exp
 from titop.blocks.basics.tolerances import DIFFERENCE_ERROR, SAME
 from titop.blocks.contract.applied import BlockMotion, has_weight
@@ -54,7 +54,7 @@ def weight_findings(block: Block) -> Iterator[Finding]:
     turning = M[:3, 3:6]
     apart = max(np.abs(M[:3, :3] - M[0, 0] * np.eye(3)).max(), np.abs(turning + turning.T).max())
     if apart > SAME * np.abs(M[:6, :6]).max():
-        found = f"an inertia against forces of {np.array2string(M[:3, :3], precision=4)}"
+        found = f"an inertia against forces of {numbers_text(M[:3, :3])}"
         advice = "define weight(q), which says what gravity pulls at: mass and first moment, without the added mass of a fluid"
         yield Finding("added-mass-weighs", f"{block.name}.mass_matrix", found, "one mass along all axes, or weight(q)", advice)
 

@@ -18,6 +18,9 @@ from titop.solvers.model.calls import LoadedCall
 from titop.solvers.model.dynamics import forward_dynamics
 from titop.solvers.model.mechanism import Resolved
 
+#: ``stacked(q, None)`` is one state as a stack; lists and mappings are refused by a `TypeError`.
+stacked = np.ndarray.__getitem__
+
 _INVERSE = LoadedCall(
     "inverse_derivatives",
     ("q", "v", "a"),
@@ -168,17 +171,18 @@ def forward_dynamics_tangent(
     """
     if wrenches is None and u is None and x is None:
         try:
-            change = dtau[None].copy()
-            if model._calls.tangent(q[None], v[None], tau[None], dq[None], dv[None], change) == DONE:
+            change = stacked(dtau, None).copy()
+            at, along = (stacked(q, None), stacked(v, None), stacked(tau, None)), (stacked(dq, None), stacked(dv, None))
+            if model._calls.tangent(*at, *along, change) == DONE:
                 return change[0]
-        except (TypeError, KeyError):  # of lists, of mappings
+        except TypeError:  # of lists, of mappings
             pass
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)
     tau = np.zeros(shape_of(v)) if tau is None else tau
-    along = _by_kernel(model, "tangent", (q, v, tau), (dq, dv), dtau, 1, wrenches, u)
-    if along is not None:
-        return along[0][0] if dq.ndim == 1 else along[0]
+    found = _by_kernel(model, "tangent", (q, v, tau), (dq, dv), dtau, 1, wrenches, u)
+    if found is not None:
+        return found[0][0] if dq.ndim == 1 else found[0]
     if ready := as_arrays(q, v, tau, dq, dv, dtau, u):
         q, v, tau, dq, dv, dtau, u = ready
         return forward_dynamics_tangent(model, q, v, tau, dq, dv, dtau, wrenches, u)
@@ -226,10 +230,10 @@ def forward_dynamics_adjoint(
     """
     if wrenches is None and u is None and x is None:
         try:
-            by_tau, by_q, by_v = weights[None].copy(), np.empty((1, model.nv)), np.empty((1, model.nv))
-            if model._calls.adjoint(q[None], v[None], tau[None], by_tau, by_q, by_v) == DONE:
+            by_tau, by_q, by_v = stacked(weights, None).copy(), np.empty((1, model.nv)), np.empty((1, model.nv))
+            if model._calls.adjoint(stacked(q, None), stacked(v, None), stacked(tau, None), by_tau, by_q, by_v) == DONE:
                 return by_q[0], by_v[0], by_tau[0]
-        except (TypeError, KeyError):  # of lists, of mappings
+        except TypeError:  # of lists, of mappings
             pass
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)

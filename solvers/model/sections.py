@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, numbers_text
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.rowwise import read_stack, read_states
@@ -206,7 +206,7 @@ def _folded_bodies(model: Resolved, q: Array, t: Array | None) -> Iterator[Findi
             ratios = np.concatenate([block.volume_ratios(part) for part in parts])
         row, place = np.unravel_index(ratios.argmin(), ratios.shape)
         if not ratios[row, place] > 0:
-            x = np.array2string(block.domain.points[place], precision=4)
+            x = numbers_text(block.domain.points[place])
             value = f"det F = {ratios[row, place]:.3g} at x = {x} m{_when(t, row)}"
             advice = "it is deformed further than its kinematics can describe: load it less, or make it thinner or stiffer"
             yield Finding("folded", name, value, "det F > 0: no part turned inside out", advice)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import ModelError
+from titop.blocks.basics.errors import ModelError, numbers_text
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.solvers.lft.delta_blocks import Structure
@@ -95,7 +95,7 @@ def _examining() -> Callable[[tuple[ParameterBox, _Cell]], _Examined]:
 
 
 def _death(task: tuple[ParameterBox, _Cell], how: str) -> ModelError:
-    return death(f"the cell about {np.array2string(task[1].middle, precision=4)}", how)
+    return death(f"the cell about {numbers_text(task[1].middle)}", how)
 
 
 def branch_and_bound(

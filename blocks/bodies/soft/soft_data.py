@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, numbers_text
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_input import FieldReader
@@ -128,7 +128,7 @@ class SoftData(Block):
             self._check_volumes(np.linalg.det(places[:, 3:].reshape(-1, 3, 3)))
 
     def _place_of(self, point: Any) -> str:
-        return np.array2string(self.points[point, PLACE], precision=4)
+        return numbers_text(self.points[point, PLACE])
 
     def _check_volumes(self, volumes: Array) -> None:
         if (volumes <= 0).any():

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, numbers_text
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.soft.differentiation import as_array
@@ -84,7 +84,7 @@ def read_density(reader: FieldReader, density: Any, points: Array) -> tuple[floa
     values = reader.array("density", sampled, (len(points),), "return a number for each point")
     if not reader.findings and not (values >= 0).all():
         worst = int(values.argmin())
-        expected, where = "values >= 0 (kg/m^3)", np.array2string(points[worst], precision=4)
+        expected, where = "values >= 0 (kg/m^3)", numbers_text(points[worst])
         reader.report("bad-density", "density", f"{values[worst]:.3g} at {where}", expected, "check the function")
     return 1.0, values
 

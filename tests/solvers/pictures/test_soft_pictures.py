@@ -15,9 +15,10 @@ def test_folded_bodies_are_told() -> None:
     """``det F = 1 - x q / L`` turns negative where the radius of curvature ends within the section."""
     model, sharp = arm(), 1.2 * L / np.abs(ROUND.points[:, 0]).max()
     states = np.array([[0.0, 0.0], [0.0, sharp], [0.0, 0.1]])
-    (found,) = overlaps(model, states, np.array([0.0, 0.5, 1.0]))
+    with np.printoptions(legacy="1.13"):  # which some libraries set for good
+        (found,) = overlaps(model, states, np.array([0.0, 0.5, 1.0]))
     assert (found.code, found.where) == ("folded", "body")
-    assert found.value.startswith("det F = -0.2 at x = [0.0")
+    assert found.value.startswith("det F = -0.2 at x = [0.01776, 0, 0.")
     assert found.value.endswith("t = 0.5 s")
     assert not [*overlaps(model, states[[0, 2]])]
     with pytest.warns(tt.ModelWarning, match=r"body: got det F = .*folded"):

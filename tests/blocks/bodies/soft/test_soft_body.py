@@ -181,7 +181,7 @@ class TestBadInput:
             lambda x, q: [x[0], x[1], x[2] * (0.3 - x[2])],
         ):
             (finding,) = soft(function, domain, coordinates=("a",), ports={}).reader.findings
-            assert "[0.001 0.002 0.25 ]" in str(finding)
+            assert "[0.001, 0.002, 0.25]" in str(finding)
 
     def test_a_system_of_it_is_not_resolved(self) -> None:
         s = tt.System("rig")
