@@ -122,7 +122,7 @@ def read_loop(lft: Any, blocks: Sequence[DeltaBlock] | None) -> UncertainLoop:
     system = Matrices.of(model)
     check_sizes(structure, system.D)
     period = 1.0 if model.dt is True else float(model.dt or 0.0)
-    system = _continuous(system, period) if period else system
+    system = to_continuous(system, period) if period else system
     rate = middle_rate(system.A)
     system, scales = _in_units(system, rate)
     _, inputs, outputs = named_signals(model)
@@ -247,7 +247,7 @@ def _in_units(system: Matrices, rate: float) -> tuple[Matrices, Array]:
     return Matrices(A, system.B / rate / scales[:, None], system.C * scales, system.D), scales
 
 
-def _continuous(system: Matrices, period: float) -> Matrices:
+def to_continuous(system: Matrices, period: float) -> Matrices:
     """Return a sampled model by the bilinear map ``z = (1 + s T/2) / (1 - s T/2)``."""
     A, B, C, D = system
     one = np.eye(len(A))

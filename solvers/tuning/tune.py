@@ -1,0 +1,462 @@
+"""Tuning a controller of fixed structure on one plant, on several, or on a family until it is proved: `tune`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE
+from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.feedback import read_delays, split_delay
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.state_space import named_signals, read_linear
+from titop.solvers.robust.structure import Structure
+from titop.solvers.robust.uncertain_loop import middle_rate, to_continuous
+from titop.solvers.signals.exported import Signal
+from titop.solvers.support.progress import progress_bar
+from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
+from titop.solvers.support.workers import one_thread
+from titop.solvers.tuning.controller_blocks import ControllerBlocks
+from titop.solvers.tuning.goals import Goal
+from titop.solvers.tuning.members import Member, Objective, Requirement
+from titop.solvers.tuning.minimax import Found, optimality
+from titop.solvers.tuning.proof import GoalProof, prove, worst_members
+from titop.solvers.tuning.search import Start, finish, first_look, stabilise, whole_search
+from titop.solvers.tuning.terms import Channels, Time, read_terms
+from titop.solvers.tuning.tuned_loop import AugmentedPlant, Plant, augment
+
+#: Rounds of tuning, finding the worst members of an uncertain family, and tuning again, at most.
+_ROUNDS = 8
+#: Short searches for each start that is searched whole.
+_LOOKS = 3
+#: Rounds over hard and soft goals.
+_LEVELS = 6
+
+
+@dataclass(frozen=True)
+class GoalValue:
+    """What was reached of a goal.
+
+    Attributes
+    ----------
+    goal : Goal
+    value : float
+        Over what is allowed, of the worst member tuned on.
+    member : str
+        This member.
+    """
+
+    goal: Goal
+    value: float
+    member: str
+
+    def __str__(self) -> str:
+        mark = "hard" if self.goal.hard else "soft"
+        return f"{self.value:8.4f}  {mark}  {self.goal}  ({self.member})"
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A tuned controller.
+
+    Attributes
+    ----------
+    controller : control.StateSpace, or callable ``f(rho) -> control.StateSpace``
+        A function of the scheduling parameters if blocks are scheduled: a family for `ScheduledController`.
+    goals : tuple of GoalValue
+    binding : tuple of Goal
+        Those within one percent of the highest value.
+    optimality : float
+        Size of the least combination of gradients of what binds, in parts of the largest: zero at a local optimum.
+    proof : tuple of GoalProof
+        Of an uncertain family: proved bounds of goals. Empty for others.
+    values : dict of str to float
+        The tuned numbers by name, in their units.
+    members : tuple of str
+        What was tuned on.
+    starts : tuple of float
+        The highest value of each whole search, for a first idea of how many optima there are.
+    """
+
+    controller: Any
+    goals: tuple[GoalValue, ...]
+    binding: tuple[Goal, ...]
+    optimality: float
+    proof: tuple[GoalProof, ...]
+    values: dict[str, float]
+    members: tuple[str, ...]
+    starts: tuple[float, ...] = field(default=())
+
+    def __str__(self) -> str:
+        lines = [str(value) for value in self.goals] + [str(proof) for proof in self.proof]
+        lines += [f"{name} = {value:.6g}" for name, value in self.values.items()]
+        return "\n".join(lines)
+
+
+class _Family(NamedTuple):
+    """Plants as they were read."""
+
+    members: list[Member]
+    inputs: list[Signal]
+    outputs: list[Signal]
+    period: float
+    uncertain: Plant | None
+    blocks: tuple[DeltaBlock, ...]
+
+
+class _Problem(NamedTuple):
+    """What a process needs for searches."""
+
+    controller: Any
+    goals: tuple[Goal, ...]
+    family: _Family
+    sign: int
+
+
+@one_thread()
+def tune(
+    plants: Any,
+    controller: Any,
+    goals: Sequence[Goal],
+    starts: int = 5,
+    seed: int = 0,
+    workers: int | Executor = 1,
+    progress: bool = True,
+    *,
+    sign: int = -1,
+    delay: Any = 0.0,
+    prove: bool = True,
+) -> Tuned:
+    """Tune the numbers of a controller of fixed structure so that the worst goal of the worst member is as good as possible.
+
+    One function is minimised: the highest, over members and goals, of what is reached over what is allowed. Soft goals are made as
+    good as hard ones, which are met first, allow. Members of an uncertain family are found as they are needed: after each search
+    those with the highest values are added and the search goes on, until there are none; then the goals are proved.
+
+    Parameters
+    ----------
+    plants : control.StateSpace, sequence of these, LPVModel or LFTModel
+        With the same signals, in continuous time or sampled with one period. Open: without the controller.
+    controller : Tunable, control.StateSpace, or sequence of these
+        Blocks connected by names; at least one is a `Tunable`.
+    goals : sequence of Goal
+    starts : int
+        Whole searches. Each is the best of three short ones, from random numbers (the first from the given starts), some by way
+        of the optimum of the H2 norm.
+    seed : int
+        Of random starts: the same seed gives the same controller on the same machine.
+    workers : int or Executor
+        Number of processes, or an executor: see `monte_carlo`.
+    progress : bool
+        Show a progress bar on a terminal when it takes longer than a second. Ctrl-C raises `SweepInterrupt`, whose `found` is the
+        best so far.
+    sign : {-1, 1}
+        -1: blocks take ``reference - y``, as `simulate` has it; 1: they take ``y``, as ``LFTModel.close`` has it by default.
+    delay : float or mapping of output name to float, s
+        Of what the controller gives, in whole samples; sampled plants only.
+    prove : bool
+        Whether goals of an uncertain family are proved at the end.
+
+    Returns
+    -------
+    Tuned
+
+    Raises
+    ------
+    ModelError
+        For unknown signals, blocks that cannot be connected, members of different signals or sample times, families that are not
+        well-posed, and loops that no search could stabilise: it names the pole and where it moves.
+
+    Notes
+    -----
+    Apkarian and Noll (2006) tune fixed structures by the H-infinity norm; active scenarios are those of Apkarian, Gahinet and
+    Buhr (2014). The search itself: `titop.solvers.tuning.minimax`.
+
+    Examples
+    --------
+    >>> import control, titop as tt
+    >>> plant = control.ss([[0, 1], [0, 0]], [[0], [1]], [[1, 0]], [[0]], inputs=["force"], outputs=["place"], name="cart")
+    >>> pid = tt.Tunable.pid("pid", "place", "force", ki=0, bounds={"time": (0.02, 0.02)})
+    >>> goals = [tt.Goal.tracking("place", time=1.0), tt.Goal.margins("force", hard=True)]
+    >>> tuned = tt.tune(plant, pid, goals, starts=1)
+    >>> bool(tuned.goals[1].value < 1.01)
+    True
+    """
+    family = read_family(plants, delay)
+    problem = _Problem(controller, _read_goals(goals), family, _read_sign(sign))
+    for name, value in (("starts", starts), ("seed", seed)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < (name == "starts"):
+            raise ModelError(Finding("bad-value", name, value, "a whole number", "5 starts suffice for most"))
+    objective = _objective(problem)
+    best, reached = _best_of_starts(objective, problem, int(starts), int(seed), read_workers(workers), progress)
+    for _ in range(_ROUNDS if family.uncertain is not None else 0):
+        worse = worst_members(objective, best, family.uncertain, Structure.of(family.blocks), int(seed))
+        if not worse:
+            break
+        for member in worse:
+            objective.add(member)
+        x = stabilise(objective, best.x)
+        pieces = objective(x)
+        if pieces is None:
+            raise ModelError(_unstable(objective, x))
+        best = _at_levels(objective, finish(objective, whole_search(objective, Found(x, pieces), False), int(seed)))
+    return _result(objective, problem, best, reached, prove)
+
+
+def _objective(problem: _Problem) -> Objective:
+    """Return the function of a problem, with all members known beforehand."""
+    family, goals = problem.family, problem.goals
+    blocks = ControllerBlocks(problem.controller, family.inputs, family.outputs, problem.sign)
+    channels, time = Channels((0, 0), family.inputs, family.outputs, blocks), Time(family.period)
+    requirements, size = [], len(blocks.parameters)
+    places = {name: k for k, signal in enumerate(family.inputs) for name in (signal.path, signal.name)}
+    for k, goal in enumerate(goals):
+        for name in goal.opened:
+            if name not in places:
+                raise ModelError(Finding("unknown-signal", "opened", name, "an input of the plant", f"one of {', '.join(places)}"))
+        for term in read_terms(goal, channels, time):
+            opened = tuple(sorted(places[name] for name in goal.opened))
+            scalings = slice(size, size + term.scalings)
+            size += term.scalings
+            requirements.append(Requirement(k, term, opened, scalings, dict(goal.numbers).get("of controller", 0.0) > 0))
+    poles = [middle_rate(member.plant.system.A) for member in family.members]
+    rate = float(np.median(poles))
+    plant = AugmentedPlant(augment(family.members[0].plant, blocks.wires), blocks.sizes)
+    result = Objective(blocks, goals, requirements, blocks.scale(plant, rate), rate)
+    for member in family.members:
+        result.add(member)
+    return result
+
+
+# -- searches ----------------------------------------------------------------------------------------------------------------
+
+
+def _best_of_starts(
+    objective: Objective, problem: _Problem, starts: int, seed: int, workers: int | Executor, progress: bool
+) -> tuple[Found, tuple[float, ...]]:
+    """Return the best of several searches, and what each reached."""
+    given = _given_start(objective)
+    tasks = [(k, _Looks(given if k == 0 else None, seed + _LOOKS * k)) for k in range(starts)]
+    found: list[Found] = []
+    bar = progress_bar(total=starts, progress=progress, desc="tuning", unit="start")
+    try:
+        with bar, Spread(_searcher, (problem,), workers, _died) as sweep:
+            for _, result in sweep.results(tasks):
+                bar.update()
+                if result is not None:
+                    found.append(result)
+    except KeyboardInterrupt:
+        if not found:
+            raise
+        best = min(found, key=lambda one: one.value)
+        raise SweepInterrupt("tuning was stopped; the best controller so far is in `found`",
+                             _result(objective, problem, best, tuple(f.value for f in found), False)) from None  # fmt: skip
+    if not found:
+        x = stabilise(objective, given if given is not None else np.zeros(objective.size))
+        raise ModelError(_unstable(objective, x))
+    best = min(found, key=lambda one: one.value)
+    objective(best.x)
+    return _at_levels(objective, finish(objective, best, seed)), tuple(one.value for one in found)
+
+
+class _Looks(NamedTuple):
+    """A task: short searches from a point or from random ones, of which the best is searched whole."""
+
+    x: Array | None
+    seed: int
+
+
+def _searcher(problem: _Problem) -> Callable[[_Looks], Found | None]:
+    """Return what does a task, in each process."""
+
+    def search(task: _Looks) -> Found | None:
+        objective = _objective(problem)
+        smooth = objective.smooth()
+        looks = []
+        for k in range(_LOOKS):
+            start = Start(task.x if k == 0 else None, task.seed + k, bool((task.seed + k) % 4 < 2))
+            look = first_look(objective, smooth if (k + task.seed) % 2 == 0 and start.x is None else None, start)
+            if look is not None:
+                looks.append((look.value, k, look, start.descends))
+        if not looks:
+            return None
+        _, _, look, descends = min(looks, key=lambda one: one[:2])
+        return whole_search(objective, look, descends)
+
+    return search
+
+
+def _died(task: _Looks, how: str) -> Any:
+    raise ModelError(Finding("worker-died", "tune", f"the search of seed {task.seed}", "a process that lives", how))
+
+
+def _given_start(objective: Objective) -> Array | None:
+    """Return the user's start, the middle for numbers without one; None if there is none at all."""
+    starts = [p.start for p in objective.blocks.parameters]
+    if all(np.isnan(start) for start in starts):
+        return None
+    x = np.zeros(objective.size)
+    for k, (start, coordinate) in enumerate(zip(starts, objective.coordinates, strict=True)):
+        if not np.isnan(start):
+            x[k] = coordinate.place(start)
+    return x
+
+
+def _at_levels(objective: Objective, found: Found) -> Found:
+    """Return a point where hard goals are met and soft ones as good as that allows: soft goals may reach what they did."""
+    hard = [goal.hard for goal in objective.goals]
+    if not any(hard) or all(hard):
+        return found
+    for _ in range(_LEVELS):
+        objective.soft *= max(found.value, CLOSE)
+        pieces = objective(found.x)
+        if pieces is None:
+            break
+        found = whole_search(objective, Found(found.x, pieces), False)
+        if abs(found.value - 1) < NEGLIGIBLE:
+            break
+    return found
+
+
+# -- result ------------------------------------------------------------------------------------------------------------------
+
+
+def _result(objective: Objective, problem: _Problem, best: Found, reached: tuple[float, ...], proving: bool) -> Tuned:
+    """Return the tuned controller with what it reaches."""
+    theta, family = objective.theta(best.x), problem.family
+    reach = objective.values(best.x)
+    if reach is None:
+        raise ModelError(_unstable(objective, best.x))
+    worst = reach.argmax(axis=0)
+    values = tuple(
+        GoalValue(goal, float(reach[worst[j], j]), objective.members[worst[j]].name) for j, goal in enumerate(problem.goals)
+    )
+    missed = [value for value in values if value.goal.hard and value.value > 1 + COARSE]
+    if missed:
+        shown = "; ".join(f"{value.goal} at {value.value:.4g}" for value in missed)
+        advice = "these contradict each other, or the structure cannot meet them: loosen one, or add states"
+        warn([Finding("hard-goals", "goals", shown, "at most 1", advice)], stacklevel=4)
+    limits = [1.0 if value.goal.hard else objective.soft for value in values]
+    highest = max(value.value / limit for value, limit in zip(values, limits, strict=True))
+    binding = tuple(v.goal for v, limit in zip(values, limits, strict=True) if v.value / limit >= (1 - COARSE) * highest)
+    scheduled = any(member.rho for member in objective.members)
+
+    def member(rho: Mapping[str, float]) -> Any:
+        return objective.blocks.system(theta, rho, family.period)
+
+    proof: tuple[GoalProof, ...] = ()
+    if proving and family.uncertain is not None:
+        proof = prove(objective, best, family.uncertain, family.blocks)
+    return Tuned(
+        member if scheduled else member({}),
+        values,
+        binding,
+        optimality(best.pieces),
+        proof,
+        dict(zip(objective.blocks.names, theta.tolist(), strict=True)),
+        tuple(one.name for one in objective.members),
+        reached,
+    )
+
+
+def _unstable(objective: Objective, x: Array) -> Finding:
+    """Return which pole stays unstable, of which member."""
+    theta = objective.theta(x)
+    worst, name = -np.inf + 0j, ""
+    for k, member in enumerate(objective.members):
+        loops = objective.loops(k, objective.blocks.gain(theta, member.rho))
+        for loop in (loops or {}).values():
+            if len(loop.poles) and (pole := loop.poles[np.argmax(loop.poles.real)]).real > worst.real:
+                worst, name = pole, member.name
+    advice = "a mode that the controller's inputs do not see, or its outputs do not reach, stays: give it these, or more states"
+    return Finding("unstable", "controller", f"a pole at {worst:.4g} rad/s of the {name} plant", "a stable loop", advice)
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------------
+
+
+def read_family(plants: Any, delay: Any) -> _Family:
+    """Return plants as members; of an uncertain family the nominal one.
+
+    Raises
+    ------
+    ModelError
+        For other types, and members of different signals or sample times.
+    """
+    named, blocks = list(_members(plants)), tuple(getattr(plants, "blocks", ()))
+    channels = plants.channels if blocks else (0, 0)
+    systems = [system for _, _, system in named]
+    first = systems[0]
+    for name, _, system in named:
+        for what in ("input_labels", "output_labels", "dt"):
+            found, expected = getattr(system, what), getattr(first, what)
+            if found != expected:
+                kind = "other-sample-time" if what == "dt" else "other-signals"
+                raise ModelError(Finding(kind, f"plants: {name}", found, f"{expected}, as of the first", "make all alike"))
+    _, inputs, outputs = named_signals(first)
+    inputs, outputs = inputs[channels[0] :], outputs[channels[1] :]
+    period = 1.0 if first.dt is True else float(first.dt or 0.0)
+    late = _whole_samples(delay, inputs, period)
+    plants_ = [Plant.of(to_continuous(Matrices.of(s), period) if period else Matrices.of(s), channels, late, period) for s in systems]
+    if not blocks:
+        return _Family([Member(p, name, rho) for (name, rho, _), p in zip(named, plants_, strict=True)], inputs, outputs, period, None, ())
+    structure, whole = Structure.of(blocks), plants_[0]
+    try:
+        nominal = whole.member(structure.real_matrix(np.zeros(len(structure.real))))
+    except np.linalg.LinAlgError:
+        raise ModelError(Finding("ill-posed", "plants", "the nominal values", "values with a response", "look at the ranges")) from None
+    return _Family([Member(nominal, "nominal")], inputs, outputs, period, whole, blocks)
+
+
+def _members(plants: Any) -> Iterator[tuple[str, Mapping[str, float], Any]]:
+    """Yield names, values of scheduling parameters, and systems; of an uncertain family its M alone."""
+    if getattr(plants, "blocks", None):
+        yield "nominal", {}, plants.M
+    elif hasattr(plants, "valid") and hasattr(plants, "at"):
+        names = tuple(plants.parameters)
+        grids = np.meshgrid(*(np.asarray(plants.parameters[name]) for name in names), indexing="ij") if plants.valid.ndim == len(names) else [
+            np.asarray(plants.parameters[name]) for name in names
+        ]
+        for at in np.argwhere(plants.valid):
+            rho = {name: float(grid[tuple(at)]) for name, grid in zip(names, grids, strict=True)}
+            yield ", ".join(f"{name} = {value:.4g}" for name, value in rho.items()), rho, plants.at(rho)
+    elif isinstance(plants, Sequence) and not isinstance(plants, str) and plants:
+        for k, plant in enumerate(plants):
+            yield f"plants[{k}]", {}, read_linear(f"plants[{k}]", plant)
+    else:
+        expected = "a control.StateSpace, a list of them, an LPVModel or an LFTModel"
+        yield "nominal", {}, read_linear("plants", plants, expected)
+
+
+def _whole_samples(delay: Any, inputs: Sequence[Signal], period: float) -> list[int]:
+    """Return delays as numbers of samples, by input."""
+    delays = read_delays(delay, [signal.name for signal in inputs])
+    if not delays.any():
+        return [0] * len(inputs)
+    if not period:
+        advice = "sample the plant (control.sample_system), or add a Pade form to it (control.pade)"
+        raise ModelError(Finding("bad-time", "delay", delay, "none in continuous time", advice))
+    split = [split_delay(f"delay of {s.name}", d, period) for s, d in zip(inputs, delays.tolist(), strict=True)]
+    if any(part for _, part in split):
+        advice = "sample the plant with the delay inside"
+        raise ModelError(Finding("bad-time", "delay", delay, f"whole periods of {period:g} s", advice))
+    return [whole for whole, _ in split]
+
+
+def _read_goals(goals: Any) -> tuple[Goal, ...]:
+    result = (goals,) if isinstance(goals, Goal) else tuple(goals) if isinstance(goals, Sequence) else ()
+    if not result or not all(isinstance(goal, Goal) for goal in result):
+        raise ModelError(Finding("wrong-type", "goals", goals, "one tt.Goal or more", "such as [tt.Goal.margins('hinge.tau')]"))
+    return result
+
+
+def _read_sign(sign: Any) -> int:
+    if isinstance(sign, bool) or sign not in (-1, 1):
+        raise ModelError(Finding("bad-value", "sign", sign, "1 or -1", "-1 for u = K (reference - y), 1 for u = K y"))
+    return int(sign)
