@@ -13,7 +13,7 @@ from .blocks.bodies.flexible_body import FlexibleBody as FlexibleBody
 from .blocks.bodies.rigid_body import RigidBody as RigidBody
 from .blocks.bodies.rods.rod import Rod as Rod
 from .blocks.bodies.rods.section import Section as Section
-from .blocks.bodies.rods.strain_basis import StrainBasis as StrainBasis
+from .blocks.bodies.rods.strains import StrainBasis as StrainBasis
 from .blocks.bodies.soft.domain import Domain as Domain
 from .blocks.bodies.soft.kinematics import Kinematics as Kinematics
 from .blocks.bodies.soft.material import Material as Material
@@ -57,7 +57,7 @@ from .blocks.interactions.springs import CompliantClosure as CompliantClosure
 from .blocks.interactions.springs import SpringDamper as SpringDamper
 from .blocks.interactions.tendon import PressureChamber as PressureChamber
 from .blocks.interactions.tendon import Tendon as Tendon
-from .blocks.joints.coordinate_limits import CoordinateLimits as CoordinateLimits
+from .blocks.joints.friction_and_limits import CoordinateLimits as CoordinateLimits
 from .blocks.joints.friction_and_limits import Friction as Friction
 from .blocks.joints.friction_and_limits import Limits as Limits
 from .blocks.joints.joint import Joint as Joint
@@ -92,7 +92,6 @@ from .solvers.lft.lft import lft as lft
 from .solvers.lft.lft import lft_arcs as lft_arcs
 from .solvers.lft.lft_model import LFTModel as LFTModel
 from .solvers.lft.moving_equilibria import MovingCoordinate as MovingCoordinate
-from .solvers.linear.channel_inversion import invert_channels as invert_channels
 from .solvers.linear.connect_blocks import connect_blocks as connect_blocks
 from .solvers.linear.finite_elements import FiniteElementPart as FiniteElementPart
 from .solvers.linear.finite_elements import SparseSystem as SparseSystem
@@ -101,6 +100,7 @@ from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
 from .solvers.linear.lpv_plots import plot_response as plot_response
+from .solvers.linear.matrices import invert_channels as invert_channels
 from .solvers.linear.modes import Modes as Modes
 from .solvers.linear.modes import modes as modes
 from .solvers.linear.pole_map import PoleMap as PoleMap
@@ -126,7 +126,7 @@ from .solvers.signals.exported import signal_table as signal_table
 from .solvers.simulation.events import Event as Event
 from .solvers.simulation.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
 from .solvers.simulation.simulate import simulate as simulate
-from .solvers.simulation.solution import SimulationInterrupt as SimulationInterrupt
+from .solvers.simulation.start_and_end import SimulationInterrupt as SimulationInterrupt
 from .solvers.simulation.trajectory import Trajectory as Trajectory
 from .solvers.simulation.trajectory import load_trajectory as load_trajectory
 from .solvers.support.spread import SweepInterrupt as SweepInterrupt

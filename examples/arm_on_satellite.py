@@ -15,7 +15,7 @@ import satellite
 
 import titop as tt
 from titop.blocks.basics.spatial import Array, quaternion_log
-from titop.solvers.pictures.time_plot import plot_over_time
+from titop.solvers.pictures.figures import plot_over_time
 
 
 def build() -> tt.System:

@@ -19,7 +19,7 @@ import warnings
 import numpy as np
 
 import titop as tt
-from titop.solvers.pictures.time_plot import plot_over_time
+from titop.solvers.pictures.figures import plot_over_time
 
 #: Total mass times gravity (N): the balloon floats.
 BUOYANCY = (10 + 1 + 2 + 3) * 9.81

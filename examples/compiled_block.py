@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 import titop as tt
-from titop.solvers.pictures.time_plot import plot_over_time
+from titop.solvers.pictures.figures import plot_over_time
 
 
 def telescope_law(numbers, q, v, twist, terms):

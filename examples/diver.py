@@ -18,7 +18,7 @@ import numpy as np
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
-from titop.solvers.pictures.time_plot import plot_over_time
+from titop.solvers.pictures.figures import plot_over_time
 
 WATER, GRAVITY = 1000.0, 9.81
 #: Mass (kg), volume (m^3), and how far the mass hangs below the middle of the hull (m).

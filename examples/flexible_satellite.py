@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 import titop as tt
 from titop.blocks.basics.spatial import Array, quaternion_log
-from titop.solvers.pictures.time_plot import plot_over_time
+from titop.solvers.pictures.figures import plot_over_time
 
 ANGLE = np.deg2rad(60)  # of the slew, about the hub's x axis
 DURATION = 30.0  # s, of the slew

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import titop as tt
-from titop.solvers.pictures.time_plot import plot_over_time
+from titop.solvers.pictures.figures import plot_over_time
 
 MODEL = Path(__file__).parent / "models" / "four_bar.toml"
 

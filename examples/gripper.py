@@ -15,7 +15,7 @@ import numpy as np
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
-from titop.solvers.pictures.time_plot import plot_over_time
+from titop.solvers.pictures.figures import plot_over_time
 
 #: Pinion radius (m), jaw mass (kg), the foam's stiffness and damping at each jaw (N/m, N s/m).
 RADIUS, JAW, STIFFNESS, DAMPING = 0.01, 0.2, 400.0, 12.0

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
-from titop.solvers.pictures.time_plot import plot_over_time
+from titop.solvers.pictures.figures import plot_over_time
 
 #: Acceleration of the Moon's gravity (m/s^2); descent and drift at touchdown (m/s).
 GRAVITY, DESCENT, DRIFT = 1.62, 1.5, 0.4

@@ -15,7 +15,7 @@ import numpy as np
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
-from titop.solvers.pictures.time_plot import plot_over_time
+from titop.solvers.pictures.figures import plot_over_time
 
 URDF = Path(__file__).parent / "models" / "arm.urdf"
 START = np.array([0.0, -1.2, 1.0, -1.3, -1.5, 0.0])

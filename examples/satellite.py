@@ -14,7 +14,7 @@ import numpy as np
 
 import titop as tt
 from titop.blocks.basics.spatial import Array, quaternion_conjugate, quaternion_exp, quaternion_log, quaternion_product
-from titop.solvers.pictures.time_plot import plot_over_time
+from titop.solvers.pictures.figures import plot_over_time
 
 WHEEL_INERTIA = 0.02  # kg m^2
 WHEEL_TORQUE = 0.2  # N m

@@ -16,7 +16,7 @@ import numpy as np
 
 import titop as tt
 from titop.blocks.basics.spatial import Array
-from titop.solvers.pictures.time_plot import plot_over_time
+from titop.solvers.pictures.figures import plot_over_time
 
 #: Crank radius and rod length (m), and the crank's speed (rad/s): 1500 turns a minute.
 RADIUS, ROD, SPEED = 0.04, 0.14, 50 * np.pi

@@ -141,18 +141,18 @@ class System(Network):
 
     def to_mermaid(self) -> str:
         """Return the diagram as Mermaid text."""
-        from titop.graph.drawing.diagram_text import to_mermaid
+        from titop.graph.drawing.text import to_mermaid
 
         return to_mermaid(self)
 
     def to_dot(self) -> str:
         """Return the diagram as DOT text."""
-        from titop.graph.drawing.diagram_text import to_dot
+        from titop.graph.drawing.text import to_dot
 
         return to_dot(self)
 
     def _repr_html_(self) -> str:
-        from titop.graph.drawing.notebook import system_html
+        from titop.graph.drawing.text import system_html
 
         return system_html(self)
 

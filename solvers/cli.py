@@ -43,10 +43,7 @@ _MOST_OUTPUTS = 1e8
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments; those of the process by default.
+    `argv`: arguments; those of the process by default.
     """
     arguments = _parser().parse_args(argv)
     if arguments.run is compile_kernels:
@@ -73,18 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def read_system(path: Path, base: str = "fixed", repair: bool = False) -> System:
     """Return the system of a model file (``.toml``) or of a URDF (``.urdf``, ``.xml``).
 
-    Parameters
-    ----------
-    path : Path
-    base : {"fixed", "free"}
-        How a URDF's root stands in the world.
-    repair : bool
-        Whether a URDF is mended; see `from_urdf`.
-
-    Raises
-    ------
-    ModelError
-        With everything that is wrong with it.
+    Raises `ModelError` with everything that is wrong with it. `base` ("fixed", "free"): how a URDF's root stands in the world.
+    `repair`: whether a URDF is mended; see `from_urdf`.
     """
     if path.suffix.lower() in (".urdf", ".xml"):
         return from_urdf(path, base=base, repair=repair)
@@ -144,8 +131,8 @@ def sim(system: System, arguments: argparse.Namespace) -> None:
         q0 = model.assemble(q0, _assigned_coordinates(model, arguments.position))
         v0 = model.assemble_velocity(q0, v0, _assigned_coordinates(model, arguments.velocity))
     if arguments.duration > _MOST_OUTPUTS * arguments.step:
-        found, expected = f"{arguments.duration / arguments.step:.3g} output times", f"at most {_MOST_OUTPUTS:.0e}"
-        raise ModelError(Finding("bad-times", "--step", found, expected, "take a longer step: integrators choose their own"))
+        got, expected = f"{arguments.duration / arguments.step:.3g} output times", f"at most {_MOST_OUTPUTS:.0e}"
+        raise ModelError(Finding("bad-times", "--step", got, expected, "take a longer step: integrators choose their own"))
     times = np.arange(0.0, arguments.duration, arguments.step)
     times = np.append(times[times < arguments.duration * (1 - EXACT)], arguments.duration)
     trajectory = simulate(model, times, q0, v0, u=dict(arguments.input), method=arguments.method)
@@ -171,8 +158,8 @@ def compile_kernels(workers: int | None, for_wheels: bool) -> None:
         compile_for_wheels(workers)
         print("compiled; wheels that are built from here take it along")
         return
-    found = compile_ahead(workers)
-    print(f"{found} functions compiled" if found else "everything was compiled already")
+    count = compile_ahead(workers)
+    print(f"{count} functions compiled" if count else "everything was compiled already")
 
 
 def _compile(arguments: argparse.Namespace) -> int:

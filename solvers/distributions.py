@@ -41,13 +41,7 @@ class _Law(NamedTuple):
     scipy: Any
 
     def numbers(self, rng: np.random.Generator) -> list[float]:
-        """Return what is drawn.
-
-        Raises
-        ------
-        ModelError
-            If that is anything but finite numbers.
-        """
+        """Return what is drawn. Raises `ModelError` if that is anything but finite numbers."""
         value = self.draw(rng)
         numbers = real_array(value)
         if numbers is None or numbers.size not in (1, len(self.names)) or not np.isfinite(numbers).all():
@@ -60,12 +54,8 @@ class _Law(NamedTuple):
 class Distributions:
     """The distributions of a study, and what is tied to what they give.
 
-    Parameters
-    ----------
-    point : OperatingPoint
-        The nominal model and state.
-    distributions : mapping of name to distribution
-        As for `monte_carlo`; so are `ties`.
+    The point has the nominal model and state; `distributions` and `ties` are as for `monte_carlo`. Raises `ModelError` for
+    unknown names, names given twice, and what is no distribution; all that is wrong is told at once.
 
     Attributes
     ----------
@@ -74,11 +64,6 @@ class Distributions:
     places : dict of name to Place
     laws : list
         In the order in which they are drawn, which is that of the names.
-
-    Raises
-    ------
-    ModelError
-        For unknown names, names given twice, and what is no distribution; all that is wrong is told at once.
     """
 
     def __init__(self, point: OperatingPoint, distributions: Mapping[Any, Any], ties: Mapping[str, Any] | None) -> None:
@@ -107,10 +92,7 @@ class Distributions:
     def with_ties(self, drawn: Mapping[str, float]) -> dict[str, float]:
         """Return drawn values, and those of what is tied to them.
 
-        Raises
-        ------
-        ModelError
-            If a tie gives anything but a finite number.
+        Raises `ModelError` if a tie gives anything but a finite number.
         """
         values = dict(drawn)
         for name, tie in self._ties.items():
@@ -194,10 +176,7 @@ def initial_state(
 ) -> OperatingPoint:
     """Return a point of a model with some values in the place of the nominal state's; loops are closed.
 
-    Raises
-    ------
-    ConvergenceError
-        If loops cannot be closed with these values.
+    Raises `ConvergenceError` if loops cannot be closed with these values.
     """
     dq, v, x = np.zeros(model.nv), point.v.copy(), point.x.copy()
     plain: dict[int, float] = {}

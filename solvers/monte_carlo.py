@@ -137,17 +137,7 @@ def monte_carlo(
 
 
 class _Study:
-    """A function to be called at random parameters.
-
-    Parameters
-    ----------
-    drawing : Distributions
-    run : callable
-    of_points : bool
-        Whether it is called with an operating point.
-    seed, workers, progress
-        As for `monte_carlo`, checked.
-    """
+    """A function to be called at random parameters, or with operating points; arguments of `monte_carlo`, checked."""
 
     def __init__(
         self,
@@ -170,27 +160,21 @@ class _Study:
         return (int(self.seeds(k)[1].generate_state(1, np.uint64)[0]),) if self.is_seeded else ()
 
     def results(self, tasks: list[tuple[int, Any]], keeper: Checkpoint | None = None) -> dict[int, Outcome | str]:
-        """Return the outcomes of tasks, and the messages of those that failed, by number; after Ctrl-C of some.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If there is none.
-        """
+        """Return the outcomes of tasks, and the messages of those that failed, by number; after Ctrl-C of some."""
         made = self.drawing.point, self.drawing.places, self.run, self.of_points
-        found: dict[int, Outcome | str] = {}
+        outcomes: dict[int, Outcome | str] = {}
         with (
             Spread(_running, made, self.workers, lambda task, how: how, checkpoint=keeper) as spread,
             progress_bar(progress=self.progress, total=len(tasks), unit="run") as bar,
         ):
             try:
                 for k, result in spread.results(tasks):
-                    found[k] = result
+                    outcomes[k] = result
                     bar.update()
             except KeyboardInterrupt:
-                if not found:
+                if not outcomes:
                     raise
-        return found
+        return outcomes
 
     def sobol(self, outcome: str, n: int) -> tuple[tuple[str, ...], Array, Array]:
         """Return the names of what is drawn, and Sobol indices of an outcome, (names, ...) each."""
@@ -199,9 +183,9 @@ class _Study:
         laws = self.drawing.laws
         for law in laws:
             if not hasattr(law.scipy, "ppf"):
-                found, expected = f"what {', '.join(law.names)} is drawn from", "independent parameters that have quantiles"
+                got, expected = f"what {', '.join(law.names)} is drawn from", "independent parameters that have quantiles"
                 advice = "give pairs, tt.percent(10) or distributions of scipy.stats such as norm(1.0, 0.1)"
-                raise ModelError(Finding("no-quantiles", "sobol", found, expected, advice))
+                raise ModelError(Finding("no-quantiles", "sobol", got, expected, advice))
         names, shapes = [law.names[0] for law in laws], list[tuple[int, ...]]()
 
         def outcomes(columns: Array) -> Array:
@@ -277,8 +261,8 @@ def _read_point(model: Model, point: Any) -> OperatingPoint:
         advice = "pass what tt.trim returns, or tt.OperatingPoint(model, q, v)"
         raise ModelError(Finding("wrong-type", "point", point, "an operating point", advice))
     if point.model.coordinate_names != model.coordinate_names:
-        found = f"a point of {point.model.name!r}"
-        raise ModelError(Finding("other-model", "point", found, f"a point of {model.name!r}", "take one of this model"))
+        got = f"a point of {point.model.name!r}"
+        raise ModelError(Finding("other-model", "point", got, f"a point of {model.name!r}", "take one of this model"))
     return OperatingPoint(model, point.q, point.v, point.tau, point.u, point.wrenches, x=point.x)
 
 

@@ -17,7 +17,7 @@ from titop.graph.checking.system_check import system_findings
 from titop.graph.network.assembly import Assembly, assemble
 from titop.graph.network.network import Network
 from titop.solvers.arguments.reading import coordinate_mask
-from titop.solvers.constraints.mechanism import Engine
+from titop.solvers.constraints.engine_interface import Engine
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
 
@@ -36,10 +36,8 @@ def resolve(system: Network, engine: str = "compiled", hold: Any = ()) -> Model:
 def _hold(assembly: Assembly, hold: Any) -> Assembly:
     """Return the assembly with coordinates that stay at their places: driven ones of gears that do not turn them.
 
-    Raises
-    ------
-    ModelError
-        For unknown names, places that are no numbers, coordinates of spherical and free joints, and where nothing else moves.
+    Raises `ModelError` for unknown names, places that are no numbers, coordinates of spherical and free joints, and where
+    nothing else moves.
     """
     places = hold if isinstance(hold, Mapping) else dict.fromkeys([hold] if isinstance(hold, str) else hold)
     held = coordinate_mask(list(places), assembly, "hold")

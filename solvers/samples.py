@@ -160,8 +160,8 @@ class Samples:
         """
         values = self.values(outcome)
         if len(values) < 3:
-            found, advice = f"{len(values)} samples", "draw more"
-            raise ModelError(Finding("too-few-samples", f"sensitivity of {outcome}", found, "three at least", advice))
+            got, advice = f"{len(values)} samples", "draw more"
+            raise ModelError(Finding("too-few-samples", f"sensitivity of {outcome}", got, "three at least", advice))
         from scipy.stats import ConstantInputWarning, spearmanr
 
         flat = values.reshape(len(values), -1)
@@ -178,8 +178,8 @@ class Samples:
         if isinstance(sobol, bool) or not isinstance(sobol, int) or sobol < 2 or sobol & (sobol - 1):
             raise ModelError(Finding("bad-count", "sobol", sobol, "a power of two", "such as 1024"))
         if self._sobol is None:
-            found, advice = "samples without their function", "take those that tt.monte_carlo returns"
-            raise ModelError(Finding("no-function", "sobol", found, "a function that can be called again", advice))
+            got, advice = "samples without their function", "take those that tt.monte_carlo returns"
+            raise ModelError(Finding("no-function", "sobol", got, "a function that can be called again", advice))
         names, first, total = self._sobol(outcome, sobol)
         order = [names.index(name) if name in names else -1 for name in self.parameters]  # what is tied has no part of its own
         whole = [np.concatenate([part, np.full((1, *part.shape[1:]), np.nan)])[order] for part in (first, total)]
@@ -243,10 +243,7 @@ class Samples:
     def __add__(self, other: Samples) -> Samples:
         """Return the samples of both, by their numbers.
 
-        Raises
-        ------
-        ModelError
-            If they are of different studies, or have samples in common.
+        Raises `ModelError` if they are of different studies, or have samples in common.
         """
         if not isinstance(other, Samples):
             return NotImplemented

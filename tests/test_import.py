@@ -31,7 +31,7 @@ def test_left_alone(library: str, loaded: frozenset[str]) -> None:
 
 #: Modules of kinds of blocks that a rigid system does not have.
 OF_OTHER_KINDS = (
-    *("bodies.rods.rod", "bodies.rods.cut_rod", "bodies.rods.section", "interactions.rod_line", "interactions.tendon"),
+    *("bodies.rods.rod", "bodies.rods.section", "interactions.tendon"),
     *("interactions.cable", "interactions.contact", "bodies.beam"),
 )
 

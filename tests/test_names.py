@@ -19,13 +19,12 @@ CLASSES_LEFT: set[str] = set()
 
 #: Files named twice, likewise.
 FILES_LEFT = {
-    "calls.py", "complex_steps.py", "derivatives.py", "dynamics.py", "engine.py", "inverse.py", "kinematics.py", "loads.py",
-    "mechanism.py", "observations.py", "parameters.py", "prepared.py", "readings.py", "sensors.py",
-    "series.py", "states.py",
+    "calls.py", "complex_steps.py", "derivatives.py", "dynamics.py", "engine.py", "kinematics.py", "loads.py",
+    "mechanism.py", "parameters.py", "readings.py", "sensors.py", "series.py",
 }  # fmt: skip
 
 #: Small modules with one importing sibling, likewise.
-SMALL_LEFT = {"solvers/native/dispatching.py"}
+SMALL_LEFT: set[str] = set()
 
 
 def sources() -> dict[str, str]:

@@ -1,9 +1,9 @@
 """Tools for all blocks: messages, reading of user input, spatial algebra, derivatives. Nothing here knows what a block is.
 
 - `tolerances`: the one table of small numbers;
-- `errors`: findings, errors and warnings; `wording`: foreign text in messages;
-- `user_input`: conversion of user input to numbers; `user_functions`: checks of functions and switches; `sampling`:
-  functions along rods;
+- `errors`: findings, errors and warnings, and foreign text in messages;
+- `user_input`: conversion of user input to numbers; `user_functions`: checks of functions and
+  switches, and functions along rods;
 - `spatial`: rotations, twists and wrenches; `pose`: frames in others; `ranks`: numerical ranks;
 - `taylor`, `series_arrays`: numbers with their time derivatives, and arrays of them; `complex_steps`: derivatives by complex
   steps; `differences`: by real differences with step control;

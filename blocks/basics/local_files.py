@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from titop.blocks.basics.errors import Finding, ModelError
+
 
 class NotAFileError(OSError):
     """The path to be read is a folder, a pipe or a device."""
@@ -40,10 +42,15 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     Raises
     ------
+    ModelError
+        If its folder does not exist.
     OSError
         If no file can be written there; it names `path`.
     """
     target = Path(path).resolve()
+    if not target.parent.is_dir():
+        advice = "make the folder, or check the path"
+        raise ModelError(Finding("no-folder", "path", str(path), "a file in a folder that exists", advice))
     temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         try:

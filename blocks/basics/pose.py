@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, rotation_exp, rotation_log
-from titop.blocks.basics.user_input import FieldReader, is_finite
+from titop.blocks.basics.tolerances import CANCELLED
+from titop.blocks.basics.user_input import FieldReader, is_finite, sequence_findings
 
 #: A whole turn (rad), with the rounding of typed numbers.
 _TURN = 6.3
+#: Distance from gimbal lock within which Euler angles count as locked (rad).
+_LOCKED = CANCELLED**0.5
 
 
 class _Entry:
@@ -25,8 +29,7 @@ class _Entry:
         if getattr(getattr(value, "dtype", None), "kind", "") != "c":
             reader = FieldReader("pose")
             value = reader.array(self.name, value, (3,))
-            if reader.findings:
-                raise ModelError(reader.findings)
+            reader.raise_findings()
         vars(pose)[self.name] = value
 
     if TYPE_CHECKING:
@@ -67,8 +70,7 @@ class Pose:
             matrix = reader.rotation("rotation", rotation)
             if not reader.findings:
                 attributes["rotation_vector"] = rotation_log(matrix)
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
 
     @classmethod
     def from_rotation_vector(cls, position: Any, rotation_vector: Any) -> Pose:
@@ -132,9 +134,47 @@ def pose_suspicions(where: str, pose: Pose) -> list[Finding]:
     return [Finding("degrees", f"{where}.rotation_vector", pose.rotation_vector.tolist(), expected, advice)]
 
 
+def read_ports(reader: FieldReader, ports: Any) -> dict[Any, Pose]:
+    """Read ports given as a mapping of names to poses or positions (3, m)."""
+    poses = reader.mapping("ports", ports, "names to positions", '{"C": [x, y, z]}')
+    return {port: read_pose(reader, str(port), value) for port, value in poses.items()}
+
+
 def read_pose(reader: FieldReader, field: str, value: Any) -> Pose:
     """Read a pose given as a `Pose` or as a position (3, m)."""
     if isinstance(value, Pose):
         return value.copy()
     position = reader.array(field, value, (3,), "give a position [x, y, z] or a tt.Pose")
     return Pose(position) if np.isfinite(position).all() else Pose()
+
+
+def euler_angles(
+    rotation: Array,
+    sequence: str,
+    angle: Callable[[Any, Any], Any] = math.atan2,
+    length: Callable[[Any, Any], Any] = math.hypot,
+) -> Array:
+    """Return the intrinsic Euler angles (3, rad) of a rotation matrix.
+
+    For numbers of other types there are other functions in place of ``atan2`` and ``hypot``.
+
+    Raises
+    ------
+    ModelError
+        If the sequence is not three capital letters of axes, neighbours different.
+    """
+    if findings := sequence_findings("sequence", sequence):
+        raise ModelError(findings)
+    R, (i, j, k) = rotation.tolist(), ("XYZ".index(axis) for axis in sequence)
+    last = 3 - i - j  # the axis that is neither of the first two
+    sign = 1.0 if (j - i) % 3 == 1 else -1.0  # of the permutation (i, j, last)
+    if i == k:
+        away, along = length(R[i][j], R[i][last]), R[i][i]
+        first, third = (R[j][i], -sign * R[last][i]), (R[i][j], sign * R[i][last])
+    else:
+        away, along = length(R[i][i], R[i][j]), sign * R[i][last]
+        first, third = (-sign * R[j][last], R[last][last]), (-sign * R[i][j], R[i][i])
+    middle = angle(away, along) if i == k else angle(along, away)
+    if np.real(away) < _LOCKED:
+        return np.array([angle(sign * R[last][j], R[j][j]), middle, 0.0])
+    return np.array([angle(*first), middle, angle(*third)])

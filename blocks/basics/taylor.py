@@ -126,7 +126,6 @@ class Taylor:
 
     @staticmethod
     def _quotient(above: Array, below: Array) -> Taylor:
-        """Return ``above / below``."""
         quotient = np.zeros(len(above), np.result_type(above, below, float))
         for k in range(len(above)):
             quotient[k] = (above[k] - below[1 : k + 1] @ quotient[k - 1 :: -1][:k] if k else above[0]) / below[0]
@@ -252,7 +251,7 @@ class Taylor:
         across = x if isinstance(x, Taylor) else self._constant(x)
         turning = (across * self.rate - self * across.rate) / (across * across + self * self)
         y = _integral(turning)
-        y.coefficients[0] = _angle(self.coefficients[0], across.coefficients[0])
+        y.coefficients[0] = angle_of(self.coefficients[0], across.coefficients[0])
         return y
 
     def hypot(self, x: Any) -> Taylor:
@@ -283,7 +282,7 @@ def _cosine(sine: Taylor) -> Taylor:
     return ((1.0 - sine) * (1.0 + sine)).sqrt()
 
 
-def _angle(y: Any, x: Any) -> Any:
+def angle_of(y: Any, x: Any) -> Any:
     """Return the angle (rad) of the point (x, y); for complex steps to first order in the step."""
     angle = np.arctan2(y.real, x.real)
     if not (np.iscomplexobj(y) or np.iscomplexobj(x)):

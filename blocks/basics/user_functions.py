@@ -1,12 +1,16 @@
-"""Checks of functions and switches that users pass."""
+"""Checks of functions and switches that users pass, and values of functions of the abscissa along a rod."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import real_array
 
 
 def check_function(where: str, function: Any, arguments: str, advice: str = "take just these arguments, in this order") -> None:
@@ -20,15 +24,9 @@ def check_function(where: str, function: Any, arguments: str, advice: str = "tak
     expected = f"a function f({arguments})"
     if not callable(function):
         raise ModelError(Finding("wrong-type", where, function, expected, f"write lambda {arguments}: ..."))
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return
-    try:
-        signature.bind(*arguments.split(", "))
-    except TypeError:
-        name = getattr(function, "__name__", type(function).__name__)
-        raise ModelError(Finding("wrong-signature", where, f"{name}{signature}", expected, advice)) from None
+    signature = _signature(function)
+    if signature is not None and not _binds(signature, arguments.split(", ")):
+        raise _wrong_signature(where, function, signature, expected, advice)
 
 
 def function_of_state(where: str, function: Any) -> Callable[[float, Any, Any], Any]:
@@ -60,20 +58,30 @@ def takes_state(where: str, function: Any) -> bool:
     expected, advice = "a function f(t) or f(t, q, v)", "take the time, or time, q and v in this order"
     if not callable(function):
         raise ModelError(Finding("wrong-type", where, function, expected, "write lambda t: ... or lambda t, q, v: ..."))
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
+    signature = _signature(function)
+    if signature is None:
         return True
     of_time, of_state = (_binds(signature, arguments) for arguments in ("t", "tqv"))
     if not (of_time or of_state):
-        name = getattr(function, "__name__", type(function).__name__)
-        raise ModelError(Finding("wrong-signature", where, f"{name}{signature}", expected, advice))
+        raise _wrong_signature(where, function, signature, expected, advice)
     parameters = signature.parameters.values()
     means_state = {"q", "v"} <= set(signature.parameters) or any(each.kind is each.VAR_POSITIONAL for each in parameters)
     return of_state and (means_state or not of_time)
 
 
-def _binds(signature: inspect.Signature, arguments: str) -> bool:
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def _wrong_signature(where: str, function: Any, signature: inspect.Signature, expected: str, advice: str) -> ModelError:
+    name = getattr(function, "__name__", type(function).__name__)
+    return ModelError(Finding("wrong-signature", where, f"{name}{signature}", expected, advice))
+
+
+def _binds(signature: inspect.Signature, arguments: Iterable[str]) -> bool:
     try:
         signature.bind(*arguments)
     except TypeError:
@@ -91,3 +99,38 @@ def check_switch(where: str, value: Any) -> None:
     """
     if type(value).__name__ not in ("bool", "bool_"):
         raise ModelError(Finding("wrong-type", where, value, "True or False", "choose one of the two, without quotes"))
+
+
+def sampled(where: str, function: Callable[[float], Any], fractions: Array, length: float, shape: tuple[int, ...]) -> Array:
+    """Return the values (k, \\*shape; units of the function) of a function of X (m) at places along a rod.
+
+    Parameters
+    ----------
+    where : str
+        Dotted path of the function.
+    function : callable
+    fractions : (k,) array
+        The places, as fractions of the length.
+    length : float, m
+    shape : tuple of int
+        Of each value.
+
+    Raises
+    ------
+    ModelError
+        If the function fails, or a value has another shape or is not finite.
+    """
+    rows = []
+    for X in (fractions * length).tolist():
+        expected = f"finite numbers of shape {shape}" if shape else "a finite number"
+        try:
+            value = function(X)
+        except Exception as error:
+            failure = f"{type(error).__name__}: {error} (X = {X:.4g})"
+            raise ModelError(Finding("function-fails", where, failure, expected, "check the function")) from error
+        row = real_array(value)
+        if row is None or row.shape != shape or not np.isfinite(row).all():
+            advice = f"check what the function returns at X = {X:.4g}"
+            raise ModelError(Finding("bad-values", where, value, expected, advice))
+        rows.append(row)
+    return np.array(rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -127,9 +127,20 @@ class FieldReader:
         """Record an error."""
         self.findings.append(Finding(code, f"{self.owner}.{field}", value, expected, advice))
 
+    def raise_findings(self) -> None:
+        """Raise a `ModelError` of all errors, if there are any."""
+        if self.findings:
+            raise ModelError(self.findings)
+
     def suspect(self, code: str, field: str, value: Any, expected: str, advice: str) -> None:
         """Record a warning."""
         self.warnings.append(Finding(code, f"{self.owner}.{field}", value, expected, advice))
+
+    def mapping(self, field: str, value: Any, of: str, example: str) -> dict[Any, Any]:
+        """Read a mapping of names to something; None is an empty one."""
+        if value is not None and not isinstance(value, Mapping):
+            self.report("wrong-type", field, value, f"a mapping of {of}", f"write {example}")
+        return dict(value) if isinstance(value, Mapping) else {}
 
     def array(self, field: str, value: Any, shape: tuple[int, ...], advice: str = "give finite numbers") -> Array:
         """Read a finite real array of the given shape."""
@@ -158,6 +169,14 @@ class FieldReader:
             return float(value)
         return float(self.array(field, value, ()))
 
+    def integer(self, field: str, value: Any, least: int, most: int) -> int:
+        """Read a whole number from `least` to `most`."""
+        number = self.scalar(field, value)
+        if np.isfinite(number) and not (number == int(number) and least <= number <= most):
+            self.report("not-a-count", field, value, f"a whole number from {least} to {most}", "check the value")
+            return least
+        return int(number) if np.isfinite(number) else least
+
     def numbers(self, field: str, value: Any, n: int | None = None, advice: str = "give finite numbers") -> Array:
         """Read n finite numbers, or any number of them if n is None; a scalar counts as one."""
         array = real_array(value)
@@ -179,8 +198,7 @@ class FieldReader:
         if not self.findings and not ((places >= 0) & (places <= 1)).all():
             expected, advice = f"{field} from 0 to the length, {length:g} m", "count from the base, in metres"
             self.report("off-the-rod", field, value, expected, advice)
-        if self.findings:
-            raise ModelError(self.findings)
+        self.raise_findings()
         return places
 
     def switch(self, field: str, value: Any) -> bool:

@@ -16,16 +16,14 @@ from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.beam_matrices import MODE_SCALES, length_powers, scaling_beside
 from titop.blocks.bodies.beam_reduction import KINDS, BeamSection, reduced_beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
-from titop.blocks.bodies.modal_fields import integer
 from titop.blocks.bodies.modal_reduction import boundary_names
 from titop.blocks.bodies.second_order import stiffness_of
-from titop.blocks.bodies.water.coefficients import with_coefficient
-from titop.blocks.bodies.water.fluid import Fluid
-from titop.blocks.bodies.water.immersed_beam import FIELDS, ImmersedBeam
-from titop.blocks.bodies.water.line_water import water_around
+from titop.blocks.bodies.water.fluid import Fluid, with_coefficient
+from titop.blocks.bodies.water.immersed import FIELDS, ImmersedBeam
+from titop.blocks.bodies.water.immersion import water_around
 from titop.blocks.contract.block import Block, overrides
 from titop.blocks.contract.description import CoordinateScaling, Picture
-from titop.blocks.contract.fields import Consumed, Field, Fielded, Fixed, fields_of, put
+from titop.blocks.contract.fields import Consumed, Field, Fielded, Fixed, fields_of, optional, put, scalar
 from titop.blocks.contract.own_coordinates import CoordinateNames, redefines
 
 T = TypeVar("T")
@@ -40,13 +38,14 @@ _POSITIVE = ("length", "density", "area", "young", "shear_modulus", "iy", "iz", 
 class _Dimension(Field[T]):
     """A field of a beam; when it is set later, the constructor is called again."""
 
-    def __init__(self) -> None:
-        super().__init__(lambda beam, field, value: value)
-
     def change(self, block: Fielded, value: Any) -> None:
         """Build the beam again."""
         assert isinstance(block, Beam)
         vars(block).update(vars(block._made_anew({**block._by_default, self.attribute: value})))
+
+
+def _count(beam: Any, field: str, value: Any) -> int:
+    return beam.reader.integer(field, value, 0, MAX_MODES)
 
 
 class _Derived(Fixed[Any]):
@@ -131,19 +130,19 @@ class Beam(ImmersedBeam, FlexibleBody):
         "damping_ratio": "1",
     }
 
-    length = _Dimension[float]()
-    density = _Dimension[float]()
-    area = _Dimension[float]()
-    young = _Dimension[float]()
-    iy = _Dimension[float]()
-    iz = _Dimension[float]()
-    torsion_constant = _Dimension[float]()
-    shear_modulus = _Dimension[float]()
-    shear_factors = _Dimension[Array | None]()
-    damping_ratio = _Dimension[float]()
-    modes = _Dimension[int | tuple[int, int]]()
-    torsion_modes = _Dimension[int]()
-    axial_modes = _Dimension[int]()
+    length = _Dimension(scalar)
+    density = _Dimension(scalar)
+    area = _Dimension(scalar)
+    young = _Dimension(scalar)
+    iy = _Dimension(scalar)
+    iz = _Dimension(scalar)
+    torsion_constant = _Dimension(scalar)
+    shear_modulus = _Dimension(scalar)
+    shear_factors = _Dimension(optional(lambda beam, field, value: _read_factors(beam.reader, value)))
+    damping_ratio = _Dimension(scalar)
+    modes = _Dimension(lambda beam, field, value: _read_planes(beam.reader, value))
+    torsion_modes = _Dimension(_count)
+    axial_modes = _Dimension(_count)
     #: The fluid around the beam, its added mass, drag and lift; see `Rod`.
     fluid = _Dimension[Fluid | None]()
     added_mass = _Dimension[Any]()
@@ -179,31 +178,27 @@ class Beam(ImmersedBeam, FlexibleBody):
         lift: Any = None,
     ) -> None:
         reader = self._begin(str(name))
-        self.length, self.density, self.area = (
-            reader.scalar(field, value) for field, value in (("length", length), ("density", density), ("area", area))
-        )
-        self.young, self.iy, self.iz = (
-            reader.scalar(field, value) for field, value in (("young", young), ("iy", iy), ("iz", iz))
-        )
-        self.torsion_constant = (
-            self.iy + self.iz if torsion_constant is None else reader.scalar("torsion_constant", torsion_constant)
-        )
+        self.length, self.density, self.area, self.young = length, density, area, young
+        self.iy, self.iz, self.shear_factors = iy, iz, shear_factors
         ratio = reader.scalar("poisson", poisson)
         if ratio <= -1:
             reader.report("bad-poisson", "poisson", ratio, "a ratio > -1, mostly from 0 to 0.5", "check the value")
             ratio = 0.0
-        self.shear_modulus = (
-            self.young / (2 * (1 + ratio)) if shear_modulus is None else reader.scalar("shear_modulus", shear_modulus)
-        )
-        self.shear_factors = None if shear_factors is None else _read_factors(reader, shear_factors)
-        self.damping_ratio = reader.scalar("damping_ratio", damping_ratio)
-        self.modes = _read_planes(reader, modes)
-        self.torsion_modes = integer(reader, "torsion_modes", torsion_modes, 0, MAX_MODES)
-        self.axial_modes = integer(reader, "axial_modes", axial_modes, 0, MAX_MODES)
-        self._read_water(fluid, added_mass, drag, lift)
-        derived = {"torsion_constant": torsion_constant, "shear_modulus": shear_modulus}
+        optional_fields = {
+            "torsion_constant": (torsion_constant, self.iy + self.iz),
+            "shear_modulus": (shear_modulus, self.young / (2 * (1 + ratio))),
+        }
         #: Fields that the constructor derives from others, and their arguments.
-        self._by_default = {"poisson": poisson} | {field: None for field, value in derived.items() if value is None}
+        self._by_default: dict[str, Any] = {"poisson": poisson}
+        for field, (value, derived) in optional_fields.items():
+            if value is None:
+                put(self, field, derived)
+                self._by_default[field] = None
+            else:
+                setattr(self, field, value)
+        self.damping_ratio, self.modes = damping_ratio, modes
+        self.torsion_modes, self.axial_modes = torsion_modes, axial_modes
+        self._read_water(fluid, added_mass, drag, lift)
         for field in _POSITIVE:
             if getattr(self, field) <= 0 and field not in self._by_default:
                 reader.report(f"bad-{field.replace('_', '-')}", field, getattr(self, field), "a value > 0", "check the unit")
@@ -418,12 +413,12 @@ def _read_planes(reader: FieldReader, value: Any) -> int | tuple[int, int]:
     """Return the number of bending modes: one for both planes, or two that differ."""
     array = real_array(value)
     if array is None or array.ndim == 0:
-        return integer(reader, "modes", value, 0, MAX_MODES)
+        return reader.integer("modes", value, 0, MAX_MODES)
     if array.shape != (2,):
         expected = "a number of modes for both planes, or one for each"
         reader.report("not-a-count", "modes", value, expected, "write modes=2, or modes=(2, 1): in the x-y and the x-z plane")
         return 0
-    across, up = (integer(reader, f"modes[{k}]", float(entry), 0, MAX_MODES) for k, entry in enumerate(array))
+    across, up = (reader.integer(f"modes[{k}]", float(entry), 0, MAX_MODES) for k, entry in enumerate(array))
     return across if across == up else (across, up)
 
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import Legendre
@@ -41,94 +41,87 @@ from titop.blocks.bodies.second_order import CYCLIC
 from titop.blocks.contract.description import CoordinateScaling
 
 
-def rod_matrices(inertia: float, stiffness: float, length: float, bubbles: int) -> tuple[Array, Array]:
-    """Return mass and stiffness of stretch or torsion; coordinates: both ends, then `bubbles` amplitudes.
+class KindShapes(NamedTuple):
+    """One kind of deformation at p points along a beam: (k, p) arrays, a row for each of its coordinates.
 
-    Parameters
+    Attributes
     ----------
-    inertia : float
-        A unit of length (kg/m, kg m).
-    stiffness : float
-        E A (N) or G J (N m^2).
-    length : float, m
-    bubbles : int
+    values : array
+        Displacement (m) of the line, or its rotation (rad) in torsion.
+    turns : array, rad
+        Rotation of the sections in bending.
+    strains, shear : array
+        Stretch, twist or curvature (1, rad/m); shear.
     """
-    _, weights = points_of(bubbles)
-    values, slopes = rod_shapes(bubbles, bubbles)
-    return inertia * length * _gram(values, weights), stiffness / length * _gram(slopes, weights)
+
+    values: Array
+    turns: Array
+    strains: Array
+    shear: Array
 
 
-def bending_matrices(inertia: float, stiffness: float, length: float, bubbles: int) -> tuple[Array, Array]:
-    """Return mass and stiffness of Euler-Bernoulli bending; coordinates: deflection and slope at both ends, then amplitudes.
-
-    Parameters
-    ----------
-    inertia : float, kg/m
-        A unit of length.
-    stiffness : float, N m^2
-        E I.
-    length : float, m
-    bubbles : int
-    """
-    _, weights = points_of(bubbles)
-    values, _, curvatures = bending_shapes(length, bubbles, bubbles)
-    return inertia * length * _gram(values, weights), stiffness / length**3 * _gram(curvatures, weights)
-
-
-def shear_bending_matrices(
-    inertia: float, rotary_inertia: float, stiffness: float, shear_stiffness: float, length: float, bubbles: int
-) -> tuple[Array, Array]:
-    """Return mass and stiffness of Timoshenko bending; coordinates as `bending_matrices`, slopes being sections' rotations.
-
-    Parameters
-    ----------
-    inertia : float, kg/m
-    rotary_inertia : float, kg m
-        rho I, a unit of length.
-    stiffness : float, N m^2
-        E I.
-    shear_stiffness : float, N
-        kappa G A.
-    length : float, m
-    bubbles : int
-        Each, of deflection and rotation.
-    """
-    _, weights = points_of(bubbles)
-    deflection, deflection_slope, rotation, rotation_slope = shear_bending_shapes(bubbles, bubbles)
-    deflection_slope, rotation_slope = deflection_slope / length, rotation_slope / length
-    mass = length * (inertia * _gram(deflection, weights) + rotary_inertia * _gram(rotation, weights))
-    strain = stiffness * _gram(rotation_slope, weights) + shear_stiffness * _gram(deflection_slope - rotation, weights)
-    return mass, length * strain
-
-
-def rod_shapes(bubbles: int, points: int) -> tuple[Array, Array]:
-    """Return values and slopes (each bubbles + 2, p) of stretch or torsion at `points_of(points)`.
-
-    Here and below slopes are derivatives by ``t = x / length``, in the coordinates of the matrices.
-    """
+def rod_shapes(length: float, bubbles: int, points: int) -> KindShapes:
+    """Return stretch or torsion (k = bubbles + 2) at `points_of(points)`; coordinates: both ends, then amplitudes."""
     x, _ = points_of(points)
-    return _with_bubbles((_linear(x), _linear_derivatives(x)), 1, bubbles, points)
+    ends = np.array([(1 - x) / 2, (1 + x) / 2]), np.array([np.full_like(x, -1.0), np.full_like(x, 1.0)])
+    values, slopes = _with_bubbles(ends, 1, bubbles, points)
+    nothing = np.zeros_like(values)
+    return KindShapes(values, nothing, slopes / length, nothing)
 
 
-def bending_shapes(length: float, bubbles: int, points: int) -> tuple[Array, Array, Array]:
-    """Return values, slopes and curvatures (each bubbles + 4, p) of Euler-Bernoulli bending."""
+def bending_shapes(length: float, bubbles: int, points: int) -> KindShapes:
+    """Return Euler-Bernoulli bending (k = bubbles + 4); coordinates: deflection and slope at both ends, then amplitudes."""
     x, _ = points_of(points)
     t = (x + 1) / 2
     values = np.array([1 - 3 * t**2 + 2 * t**3, length * (t - 2 * t**2 + t**3), 3 * t**2 - 2 * t**3, length * (t**3 - t**2)])
     slopes = np.array([6 * t**2 - 6 * t, length * (1 - 4 * t + 3 * t**2), 6 * t - 6 * t**2, length * (3 * t**2 - 2 * t)])
     curvatures = np.array([12 * t - 6, length * (6 * t - 4), 6 - 12 * t, length * (6 * t - 2)])
-    return _with_bubbles((values, slopes, curvatures), 2, bubbles, points)
+    values, slopes, curvatures = _with_bubbles((values, slopes, curvatures), 2, bubbles, points)
+    return KindShapes(values, slopes / length, curvatures / length**2, np.zeros_like(values))
 
 
-def shear_bending_shapes(bubbles: int, points: int) -> tuple[Array, Array, Array, Array]:
-    """Return deflections and their slopes, rotations and theirs (each 2 bubbles + 4, p), of Timoshenko bending."""
-    ends, slopes = rod_shapes(bubbles, points)
+def shear_bending_shapes(length: float, bubbles: int, points: int) -> KindShapes:
+    """Return Timoshenko bending (k = 2 bubbles + 4): deflections and rotations each as of `rod_shapes`, ends first."""
+    ends, _, slopes, nothing = rod_shapes(length, bubbles, points)
     n = bubbles + 2
     order = [0, n, 1, n + 1, *range(2, n), *range(n + 2, 2 * n)]
-    nothing = np.zeros_like(ends)
     deflection, deflection_slope = (np.vstack([shapes, nothing])[order] for shapes in (ends, slopes))
     rotation, rotation_slope = (np.vstack([nothing, shapes])[order] for shapes in (ends, slopes))
-    return deflection, deflection_slope, rotation, rotation_slope
+    return KindShapes(deflection, rotation, rotation_slope, deflection_slope - rotation)
+
+
+def kind_matrices(
+    shapes: KindShapes,
+    bubbles: int,
+    length: float,
+    inertia: float,
+    stiffness: float,
+    rotary_inertia: float = 0.0,
+    shear_stiffness: float = 0.0,
+) -> tuple[Array, Array]:
+    """Return mass and stiffness of one kind of deformation in the coordinates of its shapes, both ends free.
+
+    Parameters
+    ----------
+    shapes : KindShapes
+        At `points_of(bubbles)`.
+    bubbles : int
+    length : float, m
+    inertia : float
+        A unit of length (kg/m, or kg m in torsion).
+    stiffness : float
+        E A (N), G J or E I (N m^2).
+    rotary_inertia : float, kg m
+        rho I, a unit of length.
+    shear_stiffness : float, N
+        kappa G A.
+    """
+    _, weights = points_of(bubbles)
+    mass, strain = inertia * _gram(shapes.values, weights), stiffness * _gram(shapes.strains, weights)
+    if shear_stiffness:
+        mass = mass + rotary_inertia * _gram(shapes.turns, weights)
+        strain = strain + shear_stiffness * _gram(shapes.shear, weights)
+    return length * mass, length * strain
 
 
 @lru_cache(maxsize=256)
@@ -138,14 +131,6 @@ def points_of(bubbles: int) -> tuple[Array, Array]:
     weights = weights / 2
     x.flags.writeable = weights.flags.writeable = False
     return x, weights
-
-
-def _linear(x: Array) -> Array:
-    return np.array([(1 - x) / 2, (1 + x) / 2])
-
-
-def _linear_derivatives(x: Array) -> Array:
-    return np.array([np.full_like(x, -1.0), np.full_like(x, 1.0)])
 
 
 def _with_bubbles(shapes: Iterable[Array], order: int, bubbles: int, points: int) -> Any:

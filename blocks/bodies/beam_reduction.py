@@ -16,19 +16,17 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.beam_matrices import (
     BeamShapes,
-    bending_matrices,
+    KindShapes,
     bending_shapes,
+    kind_matrices,
     line_moments,
     line_shortening,
     points_of,
-    rod_matrices,
     rod_shapes,
-    shear_bending_matrices,
     shear_bending_shapes,
     tip_shortening,
 )
-from titop.blocks.bodies.modal_bases import craig_bampton
-from titop.blocks.bodies.modal_reduction import reduced
+from titop.blocks.bodies.modal_reduction import craig_bampton, reduced
 
 #: Polynomials in addition to the modes, for an accuracy of 1e-8 or better.
 _MARGIN = 10
@@ -64,43 +62,31 @@ class BeamSection(NamedTuple):
     shear: dict[str, float] | None = None
     rotary: dict[str, float] | None = None
 
-    def matrices(self, kind: str, bubbles: int) -> tuple[Array, Array]:
+    def shapes(self, kind: str, bubbles: int, points: int) -> KindShapes:
+        """Return the shapes of one kind of deformation."""
+        if kind in ("x", "rx"):
+            return rod_shapes(self.length, bubbles, points)
+        return (bending_shapes if self.shear is None else shear_bending_shapes)(self.length, bubbles, points)
+
+    def matrices(self, kind: str, shapes: KindShapes, bubbles: int) -> tuple[Array, Array]:
         """Return mass and stiffness of one kind of deformation, both ends free; see `titop.blocks.bodies.beam_matrices`."""
-        if kind == "x":
-            return rod_matrices(self.line, self.stretching, self.length, bubbles)
-        if kind == "rx":
-            return rod_matrices(self.polar, self.twisting, self.length, bubbles)
-        if self.shear is None or self.rotary is None:
-            return bending_matrices(self.line, self.bending[kind], self.length, bubbles)
-        return shear_bending_matrices(self.line, self.rotary[kind], self.bending[kind], self.shear[kind], self.length, bubbles)
+        inertia = self.polar if kind == "rx" else self.line
+        stiffness = (self.bending | {"rx": self.twisting, "x": self.stretching})[kind]
+        rotary, shear = ((of or {}).get(kind, 0.0) for of in (self.rotary, self.shear))
+        return kind_matrices(shapes, bubbles, self.length, inertia, stiffness, rotary, shear)
 
-    def strains_at_base(self, kind: str, bubbles: int) -> Array:
-        """Return the strains of one kind at the base, which fix the signs of modes: that of every mode is to be positive.
 
-        A mode between held ends has a non-zero strain there, so that its sign does not jump with dimensions and material.
-        """
-        if kind in ("x", "rx"):
-            return rod_shapes(bubbles, bubbles)[1][:, 0]
-        if self.shear is None:
-            return bending_shapes(self.length, bubbles, bubbles)[2][:, 0]
-        return shear_bending_shapes(bubbles, bubbles)[3][:, 0]
-
-    def add_shapes(self, kind: str, bubbles: int, points: int, onto: Array, where: list[int], shapes: BeamShapes) -> None:
-        """Add the shapes of one kind of deformation, with its coordinates at `where`, to the beam's shapes."""
-        if kind in ("x", "rx"):
-            values, slopes = (onto @ shape for shape in rod_shapes(bubbles, points))
-            moved, strained = (shapes.line, shapes.strain) if kind == "x" else (shapes.turns, shapes.curvature)
-            moved[0, where], strained[0, where] = values, slopes / self.length
-            return
+def _add_shapes(kind: str, added: KindShapes, onto: Array, where: list[int], shapes: BeamShapes) -> None:
+    """Add the shapes of one kind of deformation, with its coordinates at `where`, to the beam's shapes."""
+    values, turns, strains, shear = (onto @ part for part in added)
+    if kind == "x":
+        shapes.line[0, where], shapes.strain[0, where] = values, strains
+    elif kind == "rx":
+        shapes.turns[0, where], shapes.curvature[0, where] = values, strains
+    else:
         along, about, sign = (1, 2, 1.0) if kind == "y" else (2, 1, -1.0)
-        if self.shear is None:
-            values, slopes, curvatures = (onto @ shape for shape in bending_shapes(self.length, bubbles, points))
-            turns, curvatures = slopes / self.length, curvatures / self.length
-        else:
-            values, slopes, turns, curvatures = (onto @ shape for shape in shear_bending_shapes(bubbles, points))
-            shapes.strain[along, where] = slopes / self.length - turns
-        shapes.line[along, where] = values
-        shapes.turns[about, where], shapes.curvature[about, where] = sign * turns, sign * curvatures / self.length
+        shapes.line[along, where], shapes.strain[along, where] = values, shear
+        shapes.turns[about, where], shapes.curvature[about, where] = sign * turns, sign * strains
 
 
 class ReducedBeam(NamedTuple):
@@ -149,7 +135,6 @@ def reduced_beam(section: BeamSection, counts: dict[str, int]) -> ReducedBeam:
 
 @lru_cache(maxsize=128)
 def _unit_beam(*counts: int) -> ReducedBeam:
-    """Return the beam whose numbers are all one."""
     unit = _reduce(BeamSection(1.0, 1.0, 1.0, {"y": 1.0, "z": 1.0}, 1.0, 1.0), dict(zip(KINDS, counts, strict=True)))
     for array in unit:
         array.flags.writeable = False
@@ -205,16 +190,17 @@ def _reduce(section: BeamSection, counts: dict[str, int]) -> ReducedBeam:
     for kind, rigid in ends.items():
         tip, modes = _TIPS[kind], counts[kind]
         bubbles, held = 2 * modes + _MARGIN, len(tip)
-        M, K = section.matrices(kind, bubbles)
+        of_kind = section.shapes(kind, bubbles, bubbles)
+        M, K = section.matrices(kind, of_kind, bubbles)
         motion = np.vstack([*rigid, np.zeros((len(M) - len(rigid), 6))])
         basis = np.vstack([np.zeros((held, held + modes)), craig_bampton(M[held:, held:], K[held:, held:], held, modes)])
         basis[:, :held] *= list(tip.values())
-        basis[:, held:] *= np.sign(section.strains_at_base(kind, bubbles) @ basis[:, held:])
-        part = reduced(M, K, motion, basis)
+        # between held ends a mode has a strain at the base: positive, so that its sign does not jump with dimensions
+        basis[:, held:] *= np.sign(of_kind.strains[:, 0] @ basis[:, held:])
         where = [*tip, *range(first, first + modes)]
-        mass[np.ix_(where, where)], stiffness[np.ix_(where, where)] = part["mass"], part["stiffness"]
-        participation[where] = part["participation"]
-        section.add_shapes(kind, bubbles, finest, basis.T, where, shapes)
+        square = np.ix_(where, where)
+        mass[square], stiffness[square], participation[where] = reduced(M, K, motion, basis)
+        _add_shapes(kind, section.shapes(kind, bubbles, finest), basis.T, where, shapes)
         first += modes
     places, lengths = section.length * (points + 1) / 2, section.length * weights
     masses = section.line * lengths

@@ -23,11 +23,15 @@ from titop.blocks.basics.errors import did_you_mean
 from titop.blocks.basics.spatial import Array, skew
 from titop.blocks.basics.tolerances import EXACT, RANK, SAME, SINGULAR, TINY
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.modal_bases import is_sparse
 from titop.blocks.bodies.second_order import CYCLIC
 
 #: Sparse matrices of up to so many rows are taken as dense ones, which is as fast.
 DENSE = 1000
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Return whether a matrix is a sparse one."""
+    return hasattr(matrix, "toarray")
 
 
 def read_matrices(reader: FieldReader, positions: Any, mass: Any, stiffness: Any) -> tuple[Array, int, Any, Any]:
@@ -55,19 +59,15 @@ def read_loads(reader: FieldReader, loads: Any, size: int, counts: Mapping[str, 
     """Return the geometric stiffness of each load, of which `counts` says how many matrices it has; None if none is given."""
     if loads is None:
         return None
-    if not isinstance(loads, Mapping):
-        advice = 'write {"acceleration": [...], "spin": [...]}'
-        reader.report("wrong-type", "geometric_stiffness", loads, "a mapping of loads to lists of matrices", advice)
-        return None
     result: dict[str, list[Any]] = {}
-    for load, matrices in loads.items():
+    example = '{"acceleration": [...], "spin": [...]}'
+    for load, matrices in reader.mapping("geometric_stiffness", loads, "loads to lists of matrices", example).items():
         field = f"geometric_stiffness.{load}"
         if load not in counts:
             reader.report("unknown-load", field, load, "a unit load or a port of the body", did_you_mean(load, counts))
         elif _rows(matrices) != counts[load]:
-            reader.report(
-                "wrong-shape", field, matrices, f"{counts[load]} matrices", "one for each unit load, zeros where none"
-            )
+            advice = "one for each unit load, zeros where none"
+            reader.report("wrong-shape", field, matrices, f"{counts[load]} matrices", advice)
         else:
             read = (_read_sparse if is_sparse(matrix) else FieldReader.symmetric for matrix in matrices)
             result[load] = [one(reader, field, matrix, size) for one, matrix in zip(read, matrices, strict=True)]

@@ -19,8 +19,7 @@ from titop.blocks.bodies.modal_checks import findings
 from titop.blocks.bodies.modal_reduction import reduce_finite_elements
 from titop.blocks.bodies.nastran_files import SUFFIXES, nastran_fields
 from titop.blocks.bodies.reduced_matrices import SI, reduce_boundary
-from titop.blocks.bodies.second_order import stiffness_of
-from titop.blocks.bodies.second_order_inertia import deformed_inertia, inertia_change
+from titop.blocks.bodies.second_order import deformed_inertia, inertia_change, stiffness_of
 from titop.blocks.contract.own_coordinates import redefines
 
 #: Random configurations move ports and centre of mass by this fraction of the body's size, and turn ports by as many rad.
@@ -79,7 +78,7 @@ class FlexibleBody(ModalBody):
     -----
     Coordinates ``eta`` (n). *With geometric stiffness* a point is at ``r0 + Phi eta - eta^T H eta / 2``, where H (n x n) is
     the geometric stiffness under a unit force on it; ports and their rotation vectors follow the same formula. The kinetic
-    energy is that of these points to second order in the deformation, see `titop.blocks.bodies.second_order_inertia`. From
+    energy is that of these points to second order in the deformation, see `titop.blocks.bodies.second_order`. From
     this energy follow the stiffening and softening by spin, acceleration, gravity and loads at ports, up to buckling, with all
     reactions.
 
@@ -162,8 +161,8 @@ class FlexibleBody(ModalBody):
         ConvergenceError
             If the iteration for the modes of sparse matrices fails.
         """
-        reduced = reduce_finite_elements(name, positions, mass, stiffness, parent, ports, modes, method, geometric_stiffness)
-        return cls(name, **reduced.fields(), damping_ratios=damping_ratios)
+        fields = reduce_finite_elements(name, positions, mass, stiffness, parent, ports, modes, method, geometric_stiffness)
+        return cls(name, **fields, damping_ratios=damping_ratios)
 
     @classmethod
     def from_craig_bampton(
@@ -214,8 +213,8 @@ class FlexibleBody(ModalBody):
             If shapes do not fit, or if rigid motion of the grids strains the body, or moves no rigid body's mass: then
             positions, axes, units or the order of the coordinates are not those of the matrices.
         """
-        boundary_data = (mass, stiffness, boundary, ports, parent, units, damping, recovery)
-        return cls(name, **reduce_boundary(name, *boundary_data).fields(), damping_ratios=damping_ratios)
+        fields = reduce_boundary(name, mass, stiffness, boundary, ports, parent, units, damping, recovery)
+        return cls(name, **fields, damping_ratios=damping_ratios)
 
     @classmethod
     def from_nastran(
@@ -295,14 +294,12 @@ class FlexibleBody(ModalBody):
         if not reader.findings and not kept.any():
             expected = f"a frequency of at least that of the first mode, {modes.frequencies[0]:.6g} rad/s"
             reader.report("no-modes", "frequency", frequency, expected, "a body without modes is a tt.RigidBody")
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
         result = self._in_modes(modes.where(kept))
         result.lost = lost_modes(modes.where(~kept), modes, self.effective_mass.fraction[~kept], self.shapes)
         return result
 
     def _in_modes(self, natural: NaturalModes) -> FlexibleBody:
-        """Return the body in some of its natural modes."""
         if not self.is_modal:
             value = "a fluid around it" if self.fluid is not None else "a law of its own"
             advice = "take the modes of the body without it"

@@ -17,8 +17,6 @@ from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody
 
 #: Names of the numbers, after the body's name.
 NAMES = ("mass", *(f"moment.{axis}" for axis in "xyz"), *(f"inertia_at_frame.{entry}" for entry in INERTIA_ENTRIES))
-#: Names of a body's own parameters, in the same order.
-OWN_NAMES = ("mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{entry}" for entry in INERTIA_ENTRIES))
 
 _ROWS, _COLUMNS = (list(index) for index in zip(*INERTIA_ENTRIES.values(), strict=True))
 _DIAGONAL = np.equal(_ROWS, _COLUMNS)
@@ -49,7 +47,7 @@ def own_numbers(names: Sequence[str], numbers: Array) -> Array:
 
 
 def inertial_derivatives(body: RigidBody) -> Array:
-    """Return the derivatives (10 x 10) of the ten numbers by the body's own parameters, in the order of `OWN_NAMES`."""
+    """Return the derivatives (10 x 10) of the ten numbers by the body's own parameters, in the order of `INERTIAL_NAMES`."""
     mass, (x, y, z) = body.mass, body.com
     derivatives = np.eye(10)
     derivatives[1:4, 0], derivatives[4:, 0] = body.com, _spread(body.com)

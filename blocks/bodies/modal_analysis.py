@@ -139,35 +139,9 @@ def ratio_damping(mass: Array, stiffness: Array, ratios: Array) -> Array:
     return (at_modes * (2 * ratios * frequencies)) @ at_modes.T
 
 
-def effective_mass(modes: Array, participation: Array, rigid: Array) -> EffectiveMass:
-    """Return the effective masses ``(phi_i^T L)^2`` of mass-normalised modes (n x k, columns)."""
-    masses = (modes.T @ participation) ** 2
-    total = np.diag(rigid)
-    return EffectiveMass(masses, np.divide(masses, total, out=np.zeros_like(masses), where=total > 0))
-
-
 def residual_mass(mass: Array, participation: Array, rigid: Array) -> Array:
     """Return ``D_P - L^T M^-1 L`` (6x6): the inertia that moves rigidly with P at frequencies above all modes."""
     return rigid - participation.T @ np.linalg.solve(mass, participation)
-
-
-def excess_participation(mass: Array, participation: Array, rigid: Array) -> tuple[float, str]:
-    """Return by which fraction the modes' effective mass exceeds the rigid body's at worst, and along which directions.
-
-    Each direction is scaled by its own inertia, so that kg and kg m^2 compare; negative where there is no excess, infinite
-    where the numbers are out of range.
-    """
-    with np.errstate(all="ignore"):
-        residual = residual_mass(mass, participation, rigid)
-        scale = np.sqrt(np.maximum(np.diag(rigid), np.diag(rigid - residual)))
-        scale[scale == 0] = 1.0
-        scaled = residual / scale[:, None] / scale
-    if not np.isfinite(scaled).all():
-        return np.inf, ""
-    values, vectors = np.linalg.eigh(scaled)
-    direction = np.abs(vectors[:, 0])
-    named = [name for name, share in zip(DIRECTIONS, direction, strict=True) if share > 0.3]
-    return float(-values[0]), ", ".join(named)
 
 
 def are_matrices_usable(mass: Array, stiffness: Array) -> bool:

@@ -8,30 +8,28 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.paths import entry_of, owner_of
+from titop.blocks.basics.paths import entry_of, parts_of
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, replace_entry, rigid_inertia
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies import modal_fields
 from titop.blocks.bodies.modal_analysis import (
+    DIRECTIONS,
     EffectiveMass,
     LostModes,
     ModalMatrices,
     NaturalModes,
     are_matrices_usable,
     coordinate_units,
-    effective_mass,
     natural_modes,
     ratio_damping,
     residual_mass,
 )
 from titop.blocks.bodies.modal_fields import read_second_order
-from titop.blocks.bodies.modal_parameters import common_numbers, entry_of_mode, mode_parameters
-from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, moved_pose, pose_parameters
-from titop.blocks.bodies.second_order import SecondOrder
-from titop.blocks.bodies.second_order_inertia import rigid_inverse
+from titop.blocks.bodies.rigid_body import INERTIAL_NAMES, inertial_parameters, moved_pose, port_parameters, put_inertial
+from titop.blocks.bodies.second_order import SecondOrder, rigid_inverse
 from titop.blocks.contract.block import Block, overrides
-from titop.blocks.contract.description import CommonParameter, MassProperties, Picture
+from titop.blocks.contract.description import CommonParameter, MassProperties, Picture, Share
 from titop.blocks.contract.fields import (
     Field,
     Fixed,
@@ -45,6 +43,12 @@ from titop.blocks.contract.fields import (
     symmetric,
     vector,
 )
+
+#: Units of participation, and of a port's displacement, a unit of a mode of unit mass.
+_PARTICIPATION = ("sqrt(kg)",) * 3 + ("m sqrt(kg)",) * 3
+_SHAPE = ("1/sqrt(kg)",) * 3 + ("rad/(m sqrt(kg))",) * 3
+#: What of a body goes with the mass, as its inertia does, where all of it becomes heavier.
+_HEAVY = ("mass", "inertia.")
 
 
 def _per_mode(read: Callable[[FieldReader, Any, int], Array]) -> Read[Array]:
@@ -67,9 +71,9 @@ class ModalBody(Block):
     modal_damping = Field(optional(per_coordinate))
     damping_ratios = Field(_per_mode(modal_fields.read_ratios))
     shapes = Field(lambda body, field, value: modal_fields.read_shapes(body.reader, value, body.port_poses, body.nv))
-    geometric_stiffness = Fixed[dict[str, Array] | None](lambda body, field, value: value)
-    position_moments = Fixed[Array | None](lambda body, field, value: value)
-    displacement_moments = Fixed[Array | None](lambda body, field, value: value)
+    geometric_stiffness = Fixed[dict[str, Array] | None]()
+    position_moments = Fixed[Array | None]()
+    displacement_moments = Fixed[Array | None]()
     recovery = Field(lambda body, field, value: modal_fields.read_recovery(body.reader, value, body.nv))
     #: What `FlexibleBody.truncate` removed; None of other bodies.
     lost: LostModes | None = None
@@ -104,7 +108,7 @@ class ModalBody(Block):
         self.participation, self.frequencies = participation, frequencies
         self.modal_mass, self.modal_stiffness, self.modal_damping = modal_mass, modal_stiffness, modal_damping
         self.damping_ratios = damping_ratios
-        self.port_poses: dict[str, Pose] = modal_fields.read_ports(reader, ports)
+        self.port_poses: dict[str, Pose] = modal_fields.read_child_ports(reader, ports)
         self.shapes = shapes
         moments = position_moments, displacement_moments
         self.geometric_stiffness, self.position_moments, self.displacement_moments = read_second_order(
@@ -114,7 +118,6 @@ class ModalBody(Block):
         self._update()
 
     def _update(self) -> None:
-        """Recompute what follows from the fields."""
         n = self.nv
         if self.frequencies is not None:
             squares = self.frequencies**2
@@ -185,7 +188,8 @@ class ModalBody(Block):
     @property
     def effective_mass(self) -> EffectiveMass:
         """Effective masses of the natural modes, absolute and as fractions of the rigid body's."""
-        return effective_mass(self.natural_modes.shapes, self.participation, self.rigid_inertia)
+        masses, total = (self.natural_modes.shapes.T @ self.participation) ** 2, np.diag(self.rigid_inertia)
+        return EffectiveMass(masses, np.divide(masses, total, out=np.zeros_like(masses), where=total > 0))
 
     def recover(self, name: str, q: Any) -> Array:
         """Return what a recovery matrix gives (k; own units), such as the stresses of an element.
@@ -216,7 +220,7 @@ class ModalBody(Block):
 
     @property
     def residual_mass(self) -> Array:
-        """The 6x6 residual mass ``D_P - L^T M_qq^-1 L`` (kg, kg m and kg m^2)."""
+        """The 6x6 residual mass ``D_P - L^T M_qq^-1 L`` (kg, kg m, kg m^2), rigid with P at frequencies above all modes."""
         return residual_mass(self.matrices.mass, self.participation, self.rigid_inertia)
 
     # -- members for others -------------------------------------------------------------------------------------------------
@@ -242,8 +246,24 @@ class ModalBody(Block):
         return float(self.natural_frequencies[0]) if self.second_order is None else None
 
     def common_parameters(self) -> dict[str, CommonParameter]:
-        """Return stiffness of modes, and the mass of all of the body."""
-        return common_numbers(self)
+        """Return stiffness of modes, and the mass of all of the body.
+
+        ``mode1.stiffness``, the square of the frequency, with the mode's damping coefficient as it is. ``mass_scale``, one as
+        the body is: all of the body so many times as heavy, at the same frequencies and ratios; modes then move as much of the
+        mass and of the ports a metre, so that those of unit mass participate with its root, and move ports by one over it.
+        """
+        if self.frequencies is None:
+            return {}
+        result = {}
+        for k, (w, zeta) in enumerate(zip(self.frequencies.tolist(), self.damping_ratios.tolist(), strict=True)):
+            shares = Share(f"mode{k + 1}.frequency", 1.0, 0.5), Share(f"mode{k + 1}.damping", zeta * w, -0.5)
+            result[f"mode{k + 1}.stiffness"] = CommonParameter(w * w, "rad^2/s^2", shares)
+        if self.geometric_stiffness is None:
+            heavy = [Share(name, x, 1.0) for name, (x, _) in self.parameters().items() if name.startswith(_HEAVY)]
+            for name, (x, _) in self._shape_parameters().items():
+                heavy.append(Share(name, x, 0.5 if ".participation." in name else -0.5))
+            result["mass_scale"] = CommonParameter(1.0, "1", tuple(share for share in heavy if share.factor))
+        return result
 
     def rescaled_coordinates(self) -> Mapping[str, Sequence[int]]:
         """Return that the mass of all of the body scales all amplitudes."""
@@ -257,40 +277,53 @@ class ModalBody(Block):
         Of modes their damping ratios; where frequencies are given, these (``mode1.frequency``), the participation
         (``mode1.participation.z``) and what moves of ports (``tip.mode1.z``).
         """
-        own = {"mass": (self.mass, "kg")}
-        own |= {f"com.{axis}": (float(x), "m") for axis, x in zip("xyz", self.com, strict=True)}
-        own |= {f"inertia.{entry}": (float(self.inertia[ij]), "kg m^2") for entry, ij in INERTIA_ENTRIES.items()}
+        modes: dict[str, tuple[float, str]] = {}
         for k in range(self.nv):
             if self.frequencies is not None:
-                own[f"mode{k + 1}.frequency"] = (float(self.frequencies[k]), "rad/s")
-            own[f"mode{k + 1}.damping"] = (float(self.damping_ratios[k]), "1")
-        for port, pose in self.port_poses.items():
-            own |= {f"{port}.{entry}": value for entry, value in pose_parameters(pose).items()}
-        return own | mode_parameters(self)
+                modes[f"mode{k + 1}.frequency"] = (float(self.frequencies[k]), "rad/s")
+            modes[f"mode{k + 1}.damping"] = (float(self.damping_ratios[k]), "1")
+        return inertial_parameters(self) | modes | port_parameters(self.port_poses) | self._shape_parameters()
+
+    def _shape_parameters(self) -> dict[str, tuple[float, str]]:
+        """Return participation of modes of unit mass, and what they move of ports.
+
+        Not of bodies known to second order, where these follow from moments and stiffness as well.
+        """
+        if self.frequencies is None or self.geometric_stiffness is not None:
+            return {}
+        result = {}
+        for k, row in enumerate(self.participation):
+            for direction, x, unit in zip(DIRECTIONS, row, _PARTICIPATION, strict=True):
+                result[f"mode{k + 1}.participation.{direction}"] = (float(x), unit)
+        for port, shape in self.shapes.items():
+            for k, column in enumerate(shape.T):
+                for direction, x, unit in zip(DIRECTIONS, column, _SHAPE, strict=True):
+                    result[f"{port}.mode{k + 1}.{direction}"] = (float(x), unit)
+        return result
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""
         changed = self.snapshot()
         assert isinstance(changed, ModalBody)
         for name, value in values.items():
-            head, entry = owner_of(name), entry_of(name)
-            if (of_mode := entry_of_mode(name)) is not None:
-                port, place = of_mode
-                if port is None:
+            if name in INERTIAL_NAMES:
+                put_inertial(changed, name, value)
+                continue
+            match parts_of(name):
+                case [mode, "participation", direction]:
+                    place = _index(mode), DIRECTIONS.index(direction)
                     put(changed, "participation", replace_entry(changed.participation, place, value))
-                else:
+                case [port, mode, direction] if mode.startswith("mode"):
+                    place = DIRECTIONS.index(direction), _index(mode)
                     changed.shapes[port] = replace_entry(changed.shapes[port], place, value)
-            elif name == "mass":
-                put(changed, name, value + 0.0)
-            elif head == "com" and entry in "xyz":
-                put(changed, head, replace_entry(changed.com, "xyz".index(entry), value))
-            elif head == "inertia" and entry in INERTIA_ENTRIES:
-                i, j = INERTIA_ENTRIES[entry]
-                put(changed, head, replace_entry(replace_entry(changed.inertia, (i, j), value), (j, i), value))
-            elif entry in ("frequency", "damping"):
-                field = "frequencies" if entry == "frequency" else "damping_ratios"
-                put(changed, field, replace_entry(getattr(changed, field), int(head.removeprefix("mode")) - 1, value))
-            else:
-                changed.port_poses[head] = moved_pose(changed.port_poses[head], entry, value)
+                case [mode, "frequency" | "damping" as entry]:
+                    field = "frequencies" if entry == "frequency" else "damping_ratios"
+                    put(changed, field, replace_entry(getattr(changed, field), _index(mode), value))
+                case [port, *_]:
+                    changed.port_poses[port] = moved_pose(changed.port_poses[port], entry_of(name), value)
         changed._update()
         return changed
+
+
+def _index(mode: str) -> int:
+    return int(mode.removeprefix("mode")) - 1

@@ -6,28 +6,26 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.pose import pose_suspicions
+from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, CLOSE, SAME, TYPED
-from titop.blocks.bodies.modal_analysis import are_matrices_usable, excess_participation, lowest_eigenvalue
+from titop.blocks.bodies.modal_analysis import DIRECTIONS, are_matrices_usable, lowest_eigenvalue, residual_mass
 from titop.blocks.bodies.modal_body import ModalBody
-from titop.blocks.bodies.rigid_body import check_inertia
-from titop.blocks.bodies.second_order_inertia import gram_at
+from titop.blocks.bodies.rigid_body import check_mass_and_inertia
+from titop.blocks.bodies.second_order import gram_at
 
 
 def findings(body: ModalBody) -> tuple[list[Finding], list[Finding]]:
     """Return what is wrong with a body whose fields have been read, and what is suspicious."""
     errors: list[Finding] = []
     warnings: list[Finding] = []
-    if body.mass < 0:
-        errors.append(Finding("negative-mass", f"{body.name}.mass", body.mass, "a mass >= 0", "check the sign and the unit"))
-    if np.isfinite(body.inertia).all():
-        check_inertia(f"{body.name}.inertia", body.inertia, float(body.mass * body.com @ body.com), errors, warnings)
+    check_mass_and_inertia(body, errors, warnings)
     errors += _matrix_findings(body) + _moment_findings(body)
     warnings += _damping_findings(body)
     for port, pose in body.port_poses.items():
         warnings += pose_suspicions(f"{body.name}.{port}", pose)
     numbers = (body.matrices.mass, body.participation, body.rigid_inertia)
     if not errors and all(np.isfinite(array).all() for array in numbers):
-        excess, directions = excess_participation(*numbers)
+        excess, directions = _excess_participation(*numbers)
         if np.isinf(excess):
             expected, advice = "numbers whose products double precision can hold", "check the units of all numbers"
             largest = f"numbers up to {max(np.abs(array).max() for array in numbers):.3g}"
@@ -102,3 +100,22 @@ def _damping_findings(body: ModalBody) -> list[Finding]:
         value, expected = f"lowest eigenvalue {np.linalg.eigvalsh(damping)[0]:.3g}", "a positive semidefinite matrix"
         return [Finding("negative-damping", f"{body.name}.modal_damping", value, expected, advice)]
     return []
+
+
+def _excess_participation(mass: Array, participation: Array, rigid: Array) -> tuple[float, str]:
+    """Return by which fraction the modes' effective mass exceeds the rigid body's at worst, and along which directions.
+
+    Each direction is scaled by its own inertia, so that kg and kg m^2 compare; negative where there is no excess, infinite
+    where the numbers are out of range.
+    """
+    with np.errstate(all="ignore"):
+        residual = residual_mass(mass, participation, rigid)
+        scale = np.sqrt(np.maximum(np.diag(rigid), np.diag(rigid - residual)))
+        scale[scale == 0] = 1.0
+        scaled = residual / scale[:, None] / scale
+    if not np.isfinite(scaled).all():
+        return np.inf, ""
+    values, vectors = np.linalg.eigh(scaled)
+    direction = np.abs(vectors[:, 0])
+    named = [name for name, share in zip(DIRECTIONS, direction, strict=True) if share > 0.3]
+    return float(-values[0]), ", ".join(named)

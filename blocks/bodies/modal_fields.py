@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import did_you_mean
-from titop.blocks.basics.pose import Pose, read_pose
+from titop.blocks.basics.pose import Pose, read_ports
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import FieldReader, real_array
@@ -63,25 +63,21 @@ def read_ratios(reader: FieldReader, value: Any, n: int) -> Array:
     return reader.array("damping_ratios", value, (n,), f"give a number or {n} numbers")
 
 
-def read_ports(reader: FieldReader, ports: Any) -> dict[str, Pose]:
+def read_child_ports(reader: FieldReader, ports: Any) -> dict[str, Pose]:
     """Read the child ports of the undeformed body."""
-    if ports is not None and not isinstance(ports, Mapping):
-        reader.report("wrong-type", "ports", ports, "a mapping of names to positions", 'write {"C": [x, y, z]}')
-        ports = {}
-    for port in ports or {}:
+    poses = read_ports(reader, ports)
+    for port in poses:
         if not isinstance(port, str) or not port or "." in port or not port.isprintable() or port == PARENT_PORT:
             expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
             reader.report("bad-name", str(port), port, expected, "rename the port")
-    return {str(port): read_pose(reader, str(port), value) for port, value in (ports or {}).items()}
+    return {str(port): pose for port, pose in poses.items()}
 
 
 def read_shapes(reader: FieldReader, shapes: Any, ports: Mapping[str, Pose], n: int) -> dict[str, Array]:
     """Read the shapes (6, n), one for each port; six numbers stand for that of a single mode."""
-    if shapes is not None and not isinstance(shapes, Mapping):
-        reader.report("wrong-type", "shapes", shapes, "a mapping of port names to arrays", 'write {"C": array of shape (6, n)}')
-        shapes = {}
     result = {}
-    for port, value in (shapes or {}).items():
+    shapes = reader.mapping("shapes", shapes, "port names to arrays", '{"C": array of shape (6, n)}')
+    for port, value in shapes.items():
         if port not in ports:
             reader.report("unknown-port", f"shapes.{port}", port, "a port of the body", did_you_mean(port, ports))
             continue
@@ -92,7 +88,7 @@ def read_shapes(reader: FieldReader, shapes: Any, ports: Mapping[str, Pose], n: 
         result[port] = reader.array(f"shapes.{port}", value, (6, n), advice)
     for port in ports:
         if port not in result:
-            if not (shapes and port in shapes):
+            if port not in shapes:
                 advice = "give the port's displacement and rotation in each mode, or zeros"
                 reader.report("missing-shape", f"shapes.{port}", "nothing", f"an array of shape (6, {n})", advice)
             result[port] = np.full((6, n), np.nan)
@@ -101,27 +97,15 @@ def read_shapes(reader: FieldReader, shapes: Any, ports: Mapping[str, Pose], n: 
 
 def read_recovery(reader: FieldReader, recovery: Any, n: int) -> dict[str, Array]:
     """Read the recovery matrices (k, n); n numbers stand for a single row."""
-    if recovery is not None and not isinstance(recovery, Mapping):
-        advice = 'write {"root stress": array of shape (k, n)}'
-        reader.report("wrong-type", "recovery", recovery, "a mapping of names to arrays", advice)
-        recovery = {}
     result = {}
-    for name, value in (recovery or {}).items():
+    example = '{"root stress": array of shape (k, n)}'
+    for name, value in reader.mapping("recovery", recovery, "names to arrays", example).items():
         rows = real_array(value)
         if rows is not None and rows.ndim == 1:
             value = rows = rows[None]
         count = len(rows) if rows is not None and rows.ndim else 1
         result[str(name)] = reader.array(f"recovery.{name}", value, (count, n), "one column a modal coordinate")
     return result
-
-
-def integer(reader: FieldReader, field: str, value: Any, least: int, most: int) -> int:
-    """Read a whole number from `least` to `most`."""
-    number = reader.scalar(field, value)
-    if np.isfinite(number) and not (number == int(number) and least <= number <= most):
-        reader.report("not-a-count", field, value, f"a whole number from {least} to {most}", "check the value")
-        return least
-    return int(number) if np.isfinite(number) else least
 
 
 # -- the second order of the deformation ---------------------------------------------------------------------------------------
@@ -143,18 +127,16 @@ def read_second_order(
         reader.report("missing-second-order", field, "nothing", "the second order of the deformation as a whole", advice)
     if missing:
         return None, None, None
+    loads = reader.mapping("geometric_stiffness", stiffness, "loads to arrays", '{"acceleration": ..., "spin": ...}')
     if not isinstance(stiffness, Mapping):
-        advice = 'write {"acceleration": ..., "spin": ...}'
-        reader.report("wrong-type", "geometric_stiffness", stiffness, "a mapping of loads to arrays", advice)
         return None, None, None
     moments = reader.array("position_moments", position, (3, 3, n), "entries k, l: int r0_k Phi_l dm about P, in body axes")
     products = reader.array("displacement_moments", displacement, (3, 3, n, n), "entries k, l: int Phi_k^T Phi_l dm")
     _check_symmetric(reader, "displacement_moments", products, products.transpose(1, 0, 3, 2))
-    return _read_stiffness(reader, stiffness, n, tuple(ports)), moments, products
+    return _read_stiffness(reader, loads, n, tuple(ports)), moments, products
 
 
 def _read_stiffness(reader: FieldReader, stiffness: Mapping[str, Any], n: int, ports: tuple[str, ...]) -> dict[str, Array]:
-    """Read the geometric stiffness under each load."""
     counts = LOADS | dict.fromkeys(ports, 6)
     result = {}
     for load, value in stiffness.items():
@@ -180,6 +162,5 @@ def _read_stiffness(reader: FieldReader, stiffness: Mapping[str, Any], n: int, p
 
 def _check_symmetric(reader: FieldReader, field: str, array: Array, transposed: Array) -> None:
     if np.isfinite(array).all() and np.abs(array - transposed).max(initial=0.0) > TYPED * np.abs(array).max(initial=0.0):
-        reader.report(
-            "not-symmetric", field, "matrices that differ from their transposes", "symmetric matrices", "check the order"
-        )
+        value = "matrices that differ from their transposes"
+        reader.report("not-symmetric", field, value, "symmetric matrices", "check the order")

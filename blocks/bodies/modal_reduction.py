@@ -13,19 +13,19 @@ columns as the reduced body has coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array, skew
-from titop.blocks.basics.tolerances import BALANCED, COARSE
+from titop.blocks.basics.tolerances import BALANCED, CANCELLED, COARSE, NEAR_AXIS, TYPED
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.element_matrices import (
     element_moments,
     entries_of,
+    is_sparse,
     read_loads,
     read_matrices,
     read_nodes,
@@ -33,57 +33,12 @@ from titop.blocks.bodies.element_matrices import (
     rigid_motion,
     rotary_part,
 )
-from titop.blocks.bodies.modal_bases import attachment_modes, craig_bampton, is_sparse
 from titop.blocks.bodies.second_order import LOADS
 
 METHODS = ("craig-bampton", "attachment")
 
 #: Rotary inertia of nodes that is more than this part of the body's makes its second order wrong by as much.
 _ROTARY = 2 * COARSE
-
-
-@dataclass(frozen=True)
-class ReducedBody:
-    """A body in reduced coordinates: what `FlexibleBody` takes.
-
-    Attributes
-    ----------
-    rigid_inertia : (6, 6) array
-        D_P of the undeformed body at P.
-    mass, stiffness : (n, n) arrays
-    participation : (n, 6) array
-    ports : dict of name to (3,) array, m
-    shapes : dict of name to (6, n) array
-    names : tuple of str
-        Of the coordinates.
-    beside : dict
-        Further fields: geometric stiffness and moments, damping, recovery, where they are known.
-    """
-
-    rigid_inertia: Array
-    mass: Array
-    stiffness: Array
-    participation: Array
-    ports: dict[str, Array]
-    shapes: dict[str, Array]
-    names: tuple[str, ...]
-    beside: dict[str, Any]
-
-    def fields(self) -> dict[str, Any]:
-        """Return the fields of a `FlexibleBody`."""
-        mass, com, inertia = rigid_data(self.rigid_inertia)
-        return {
-            "mass": mass,
-            "com": com,
-            "inertia": inertia,
-            "participation": self.participation,
-            "ports": self.ports,
-            "shapes": self.shapes,
-            "modal_mass": self.mass,
-            "modal_stiffness": self.stiffness,
-            "coordinate_names": self.names,
-            **self.beside,
-        }
 
 
 def rigid_data(rigid_inertia: Array) -> tuple[float, Array, Array]:
@@ -95,15 +50,17 @@ def rigid_data(rigid_inertia: Array) -> tuple[float, Array, Array]:
     return mass, com, (inertia + inertia.T) / 2
 
 
-def reduced(mass: Any, stiffness: Any, rigid: Array, basis: Array) -> dict[str, Array]:
-    """Return the matrices of the body with the given basis (N, n) and rigid-body vectors (N, 6)."""
+def reduced(mass: Any, stiffness: Any, rigid: Array, basis: Array) -> tuple[Array, Array, Array]:
+    """Return mass, stiffness (n, n) and participation (n, 6) of a body with a basis (N, n) and rigid-body vectors (N, 6)."""
     at_modes = mass @ basis
-    return {
-        "rigid_inertia": rigid.T @ mass @ rigid,
-        "mass": _symmetric(basis.T @ at_modes),
-        "stiffness": _symmetric(basis.T @ stiffness @ basis),
-        "participation": at_modes.T @ rigid,
-    }
+    return _symmetric(basis.T @ at_modes), _symmetric(basis.T @ stiffness @ basis), at_modes.T @ rigid
+
+
+def reduced_fields(mass: Any, stiffness: Any, rigid: Array, basis: Array) -> dict[str, Any]:
+    """Return the fields of a `FlexibleBody` for its mass and stiffness, see `reduced`."""
+    total, com, inertia = rigid_data(rigid.T @ mass @ rigid)
+    M, K, L = reduced(mass, stiffness, rigid, basis)
+    return {"mass": total, "com": com, "inertia": inertia, "participation": L, "modal_mass": M, "modal_stiffness": K}
 
 
 def reduce_finite_elements(
@@ -116,25 +73,22 @@ def reduce_finite_elements(
     modes: int,
     method: str,
     geometric_stiffness: Any,
-) -> ReducedBody:
-    """Return the reduced body; see `FlexibleBody.from_finite_elements`."""
+) -> dict[str, Any]:
+    """Return the fields of the reduced body; see `FlexibleBody.from_finite_elements`."""
     reader = FieldReader(name)
     nodes, freedoms, M, K = read_matrices(reader, positions, mass, stiffness)
     if method not in METHODS:
         reader.report("bad-method", "method", method, " or ".join(map(repr, METHODS)), "choose one of the two")
     if not isinstance(modes, int | np.integer) or modes < 0:
         reader.report("not-a-count", "modes", modes, "a whole number >= 0", "check the value")
-    if not isinstance(ports, Mapping):
-        reader.report("wrong-type", "ports", ports, "a mapping of names to nodes", 'write {"tip": 12}')
-    if reader.findings:
-        raise ModelError(reader.findings)
+    ports = reader.mapping("ports", ports, "names to nodes", '{"tip": 12}')
+    reader.raise_findings()
     loads = read_loads(reader, geometric_stiffness, M.shape[0], LOADS | dict.fromkeys(ports, 6))
     held = read_nodes(reader, "parent", parent, nodes, freedoms)
     sets = {port: read_nodes(reader, port, value, nodes, freedoms) for port, value in ports.items()}
     if not reader.findings:
         refuse_shared_nodes(reader, {"parent": held, **sets})
-    if reader.findings:
-        raise ModelError(reader.findings)
+    reader.raise_findings()
     origin = nodes[held].mean(axis=0)
     rigid = rigid_motion(nodes - origin, freedoms)
     forces, scale = K @ rigid, abs(K) @ abs(rigid)
@@ -142,11 +96,11 @@ def reduce_finite_elements(
         advice = "give the matrices of the free body, degrees of freedom node by node, in the axes of the positions"
         value = f"elastic forces of {abs(forces).max():.3g} under rigid motion"
         reader.report("not-free", "stiffness", value, "a stiffness that rigid motion does not strain", advice)
-        raise ModelError(reader.findings)
+        reader.raise_findings()
     total = float(np.trace(rigid[:, :3].T @ M @ rigid[:, :3])) / 3
     if not total > 0:
         reader.report("negative-mass", "mass", f"a total mass of {total:.3g} kg", "a mass > 0", "check the mass matrix")
-        raise ModelError(reader.findings)
+        reader.raise_findings()
     own = np.ones(len(rigid), dtype=bool)
     own[entries_of(held, freedoms)] = False
     columns, places = [], {}
@@ -160,7 +114,7 @@ def reduce_finite_elements(
     boundary = 6 * len(sets)
     if modes > own.sum():
         reader.report("too-many-modes", "modes", modes, f"at most {own.sum()} modes", "ask for fewer")
-        raise ModelError(reader.findings)
+        reader.raise_findings()
     relative = _relative(columns, own, is_sparse(K))
     M_r, K_r = relative.T @ M @ relative, relative.T @ K @ relative
     static = boundary_names(sets) if method == "craig-bampton" else ()
@@ -184,7 +138,7 @@ def reduce_finite_elements(
             load: np.array([_symmetric(moved.T @ (matrix @ moved)) for matrix in matrices]) for load, matrices in loads.items()
         }
         second = {"position_moments": position, "displacement_moments": displacement, "geometric_stiffness": stiffening}
-    return ReducedBody(**reduced(M, K, rigid, moved), ports=places, shapes=shapes, names=names, beside=second)
+    return reduced_fields(M, K, rigid, moved) | {"ports": places, "shapes": shapes, "coordinate_names": names} | second
 
 
 def _warn_of_rotary_inertia(name: str, part: float) -> None:
@@ -210,3 +164,182 @@ def boundary_names(ports: Sequence[str] | Mapping[str, Any]) -> tuple[str, ...]:
 
 def _symmetric(matrix: Array) -> Array:
     return (matrix + matrix.T) / 2
+
+
+# -- bases of few deformations of a body that is held at P: static ones, and its lowest natural modes --------------------------
+#
+# Matrices are dense, or sparse: then the stiffness is factorised once (`solver_of`), and modes come from a Lanczos iteration.
+
+#: Relative excess at which a squared period counts as larger than another; and the accuracy of the first search for one.
+_LARGER = 10 * NEAR_AXIS
+_ROUGH = NEAR_AXIS
+#: Vectors of an iteration: so many a mode, and so many more. With few of them it begins anew more often.
+_ROOM = 3, 40
+#: From so many modes on, one in so many degrees of freedom, a dense matrix holds little more than they do.
+_MANY = 4
+
+
+def craig_bampton(mass: Any, stiffness: Any, boundary: int, modes: int) -> Array:
+    """Return the Craig-Bampton basis of a body held at P.
+
+    Parameters
+    ----------
+    mass, stiffness : (N, N) arrays, or sparse ones
+        Boundary degrees of freedom first.
+    boundary : int
+        Number of these.
+    modes : int
+        Number of fixed-interface modes, the lowest.
+
+    Returns
+    -------
+    (N, boundary + modes) array
+        Static deformations under unit displacements of the boundary, then modes with the boundary held, mass-normalised.
+
+    Raises
+    ------
+    LinAlgError
+        As `solver_of` and `lowest_modes`.
+    """
+    size, interior = mass.shape[0], slice(boundary, None)
+    basis = np.zeros((size, boundary + modes))
+    basis[:boundary, :boundary] = np.eye(boundary)
+    if size == boundary:
+        return basis
+    held, moved = stiffness[interior, interior], stiffness[interior, :boundary]
+    solve = solver_of(held)
+    basis[interior, :boundary] = -solve(moved.toarray() if is_sparse(moved) else moved)
+    basis[interior, boundary:] = lowest_modes(mass[interior, interior], held, modes, solve)
+    return basis
+
+
+def attachment_modes(mass: Any, stiffness: Any, boundary: int, modes: int) -> Array:
+    """Return the natural modes of the space of clamped modes and static deformations under loads at the boundary.
+
+    Parameters and errors as `craig_bampton`; the basis (N, modes + boundary) is mass-normalised.
+    """
+    from scipy import linalg
+
+    solve = solver_of(stiffness)
+    clamped = lowest_modes(mass, stiffness, modes, solve)
+    static = solve(np.eye(mass.shape[0], boundary))
+    static = static - clamped @ (clamped.T @ (mass @ static))
+    static /= np.sqrt(np.einsum("ij,ij->j", static, mass @ static))
+    basis = np.hstack([clamped, static])
+    return _fix_signs(basis @ linalg.eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis)[1])
+
+
+def solver_of(stiffness: Any) -> Callable[[Array], Array]:
+    """Return a function that solves with a stiffness (N, N), for vectors (N) or columns (N, m).
+
+    Raises
+    ------
+    LinAlgError
+        If it is not positive definite.
+    """
+    from scipy import linalg
+
+    if is_sparse(stiffness):
+        return _factored_sparse(stiffness)
+    factor = linalg.cho_factor(stiffness)
+    return lambda loads: np.asarray(linalg.cho_solve(factor, loads))
+
+
+def _factored_sparse(stiffness: Any) -> Callable[[Array], Array]:
+    """Return `solver_of` of a sparse matrix: elimination along the diagonal, whose pivots have the signs of the eigenvalues."""
+    from scipy.sparse.linalg import splu
+
+    try:
+        factor = splu(stiffness.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError as error:  # a pivot is zero
+        raise np.linalg.LinAlgError from error
+    order = np.argsort(factor.perm_c)
+    along_diagonal = np.array_equal(factor.perm_r, factor.perm_c)
+    if not along_diagonal or not (factor.U.diagonal() > CANCELLED * np.abs(stiffness.diagonal()[order])).all():
+        raise np.linalg.LinAlgError
+    return lambda loads: np.asarray(factor.solve(loads))
+
+
+def lowest_modes(mass: Any, stiffness: Any, modes: int, solve: Callable[[Array], Array]) -> Array:
+    """Return the lowest natural modes (N, modes), mass-normalised; the mass may be singular, not the stiffness.
+
+    The largest entry of each is positive.
+
+    From ``M phi = phi K / w^2``, whose largest eigenvalues are the accurate ones. `solve` is that of the stiffness.
+
+    Raises
+    ------
+    LinAlgError
+        If the stiffness is singular, or there are fewer modes with mass.
+    ConvergenceError
+        If the Lanczos iteration of sparse matrices does not find them.
+    """
+    from scipy import linalg
+
+    n = mass.shape[0]
+    if not modes:
+        return np.zeros((n, 0))
+    if is_sparse(mass) and modes < n // _MANY:
+        inverse_squares, shapes = _largest(mass, stiffness, modes, solve)
+    else:
+        both = (matrix.toarray() if is_sparse(matrix) else matrix for matrix in (mass, stiffness))
+        inverse_squares, shapes = linalg.eigh(*both, subset_by_index=(n - modes, n - 1))
+    if len(inverse_squares) < modes or not inverse_squares[0] > CANCELLED * inverse_squares[-1]:
+        raise np.linalg.LinAlgError
+    return _fix_signs(shapes[:, ::-1] / np.sqrt(inverse_squares[::-1]))
+
+
+def _fix_signs(modes: Array) -> Array:
+    """Return modes (N, n) with signs such that the largest entry of each (the first of several) is positive."""
+    if not modes.size:
+        return modes
+    sizes = np.abs(modes)
+    first = (sizes >= (1 - TYPED) * sizes.max(axis=0, initial=0.0)).argmax(axis=0)
+    return modes * np.sign(modes[first, np.arange(modes.shape[1])])
+
+
+def _largest(mass: Any, stiffness: Any, modes: int, solve: Callable[[Array], Array]) -> tuple[Array, Array]:
+    """Return the largest eigenvalues, ascending, and eigenvectors of ``M x = nu K x``.
+
+    An iteration from one vector may miss some of several equal eigenvalues: the complement of the eigenvectors is searched
+    until it contains none as large.
+    """
+    values, vectors = _lanczos(lambda x: mass @ x, stiffness, modes, solve)
+    while True:
+        pulled = mass @ vectors
+        kept = values > CANCELLED * values[-1]
+
+        def rest(x: Array, pulled: Array = pulled[:, kept], values: Array = values[kept]) -> Array:
+            return np.asarray(mass @ x - pulled @ ((pulled.T @ x) / values))
+
+        if not kept.all() or not _lanczos(rest, stiffness, 1, solve, _ROUGH)[0][0] > (1 + _LARGER) * values[0]:
+            break
+        more, missed = _lanczos(rest, stiffness, 1, solve)
+        order = np.argsort(np.append(values, more), kind="stable")[-modes:]
+        values, vectors = np.append(values, more)[order], np.column_stack([vectors, missed])[:, order]
+    return values, vectors
+
+
+def _lanczos(
+    product: Callable[[Array], Array], stiffness: Any, number: int, solve: Any, accuracy: float = 0.0
+) -> tuple[Array, Array]:
+    """Return the largest eigenvalues, ascending, and eigenvectors of a symmetric `product` over the stiffness.
+
+    To rounding, or a part `accuracy` of them.
+    """
+    from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
+
+    n = stiffness.shape[0]
+    room = min(n, _ROOM[0] * number + _ROOM[1])
+    operators = (LinearOperator((n, n), matvec=function, dtype=float) for function in (product, solve))
+    start = np.random.default_rng(0).normal(size=n)
+    try:
+        values, vectors = eigsh(
+            next(operators), number, M=stiffness, Minv=next(operators), which="LA", v0=start, ncv=room, tol=accuracy
+        )
+    except ArpackNoConvergence as error:
+        raise ConvergenceError(f"the Lanczos iteration does not find {number} natural modes; ask for fewer") from error
+    except ArpackError as error:  # without mass nothing is left to iterate
+        raise np.linalg.LinAlgError from error
+    order = np.argsort(values)
+    return values[order], vectors[:, order]

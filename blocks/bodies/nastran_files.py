@@ -47,11 +47,10 @@ def nastran_fields(
         advice = "give it by grids=, or take the matrices by FlexibleBody.from_craig_bampton"
         raise ModelError(Finding("no-file", f"{name}.grids", f"no .asm beside {file}", "the grids of the boundary", advice))
     mass, stiffness, damping, boundary, recovery = _read(file, lambda entry: _superelement(entry, bulk), name)
-    return reduce_boundary(name, mass, stiffness, boundary, ports, parent, units, damping, recovery).fields()
+    return reduce_boundary(name, mass, stiffness, boundary, ports, parent, units, damping, recovery)
 
 
 def _existing(name: str, field: str, path: Any) -> Path:
-    """Return the path of a file that exists."""
     file = Path(path) if isinstance(path, str | PathLike) else None
     if file is None or not file.is_file():
         raise ModelError(Finding("no-file", f"{name}.{field}", str(path), "a file of NASTRAN", "check the path"))
@@ -130,5 +129,4 @@ def _named_rows(name: str, rows: Array, owners: Array | None) -> dict[str, Array
 
 
 def _grids_of_bulk(file: Path) -> dict[Hashable, Pose]:
-    """Return the grids of a file of bulk data."""
     return poses_of(nastran().bulk2uset(str(file))[0])

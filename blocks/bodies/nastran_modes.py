@@ -211,17 +211,14 @@ def fields_of_modes(
     reader = FieldReader(name)
     scales = read_units(reader, units)
     if modes.factors is None:
-        reader.report(
-            "missing-results", "participation", "nothing", "modal participation factors", "ask for MEFFMASS(ALL) = YES"
-        )
+        expected, advice = "modal participation factors", "ask for MEFFMASS(ALL) = YES"
+        reader.report("missing-results", "participation", "nothing", expected, advice)
     if modes.rigid is None:
         advice = "ask for the grid point weight generator: PARAM,GRDPNT,0"
         reader.report("missing-results", "mass", "nothing", "the rigid mass (GPWG or RBMASS)", advice)
-    if ports is not None and not isinstance(ports, Mapping):
-        reader.report("wrong-type", "ports", ports, "a mapping of names to grids", 'write {"tip": 12}')
-        ports = None
+    ports = reader.mapping("ports", ports, "names to grids", '{"tip": 12}')
     about = reference or 0, modes.about if modes.about is not None else reference or 0
-    wanted = {"parent": parent} | {f"ports.{port}": grid for port, grid in (ports or {}).items()}
+    wanted = {"parent": parent} | {f"ports.{port}": grid for port, grid in ports.items()}
     references = {field: grid for field, grid in zip(("reference", "mass"), about, strict=True) if grid}
     for field, grid in (wanted | references).items():
         if not isinstance(grid, Hashable) or grid not in modes.places:
@@ -233,9 +230,8 @@ def fields_of_modes(
     if reader.findings or modes.factors is None or modes.rigid is None:
         raise ModelError(reader.findings)
     _check_modes(reader, modes, parent)
-    if reader.findings:
-        raise ModelError(reader.findings)
-    return _scaled_modes(modes, parent, ports or {}, scales, about)
+    reader.raise_findings()
+    return _scaled_modes(modes, parent, ports, scales, about)
 
 
 def _check_modes(reader: FieldReader, modes: FileModes, parent: int) -> None:

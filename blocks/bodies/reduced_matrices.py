@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.basics.errors import Finding, did_you_mean, warn
 from titop.blocks.basics.pose import Pose, read_pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COARSE, TINY, TYPED
@@ -24,7 +24,7 @@ from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.element_matrices import rigid_motion
 from titop.blocks.bodies.modal_analysis import DIRECTIONS
 from titop.blocks.bodies.modal_fields import read_recovery
-from titop.blocks.bodies.modal_reduction import ReducedBody, boundary_names, reduced
+from titop.blocks.bodies.modal_reduction import boundary_names, reduced_fields
 
 #: Units by name, in SI units; the masses of the last two are those of a pound-force as unit of force, with ft or in, and s.
 UNITS = (
@@ -70,8 +70,8 @@ def reduce_boundary(
     units: Any,
     damping: Any,
     recovery: Any,
-) -> ReducedBody:
-    """Return the body of reduced matrices; see `FlexibleBody.from_craig_bampton`."""
+) -> dict[str, Any]:
+    """Return the fields of the body of reduced matrices; see `FlexibleBody.from_craig_bampton`."""
     reader = FieldReader(name)
     grids = _read_boundary(reader, boundary)
     names = _read_ports(reader, ports, parent, grids)
@@ -80,13 +80,11 @@ def reduce_boundary(
     if size < 6 * len(grids):
         expected = f"six degrees of freedom for each of {len(grids)} grids, then those of modes"
         reader.report("wrong-shape", "stiffness", f"{size} rows", expected, "give a square matrix of the boundary and modes")
-    if reader.findings:
-        raise ModelError(reader.findings)
+    reader.raise_findings()
     M, K = reader.symmetric("mass", mass, size), reader.symmetric("stiffness", stiffness, size)
     D = np.zeros((size, size)) if damping is None else reader.symmetric("damping", damping, size)
     rows_of = read_recovery(reader, recovery, size)
-    if reader.findings:
-        raise ModelError(reader.findings)
+    reader.raise_findings()
     turned = _to_file_axes(grids, scales, size)
     energy = scales.mass * scales.length**2
     M, K, D = (
@@ -102,39 +100,31 @@ def reduce_boundary(
         _check_rigid_motion(reader, "damping", D, COARSE * np.sqrt(square) * masses, rigid, list(grids))
     if not reader.findings:
         _check_rigid_mass(reader, rigid.T @ M @ rigid, float(np.abs(places - origin).max()))
-    if reader.findings:
-        raise ModelError(reader.findings)
+    reader.raise_findings()
     _warn_of_coupled_modes(name, K, square * masses, 6 * len(grids))
     order = [list(grids).index(grid) for grid in names.values()]
     columns = [*(6 * k + i for k in order for i in range(6)), *range(6 * len(grids), size)]
     basis = np.eye(size)[:, columns]
-    beside: dict[str, Any] = {"recovery": {key: rows @ turned @ basis for key, rows in rows_of.items()}}
-    if damping is not None:
-        beside["modal_damping"] = basis.T @ D @ basis
-    return ReducedBody(
-        **reduced(M, K, rigid, basis),
-        ports={port: places[k] - origin for port, k in zip(names, order, strict=True)},
-        shapes={port: np.eye(6, len(columns), 6 * k) for k, port in enumerate(names)},
-        names=(*boundary_names(names), *(f"mode{k + 1}" for k in range(size - 6 * len(grids)))),
-        beside=beside,
-    )
+    damped = {} if damping is None else {"modal_damping": basis.T @ D @ basis}
+    return reduced_fields(M, K, rigid, basis) | {
+        "ports": {port: places[k] - origin for port, k in zip(names, order, strict=True)},
+        "shapes": {port: np.eye(6, len(columns), 6 * k) for k, port in enumerate(names)},
+        "coordinate_names": (*boundary_names(names), *(f"mode{k + 1}" for k in range(size - 6 * len(grids)))),
+        "recovery": {key: rows @ turned @ basis for key, rows in rows_of.items()},
+        **damped,
+    }
 
 
 def _read_boundary(reader: FieldReader, boundary: Any) -> dict[Hashable, Pose]:
     """Read the positions, with axes where they have any, of the boundary's grids."""
-    if not isinstance(boundary, Mapping) or not boundary:
-        advice = "write {3: [0, 0, 0], 11: tt.Pose([1, 0, 0], axes)}"
-        reader.report("wrong-type", "boundary", boundary, "a mapping of grids to positions or poses, in matrix order", advice)
-        return {}
-    return {grid: read_pose(reader, f"boundary[{grid}]", value) for grid, value in boundary.items()}
+    expected, example = "grids to positions or poses, in matrix order", "{3: [0, 0, 0], 11: tt.Pose([1, 0, 0], axes)}"
+    grids = reader.mapping("boundary", boundary or (), expected, example)
+    return {grid: read_pose(reader, f"boundary[{grid}]", value) for grid, value in grids.items()}
 
 
 def _read_ports(reader: FieldReader, ports: Any, parent: Hashable, grids: Mapping[Hashable, Pose]) -> dict[str, Hashable]:
     """Return the grid of each child port: those that are named, then the others of the boundary but the parent."""
-    if ports is not None and not isinstance(ports, Mapping):
-        reader.report("wrong-type", "ports", ports, "a mapping of names to grids", 'write {"tip": 12}')
-        return {}
-    named = {str(port): grid for port, grid in (ports or {}).items()}
+    named = {str(port): grid for port, grid in reader.mapping("ports", ports, "names to grids", '{"tip": 12}').items()}
     taken: dict[Hashable, str] = {}
     for port, grid in {"parent": parent, **named}.items():
         if not isinstance(grid, Hashable) or grid not in grids:

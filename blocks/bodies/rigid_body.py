@@ -10,12 +10,11 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of, parts_of
-from titop.blocks.basics.pose import Pose, pose_findings, pose_suspicions, read_pose
+from titop.blocks.basics.pose import Pose, pose_findings, pose_suspicions, read_ports
 from titop.blocks.basics.spatial import Array, gyroscopic_wrench, replace_entry, rigid_inertia
 from titop.blocks.basics.tolerances import EPS, SAME, TYPED
-from titop.blocks.bodies.water.coefficients import with_coefficient
-from titop.blocks.bodies.water.fluid import Fluid
-from titop.blocks.bodies.water.immersed_body import ImmersedBody
+from titop.blocks.bodies.water.fluid import Fluid, with_coefficient
+from titop.blocks.bodies.water.immersed import ImmersedBody
 from titop.blocks.contract.block import Block, overrides
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.fields import Field, put, scalar, symmetric, vector, without
@@ -23,8 +22,8 @@ from titop.blocks.contract.own_coordinates import redefines
 
 #: The six independent entries of an inertia tensor, in the order in which parameters list them.
 INERTIA_ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
-
-_OWN_PARAMETERS = {"mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{entry}" for entry in INERTIA_ENTRIES)}
+#: Names of a body's own inertial parameters.
+INERTIAL_NAMES = ("mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{entry}" for entry in INERTIA_ENTRIES))
 
 
 class PortedBlock(Block):
@@ -32,13 +31,7 @@ class PortedBlock(Block):
 
     def __init__(self, name: str, ports: Mapping[str, Any] | None = None) -> None:
         super().__init__(name)
-        self.port_poses: dict[str, Pose] = self._read_ports(ports)
-
-    def _read_ports(self, ports: Mapping[str, Any] | None) -> dict[str, Pose]:
-        if ports is not None and not isinstance(ports, Mapping):
-            self.reader.report("wrong-type", "ports", ports, "a mapping of names to positions", 'write {"C": [x, y, z]}')
-            ports = {}
-        return {port: read_pose(self.reader, str(port), value) for port, value in (ports or {}).items()}
+        self.port_poses: dict[str, Pose] = read_ports(self.reader, ports)
 
     @property
     def ports(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -49,7 +42,7 @@ class PortedBlock(Block):
     def ports(self, ports: Any) -> None:
         for field in ("ports", *map(str, self.port_poses)):
             self.reader = without(self.reader, field)
-        self.port_poses = self._read_ports(ports)
+        self.port_poses = read_ports(self.reader, ports)
 
     def add_port(self, name: str, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> None:
         """Add a port.
@@ -95,9 +88,7 @@ class PortedBlock(Block):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the ports' positions and rotation vectors."""
-        return {
-            f"{port}.{entry}": value for port, pose in self.port_poses.items() for entry, value in pose_parameters(pose).items()
-        }
+        return port_parameters(self.port_poses)
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some ports moved."""
@@ -107,6 +98,11 @@ class PortedBlock(Block):
             port, entry = owner_of(name), entry_of(name)
             changed.port_poses[port] = moved_pose(changed.port_poses[port], entry, value)
         return changed
+
+
+def port_parameters(poses: Mapping[str, Pose]) -> dict[str, tuple[float, str]]:
+    """Return the numbers of ports at some poses by name, with units."""
+    return {f"{port}.{entry}": value for port, pose in poses.items() for entry, value in pose_parameters(pose).items()}
 
 
 def pose_parameters(pose: Pose) -> dict[str, tuple[float, str]]:
@@ -233,43 +229,52 @@ class RigidBody(ImmersedBody, PortedBlock):
         """Return what is wrong with the body and what is suspicious."""
         errors, warnings = super().check()
         errors += self.fluid_findings()
-        if self.mass < 0:
-            errors.append(
-                Finding("negative-mass", f"{self.name}.mass", self.mass, "a mass >= 0", "check the sign and the unit")
-            )
-        if np.isfinite(self.inertia).all():
-            check_inertia(f"{self.name}.inertia", self.inertia, self.mass * float(self.com @ self.com), errors, warnings)
-            if self.mass == 0 and self.inertia.any():
-                warnings.append(
-                    Finding("massless-inertia", f"{self.name}.mass", 0.0, "a mass, since there is an inertia", "give the mass")
-                )
+        check_mass_and_inertia(self, errors, warnings)
+        if self.mass == 0 and np.isfinite(self.inertia).all() and self.inertia.any():
+            expected = "a mass, since there is an inertia"
+            warnings.append(Finding("massless-inertia", f"{self.name}.mass", 0.0, expected, "give the mass"))
         return errors, warnings
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return mass, centre of mass, inertia and ports."""
-        numbers = {"mass": (self.mass, "kg")}
-        numbers |= {f"com.{axis}": (float(x), "m") for axis, x in zip("xyz", self.com, strict=True)}
-        numbers |= {f"inertia.{entry}": (float(self.inertia[ij]), "kg m^2") for entry, ij in INERTIA_ENTRIES.items()}
-        return numbers | super().parameters() | self.fluid_parameters()
+        return inertial_parameters(self) | super().parameters() | self.fluid_parameters()
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed."""
         wet = self.fluid_parameters()
-        body_values = {name for name in values if name in _OWN_PARAMETERS or name in wet}
+        body_values = {name for name in values if name in INERTIAL_NAMES or name in wet}
         changed = super().with_parameters({name: value for name, value in values.items() if name not in body_values})
         assert isinstance(changed, RigidBody)
         for name in body_values:
             field, entry = owner_of(name), entry_of(name)
-            if field in ("mass", "volume"):
+            if name in INERTIAL_NAMES:
+                put_inertial(changed, name, values[name])
+            elif field == "volume":
                 put(changed, field, values[name] + 0.0)
-            elif field in ("com", "buoyancy_center"):
+            elif field == "buoyancy_center":
                 put(changed, field, replace_entry(getattr(changed, field), "xyz".index(entry), values[name]))
-            elif name in wet:
-                put(changed, *with_coefficient(changed, name, values[name]))
             else:
-                i, j = INERTIA_ENTRIES[entry]
-                put(changed, field, replace_entry(replace_entry(changed.inertia, (i, j), values[name]), (j, i), values[name]))
+                put(changed, *with_coefficient(changed, name, values[name]))
         return changed
+
+
+def inertial_parameters(body: Any) -> dict[str, tuple[float, str]]:
+    """Return mass, centre of mass and inertia of a body by name, with units."""
+    numbers = {"mass": (body.mass, "kg")}
+    numbers |= {f"com.{axis}": (float(x), "m") for axis, x in zip("xyz", body.com, strict=True)}
+    return numbers | {f"inertia.{entry}": (float(body.inertia[ij]), "kg m^2") for entry, ij in INERTIA_ENTRIES.items()}
+
+
+def put_inertial(body: Any, name: str, value: float) -> None:
+    """Set one of the `INERTIAL_NAMES` of a body."""
+    field, entry = owner_of(name), entry_of(name)
+    if field == "mass":
+        put(body, field, value + 0.0)
+    elif field == "com":
+        put(body, field, replace_entry(body.com, "xyz".index(entry), value))
+    else:
+        i, j = INERTIA_ENTRIES[entry]
+        put(body, field, replace_entry(replace_entry(body.inertia, (i, j), value), (j, i), value))
 
 
 def is_plainly_sound(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> bool:
@@ -295,6 +300,15 @@ def is_positive(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float
     return zz - xz * xz / xx - both * both / second > 0.0
 
 
+def check_mass_and_inertia(body: Any, errors: list[Finding], warnings: list[Finding]) -> None:
+    """Add what is wrong with mass and inertia of a body to the errors and warnings."""
+    if body.mass < 0:
+        advice = "check the sign and the unit"
+        errors.append(Finding("negative-mass", f"{body.name}.mass", body.mass, "a mass >= 0", advice))
+    if np.isfinite(body.inertia).all():
+        check_inertia(f"{body.name}.inertia", body.inertia, float(body.mass * body.com @ body.com), errors, warnings)
+
+
 def check_inertia(where: str, inertia: Array, moved: float, errors: list[Finding], warnings: list[Finding]) -> None:
     """Add what is wrong with an inertia (3x3, about the centre of mass) to the errors and warnings.
 
@@ -306,15 +320,8 @@ def check_inertia(where: str, inertia: Array, moved: float, errors: list[Finding
     largest = np.abs(moments).max()
     tolerance = SAME * largest + 4 * EPS * abs(moved)
     if moments[0] < -tolerance:
-        errors.append(
-            Finding(
-                "negative-inertia",
-                where,
-                moments,
-                "principal moments >= 0",
-                "check signs and that it is about the centre of mass",
-            )
-        )
+        advice = "check signs and that it is about the centre of mass"
+        errors.append(Finding("negative-inertia", where, moments, "principal moments >= 0", advice))
     elif (excess := moments[2] - moments[0] - moments[1]) > max(TYPED * largest, tolerance):
         expected = f"no principal moment above the sum of the others (by {excess:.1e})"
         warnings.append(Finding("triangle-inequality", where, moments, expected, "check units and products of inertia"))

@@ -11,12 +11,17 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CLOSE, DIFFERENCE_ERROR, DIFFERENCE_STEP, EPS, SAME
+from titop.blocks.basics.tolerances import CLOSE, DIFFERENCE_STEP, EPS, SAME
 from titop.blocks.checking.block_findings import damping_findings, law_findings
 from titop.blocks.checking.complex_safety import is_complex_safe, is_parameter_complex_safe
-from titop.blocks.checking.description_findings import description_findings
+from titop.blocks.checking.description_findings import (
+    description_findings,
+    difference,
+    energy_disagreements,
+    twin_disagreements,
+    weight_findings,
+)
 from titop.blocks.checking.interaction_findings import energy_findings, interaction_findings, twin_findings, undefined_findings
-from titop.blocks.checking.surroundings_check import energy_disagreements, twin_disagreements, weight_findings
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.interactions.interaction import Interaction, random_motion
@@ -102,13 +107,10 @@ def disagreements(block: Block, seed: int = 0, slopes: bool = False) -> Iterator
     """
     plain, motion = _Plain(block), _Motion.of(block, seed)
     for comparison in [*_laws(block, motion), *(_slopes(block, motion) if slopes else ())]:
-        given, derived = (comparison.values(each) for each in (block, plain))
-        largest = np.abs(derived).max(initial=0.0)
-        error = np.abs(given - derived).max(initial=0.0)
-        if not error <= DIFFERENCE_ERROR * largest + comparison.nothing * comparison.size:
-            found = f"a difference of {error / (largest or comparison.size or 1.0):.2g} of what it should be"
+        overridden, derived = comparison.values(block), comparison.values(plain)
+        if observed := difference(overridden, derived, comparison.nothing, comparison.size):
             advice = _advice(block, comparison.method)
-            yield Finding("inconsistent-block", f"{block.name}.{comparison.name}", found, comparison.expected, advice)
+            yield Finding("inconsistent-block", f"{block.name}.{comparison.name}", observed, comparison.expected, advice)
 
 
 def _advice(block: Block, method: str) -> str:
@@ -128,7 +130,7 @@ def law_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
     motion = _Motion.of(block, seed)
     turns, own = 1.0 / motion.sizes[:6], motion.sizes[6:]
     state = motion.q, motion.v, motion.twist
-    given, derived = block.compiled_law.terms(block, *state), block.law(*state)
+    law, derived = block.compiled_law.terms(block, *state), block.law(*state)
     natural = {
         "inertia": (np.outer(motion.sizes, motion.sizes), motion.energy),
         "gyroscopic": (motion.sizes, motion.energy),
@@ -139,12 +141,9 @@ def law_disagreements(block: Block, seed: int = 0) -> Iterator[Finding]:
         "bias": (turns, 1.0),
     }
     for name, (units, size) in natural.items():
-        one, two = (getattr(terms, name) * units for terms in (given, derived))
-        largest, error = np.abs(two).max(initial=0.0), np.abs(one - two).max(initial=0.0)
-        if not error <= DIFFERENCE_ERROR * largest + _NOTHING * size:
-            found = f"a difference of {error / (largest or size or 1.0):.2g} of what it should be"
+        if observed := difference(getattr(law, name) * units, getattr(derived, name) * units, _NOTHING, size):
             expected = "what follows from the block's pose, mass matrix, energy and damping"
-            yield Finding("inconsistent-law", f"{block.name}.compiled_law.{name}", found, expected, "correct the law")
+            yield Finding("inconsistent-law", f"{block.name}.compiled_law.{name}", observed, expected, "correct the law")
 
 
 def parameter_findings(block: Block) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,12 +14,20 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_input import is_name, real_array
-from titop.blocks.checking.surroundings_check import surroundings_findings
+from titop.blocks.checking.description_findings import some_place
+from titop.blocks.contract.applied import is_acted_on
 from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.contract.block_law import BlockLaw
 from titop.blocks.contract.law import Law, LawTerms
 from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.devices.actuators import Actuator
+
+#: A function to be tried: its name, a call of it, and the shape of its result.
+Trial = tuple[str, Callable[[], Any], tuple[int, ...]]
+#: Endings after a block's name that mean something else than an input.
+_SIGNALS = {"q", "v", "a", "tau", "F", "T", "P"}
+#: Fields of names, with those of their units.
+_UNITS = {"coordinates": "units", "inputs": "input_units", "state_names": "state_units"}
 
 
 def law_findings(block: Block) -> Iterator[Finding]:
@@ -33,11 +41,9 @@ def law_findings(block: Block) -> Iterator[Finding]:
         expected, advice = f"{block.nv} positive numbers", "one size for each coordinate, or None to have them found"
         yield Finding("bad-scales", f"{block.name}.coordinate_scales", scales, expected, advice)
         return
-    if wrong := [*_name_findings(block, "coordinates"), *_name_findings(block, "ports")]:
+    ports = naming_findings(block, "ports", "signal's, coordinate's or other port's", {*_SIGNALS, *block.coordinates})
+    if wrong := [*naming_findings(block, "coordinates", "other coordinate's"), *ports]:
         yield from wrong
-        return
-    if len(block.units) not in (0, block.nv):
-        yield Finding("bad-units", f"{block.name}.units", block.units, f"{block.nv} units, or none", "one each")
         return
     if block.compiled_law is not None and (wrong := list(own_law_findings(block))):
         yield from wrong
@@ -54,7 +60,7 @@ def law_findings(block: Block) -> Iterator[Finding]:
     except Exception as error:
         yield _failure(f"{block.name}.mass_matrix", error, f"numbers of shape {(size, size)}")
         return
-    calls: list[tuple[str, Callable[[], Any], tuple[int, ...]]] = [
+    calls: list[Trial] = [
         ("mass_matrix", lambda: block.mass_matrix(q), (size, size)),
         ("elastic_energy", lambda: block.elastic_energy(q), ()),
         ("damping_efforts", lambda: block.damping_efforts(q, block.steps / REAL_STEP), (n,)),
@@ -65,50 +71,56 @@ def law_findings(block: Block) -> Iterator[Finding]:
     if redefines(block, "law", BlockLaw) and (wrong := list(_law_findings(block, q))):
         yield from wrong
         return
-    wrong = list(_call_findings(block, q, calls))
-    yield from wrong or _call_findings(block, q, _overriding_calls(block, q))
+    at = f" (q = {q})"
+    yield from list(trial_findings(block, calls, at)) or trial_findings(block, _overriding_calls(block, q), at)
     yield from driving_findings(block)
     yield from surroundings_findings(block)
 
 
-def _call_findings(
-    block: Block, q: Array, calls: Iterable[tuple[str, Callable[[], Any], tuple[int, ...]]]
-) -> Iterator[Finding]:
-    """Yield what is wrong with the results of functions, given as names, calls and shapes of results."""
-    for name, call, shape in calls:
+def trial_findings(block: Block, trials: Iterable[Trial], at: str = "") -> Iterator[Finding]:
+    """Yield what is wrong with the results of some functions of a block; `at` says where they are tried."""
+    for name, call, shape in trials:
         where = f"{block.name}.{name}"
+        expected = "a mass, and a first moment of shape (3,)" if name == "weight" else f"numbers of shape {shape}"
         try:
             value = np.asarray(call(), dtype=float)
         except Exception as error:
-            yield _failure(where, error, f"numbers of shape {shape}")
+            yield _failure(where, error, expected)
             continue
         if value.shape != shape:
-            advice = "see help(titop.Block)"
-            yield Finding("wrong-shape", where, f"shape {value.shape}", f"shape {shape}", advice)
+            expected = expected.removeprefix("numbers of ")
+            yield Finding("wrong-shape", where, f"shape {value.shape}", expected, "see help(titop.Block)")
         elif not np.isfinite(value).all():
-            yield Finding("not-finite", where, value, f"finite numbers (q = {q})", "check the block's parameters and function")
+            yield Finding("not-finite", where, value, f"finite numbers{at}", "check the block's parameters and function")
         elif name == "mass_matrix":
             yield from inertia_findings(where, value)
         elif shape == (3, 3):
             yield from _rotation_findings(where, value)
 
 
-def _name_findings(block: Block, field: str) -> Iterator[Finding]:
-    """Yield what is wrong with the names of coordinates or ports."""
+def naming_findings(
+    block: Block, field: str, others: str, taken: Collection[str] = (), nameless: bool = False
+) -> Iterator[Finding]:
+    """Yield what is wrong with the names in a field of a block, and with the number of their units.
+
+    Names must differ from each other and from those that are `taken`, by `others`; an empty one is none if `nameless` is set.
+    """
     names, where = getattr(block, field), f"{block.name}.{field}"
     if isinstance(names, str) or not isinstance(names, Sequence):
         yield Finding("wrong-type", where, names, "a tuple of names", f'write {field} = ("{names}",)')
         return
     for k, name in enumerate(names):
-        if not is_name(name):
+        if not is_name(name) and not (nameless and name == ""):
             yield Finding("bad-name", where, name, "letters, digits and _-/", "rename it")
-        elif name in names[:k] or (field == "ports" and name in (*_SIGNALS, *block.coordinates)):
-            expected = "a name that is no signal's, no coordinate's and no other's"
-            yield Finding("duplicate-name", where, name, expected, "rename it")
+        elif name in taken or name in names[:k]:
+            yield Finding("duplicate-name", where, name, f"a name that is no {others}", "rename it")
+    unit_field = _UNITS.get(field, "")
+    units = getattr(block, unit_field, ())
+    if len(units) not in (0, len(names)):
+        yield Finding("bad-units", f"{block.name}.{unit_field}", units, f"{len(names)} units, or none", "one each")
 
 
 def _law_findings(block: Block, q: Array) -> Iterator[Finding]:
-    """Yield what is wrong with a user's ``law``."""
     sizes, where = block.displacement_sizes(q), f"{block.name}.law"
     try:
         returned = block.law(q, sizes[6:], sizes[:6])
@@ -120,7 +132,7 @@ def _law_findings(block: Block, q: Array) -> Iterator[Finding]:
         yield Finding("wrong-type", where, returned, "titop.blocks.contract.law.LawTerms", advice)
 
 
-def _overriding_calls(block: Block, q: Array) -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
+def _overriding_calls(block: Block, q: Array) -> Iterator[Trial]:
     """Yield the functions that a block overrides: names, calls and shapes."""
     n, sizes = block.nv, block.displacement_sizes(q)
     if redefines(block, "passive_efforts", BlockLaw):
@@ -132,44 +144,24 @@ def _overriding_calls(block: Block, q: Array) -> Iterator[tuple[str, Callable[[]
             yield f"motion_subspace({port!r})", partial(block.motion_subspace, port, q), (6, n)
 
 
-#: Endings after a block's name that mean something else than an input.
-_SIGNALS = {"q", "v", "a", "tau", "F", "T", "P"}
-
-
 def driving_findings(block: Block) -> Iterator[Finding]:
     """Yield what is wrong with a block's own inputs and first-order states."""
-    yield from input_findings(block)
-    if block.state_names and not (wrong := list(state_name_findings(block))):
-        yield from _state_findings(block)
-    elif block.state_names:
-        yield from wrong
+    yield from _input_findings(block)
+    if block.state_names:
+        yield from list(state_name_findings(block)) or _state_findings(block)
 
 
 def state_name_findings(block: Block) -> Iterator[Finding]:
     """Yield what is wrong with the names and units of a block's first-order states."""
-    where, names = f"{block.name}.state_names", block.state_names
-    if isinstance(names, str) or not isinstance(names, Sequence):
-        yield Finding("wrong-type", where, names, "a tuple of names", f'write state_names = ("{names}",)')
-        return
     others = "coordinate's, port's, parameter's, input's, signal's or other state's"
-    yield from _naming_findings(block, "state", names, block.inputs, others)
-    if len(block.state_units) not in (0, len(names)):
-        yield Finding("bad-units", f"{block.name}.state_units", block.state_units, f"{len(names)} units, or none", "one each")
+    yield from naming_findings(block, "state_names", others, _taken_names(block) | {*block.inputs})
 
 
-def _naming_findings(block: Block, what: str, names: Sequence[str], besides: Sequence[str], others: str) -> Iterator[Finding]:
-    """Yield what is wrong with names of a block's inputs or states (`what`): they must be unique, also among `besides`."""
-    where = f"{block.name}.inputs" if what == "input" else f"{block.name}.state_names"
-    taken = _SIGNALS | {*block.coordinates, *block.ports, *besides, *(owner_of(name) for name in block.parameters())}
-    for k, name in enumerate(names):
-        if not is_name(name):
-            yield Finding("bad-name", where, name, "letters, digits and _-/", f"rename the {what}")
-        elif name in taken or name in names[:k]:
-            yield Finding("duplicate-name", where, name, f"a name that is no {others}", f"rename the {what}")
+def _taken_names(block: Block) -> set[str]:
+    return _SIGNALS | {*block.coordinates, *block.ports, *(owner_of(name) for name in block.parameters())}
 
 
 def _state_findings(block: Block) -> Iterator[Finding]:
-    """Yield what is wrong with the efforts and rates of a block's states."""
     if not block.nv or block.configuration_names != block.coordinates:
         expected = "own coordinates that are plain numbers, on which they act"
         advice = "let a tt.Interaction on ports and coordinates have the states"
@@ -177,37 +169,43 @@ def _state_findings(block: Block) -> Iterator[Finding]:
         return
     q, v, count = block.random_configuration(np.random.default_rng(0)), block.steps / REAL_STEP, len(block.state_names)
     x, u = np.ones(count), np.ones(len(block.inputs))
-    calls: list[tuple[str, Callable[[], Any], tuple[int, ...]]] = [
-        ("state_efforts", lambda: block.state_efforts(q, v, x), (block.nv,)),
-        ("state_rates", lambda: block.state_rates(q, v, x, u), (count,)),
-    ]
-    yield from _call_findings(block, q, calls)
+    efforts: Trial = "state_efforts", lambda: block.state_efforts(q, v, x), (block.nv,)
+    yield from trial_findings(block, [efforts, ("state_rates", lambda: block.state_rates(q, v, x, u), (count,))])
 
 
-def input_findings(block: Block) -> Iterator[Finding]:
+def _input_findings(block: Block) -> Iterator[Finding]:
     """Yield what is wrong with a block's own inputs: names, units and efforts; actuators act on other blocks."""
-    inputs, where = tuple(block.inputs), f"{block.name}.inputs"
+    inputs = tuple(block.inputs)
     if isinstance(block, Actuator) or not (inputs or overrides_method(block, "input_matrix")):
         return
     if not block.nv:
         advice = "give the block coordinates, or use tt.Force or tt.Torque at a port"
-        yield Finding("idle-inputs", where, inputs, "own coordinates that they act on", advice)
+        yield Finding("idle-inputs", f"{block.name}.inputs", inputs, "own coordinates that they act on", advice)
         return
-    yield from _naming_findings(block, "input", inputs, (), "coordinate's, port's, parameter's, signal's or other input's")
-    if len(block.input_units) not in (0, len(inputs)):
-        yield Finding("bad-units", f"{block.name}.input_units", block.input_units, f"{len(inputs)} units, or none", "one each")
+    others = "coordinate's, port's, parameter's, signal's or other input's"
+    yield from naming_findings(block, "inputs", others, _taken_names(block))
     yield from _range_findings(block)
-    where, shape = f"{block.name}.input_matrix", (block.nv, len(inputs))
-    try:
-        matrix = np.asarray(block.input_matrix(block.random_configuration(np.random.default_rng(0))), dtype=float)
-    except Exception as error:
-        yield _failure(where, error, f"numbers of shape {shape}")
+    shape = block.nv, len(inputs)
+    q = partial(block.random_configuration, np.random.default_rng(0))
+    yield from trial_findings(block, [("input_matrix", lambda: block.input_matrix(q()), shape)])
+
+
+def surroundings_findings(block: Block) -> Iterator[Finding]:
+    """Yield what is wrong with a block's applied efforts and weight, called once at a random pose."""
+    if not is_acted_on(block) and not overrides_method(block, "applied_energy"):
         return
-    if matrix.shape != shape:
-        advice = "a row for each coordinate, a column for each name in inputs"
-        yield Finding("wrong-shape", where, f"shape {matrix.shape}", f"shape {shape}", advice)
-    elif not np.isfinite(matrix).all():
-        yield Finding("not-finite", where, matrix, "finite numbers", "check the block's parameters and function")
+    at = some_place(block, np.random.default_rng(0))
+    trials: list[Trial] = [
+        ("applied_efforts", lambda: block.applied_efforts(*at), (6 + block.nv,)),
+        ("applied_energy", lambda: block.applied_energy(at.q, at.rotation, at.position), ()),
+        ("weight", lambda: _mass_and_moment(block.weight(at.q)), (4,)),
+    ]
+    yield from trial_findings(block, trials)
+
+
+def _mass_and_moment(weight: Any) -> Array:
+    mass, moment = weight
+    return np.concatenate([np.reshape(mass, 1), np.reshape(moment, 3)])
 
 
 def _range_findings(block: Block) -> Iterator[Finding]:
@@ -216,9 +214,8 @@ def _range_findings(block: Block) -> Iterator[Finding]:
         expected, advice = f"{len(block.inputs)} pairs of numbers, or none", "write input_ranges = ((lower, upper),)"
         yield Finding("bad-range", where, block.input_ranges, expected, advice)
     elif ranges.size and not (ranges[:, 0] <= ranges[:, 1]).all():
-        yield Finding(
-            "bad-range", where, block.input_ranges, "lower <= upper", "check the order; -math.inf where there is none"
-        )
+        advice = "check the order; -math.inf where there is none"
+        yield Finding("bad-range", where, block.input_ranges, "lower <= upper", advice)
 
 
 def own_law_findings(block: Block) -> Iterator[Finding]:
@@ -276,6 +273,3 @@ def damping_findings(block: Block) -> Iterator[Finding]:
             advice = "check the sign: the block feeds energy"
             yield Finding("negative-damping", where, f"power {powers.sum():.3g} W at v = {v}", expected, advice)
             return
-
-
-# -- are complex steps right? ----------------------------------------------------------------------------------------------

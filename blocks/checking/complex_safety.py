@@ -13,7 +13,7 @@ from titop.blocks.basics.complex_steps import REAL_STEP, complex_step
 from titop.blocks.basics.differences import derivative, settled_step
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import DIFFERENCE_ERROR, EPS, SAME
-from titop.blocks.checking.surroundings_check import moved_place, some_place
+from titop.blocks.checking.description_findings import moved_place, some_place
 from titop.blocks.contract.applied import BlockMotion, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import BlockLaw
@@ -59,7 +59,6 @@ def _stores_safely(block: Block, q: Array, scales: Array) -> bool:
 
 
 def _is_safe_at(block: Block, q: Array, scales: Array, rng: np.random.Generator) -> bool:
-    """Tell whether complex steps at a configuration give the derivatives that differences give."""
     v, direction = rng.normal(size=block.nv) * scales, np.linspace(0.3, 1.0, block.nv) * scales
     weights = block.inertia_weights()
 
@@ -186,6 +185,5 @@ def _steps(functions: Callable[[Any], list[Any]], step: float | None) -> Iterato
 
 
 def _agree(exact: Array, difference: Array, value: Array) -> bool:
-    """Tell whether two derivatives of a function of a certain value agree."""
     sizes = (np.abs(part).max(initial=0.0) for part in (difference, value))
     return bool(np.abs(exact - difference).max(initial=0.0) <= np.dot((DIFFERENCE_ERROR, SAME), list(sizes)))

@@ -13,8 +13,8 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array, cross, twist_transport
 from titop.blocks.basics.tolerances import DIFFERENCE_ERROR, DIFFERENCE_STEP, SAME
-from titop.blocks.basics.user_input import is_name, real_array
-from titop.blocks.checking.block_findings import own_law_findings, state_name_findings
+from titop.blocks.basics.user_input import real_array
+from titop.blocks.checking.block_findings import naming_findings, own_law_findings, state_name_findings
 from titop.blocks.checking.complex_safety import law_takes_complex
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, displaced, random_motion
@@ -38,7 +38,9 @@ def interaction_findings(
         Of the motion.
     """
     name, p, n = interaction.name, ports, coordinates
-    wrong = [*_input_findings(interaction), *(state_name_findings(interaction) if interaction.state_names else ())]
+    taken = {owner_of(entry) for entry in interaction.parameters()}
+    wrong = [*naming_findings(interaction, "inputs", "parameter's or other input's", taken, nameless=True)]
+    wrong += [*(state_name_findings(interaction) if interaction.state_names else ())]
     wrong += own_law_findings(interaction) if interaction.compiled_law is not None else ()
     yield from ((True, finding) for finding in wrong)
     motion = random_motion(interaction, np.random.default_rng(seed), p, n)
@@ -157,7 +159,6 @@ def _unusable(interaction: Interaction, motion: TargetMotion) -> Generator[tuple
 
 
 def _rate_findings(interaction: Interaction, motion: TargetMotion) -> Iterator[Finding]:
-    """Yield what is wrong with the rates of an interaction's states."""
     count = len(interaction.state_names)
     try:
         rates = real_array(interaction.state_rates(motion))
@@ -177,18 +178,6 @@ def _loads(interaction: Interaction, motion: TargetMotion) -> tuple[Array, Array
     except Exception:
         return None
     return (wrenches, efforts) if np.isfinite(wrenches).all() and np.isfinite(efforts).all() else None
-
-
-def _input_findings(interaction: Interaction) -> Iterator[Finding]:
-    where, names = f"{interaction.name}.inputs", tuple(interaction.inputs)
-    for k, name in enumerate(names):
-        if name and not is_name(name):
-            yield Finding("bad-name", where, name, "letters, digits and _-/", "rename the input")
-        elif name in names[:k] or name in {owner_of(entry) for entry in interaction.parameters()}:
-            yield Finding("duplicate-name", where, name, "a name that is no parameter's or other input's", "rename the input")
-    if len(interaction.input_units) not in (0, len(names)):
-        found, expected = interaction.input_units, f"{len(names)} units, or none"
-        yield Finding("bad-units", f"{interaction.name}.input_units", found, expected, "one each")
 
 
 def _nonlinear_inputs(interaction: Interaction, motion: TargetMotion) -> Iterator[Finding]:

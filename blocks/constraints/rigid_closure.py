@@ -9,23 +9,22 @@ Every constraint is one function that has to vanish, in one of three forms (symb
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, did_you_mean
-from titop.blocks.basics.paths import parts_of
-from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian_rate, replace_entry, rotation_log, skew
+from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian_rate, rotation_log, skew
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.closure import DISPLACEMENT, Closure
-from titop.blocks.contract.block import Block
-from titop.blocks.contract.fields import Field, Fixed, Kept, optional, put, switch
+from titop.blocks.contract.block import Block, ParameterFields
+from titop.blocks.contract.fields import Field, Fixed, Kept, optional, switch
 from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
 
-#: Kinds of closures, named by the joint with the same freedom, with the names of their constraints.
+#: Kinds of closures, named by the joint with the same freedom, with the names of their constraints: components of r (``x``,
+#: ``offset``, ``distance``), then of log R (``rx``, ``rotation``), then cosines (``tilt``, ``twist``).
 KINDS = {
     "weld": ("x", "y", "z", "rx", "ry", "rz"),
     "revolute": ("x", "y", "z", "tilt1", "tilt2"),
@@ -150,31 +149,22 @@ class RigidClosure(Closure):
         return self._found[1]
 
     def _find_rows(self) -> ConstraintRows:
+        nothing = np.zeros(3)
         if self.directions is not None:
             columns = (self.directions / np.sqrt((self.directions**2).sum(axis=0))).T
-            return _rows(linear=columns[:, :3], rotation=columns[:, 3:])
-        axis = unit_vector(self.axis)
-        across = perpendicular(axis)
-        everything, tilt = np.eye(3), (across, np.array([axis, axis]), np.zeros(2))
-        if self.kind == "weld":
-            return _rows(linear=everything, rotation=everything, stacked=True)
-        if self.kind == "revolute":
-            return _rows(linear=everything, aligned=tilt)
-        if self.kind == "spherical":
-            return _rows(linear=everything)
-        if self.kind == "universal":
-            second = unit_vector(self.axis2)
-            return _rows(linear=everything, aligned=(axis[None], second[None], np.array([axis @ second])))
-        if self.kind == "prismatic":
-            return _rows(linear=across, rotation=everything, stacked=True)
-        if self.kind == "cylindrical":
-            return _rows(linear=across, aligned=tilt)
-        if self.kind == "planar":
-            return _rows(linear=axis[None], aligned=tilt)
-        if self.kind == "planar_prismatic":
-            normal = unit_vector(self.axis2)
-            return _rows(linear=unit_vector(cross(normal, axis))[None], rotation=normal[None], stacked=True)
-        return _rows(linear=across, rotation=axis[None] if self.kind == "planar_weld" else None, stacked=True)
+            zeros = np.zeros((len(columns), 3))
+            return ConstraintRows(columns[:, :3], columns[:, 3:], zeros, zeros, np.zeros(len(columns)))
+        axis, names = unit_vector(self.axis), KINDS[self.kind]
+        second = unit_vector(self.axis2) if self.kind in _TWO_AXES else axis
+        one, two = perpendicular(axis)
+        linear = dict(zip("xyz", np.eye(3), strict=True)) | {"offset1": one, "offset2": two, "distance": axis}
+        if "offset" in names:
+            linear["offset"] = unit_vector(cross(second, axis))
+        rotation = dict(zip(("rx", "ry", "rz"), np.eye(3), strict=True)) | {"rotation": second}
+        aligned = {"tilt1": (one, axis, 0.0), "tilt2": (two, axis, 0.0), "twist": (axis, second, axis @ second)}
+        alignments = zip(*(aligned.get(name, (nothing, nothing, 0.0)) for name in names), strict=True)
+        parts = ([of.get(name, nothing) for name in names] for of in (linear, rotation))
+        return ConstraintRows(*map(np.array, (*parts, *alignments)))
 
     # -- the constraints at a relative pose and motion -------------------------------------------------------------------
 
@@ -246,28 +236,15 @@ class RigidClosure(Closure):
             elif np.linalg.norm(rest) >= SAME:
                 basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the axes, or the entries of the directions."""
+    def parameter_fields(self) -> ParameterFields:
+        """Return those of the axes, or of the entries of the directions."""
         if self.directions is not None:
-            return {
-                f"directions.{name}.{k + 1}": (float(x), "1")
-                for name, row in zip(DISPLACEMENT, self.directions, strict=True)
-                for k, x in enumerate(row)
-            }
-        fields = [("axis", self.axis)] if self.kind not in ("weld", "spherical") else []
-        fields += [("axis2", self.axis2)] if self.kind in _TWO_AXES else []
-        return {f"{field}.{x}": (float(value), "1") for field, axis in fields for x, value in zip("xyz", axis, strict=True)}
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some entries changed."""
-        changed = copy.copy(self)
-        for name, value in values.items():
-            field, *entry = parts_of(name)
-            index: Any = "xyz".find(entry[0])
-            if field == "directions":
-                index = list(DISPLACEMENT).index(entry[0]), int(entry[1]) - 1
-            put(changed, field, replace_entry(getattr(changed, field), index, value))
-        return changed
+            columns = range(self.directions.shape[1])
+            names = enumerate(DISPLACEMENT)
+            return {f"directions.{name}.{k + 1}": ("directions", (i, k), "1") for i, name in names for k in columns}
+        fields: tuple[str, ...] = ("axis",) if self.kind not in ("weld", "spherical") else ()
+        fields += ("axis2",) if self.kind in _TWO_AXES else ()
+        return {f"{field}.{x}": (field, (k,), "1") for field in fields for k, x in enumerate("xyz")}
 
 
 def perpendicular(axis: Array) -> Array:
@@ -283,26 +260,3 @@ def _are_independent(a: Array, b: Array) -> bool:
 
 def _alignments(rows: ConstraintRows, R: Array) -> Array:
     return (rows.aligned1 @ R * rows.aligned2).sum(axis=1)
-
-
-def _rows(
-    linear: Array,
-    rotation: Array | None = None,
-    aligned: tuple[Array, Array, Array] | None = None,
-    stacked: bool = False,
-) -> ConstraintRows:
-    """Return rows for linear constraints; those on log R stand in the same rows (if `stacked`, below), aligned ones below."""
-    if rotation is not None and not stacked:
-        nothing = np.zeros_like(linear)
-        return ConstraintRows(linear, rotation, nothing, nothing, np.zeros(len(linear)))
-    below = len(rotation) if rotation is not None else 0
-    more = len(aligned[0]) if aligned is not None else 0
-    zeros = [np.zeros((n, 3)) for n in (len(linear), below, more)]
-    c, n, offset = aligned if aligned is not None else (zeros[2], zeros[2], np.zeros(0))
-    return ConstraintRows(
-        linear=np.vstack([linear, zeros[1], zeros[2]]),
-        rotation=np.vstack([zeros[0], zeros[1] if rotation is None else rotation, zeros[2]]),
-        aligned1=np.vstack([zeros[0], zeros[1], c]),
-        aligned2=np.vstack([zeros[0], zeros[1], n]),
-        offset=np.concatenate([np.zeros(len(linear) + below), offset]),
-    )

@@ -13,7 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import Pose
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.user_input import is_name
 from titop.blocks.contract.block_law import BlockLaw
 from titop.blocks.contract.fields import Fielded, Redefined, put
@@ -58,6 +58,9 @@ def _refuse(where: str, value: Any) -> None:
     raise ModelError(Finding("cannot-send", where, value, "what another process finds by its name", _ADVICE))
 
 
+#: By dotted name: the attribute, the index in it, and the unit.
+ParameterFields = dict[str, tuple[str, tuple[int, ...], str]]
+
 #: Name of the port by which a block is connected to its parent.
 PARENT_PORT = "P"
 
@@ -100,7 +103,8 @@ class Block(BlockLaw, Fielded):
     - ``pose_and_subspace``, or ``law`` for all at once: speed, if they share computations;
     - ``law_slopes``, ``subspace_slopes``: speed of derivatives, and accuracy if complex steps are not possible;
     - ``integrate``, ``difference``, ``bracket``, ``neutral``, ``configuration_names``: coordinates on a group or manifold;
-    - ``parameter_units``, or ``parameters`` and ``with_parameters``: numbers that sensitivities, trims and families can vary;
+    - ``parameter_units``, ``parameter_fields`` for entries of arrays, or ``parameters`` and ``with_parameters``: numbers that
+      sensitivities, trims and families can vary;
     - ``picture``: the shape of the block in figures, instead of a line to each port;
     - ``mass_properties``: exact numbers, and speed, in checks, texts and pictures, which otherwise use the mass matrix;
     - ``common_parameters``, ``rational_parameters``, ``rescaled_coordinates``, ``scaling_beside``, ``length_powers``: the
@@ -160,6 +164,8 @@ class Block(BlockLaw, Fielded):
     can_fold: ClassVar[bool] = False
     #: Units of the block's parameters, by dotted name.
     parameter_units: ClassVar[dict[str, str]] = {}
+    #: Parameters in arrays that are symmetric matrices: an entry and its mirror image change together.
+    symmetric_fields: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, name: str) -> None:
         self.name = str(name)
@@ -213,15 +219,31 @@ class Block(BlockLaw, Fielded):
         """Return what is wrong with the block and what is suspicious."""
         return list(self.reader.findings), list(self.reader.warnings)
 
+    def parameter_fields(self) -> ParameterFields:
+        """Return, by dotted name, the attribute that holds a parameter, the index in it (none of a number), and the unit."""
+        return {name: (name, (), unit) for name, unit in self.parameter_units.items()}
+
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the block's parameters by dotted name (without the block's name), each with its unit."""
-        return {name: (float(getattr(self, name)), unit) for name, unit in self.parameter_units.items()}
+        fields = self.parameter_fields().items()
+        return {
+            name: (float(getattr(self, field)[index] if index else getattr(self, field)), unit)
+            for name, (field, index, unit) in fields
+        }
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed; names as in `parameters`."""
         changed = copy.copy(self)
+        fields = {} if values.keys() <= self.parameter_units.keys() else self.parameter_fields()
         for name, value in values.items():
-            put(changed, name, value)
+            field, index, _ = fields.get(name, (name, (), ""))
+            if not index:
+                put(changed, field, value)
+                continue
+            array = replace_entry(getattr(changed, field), index, value)
+            if field in self.symmetric_fields:
+                array[index[::-1]] = value
+            put(changed, field, array)
         return changed
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
@@ -301,35 +323,12 @@ def overrides_method(block: Block, name: str, base: type[Block] = Block) -> bool
 
 #: Members that a class may redefine without a change of its blocks' law.
 _FREE = {
-    "cannot_object",
-    "check",
-    "common_parameters",
-    "complex_parameters",
-    "complex_safe",
-    "configuration_units",
-    "coordinate_scales",
-    "file_tables",
-    "gaps",
-    "input_matrix",
-    "input_names",
-    "input_ranges",
-    "input_units",
-    "inputs",
-    "load_parameters",
-    "mass_properties",
-    "neutral",
-    "not_in_files",
-    "picture",
-    "port",
-    "random_configuration",
-    "rational_parameters",
-    "snapshot",
-    "spin_limit",
-    "state_efforts",
-    "state_names",
-    "state_rates",
-    "state_units",
-    "units",
+    *("inputs", "input_names", "input_units", "input_ranges", "input_matrix"),
+    *("state_names", "state_units", "state_rates", "state_efforts", "gaps"),
+    *("units", "configuration_units", "coordinate_scales", "neutral", "random_configuration"),
+    *("check", "cannot_object", "spin_limit", "load_parameters", "complex_safe", "complex_parameters"),
+    *("mass_properties", "picture", "port", "snapshot", "file_tables", "not_in_files"),
+    *("common_parameters", "rational_parameters"),
 }
 
 

@@ -34,6 +34,11 @@ T = TypeVar("T")
 Read = Callable[[Any, str, Any], T]
 
 
+def as_it_is(block: Any, field: str, value: Any) -> Any:
+    """Take a value without reading it: another function has read it, or all values are right."""
+    return value
+
+
 class Fielded:
     """Objects with fields: blocks and systems.
 
@@ -69,8 +74,8 @@ class Field(Generic[T]):
 
     Parameters
     ----------
-    read : function of block, name and value
-        Returns the stored value; applied to a stored value, it returns the same.
+    read : function of block, name and value, optional
+        Returns the stored value; applied to a stored value, it returns the same. By default values stay as they are.
     argument : str, optional
         Name of the field in the constructor; that of the attribute by default. Another name becomes a property of the class, by
         which the field can be set as well: annotate it in the class.
@@ -78,7 +83,7 @@ class Field(Generic[T]):
         Value of that property; that of the field by default.
     """
 
-    def __init__(self, read: Read[T], argument: str = "", shown: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, read: Read[T] = as_it_is, argument: str = "", shown: Callable[[Any], Any] | None = None) -> None:
         self.read = read
         self.argument = argument
         self.shown = shown
@@ -149,9 +154,6 @@ class Consumed(Field[Any]):
 
     Users' classes may have attributes of such names.
     """
-
-    def __init__(self) -> None:
-        super().__init__(lambda block, field, value: value)
 
     def __get__(self, block: Any, owner: Any = None) -> Any:
         if block is None:
@@ -294,7 +296,6 @@ def _read_again(block: Fielded, field: Field[Any], value: Any) -> list[Finding]:
 
 
 def _is_about(finding: Finding, where: str) -> bool:
-    """Tell whether a finding is about a field or a part of it."""
     return finding.where == where or finding.where.startswith((f"{where}.", f"{where}["))
 
 
@@ -306,44 +307,29 @@ def _carries_derivatives(value: Any) -> bool:
 # -- readers of fields ------------------------------------------------------------------------------------------------
 
 
-def scalar(block: Any, field: str, value: Any) -> float:
-    """Read a finite number."""
-    return block.reader.scalar(field, value)
+def _by(method: str, *more: Any) -> Read[Any]:
+    """Return a reader by a method of `FieldReader`, with `more` arguments after the value."""
+    return lambda block, field, value: getattr(block.reader, method)(field, value, *more)
 
 
-def bound(block: Any, field: str, value: Any) -> float:
-    """Read a number that must not be negative, and may be infinite."""
-    return block.reader.bound(field, value)
-
-
-def switch(block: Any, field: str, value: Any) -> bool:
-    """Read True or False."""
-    return block.reader.switch(field, value)
-
-
-def axis(block: Any, field: str, value: Any) -> Array:
-    """Read a direction (3)."""
-    return block.reader.axis(field, value)
-
-
-def vector(block: Any, field: str, value: Any) -> Array:
-    """Read three finite numbers."""
-    return block.reader.array(field, value, (3,))
-
-
-def numbers(block: Any, field: str, value: Any) -> Array:
-    """Read any number of finite numbers."""
-    return block.reader.numbers(field, value)
+#: A finite number; one that must not be negative, and may be infinite; True or False.
+scalar: Read[float] = _by("scalar")
+bound: Read[float] = _by("bound")
+switch: Read[bool] = _by("switch")
+#: A direction (3); three finite numbers; any number of them.
+axis: Read[Array] = _by("axis")
+vector: Read[Array] = _by("array", (3,))
+numbers: Read[Array] = _by("numbers")
 
 
 def non_negative(code: str) -> Read[float]:
     """Return a reader of a number that must not be negative; else the finding has this code."""
-    return lambda block, field, value: block.reader.non_negative(field, value, code)
+    return _by("non_negative", code)
 
 
 def symmetric(n: int) -> Read[Array]:
     """Return a reader of a symmetric n x n matrix."""
-    return lambda block, field, value: block.reader.symmetric(field, value, n)
+    return _by("symmetric", n)
 
 
 def per_coordinate(block: Any, field: str, value: Any) -> Array:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.contract.block import Block, PortRef, block_name
-from titop.blocks.contract.fields import Field, axis, bound, choice, non_negative, optional, put, refuse_change, scalar
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import Block, ParameterFields, PortRef, block_name
+from titop.blocks.contract.fields import Field, axis, bound, choice, non_negative, optional, refuse_change, scalar
 from titop.blocks.contract.own_coordinates import effort_unit, inertia_unit
 from titop.blocks.devices.loads import FRAMES, read_target
 from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
@@ -43,11 +43,9 @@ class Actuator(Device):
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The inputs."""
         return self.inputs
 
     def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the unit of each input."""
         return tuple(map(effort_unit, along)) or self.input_units
 
     @property
@@ -103,7 +101,6 @@ class Motor(Actuator):
 
     @property
     def filter_coordinates(self) -> tuple[str, ...]:
-        """The coordinate."""
         return (self.joint,)
 
     @property
@@ -121,7 +118,6 @@ class Motor(Actuator):
         refuse_change(self, "lower", lower, "set effort_limit: the least input is minus the largest")
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the motor and what is suspicious."""
         errors, warnings = super().check()
         if not self.gear:
             expected, advice = "a ratio other than zero", "the motor moves nothing: 1 drives directly"
@@ -129,7 +125,6 @@ class Motor(Actuator):
         return errors, warnings
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`, with units for its coordinate."""
         rotor = {"rotor_inertia": (float(self.rotor_inertia), inertia_unit(units[0]))}
         return self.parameters() | rotor | self._path_parameters(units)
 
@@ -171,29 +166,16 @@ class PortActuator(Actuator):
         return FilterKind.WRENCH if self.frame == "port" else FilterKind.WRENCH_IN_WORLD, self.wrenches
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the actuator and what is suspicious."""
         errors, warnings = super().check()
         if self.direction is not None and not self.direction.any():
             where, advice = f"{self.name}.direction", "give one such as [0, 0, 1]"
             errors.append(Finding("zero-axis", where, self.direction.tolist(), "a non-zero direction", advice))
         return errors, warnings
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the direction, and what the path has."""
-        direction = () if self.direction is None else self.direction
-        turned = {f"direction.{axis}": (float(x), "1") for axis, x in zip("xyz", direction, strict=False)}
-        return super().parameters() | turned
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some numbers changed."""
-        of_path = {name: value for name, value in values.items() if name.startswith("path.")}
-        changed: Any = super().with_parameters(of_path)
-        for name, value in values.items():
-            if name in of_path:
-                continue
-            turned = replace_entry(changed.direction, "xyz".index(name.removeprefix("direction.")), value)
-            put(changed, "direction", turned)
-        return changed
+    def parameter_fields(self) -> ParameterFields:
+        """Return those of the direction."""
+        axes = "xyz" if self.direction is not None else ""
+        return super().parameter_fields() | {f"direction.{axis}": ("direction", (k,), "1") for k, axis in enumerate(axes)}
 
 
 class Thruster(PortActuator):
@@ -230,7 +212,6 @@ class Thruster(PortActuator):
 
     @property
     def wrenches(self) -> Array:
-        """The unit force along the direction."""
         assert self.direction is not None
         return np.concatenate([self.direction / np.sqrt(self.direction @ self.direction), np.zeros(3)])[None]
 
@@ -261,7 +242,6 @@ class _AlongAxes(PortActuator):
 
     @property
     def wrenches(self) -> Array:
-        """Unit forces or torques."""
         rows = np.eye(3) if self.direction is None else self.direction[None] / np.sqrt(self.direction @ self.direction)
         wrenches = np.zeros((len(self.inputs), 6), rows.dtype)
         wrenches[:, self.start : self.start + 3] = rows

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.paths import parts_of
-from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.contract.fields import Field, choice, put, vector
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import Block, ParameterFields, PortRef
+from titop.blocks.contract.fields import Field, choice, vector
 
 #: Frames in which loads on a port can be given.
 FRAMES = ("world", "port")
+_UNITS = {"force": "N", "torque": "N m"}.items()
+_PARAMETERS: ParameterFields = {
+    f"{field}.{axis}": (field, (k,), unit) for field, unit in _UNITS for k, axis in enumerate("xyz")
+}
 
 
 def read_target(block: Block, field: str, target: Any) -> PortRef:
@@ -70,15 +72,6 @@ class Load(Block):
         """Names of all components."""
         return tuple(self.parameters())
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return force and torque."""
-        force = {f"force.{axis}": (float(x), "N") for axis, x in zip("xyz", self.force, strict=True)}
-        return force | {f"torque.{axis}": (float(x), "N m") for axis, x in zip("xyz", self.torque, strict=True)}
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some components changed."""
-        changed = copy.copy(self)
-        for name, value in values.items():
-            field, axis = parts_of(name)
-            put(changed, field, replace_entry(getattr(changed, field), "xyz".index(axis), value))
-        return changed
+    def parameter_fields(self) -> ParameterFields:
+        """Return those of force and torque."""
+        return _PARAMETERS

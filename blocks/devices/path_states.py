@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.law import Law
+from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.devices.signal_path import Device, FilterKind
 from titop.blocks.interactions.interaction import Interaction
 
@@ -73,6 +74,10 @@ def path_rates(numbers: Any, motion: Any, rates: Any) -> None:
             rates[i] += numbers[3 + i * n + j] * motion.x[j]
 
 
+#: One law, of whatever number of states: its machine code is kept once.
+PATH_LAW = Law(path_loads, rates=path_rates)
+
+
 class PathStates(Interaction):
     """What an actuator with a filter applies, or what the filter of a sensor receives; systems add it for every such device.
 
@@ -88,7 +93,7 @@ class PathStates(Interaction):
 
     port_counts, coordinate_counts = (0, 2), (0, 1)
     external = True
-    compiled_law = Law(path_loads, rates=path_rates)
+    compiled_law = PATH_LAW
 
     def __init__(self, device: Device, gravity: Array, along: tuple[str, ...] = ()) -> None:
         super().__init__(f"{device.name}/path")
@@ -103,27 +108,22 @@ class PathStates(Interaction):
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """Names of an actuator's inputs in a system."""
         return self.device.input_names
 
     @property
     def state_paths(self) -> tuple[str, ...]:
-        """Names of the states in a system."""
         return tuple(f"{self.device.name}.{name}" for name in self.state_names)
 
     @property
     def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
-        """Range of each of an actuator's inputs."""
         return tuple(self.device.input_ranges)
 
     def among(self, blocks: Mapping[str, Block]) -> PathStates:
-        """Return the same for the device of this name among `blocks`."""
         device = blocks[self.device.name]
         assert isinstance(device, Device)
         return self if device is self.device else PathStates(device, self.gravity, self.coordinate_units)
 
     def under(self, gravity: Array) -> PathStates:
-        """Return the same under other `gravity` (3, m/s^2)."""
         return self if (gravity == self.gravity).all() else PathStates(self.device, gravity, self.coordinate_units)
 
     def law_numbers(self) -> Array:
@@ -132,3 +132,49 @@ class PathStates(Interaction):
         kind, own = self.device.filter_law
         own = self.gravity if kind == FilterKind.SPECIFIC_FORCE else own
         return np.concatenate([[kind, len(A), len(D)], *map(np.ravel, (A, B, C, D)), np.ravel(own)])
+
+
+class ObservedStates(PathStates):
+    """The same of a sensor that says itself what its filter receives, a function of poses and coordinates.
+
+    Parameters
+    ----------
+    blocks : mapping of str to Block
+        All blocks of the system.
+    gravity, along
+        As of `PathStates`.
+    """
+
+    compiled_law = None  # type: ignore[assignment]
+
+    def __init__(self, device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...] = ()) -> None:
+        super().__init__(device, gravity, along)
+        self.own_coordinates, self.observe = device.observation(blocks)
+
+    @property
+    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
+        """All that it receives."""
+        return len(self.own_coordinates), len(self.own_coordinates)
+
+    def among(self, blocks: Mapping[str, Block]) -> PathStates:
+        device = blocks[self.device.name]
+        assert isinstance(device, Device)
+        return ObservedStates(device, blocks, self.gravity, self.coordinate_units)
+
+    def under(self, gravity: Array) -> PathStates:
+        return self
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        return np.zeros((len(motion.R), 6)), np.zeros(len(motion.q))
+
+    def state_rates(self, motion: TargetMotion) -> Array:  # type: ignore[override]
+        A, B, *_ = self.matrices
+        rates: Array = A @ motion.x + B @ self.observe(motion)
+        return rates
+
+
+def path_states(device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...]) -> PathStates:
+    """Return the states of a device's filter, by the way in which the filter receives its signals."""
+    if device.filter_law[0] == FilterKind.OBSERVED:
+        return ObservedStates(device, blocks, gravity, along)
+    return PathStates(device, gravity, along)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.pose import euler_angles
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.taylor import angle_of
 from titop.blocks.basics.user_input import sequence_findings
 from titop.blocks.bodies.rods.strains import COMPONENTS
 from titop.blocks.contract.block import Block, PortRef, block_name
 from titop.blocks.contract.fields import Field, non_negative, optional
 from titop.blocks.contract.own_coordinates import rate_unit
+from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.devices.loads import read_target
 from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
 
@@ -32,23 +38,20 @@ class Sensor(Device):
     file_tables = ("sensors",)
     #: Why its path may have no filter; empty if it may.
     refuses_filter: ClassVar[str] = ""
-    #: Unit of all outputs, "1" where it depends on the system.
-    output_unit: ClassVar[str] = "1"
+    #: Units of the outputs, "1" where they depend on the system; one stands for all.
+    output_units: ClassVar[tuple[str, ...]] = ("1",)
     #: Whether its reading depends on parameters of bodies.
     reads_parameters: ClassVar[bool] = False
     outputs: tuple[str, ...] = ("",)
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The outputs."""
         return self.outputs
 
     def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the unit of each output."""
-        return (self.output_unit,) * len(self.outputs)
+        return self.output_units * (len(self.outputs) // len(self.output_units))
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the sensor and what is suspicious."""
         errors, warnings = super().check()
         if self.is_filtered and self.refuses_filter:
             expected, advice = f"no filter: {self.refuses_filter}", "put the filter in front of the controller: K * filter"
@@ -70,7 +73,6 @@ class _PortSensor(Sensor):
 
     @property
     def filter_ports(self) -> tuple[Any, ...]:
-        """The target."""
         return (self.target,)
 
 
@@ -87,12 +89,11 @@ class Accelerometer(_PortSensor):
     """
 
     outputs = ("x", "y", "z")
-    output_unit = "m/s^2"
+    output_units = ("m/s^2",)
     filter_law = FilterKind.SPECIFIC_FORCE, ()
 
     @property
     def filter_ports(self) -> tuple[Any, ...]:
-        """The world, and the target."""
         return ("world", self.target)
 
 
@@ -107,7 +108,7 @@ class Gyro(_PortSensor):
     """
 
     outputs = ("x", "y", "z")
-    output_unit = "rad/s"
+    output_units = ("rad/s",)
 
     filter_law = FilterKind.ANGULAR_VELOCITY, ()
 
@@ -127,16 +128,31 @@ class PoseSensor(_PortSensor):
     sequence : str
         Axes of the intrinsic Euler angles.
     path : SignalPath, optional
-        Without a filter.
+        A filter of angles receives their jumps at half a turn too.
     """
 
     outputs = ("x", "y", "z", "theta[0]", "theta[1]", "theta[2]")
-    refuses_filter = "angles jump at half a turn"
+    output_units = ("m",) * 3 + ("rad",) * 3
+    filter_law = FilterKind.OBSERVED, ()
     sequence = Field(_read_sequence)
 
     def __init__(self, name: str, target: PortRef | Block, sequence: str = "XYZ", *, path: SignalPath | None = None) -> None:
         super().__init__(name, target, path=path)
         self.sequence = sequence
+
+    @property
+    def filter_ports(self) -> tuple[Any, ...]:
+        return ("world", self.target)
+
+    def observation(self, blocks: Mapping[str, Block]) -> tuple[tuple[str, ...], Callable[[TargetMotion], Array]]:
+        """Return no coordinates, and the pose of the target."""
+        sequence = self.sequence
+
+        def pose(motion: TargetMotion) -> Array:
+            angles = euler_angles(motion.R[1], sequence, angle_of, lambda a, b: np.sqrt(a * a + b * b))
+            return np.concatenate([motion.r[1], angles])
+
+        return (), pose
 
 
 def _read_rod_port(gauge: Block, field: str, value: Any) -> PortRef:
@@ -159,12 +175,24 @@ class StrainGauge(_PortSensor):
     target : PortRef or Rod
         A port of a rod; the rod itself means its base.
     path : SignalPath, optional
-        Without a filter.
     """
 
     outputs = COMPONENTS
-    refuses_filter = "strains are read from the rod"
+    output_units = ("rad/m",) * 3 + ("1",) * 3
+    filter_law = FilterKind.OBSERVED, ()
     target = Field(_read_rod_port)
+
+    @property
+    def filter_ports(self) -> tuple[Any, ...]:
+        """None: a strain depends on the rod's coordinates alone."""
+        return ()
+
+    def observation(self, blocks: Mapping[str, Block]) -> tuple[tuple[str, ...], Callable[[TargetMotion], Array]]:
+        """Return the coordinates of the rod's strain, and the strain of the section."""
+        rod: Any = blocks[self.target.block.name]
+        port = rod.rod_ports[self.target.name].abscissa / rod.given_length if self.target.name else 0.0
+        shapes = rod.strain_shapes([port * rod.length])[0]
+        return tuple(f"{rod.name}.{entry}" for entry in rod.coordinates), lambda motion: shapes @ motion.q
 
 
 class _JointSensor(Sensor):
@@ -179,11 +207,15 @@ class _JointSensor(Sensor):
 
     @property
     def filter_coordinates(self) -> tuple[str, ...]:
-        """The coordinate."""
         return (self.joint,)
 
 
-class Encoder(_JointSensor):
+class _CoordinateSensor(_JointSensor):
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        return self.parameters() | self._path_parameters(units)
+
+
+class Encoder(_CoordinateSensor):
     """Position of a coordinate of a joint or of another block (in its unit).
 
     Parameters
@@ -197,15 +229,10 @@ class Encoder(_JointSensor):
     filter_law = FilterKind.POSITION, ()
 
     def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the unit of the coordinate."""
         return tuple(along) or ("1",)
 
-    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`, with units for its coordinate."""
-        return self.parameters() | self._path_parameters(units)
 
-
-class Tachometer(_JointSensor):
+class Tachometer(_CoordinateSensor):
     """Velocity of a coordinate of a joint or of another block (in its unit per second).
 
     Parameters
@@ -219,12 +246,7 @@ class Tachometer(_JointSensor):
     filter_law = FilterKind.RATE, ()
 
     def channel_units(self, along: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the unit of the rate."""
         return tuple(map(rate_unit, along)) or ("1",)
-
-    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`, with units for its coordinate."""
-        return self.parameters() | self._path_parameters(units)
 
 
 class ReactionSensor(_JointSensor):
@@ -275,18 +297,27 @@ class TendonSensor(Sensor):
     name : str
     tendon : str or Tendon
     path : SignalPath, optional
-        Without a filter.
     """
 
-    refuses_filter = "lengths are read from the rods"
-
     outputs = ("length", "rate")
+    output_units = ("m", "m/s")
+    filter_law = FilterKind.OBSERVED, ()
     joint_fields: ClassVar[tuple[str, ...]] = ("tendon",)
     tendon = Field(block_name)
 
     def __init__(self, name: str, tendon: str | Block, *, path: SignalPath | None = None) -> None:
         super().__init__(name, path)
         self.tendon = tendon
+
+    def observation(self, blocks: Mapping[str, Block]) -> tuple[tuple[str, ...], Callable[[TargetMotion], Array]]:
+        """Return the coordinates along the tendon, and its length and rate."""
+        line: Any = blocks[self.tendon]
+
+        def observe(motion: TargetMotion) -> Array:
+            length, gradient = line.path.measured(motion.q)
+            return np.array([length, gradient @ motion.v])
+
+        return line.own_coordinates, observe
 
 
 #: The kinds that models can read.

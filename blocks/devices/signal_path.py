@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, ClassVar
@@ -19,9 +19,10 @@ from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, put
 from titop.blocks.contract.own_coordinates import rate_unit
+from titop.blocks.contract.target_motion import TargetMotion
 
 #: Numbers that may be given for each channel, with what they have to be.
-_PER_CHANNEL = ("bias", "noise_density", "random_walk", "quantum", "dead_zone", "rate_limit")
+PER_CHANNEL = ("bias", "noise_density", "random_walk", "quantum", "dead_zone", "rate_limit")
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,7 @@ class LinearFilter:
 
     @classmethod
     def of_table(cls, table: Mapping[str, Any]) -> LinearFilter:
-        """Return the filter that `described` gave.
-
-        Raises
-        ------
-        ModelError
-            For unknown kinds, missing numbers and matrices that do not fit.
-        """
+        """Return the filter that `described` gave."""
         units = cls.UNITS.get(str(table.get("kind")), None)
         if units is not None and set(table) == {"kind", *units}:
             return cls(str(table["kind"]), {name: table[name] for name in units})
@@ -109,8 +104,7 @@ class SignalPath:
     are zero, but white noise of unit density is an input of linear models if asked for: ``inputs=["gyro.noise", "gyro.walk"]``.
     In `linearize`, `lpv` and `lft` a delay is a Padé fraction of order 4, of gain one, and an error below ``4e-8 x^9`` at x,
     the delay times the frequency (rad/s): 2e-5 for x = 2. `Model.to_nlsys` refuses delays. Linear models do not know
-    `sample_time`. Around sampled controllers `LFTModel.close` is exact if the loops have the delays instead of the paths, what
-    waits for a controller's next sample included: see ``examples/satellite_dossier.py``.
+    `sample_time`; sampled controllers of `LFTModel.close` do, and close loops with exact delays.
 
     A filter's states are first-order states of the model (`Model.state_names`), such as ``motor.lag[0]``; `trim` puts them to
     rest. In ``m.forward_dynamics(q, v, u=u, x=x)`` u is then the command, which a filter without feedthrough does not pass on
@@ -183,7 +177,7 @@ class SignalPath:
         self.sample_time = None if sample_time is None else reader.scalar("sample_time", sample_time)
         if self.sample_time is not None and self.sample_time <= 0:
             reader.report("bad-time", "sample_time", sample_time, "more than zero seconds", "leave it out for no sampling")
-        given = dict(zip(_PER_CHANNEL, (bias, noise_density, random_walk, quantum, dead_zone, rate_limit), strict=True))
+        given = dict(zip(PER_CHANNEL, (bias, noise_density, random_walk, quantum, dead_zone, rate_limit), strict=True))
         read = {name: _read_per_channel(reader, name, value) for name, value in given.items()}
         #: Numbers, or arrays with one for each channel.
         self.bias, self.noise_density, self.random_walk = read["bias"], read["noise_density"], read["random_walk"]
@@ -233,13 +227,10 @@ class SignalPath:
 
     def law(self, count: int) -> tuple[Array, Array, Array, Array]:
         """Return A (k, k), B (k, n), C (n, k) and D (n, n) of the filter of `count` = n channels; the unit of time is s."""
+        from scipy.linalg import block_diag
+
         laws = [each.law for each in self.channel_filters(count)]
-        sizes = np.cumsum([0, *(len(law[0]) for law in laws)]), np.cumsum([0, *(len(law[3]) for law in laws)])
-        n, m, kind = sizes[0][-1], sizes[1][-1], np.result_type(float, *(matrix for law in laws for matrix in law))
-        A, B, C, D = np.zeros((n, n), kind), np.zeros((n, m), kind), np.zeros((m, n), kind), np.zeros((m, m), kind)
-        for k, (a, b, c, d) in enumerate(laws):
-            x, s = (slice(ends[k], ends[k + 1]) for ends in sizes)
-            A[x, x], B[x, s], C[s, x], D[s, s] = a, b, c, d
+        A, B, C, D = (block_diag(*matrices) for matrices in zip(*laws, strict=True))
         return A, B, C, D
 
     def state_names(self, count: int) -> tuple[str, ...]:
@@ -290,7 +281,7 @@ class SignalPath:
     def findings(self, where: str, channels: int) -> list[Finding]:
         """Return what is wrong with the path, called `where` in messages, on a device with so many `channels`."""
         wrong = []
-        sizes = {name: np.size(getattr(self, name)) for name in _PER_CHANNEL if np.ndim(getattr(self, name))}
+        sizes = {name: np.size(getattr(self, name)) for name in PER_CHANNEL if np.ndim(getattr(self, name))}
         if self.limits is not None and self.limits.ndim == 2:
             sizes["limits"] = self.limits.shape[1]
         filters = self.channel_filters(channels)
@@ -424,6 +415,8 @@ class FilterKind(IntEnum):
     RATE = 4
     ANGULAR_VELOCITY = 5
     SPECIFIC_FORCE = 6
+    #: What the sensor says by its `Device.observation`.
+    OBSERVED = 7
 
 
 class Device(Block):
@@ -462,13 +455,19 @@ class Device(Block):
         """Coordinates likewise."""
         return ()
 
+    def observation(self, blocks: Mapping[str, Block]) -> tuple[tuple[str, ...], Callable[[TargetMotion], Array]]:
+        """Return the coordinates that the filter receives, and from their motion and that of `filter_ports` what it receives.
+
+        `blocks` are all of the system.
+        """
+        raise NotImplementedError
+
     @property
     def filter_law(self) -> tuple[FilterKind, Any]:
         """What the filter acts on or receives there, and the numbers (channels, ...) of that."""
         raise NotImplementedError
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the device and what is suspicious."""
         errors, warnings = super().check()
         if self.path is not None:
             errors += self.path.findings(f"{self.name}.path", len(self.channels))
@@ -493,7 +492,6 @@ class Device(Block):
         return {f"path.{name}": (float(path.parameter(name)), own or unit) for name, own in path.parameters().items()}
 
     def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed; names as in `parameters`."""
         of_path = {name.removeprefix("path."): value for name, value in values.items() if name.startswith("path.")}
         changed = super().with_parameters({name: value for name, value in values.items() if not name.startswith("path.")})
         if of_path and self.path is not None:

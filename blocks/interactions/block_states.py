@@ -13,13 +13,7 @@ from titop.blocks.interactions.interaction import Interaction
 
 
 class BlockStates(Interaction):
-    """The efforts of a block's states and inputs on its own coordinates; systems add it for every block with states.
-
-    Parameters
-    ----------
-    block : Block
-        With plain coordinates.
-    """
+    """The efforts of a block's states and inputs on its plain coordinates; systems add it for every block with states."""
 
     port_counts, coordinate_counts = (0, 0), (1, np.inf)
 

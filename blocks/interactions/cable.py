@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.paths import split_path
-from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.contract.block import Block
-from titop.blocks.contract.fields import Field, bound, non_negative, numbers, put, scalar
-from titop.blocks.contract.own_coordinates import ratio_unit
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.fields import Field, scalar
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import Interaction, line_along
+from titop.blocks.interactions.interaction import line_along
+from titop.blocks.interactions.line import Elastic
 
 
-class Cable(Interaction):
+class Cable(Elastic):
     """A massless cable through the origins of ports, and over pulleys driven by coordinates. Input: ``tension``, N.
 
     `System.add_interaction` connects it to its ports, in order: the ends, and between them eyes through which it slides without
@@ -65,16 +61,10 @@ class Cable(Interaction):
     [0.0, 196.2]
     """
 
-    inputs = ("tension",)
-    input_units = ("N",)
     lower = 0.0
     one_sided = True
-    stiffness = Field(non_negative("negative-stiffness"))
+    parameter_units: ClassVar[dict[str, str]] = {"stiffness": "N/m", "length": "m", "dissipation": "s/m"}
     length = Field(scalar)
-    dissipation = Field(non_negative("negative-dissipation"))
-    arms = Field(numbers)
-    upper = Field(bound, "max_tension")
-    max_tension: float
 
     def __init__(
         self,
@@ -113,14 +103,9 @@ class Cable(Interaction):
             wrenches[k + 1, :3] -= motion.R[k + 1].T @ direction * tension
         return wrenches, -tension * self.arms
 
-    def stored(self, motion: TargetMotion) -> Any:
-        """Return the stored energy (J)."""
-        stretch = self._way(motion)[0] - self.length
-        return 0.5 * self.stiffness * stretch**2 if np.real(stretch) > 0 else 0.0
-
-    def gaps(self, motion: TargetMotion) -> Array:
-        """Return the elongation (1, m) of an elastic cable."""
-        return np.array([self._way(motion)[0] - self.length]) if self.stiffness else np.zeros(0)
+    def elongation(self, motion: TargetMotion) -> Any:
+        """Return the elongation (m) relative to the length without tension."""
+        return self._way(motion)[0] - self.length
 
     def _way(self, motion: TargetMotion) -> tuple[Any, list[Array]]:
         """Return the path length, and the direction from each port to the next."""
@@ -131,10 +116,6 @@ class Cable(Interaction):
             directions.append(direction)
         return length, directions
 
-    def _elastic_tension(self, stretch: Any, rate: Any) -> Any:
-        share = 1.0 + self.dissipation * rate
-        return self.stiffness * stretch * share if np.real(stretch) > 0 and np.real(share) > 0 else 0.0
-
     def law_numbers(self) -> Array:
         """Return stiffness, length, dissipation and arms."""
         return np.array([self.stiffness, self.length, self.dissipation, *self.arms])
@@ -142,32 +123,8 @@ class Cable(Interaction):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the cable and what is suspicious."""
         errors, warnings = super().check()
-        for field in ("stiffness", "dissipation"):
-            if (value := getattr(self, field)) < 0 and not self.reader.findings:  # parameters come here unread
-                where, advice = f"{self.name}.{field}", "check the sign and the unit"
-                errors.append(Finding(f"negative-{field}", where, value, "a value >= 0", advice))
         for arm, value in enumerate(self.arms):
             if not value:
                 expected, advice = "an arm other than zero", "leave coordinate and arm out"
                 warnings.append(Finding("idle-arm", f"{self.name}.arms[{arm}]", value, expected, advice))
         return errors, warnings
-
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return stiffness, length, dissipation and arms."""
-        return self.parameters_along(("1",) * len(self.arms))
-
-    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`: an arm is in metres per unit of its coordinate."""
-        fixed_units = {"stiffness": "N/m", "length": "m", "dissipation": "s/m"}
-        arms = {
-            f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(zip(self.arms, units, strict=True))
-        }
-        return {name: (float(getattr(self, name)), unit) for name, unit in fixed_units.items()} | arms
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed."""
-        changed = copy.copy(self)
-        for name, value in values.items():
-            field, k = split_path(name)
-            put(changed, field, replace_entry(changed.arms, int(k), value) if k else value)
-        return changed

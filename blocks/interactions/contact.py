@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -15,32 +14,13 @@ from titop.blocks.basics.user_input import real_array
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.contract.fields import Field, Fixed, axis, non_negative, put, scalar
+from titop.blocks.contract.fields import Field, Fixed, axis, non_negative, scalar
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.interactions.interaction import BodyInteraction
 from titop.blocks.interactions.shape import Shape
-from titop.blocks.interactions.touching import Push, RigidSpheres, Touching, places_of, touching_of
+from titop.blocks.interactions.touching import RigidSpheres, Touch, Touching, places_of, touching_of
 from titop.blocks.laws.impact import HERTZ
 from titop.blocks.laws.touch import bristle_rate, pressed_energy, touch
-
-
-class Touch(NamedTuple):
-    """Contact at one sphere, in the frame of the touched shape.
-
-    Attributes
-    ----------
-    gap : float, m
-        Between the surfaces, negative in contact.
-    force, torque : (3,) arrays, N and N m
-        On the sphere, about its centre.
-    slip : (3,) array, m/s
-        Tangential velocity of the sphere's surface relative to the shape.
-    """
-
-    gap: Any
-    force: Array
-    torque: Array
-    slip: Array
 
 
 def _read_shape(contact: Block, field: str, value: Any) -> Shape | None:
@@ -92,7 +72,7 @@ _NON_NEGATIVE = {
 }
 
 
-class Contact(Interaction):
+class Contact(BodyInteraction):
     """Spheres, rods or deformable bodies that touch a shape: elastic, dissipative, with friction.
 
     Between two rigid bodies, by `System.close_loop`, the shape is fixed in the first port, and the spheres in the second. For
@@ -177,6 +157,7 @@ class Contact(Interaction):
     """
 
     own_field = "on"
+    own_kinds = (Rod, SoftBody)
     has_points = True
     radius = Field(_read_radius)
     stiffness = Field(scalar)
@@ -224,8 +205,7 @@ class Contact(Interaction):
         bristles = {"tangential_stiffness": "1/m"} if self.tangential_stiffness else {}
         return units | {"exponent": "1", "rolling": "m"} | bristles
 
-    # -- touching bodies and shape
-    # -------------------------------------------------------------------------------------------------
+    # -- touching bodies and shape ---------------------------------------------------------------------------------------
 
     def _update(self) -> None:
         """Recompute what follows from the fields, and from a rod or a deformable body."""
@@ -241,41 +221,9 @@ class Contact(Interaction):
             self.touching = touching_of(self.on, self.points, self.radius, self.touched)
 
     @property
-    def own_blocks(self) -> tuple[Block, ...]:  # type: ignore[override]
-        """The rod or the deformable body."""
-        return (self.on,) if isinstance(self.on, Block) else ()
-
-    @property
     def own_ports(self) -> tuple[PortRef | Block | str, ...]:  # type: ignore[override]
-        """The base of that."""
+        """The base of the rod or the deformable body."""
         return self.own_blocks
-
-    @property
-    def own_coordinates(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of its coordinates."""
-        return tuple(f"{block.name}.{entry}" for block in self.own_blocks for entry in block.coordinates)
-
-    @property
-    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
-        """All of these."""
-        count = len(self.own_coordinates)
-        return count, count
-
-    def among(self, blocks: Mapping[str, Block]) -> Interaction:
-        """Return the contact of the block of the same name among `blocks`."""
-        block = blocks.get(self.on.name, self.on) if isinstance(self.on, Block) else self.on
-        if block is self.on or not isinstance(block, Rod | SoftBody):
-            return self
-        moved = copy.copy(self)
-        put(moved, "on", block)
-        moved._update()
-        return moved
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed."""
-        changed: Any = super().with_parameters(values)
-        changed._update()
-        return changed  # type: ignore[no-any-return]
 
     @property
     def point_names(self) -> tuple[str, ...]:
@@ -315,7 +263,7 @@ class Contact(Interaction):
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
         """Return the wrenches (2, 6) on both ports, each in its frame, and the efforts (n) on the coordinates."""
-        return self.touching.loads(motion, [Push(touch.force, touch.torque) for touch in self.touches(motion)])
+        return self.touching.loads(motion, self.touches(motion))
 
     def stored(self, motion: TargetMotion) -> Any:
         """Return the stored energy (J)."""

@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import parts_of, split_path
-from titop.blocks.basics.sampling import sampled
+from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.tolerances import EXACT, NEGLIGIBLE, SAME
-from titop.blocks.basics.user_functions import check_function
+from titop.blocks.basics.user_functions import check_function, sampled
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.modal_fields import integer
-from titop.blocks.bodies.rods.discretisation import RodNumbers, packed_to_places
+from titop.blocks.bodies.rods.discretisation import MAX_POINTS, RodNumbers, gauss_points, pack_to_places
 from titop.blocks.bodies.rods.recursion import RodMotion
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.rods.rod_quadrature import MAX_POINTS, gauss_points
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import Field, choice, optional, put, scalar, switch
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.interactions.interaction import BodyInteraction
 
 #: Three numbers (3,), rows (k, 3) at equally distant places with linear interpolation, or a function of X (m).
 Density = Array | Callable[[float], Any]
 
 
 def read_density(reader: FieldReader, field: str, value: Any, unit: str) -> Density:
-    """Read a density.
-
-    Raises
-    ------
-    ModelError
-        If it is a function that does not take one argument.
-    """
+    """Read a density."""
     if callable(value):
         check_function(f"{reader.owner}.{field}", value, "X")
         return value
@@ -56,13 +46,7 @@ def density_kinks(density: Density) -> Array:
 
 
 def density_values(where: str, density: Density, places: Array, abscissas: Array) -> Array:
-    """Return a density (k, 3) at `places`, from 0 to 1, and `abscissas` (k, m).
-
-    Raises
-    ------
-    ModelError
-        If it is a function, and fails.
-    """
+    """Return a density (k, 3) at `places`, from 0 to 1, and `abscissas` (k, m)."""
     if callable(density):
         return sampled(where, density, abscissas, 1.0, (3,))
     if density.ndim == 1:
@@ -98,7 +82,7 @@ def _read_rod(load: Block, field: str, rod: Any) -> Any:
     return rod
 
 
-class DistributedLoad(Interaction):
+class DistributedLoad(BodyInteraction):
     """A force and a moment per unit length along a soft rod, or a part of it, in the sections' or the inertial frame.
 
     `System.add_interaction` connects it to its rod. For a wrench at one place, give the rod a port there (``ports={"grip":
@@ -148,6 +132,7 @@ class DistributedLoad(Interaction):
 
     port_counts = (2, 2)
     own_field = "rod"
+    own_kinds = (Rod,)
     parameter_units: ClassVar[dict[str, str]] = {"scale": "1"}
     _densities: ClassVar[dict[str, str]] = {"force": "N/m", "torque": "N m/m"}
 
@@ -164,7 +149,7 @@ class DistributedLoad(Interaction):
     driven = Field(switch)
     #: Gauss points, or None for those of the rod.
     given_points = Field(
-        optional(lambda load, field, value: integer(load.reader, field, value, 1, MAX_POINTS)),
+        optional(lambda load, field, value: load.reader.integer(field, value, 1, MAX_POINTS)),
         "points",
         lambda self: self.rod.points if self.given_points is None else self.given_points,
     )
@@ -206,35 +191,9 @@ class DistributedLoad(Interaction):
         return 0 <= self.start < self.end - EXACT * length and self.end <= length * (1 + SAME)
 
     @property
-    def own_blocks(self) -> tuple[Block, ...]:  # type: ignore[override]
-        """The rod."""
-        return (self.rod,) if isinstance(self.rod, Rod) else ()
-
-    @property
     def own_ports(self) -> tuple[PortRef | Block | str, ...]:  # type: ignore[override]
         """The world, and the rod's base."""
         return ("world", *self.own_blocks)
-
-    @property
-    def own_coordinates(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the rod's coordinates."""
-        return tuple(f"{rod.name}.{entry}" for rod in self.own_blocks for entry in rod.coordinates)
-
-    @property
-    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
-        """All coordinates of the rod."""
-        count = len(self.own_coordinates)
-        return count, count
-
-    def among(self, blocks: Mapping[str, Block]) -> Interaction:
-        """Return the load on the rod of the same name among `blocks`."""
-        rod = blocks.get(self.rod.name, self.rod) if self.own_blocks else self.rod
-        if rod is self.rod or not isinstance(rod, Rod):
-            return self
-        moved = copy.copy(self)
-        put(moved, "rod", rod)
-        moved._update()
-        return moved
 
     # -- what follows from the fields ------------------------------------------------------------------------------------
 
@@ -249,8 +208,8 @@ class DistributedLoad(Interaction):
             return
         if not self._is_on_rod:
             expected = f"0 <= start < end <= {self.rod.given_length:g} m, the length of the rod"
-            where, found = f"{self.name}.start", f"{self.start:g} to {self.end:g} m"
-            self._findings = [Finding("off-the-rod", where, found, expected, "count from its base")]
+            where, value = f"{self.name}.start", f"{self.start:g} to {self.end:g} m"
+            self._findings = [Finding("off-the-rod", where, value, expected, "count from its base")]
             return
         try:
             places, self.wrenches_at_stations = self._stations(self.points)
@@ -301,7 +260,7 @@ class DistributedLoad(Interaction):
     def law_numbers(self) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod_loads`."""
         assert self.numbers is not None
-        places, steps, row = packed_to_places(self.numbers)
+        places, steps, row = pack_to_places(self.numbers)
         head = [float(self.frame == "world"), self.scale, len(places), steps, len(row)]
         return np.concatenate([head, np.column_stack([places, self.wrenches_at_stations]).ravel(), row])
 
@@ -322,15 +281,11 @@ class DistributedLoad(Interaction):
         if not self.wrenches_at_stations.any():
             yield Finding("idle-load", self.name, "no force and no moment", "one of the two", "give force or torque")
             return
-        sums, dense = (self._sums(points) for points in (self.points, MAX_POINTS))
-        if np.abs(sums - dense).max() > NEGLIGIBLE:
-            enough = (points for points in range(self.points + 1, MAX_POINTS) if self._is_fine(points, dense))
-            points = next(enough, MAX_POINTS)
+        dense = self._sums(MAX_POINTS)
+        enough = (points for points in range(self.points, MAX_POINTS) if np.abs(self._sums(points) - dense).max() <= NEGLIGIBLE)
+        if (points := next(enough, MAX_POINTS)) > self.points:
             expected = f"{points} points or more, which this load needs for errors below {NEGLIGIBLE:.1%}"
             yield Finding("coarse-load", f"{self.name}.points", self.points, expected, f"write points={points}")
-
-    def _is_fine(self, points: int, dense: Array) -> bool:
-        return bool(np.abs(self._sums(points) - dense).max() <= NEGLIGIBLE)
 
     def _sums(self, points: int) -> Array:
         """Return the sums (2, 6) of all wrenches, and of wrenches times their places, normalised by the larger amounts."""
@@ -345,12 +300,6 @@ class DistributedLoad(Interaction):
             numbers |= density_parameters(field, getattr(self, field), unit)
         return numbers | super().parameters()
 
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed."""
-        changed = copy.copy(self)
-        for name, value in values.items():
-            field, entry = split_path(name)
-            density: Density = getattr(changed, field)
-            put(changed, field, value if entry is None else with_entry(density, entry, value))
-        changed._update()
-        return changed
+    def _put_number(self, field: str, entry: str | None, value: Any) -> None:
+        """Change a number."""
+        put(self, field, value if entry is None else with_entry(getattr(self, field), entry, value))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array, cross, rotation_exp, twist_transport
 from titop.blocks.basics.tolerances import FEW_ROUNDINGS
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.constraints.closure import Closure
-from titop.blocks.contract.block import is_titops_own
+from titop.blocks.contract.block import Block, is_titops_own
+from titop.blocks.contract.fields import put
 from titop.blocks.contract.target_motion import NO_STATES, TargetMotion
 
 
@@ -202,6 +205,65 @@ class Interaction(Closure):
         """Return the numbers (k, SI units) of a compiled law; none without one."""
         return np.zeros(0)
 
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        """Return a copy with some parameters changed; names as in `parameters`."""
+        changed = copy.copy(self)
+        for name, value in values.items():
+            changed._put_number(*split_path(name), value)
+        changed._update()
+        return changed
+
+    def _put_number(self, field: str, entry: str | None, value: Any) -> None:
+        """Change a number, in parts of a field the one of this name."""
+        put(self, field, value)
+
+
+class BodyInteraction(Interaction):
+    """Common part of interactions that act on all coordinates of the blocks in their field `own_field`."""
+
+    #: Classes of these blocks.
+    own_kinds: ClassVar[tuple[type[Block], ...]]
+
+    @property
+    def own_blocks(self) -> tuple[Block, ...]:  # type: ignore[override]
+        """The blocks."""
+        blocks = getattr(self, self.own_field)
+        return tuple(
+            block for block in (blocks if isinstance(blocks, tuple) else (blocks,)) if isinstance(block, self.own_kinds)
+        )
+
+    @property
+    def own_coordinates(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of their coordinates."""
+        return tuple(f"{block.name}.{entry}" for block in self.own_blocks for entry in self._coordinates_of(block))
+
+    def _coordinates_of(self, block: Any) -> tuple[str, ...]:
+        coordinates: tuple[str, ...] = block.coordinates
+        return coordinates
+
+    @property
+    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
+        """All of these."""
+        count = len(self.own_coordinates)
+        return count, count
+
+    def among(self, blocks: Mapping[str, Block]) -> Interaction:
+        """Return the interaction with the blocks of the same names among `blocks`."""
+        before = self.own_blocks
+        others = tuple(blocks.get(block.name, block) for block in before)
+        if all(new is old for new, old in zip(others, before, strict=True)):
+            return self
+        if not all(isinstance(block, self.own_kinds) for block in others):
+            return self
+        copied = copy.copy(self)
+        put(copied, self.own_field, others if isinstance(getattr(self, self.own_field), tuple) else others[0])
+        copied._follow(before)
+        return copied
+
+    def _follow(self, before: tuple[Block, ...]) -> None:
+        """Recompute what follows from the blocks, which have replaced those `before`."""
+        self._update()
+
 
 def relative_rates(R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
     """Return dr/dt and the relative angular velocity ``R w2 - w1``, both in port 1."""
@@ -341,13 +403,7 @@ def motion_derivatives(function: Callable[[TargetMotion], Any], motion: TargetMo
 
 
 def target_counts(interaction: Interaction, what: str) -> tuple[float, float]:
-    """Return the least and the largest number of targets of a kind, ``"port"`` or ``"coordinate"``.
-
-    Raises
-    ------
-    ModelError
-        If the class' counts are invalid.
-    """
+    """Return the least and the largest number of targets of a kind, ``"port"`` or ``"coordinate"``."""
     value = getattr(interaction, f"{what}_counts")
     counts = real_array(value)
     if counts is None or counts.shape != (2,):

@@ -1,30 +1,97 @@
-"""The common part of tendons, which pull, and pressure chambers, which push, in rods and in deformable bodies."""
+"""Elastic tension, of cables and of tendons, and the common part of lines in bodies: tendons pull, pressure chambers push."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.fields import Field, fields_of, numbers, put, refuse_change, scalar
+from titop.blocks.contract.fields import Field, Read, bound, fields_of, numbers, put, refuse_change, scalar, switch
 from titop.blocks.contract.own_coordinates import ratio_unit
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.interactions.interaction import BodyInteraction, Interaction
+
+T = TypeVar("T", bound=Block)
 
 
-class Line(Interaction):
+class Elastic(Interaction):
+    """Common part of cables and tendons, which coordinates wind and unwind by `arms`.
+
+    The tension is the input plus, for an `elongation` e > 0, ``stiffness e (1 + dissipation de/dt)``, which never pushes.
+
+    Attributes
+    ----------
+    stiffness, dissipation : float, N/m and s/m
+    arms : (m,) array, m or 1
+    upper : float, N
+        The largest input.
+    """
+
+    inputs = ("tension",)
+    input_units = ("N",)
+    stiffness = Field(scalar)
+    dissipation = Field(scalar)
+    arms = Field(numbers)
+    upper = Field(bound, "max_tension")
+    max_tension: float
+
+    def elongation(self, motion: TargetMotion) -> Any:
+        """Return the elongation (m) relative to the length without tension."""
+        raise NotImplementedError
+
+    def stored(self, motion: TargetMotion) -> Any:
+        """Return the stored energy (J)."""
+        elongation = self.elongation(motion)
+        return 0.5 * self.stiffness * elongation**2 if np.real(elongation) > 0 else 0.0
+
+    def gaps(self, motion: TargetMotion) -> Array:
+        """Return the elongation (1, m), if it is elastic."""
+        return np.array([self.elongation(motion)]) if self.stiffness else np.zeros(0)
+
+    def _elastic_tension(self, elongation: Any, rate: Any) -> Any:
+        share = 1.0 + self.dissipation * rate
+        return self.stiffness * elongation * share if np.real(elongation) > 0 and np.real(share) > 0 else 0.0
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong and what is suspicious."""
+        errors, warnings = super().check()
+        for field in ("stiffness", "dissipation"):
+            if (value := getattr(self, field)) < 0:
+                expected, advice = "a value >= 0", "check the sign and the unit: it would be unstable"
+                errors.append(Finding(f"negative-{field}", f"{self.name}.{field}", value, expected, advice))
+        return errors, warnings
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return the numbers, those of arms last."""
+        return self.parameters_along(("1",) * len(self.arms))
+
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return `parameters`: an arm is in metres per unit of its coordinate."""
+        pairs = zip(self.arms, units[len(units) - len(self.arms) :], strict=True)
+        arms = {f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(pairs)}
+        return super().parameters() | arms
+
+    def _put_number(self, field: str, entry: str | None, value: Any) -> None:
+        """Change a number."""
+        if field == "arms":
+            put(self, field, replace_entry(self.arms, int(entry or 0), value))
+        else:
+            super()._put_number(field, entry, value)
+
+
+class Line(BodyInteraction):
     """Common part of loads along a `path` in bodies, or in a cavity: ``efforts = -tension d(measure)/dq``.
+
+    The measure depends on the coordinates of the bodies alone, and the efforts do not act on rigid motions of the bodies.
 
     Attributes
     ----------
     path
-        Its length or volume, ``measure(q)``, and the derivatives by the ``size`` coordinates of the bodies.
+        Its length or volume, ``measure(q)`` and ``at_rest``, and the derivatives by the ``size`` coordinates of the bodies.
     measured : {"length", "volume"}
     upper : float
         The largest input.
@@ -35,14 +102,8 @@ class Line(Interaction):
     port_counts = (0, 0)
     measured = "length"
     path: Any
-    upper: float
-    both_ways: bool
-
-    @property
-    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
-        """All coordinates of the bodies."""
-        count = len(self.own_coordinates)
-        return count, count
+    upper: Any
+    both_ways: Any
 
     @property
     def one_sided(self) -> bool:  # type: ignore[override]
@@ -88,19 +149,8 @@ class Line(Interaction):
         return self.path.gradient(q)
 
     def _line_numbers(self, sign: float, elastic: Sequence[Any], arms: Array) -> Array:
-        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.line_tension`."""
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.soft_lines`."""
         raise NotImplementedError
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed."""
-        changed = copy.copy(self)
-        for name, value in values.items():
-            changed._change(*split_path(name), value)
-        return changed
-
-    def _change(self, field: str, entry: str | None, value: Any) -> None:
-        """Change a number."""
-        put(self, field, value)
 
 
 class Chamber(Line):
@@ -109,6 +159,10 @@ class Chamber(Line):
     inputs = ("pressure",)
     input_units = ("Pa",)
     measured = "volume"
+    upper = Field(bound, "max_pressure")
+    max_pressure: float
+    both_ways = Field(switch, "suction")
+    suction: bool
 
     def tension(self, motion: TargetMotion) -> Any:
         """Return minus the pressure (Pa)."""
@@ -119,25 +173,18 @@ class Chamber(Line):
         return self._line_numbers(-1.0, (0.0, 0.0, 0.0), np.zeros(0))
 
 
-class ElasticTendon(Line):
-    """Common part of tendons along a `path` in bodies, which motors wind and unwind by `arms`.
-
-    The tension is the input plus, for an elongation ``e = l - l(rest) + displacement + arms . q > 0``, that of the tendon,
-    ``stiffness e (1 + dissipation de/dt)``, which never pushes.
+class ElasticTendon(Elastic, Line):
+    """Common part of tendons along a `path` in bodies: the elongation is ``l - l(rest) + displacement + arms . q``.
 
     Attributes
     ----------
-    stiffness, displacement, dissipation : float, N/m, m, s/m
-    arms : (m,) array, m or 1
+    displacement : float, m
     """
 
-    inputs = ("tension",)
-    input_units = ("N",)
     parameter_units: ClassVar[dict[str, str]] = {"stiffness": "N/m", "displacement": "m", "dissipation": "s/m"}
-    stiffness = Field(scalar)
     displacement = Field(scalar)
-    dissipation = Field(scalar)
-    arms = Field(numbers)
+    both_ways = Field(switch, "push")
+    push: bool
 
     @property
     def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
@@ -147,32 +194,23 @@ class ElasticTendon(Line):
 
     def tension(self, motion: TargetMotion) -> Any:
         """Return the tension (N)."""
-        return motion.u[0] + self._elastic_tension(motion)
+        if not self.stiffness:
+            return motion.u[0]
+        return motion.u[0] + self._elastic_tension(self.stretch(motion.q), self._slopes(motion.q) @ motion.v)
+
+    def elongation(self, motion: TargetMotion) -> Any:
+        """Return the elongation (m) relative to the length without tension."""
+        return self.stretch(motion.q)
 
     def stretch(self, q: Array) -> Any:
-        """Return the elongation (m) of the tendon relative to its length without tension; the motors' coordinates come last."""
+        """Return the elongation (m) at coordinates (n), those of motors last."""
         size = self.path.size
         return self.path.measure(q[:size]) + self._drawn_in + self.arms @ q[size:]
-
-    def stored(self, motion: TargetMotion) -> Any:
-        """Return the stored energy (J)."""
-        stretch = self.stretch(motion.q)
-        return 0.5 * self.stiffness * stretch**2 if np.real(stretch) > 0 else 0.0
-
-    def gaps(self, motion: TargetMotion) -> Array:
-        """Return the elongation (1, m) of an elastic tendon."""
-        return np.array([self.stretch(motion.q)]) if self.stiffness else np.zeros(0)
 
     @property
     def _drawn_in(self) -> Any:
         """The displacement without the motors, minus the length at rest (m)."""
-        return self.displacement - self.path.measure(np.zeros(self.path.size))
-
-    def _elastic_tension(self, motion: TargetMotion) -> Any:
-        if not self.stiffness:
-            return 0.0
-        stretch, share = self.stretch(motion.q), 1.0 + self.dissipation * (self._slopes(motion.q) @ motion.v)
-        return self.stiffness * stretch * share if np.real(stretch) > 0 and np.real(share) > 0 else 0.0
+        return self.displacement - self.path.at_rest
 
     def _slopes(self, q: Array) -> Array:
         """Return the derivatives (n) by all coordinates of the length on which the tension acts."""
@@ -185,31 +223,21 @@ class ElasticTendon(Line):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the tendon and what is suspicious."""
         errors, warnings = super().check()
-        for field in ("stiffness", "dissipation"):
-            value = getattr(self, field)
-            if value < 0:
-                expected, advice = "a number >= 0", "check the sign: the tendon would be unstable"
-                errors.append(Finding(f"negative-{field}", f"{self.name}.{field}", value, expected, advice))
         if not self.stiffness and (self.displacement or self.arms.any()):
             expected, advice = "a stiffness > 0 with a displacement or arms", "give stiffness, in N/m, of the whole tendon"
             warnings.append(Finding("idle-displacement", f"{self.name}.stiffness", self.stiffness, expected, advice))
         return errors, warnings
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return stiffness, displacement, dissipation, arms, and the numbers of the path, if it has any."""
-        return self.parameters_along(("1",) * len(self.arms))
 
-    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`: an arm is in metres per unit of its coordinate."""
-        along = units[len(units) - len(self.arms) :]
-        arms = {
-            f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(zip(self.arms, along, strict=True))
-        }
-        return super().parameters() | arms
+def bodies_of(kind: type[T], name: str, expected: str) -> Read[tuple[T, ...]]:
+    """Return a reader of one body of a kind with this name, or of several."""
 
-    def _change(self, field: str, entry: str | None, value: Any) -> None:
-        """Change a number."""
-        if field == "arms":
-            put(self, field, replace_entry(self.arms, int(entry or 0), value))
-        else:
-            super()._change(field, entry, value)
+    def read(line: Block, field: str, value: Any) -> tuple[T, ...]:
+        entries = [value] if isinstance(value, Block) else list(value) if isinstance(value, Sequence) else [value]
+        bodies = tuple(body for body in entries if isinstance(body, kind))
+        if not bodies or len(bodies) < len(entries):
+            advice = f"write the {name.split()[-1]} itself, not its name"
+            line.reader.report(f"not-a-{name.replace(' ', '-')}", field, value, expected, advice)
+        return bodies
+
+    return read

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.sampling import sampled
+from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import DIFFERENCE_STEP
-from titop.blocks.bodies.rods.dimensions import Dimension, along
+from titop.blocks.basics.tolerances import DIFFERENCE_STEP, NEGLIGIBLE, SAME
+from titop.blocks.basics.user_functions import sampled
+from titop.blocks.bodies.rods.discretisation import MAX_POINTS, breaks_of, gauss_points
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.rods.rod_quadrature import breaks_of, gauss_points
+from titop.blocks.bodies.rods.section import Dimension, along
 from titop.blocks.bodies.rods.strains import COMPONENTS, reference_along
 
 #: Offsets in steps of differences of sixth order, and their weights; the step as a fraction of a rod's length.
@@ -23,29 +24,23 @@ _STENCIL, _STEP = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60)), 0.3 * DIFFERENCE_STEP
 #: Number of points that kernels evaluate together.
 _GROUP = 4
 
+#: Number of places on each rod for checks of the line.
+_PLACES = 33
+
 
 class Routing(NamedTuple):
-    """The course of a line through rods in series.
+    """The course of a line through rods in series."""
 
-    Attributes
-    ----------
-    y, z : Dimension
-        In the sections: m, or fractions of the sections' half widths if `relative`. Two numbers are those at `start` and `end`.
-    relative : bool
-    start, end : float, m
-        Abscissas, counted through all rods at their original lengths.
-    points : int
-        Gauss points per smooth stretch of a rod.
-    seams : (2, rods + 1) array, m
-        Abscissas of all rods' ends: at their original lengths, and at the current ones.
-    """
-
+    #: In the sections: m, or fractions of the sections' half widths if `relative`. Two numbers are those at `start` and `end`.
     y: Dimension
     z: Dimension
     relative: bool
+    #: Abscissas (m), counted through all rods at their original lengths.
     start: float
     end: float
+    #: Gauss points per smooth stretch of a rod.
     points: int
+    #: Abscissas of all rods' ends (2, rods + 1; m): at their original lengths, and at the current ones.
     seams: Array
 
     def dimension(self, name: str, dimension: Dimension, abscissas: Array) -> Array:
@@ -61,6 +56,11 @@ class Routing(NamedTuple):
         offsets = np.array([self.dimension("y", self.y, abscissas), self.dimension("z", self.z, abscissas)])
         return offsets * rod.section.reach(fractions, rod.given_length) if self.relative else offsets
 
+    def range_on(self, rod: Rod, first: float) -> tuple[float, float]:
+        """Return where the line begins and ends on a rod, as fractions of its length; equal if it does not reach it."""
+        start, stop = (min(max((end - first) / rod.given_length, 0.0), 1.0) for end in (self.start, self.end))
+        return start, stop
+
     def slopes(self, rod: Rod, first: float, fractions: Array) -> Array:
         """Return the derivatives (2, k; m) of `places` by `fractions`, by differences that stay on the rod."""
         step = np.minimum(_STEP, np.minimum(fractions, 1.0 - fractions) / 3.0)
@@ -70,24 +70,15 @@ class Routing(NamedTuple):
 
 
 class RodPart(NamedTuple):
-    """A line's points on one rod, at which ``dr/dX = straight + onto q`` in the section's frame.
+    """A line's points on one rod, at which ``dr/dX = straight + onto q`` in the section's frame."""
 
-    Attributes
-    ----------
-    weights : (k,) array, m
-        Of the quadrature, times the line's `content` per unit length.
-    course : (k, 4) array
-        y and z (m), and their derivatives by X.
-    reference : (k, 6) array
-        The rod's reference strain ``[k; s]`` (rad/m and no unit).
-    shapes : (k, n) array, 1/m
-        Derivative of each coordinate's component of the strain by the coordinate.
-    components : (n,) array of int
-    """
-
+    #: Of the quadrature (k, m), times the line's `content` per unit length.
     weights: Array
+    #: y and z (m), and their derivatives by X (k, 4).
     course: Array
+    #: The rod's reference strain ``[k; s]`` (k, 6; rad/m and no unit).
     reference: Array
+    #: Derivative of each coordinate's component of the strain by the coordinate (k, n; 1/m).
     shapes: Array
     components: Array
 
@@ -134,29 +125,20 @@ class RodPart(NamedTuple):
 
 
 def rod_parts(rods: Sequence[Rod], routing: Routing, content: Dimension) -> list[RodPart]:
-    """Return a line's points on every rod; none on rods that it does not reach.
+    """Return a line's points on every rod, none on rods that it does not reach.
 
-    Parameters
-    ----------
-    rods : sequence of Rod
-    routing : Routing
-    content : Dimension
-        The integrand along the line: 1, or the area of a chamber (m^2).
-
-    Raises
-    ------
-    ModelError
-        If a function of X fails.
+    Its `content` is the integrand along it: 1, or the area of a chamber (m^2).
     """
     parts, first = [], 0.0
     for rod in rods:
-        start, stop = (min(max((end - first) / rod.given_length, 0.0), 1.0) for end in (routing.start, routing.end))
+        start, stop = routing.range_on(rod, first)
         fractions, weights = np.zeros(0), np.zeros(0)
         if stop > start:
             inner = [place for place in breaks_of(rod.strains.values()) if start < place < stop]
             fractions, weights = gauss_points([start, *inner, stop], routing.points)
         slopes = routing.slopes(rod, first, fractions) / rod.length
         shapes = [basis.values(fractions, rod.given_length) for basis in rod.strains.values()]
+        components = [COMPONENTS.index(name) for name, basis in rod.strains.items() for _ in range(basis.count)]
         counts = routing.dimension("area", content, first + rod.given_length * fractions)
         parts.append(
             RodPart(
@@ -164,9 +146,7 @@ def rod_parts(rods: Sequence[Rod], routing: Routing, content: Dimension) -> list
                 np.vstack([routing.places(rod, first, fractions), slopes]).T,
                 reference_along(rod.reference_strain, fractions, rod.given_length),
                 np.hstack(shapes) / rod.length,
-                np.repeat(
-                    [COMPONENTS.index(name) for name in rod.strains], [basis.count for basis in rod.strains.values()]
-                ).astype(int),
+                np.array(components, dtype=int),
             )
         )
         first += rod.given_length
@@ -177,10 +157,6 @@ class Path:
     """The length, or volume, of a line through rods, with derivatives by the coordinates of all rods in series.
 
     Coordinates may be stacked (..., n), and complex.
-
-    Parameters
-    ----------
-    parts : list of RodPart
     """
 
     def __init__(self, parts: list[RodPart]) -> None:
@@ -198,31 +174,27 @@ class Path:
         """Sizes and groups of all parts, as kernels read them."""
         return np.concatenate([np.zeros(0), *(row for part in self.parts for row in (part.sizes, part.groups.ravel()))])
 
+    @cached_property
+    def at_rest(self) -> Any:
+        """The measure at zero coordinates."""
+        return self.measure(np.zeros(self.size))
+
     def measure(self, q: Array) -> Any:
         """Return the length (m) or volume (m^3)."""
-        return self._sum(self._directions(q))
+        return self.measured(q)[0]
 
     def gradient(self, q: Array) -> Array:
         """Return the derivatives (..., n) of the measure by the coordinates."""
-        return self._slopes(self._directions(q))
+        return self.measured(q)[1]
 
     def measured(self, q: Array) -> tuple[Any, Array]:
         """Return the measure and its derivatives (..., n)."""
-        directions = self._directions(q)
-        return self._sum(directions), self._slopes(directions)
-
-    def _sum(self, directions: Sequence[tuple[Array, Array]]) -> Any:
-        """Return the measure of given `_directions`."""
-        return sum((sizes @ part.weights for (_, sizes), part in zip(directions, self.parts, strict=True)), start=0.0)
-
-    def _slopes(self, directions: Sequence[tuple[Array, Array]]) -> Array:
-        """Return the derivatives (..., n) of given `_directions`."""
-        weighted = (part.weights[:, None] * units for (units, _), part in zip(directions, self.parts, strict=True))
-        rows = (
-            vectors.reshape(*vectors.shape[:-2], len(onto)) @ onto
-            for vectors, onto in zip(weighted, self._flattened, strict=True)
-        )
-        return np.concatenate(list(rows), axis=-1)
+        measure, slopes = np.zeros(q.shape[:-1])[()], [np.zeros((*q.shape[:-1], 0))]
+        for (units, sizes), part, onto in zip(self._directions(q), self.parts, self._flattened, strict=True):
+            measure = measure + sizes @ part.weights
+            weighted = part.weights[:, None] * units
+            slopes.append(weighted.reshape(*weighted.shape[:-2], len(onto)) @ onto)
+        return measure, np.concatenate(slopes, axis=-1)
 
     def hessian(self, q: Array) -> Array:
         """Return the second derivatives (n, n) of the measure at a configuration."""
@@ -242,3 +214,55 @@ class Path:
             sizes = np.sqrt((course * course).sum(-1))
             directions.append((course / sizes[..., None], sizes))
         return directions
+
+
+# -- checks --------------------------------------------------------------------------------------------------------------------
+
+
+def routing_findings(
+    name: str, rods: Sequence[Rod], routing: Routing, path_with: Callable[[int], Path], needs_lever: bool
+) -> Iterator[Finding]:
+    """Yield what is suspicious: lines outside the sections, lines that do nothing, too few points.
+
+    `path_with` returns the line with a number of points. If it needs a lever it should not only shorten the rods.
+    """
+    X, places, reach, parts = _sampled_course(rods, routing)
+    size, distance = reach.max(), np.hypot(*places)
+    worst = int(parts.argmax())
+    if parts[worst] > 1.0 + SAME:
+        observed = f"y = {places[0, worst]:.4g} m, z = {places[1, worst]:.4g} m at X = {X[worst]:.4g} m"
+        expected = f"a place in the section, which reaches {reach[0, worst]:.4g} m and {reach[1, worst]:.4g} m"
+        advice = "check y, z and their unit, or write relative=True for parts of the half widths"
+        yield Finding("outside-the-section", name, observed, expected, advice)
+    rest = np.zeros(sum(rod.nv for rod in rods))
+    gradient, dense = path_with(routing.points).gradient(rest), path_with(MAX_POINTS).gradient(rest)
+    if needs_lever and distance.max() <= SAME * size:
+        advice = "move it off the axis by y or z: along the axis it can only shorten"
+        yield Finding("no-lever", name, "a line along the axis", "a distance from the axis", advice)
+    elif np.abs(dense).max() <= SAME * np.abs(path_with(routing.points).measure(rest)):
+        advice = "check y and z against the rod's free strains: bending_z wants y, bending_y wants z"
+        yield Finding("no-lever", name, "no effect on any coordinate at rest", "a line that moves the rod", advice)
+    elif np.abs(gradient - dense).max() > NEGLIGIBLE * np.abs(dense).max():
+        error = NEGLIGIBLE * np.abs(dense).max()
+        counts = range(routing.points + 1, MAX_POINTS)
+        fine = (count for count in counts if np.abs(path_with(count).gradient(rest) - dense).max() <= error)
+        enough = next(fine, MAX_POINTS)
+        expected = f"{enough} points or more, which this routing needs for errors below {NEGLIGIBLE:.1%}"
+        yield Finding("coarse-routing", f"{name}.points", routing.points, expected, f"write points={enough}")
+
+
+def _sampled_course(rods: Sequence[Rod], routing: Routing) -> tuple[Array, Array, Array, Array]:
+    """Return abscissas (k, m), y and z there, the sections' half widths (2, k each; m), and their ratio."""
+    rows, first = [], 0.0
+    for rod in rods:
+        start, stop = routing.range_on(rod, first)
+        if stop > start:
+            fractions = start + (stop - start) * np.linspace(SAME, 1.0 - SAME, _PLACES)
+            places = np.real(routing.places(rod, first, fractions))
+            reach = np.real(rod.section.reach(fractions, rod.given_length))
+            across = places / np.where(reach == 0.0, 1.0, reach)
+            parts = np.abs(across).max(0) if rod.section.shape == "rectangle" else np.hypot(*across)
+            rows.append(np.vstack([first + rod.given_length * fractions, places, reach, parts]))
+        first += rod.given_length
+    X, y, z, along_y, along_z, parts = np.hstack(rows)
+    return X, np.array([y, z]), np.array([along_y, along_z]), parts

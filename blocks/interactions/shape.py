@@ -26,6 +26,9 @@ _Z = np.array([0.0, 0.0, 1.0])
 class Shape:
     """The shape that a `Contact` touches, fixed in the frame of its port: `plane`, `sphere`, `cylinder`, `box` or `capsule`.
 
+    Constructors raise a ModelError for lengths that are not positive, a normal without direction, and a hollow cylinder with
+    ends.
+
     Attributes
     ----------
     kind : str
@@ -52,15 +55,11 @@ class Shape:
 
     def __init__(self, kind: str, **dimensions: Any) -> None:
         if set(dimensions) != set(DIMENSIONS.get(kind, ())):
-            expected, advice = (
-                f"all dimensions of one of {', '.join(DIMENSIONS)}",
-                "write tt.Shape.sphere(0.1), or Shape.of_kind",
-            )
-            raise ModelError(Finding("bad-shape", "shape", f"{kind} of {', '.join(dimensions)}", expected, advice))
+            value, expected = f"{kind} of {', '.join(dimensions)}", f"all dimensions of one of {', '.join(DIMENSIONS)}"
+            raise ModelError(Finding("bad-shape", "shape", value, expected, "write tt.Shape.sphere(0.1), or Shape.of_kind"))
         reader = FieldReader(f"shape.{kind}")
         self.kind, self.dimensions = kind, {name: _read(reader, name, value) for name, value in dimensions.items()}
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
         self.numbers = self._numbers()
 
     @classmethod
@@ -71,11 +70,6 @@ class Shape:
         ----------
         normal : array_like (3,)
             Outward normal; of any length.
-
-        Raises
-        ------
-        ModelError
-            If it is no direction.
         """
         return cls("plane", normal=normal)
 
@@ -86,11 +80,6 @@ class Shape:
         Parameters
         ----------
         r : float, m
-
-        Raises
-        ------
-        ModelError
-            If the radius is not positive.
         """
         return cls("sphere", radius=r)
 
@@ -106,11 +95,6 @@ class Shape:
         inside : bool
             Whether the material is *around* the cylinder, and contact is with the wall from inside. The hollow is then
             infinite.
-
-        Raises
-        ------
-        ModelError
-            If radius or length are not positive, or a hollow one has ends.
         """
         if inside and length is not None:
             advice = "leave the length out, and close the ends by contacts with planes"
@@ -125,11 +109,6 @@ class Shape:
         ----------
         sides : array_like (3,), m
             Its lengths along x, y and z.
-
-        Raises
-        ------
-        ModelError
-            If they are not positive.
         """
         return cls("box", sides=sides)
 
@@ -142,11 +121,6 @@ class Shape:
         r : float, m
         length : float, m
             Of the line: from tip to tip it is ``length + 2 r``.
-
-        Raises
-        ------
-        ModelError
-            If they are not positive.
         """
         return cls("capsule", radius=r, length=length)
 
@@ -168,10 +142,8 @@ class Shape:
             raise ModelError(Finding("unknown-shape", "shape.kind", kind, "a shape", did_you_mean(kind, DIMENSIONS)))
         known, missing = DIMENSIONS[kind], [name for name in DIMENSIONS[kind][:1] if name not in dimensions]
         if unknown := [name for name in dimensions if name not in known]:
-            advice = did_you_mean(unknown[0], known)
-            raise ModelError(
-                Finding("unknown-dimension", f"shape.{unknown[0]}", unknown[0], f"a dimension of a {kind}", advice)
-            )
+            where, advice = f"shape.{unknown[0]}", did_you_mean(unknown[0], known)
+            raise ModelError(Finding("unknown-dimension", where, unknown[0], f"a dimension of a {kind}", advice))
         if missing or (kind == "capsule" and len(dimensions) < 2):
             expected = f"all dimensions of a {kind}: {', '.join(known)}"
             raise ModelError(Finding("missing-dimension", "shape", [*dimensions], expected, "give them"))
@@ -180,15 +152,15 @@ class Shape:
         return made
 
     def _numbers(self) -> Array:
-        own = self.dimensions
+        sizes = self.dimensions
         if self.kind == "plane":
-            return np.array([PLANE, *own["normal"], 0.0])
-        if self.kind == "cylinder" and own["length"] is None:
-            return np.array([WALL, own["radius"], -1.0 if own["inside"] else 1.0, 0.0, 0.0])
+            return np.array([PLANE, *sizes["normal"], 0.0])
+        if self.kind == "cylinder" and sizes["length"] is None:
+            return np.array([WALL, sizes["radius"], -1.0 if sizes["inside"] else 1.0, 0.0, 0.0])
         if self.kind == "cylinder":
-            return np.array([BARREL, own["radius"], 0.5 * own["length"], 0.0, 0.0])
-        half = 0.5 * own["sides"] if self.kind == "box" else 0.5 * own.get("length", 0.0) * _Z
-        return np.array([ROUNDED, *half, own.get("radius", 0.0)])
+            return np.array([BARREL, sizes["radius"], 0.5 * sizes["length"], 0.0, 0.0])
+        half = 0.5 * sizes["sides"] if self.kind == "box" else 0.5 * sizes.get("length", 0.0) * _Z
+        return np.array([ROUNDED, *half, sizes.get("radius", 0.0)])
 
     def distance(self, place: Any) -> tuple[Any, Vector]:
         """Return the distance (m) of a point from the surface, negative in the material, and the outward unit normal.

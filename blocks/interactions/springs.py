@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,6 @@ from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.closure import DISPLACEMENT, displacement, displacement_jacobians
-from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, non_negative, put, scalar, symmetric
 from titop.blocks.interactions.interaction import Interaction, line_along, opposite_wrenches, relative_rates
 
@@ -151,12 +149,7 @@ class CompliantClosure(Interaction):
             if j >= i
         }
 
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some entries changed, symmetrically."""
-        changed = copy.copy(self)
-        names = list(DISPLACEMENT)
-        for name, value in values.items():
-            field, a, b = parts_of(name)
-            i, j = names.index(a), names.index(b)
-            put(changed, field, replace_entry(replace_entry(getattr(changed, field), (i, j), value), (j, i), value))
-        return changed
+    def _put_number(self, field: str, entry: str | None, value: Any) -> None:
+        """Change an entry, symmetrically."""
+        i, j = (list(DISPLACEMENT).index(name) for name in parts_of(entry or ""))
+        put(self, field, replace_entry(replace_entry(getattr(self, field), (i, j), value), (j, i), value))

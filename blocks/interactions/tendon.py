@@ -3,15 +3,140 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding
-from titop.blocks.bodies.rods.dimensions import Dimension, read_dimension
-from titop.blocks.contract.fields import Field, bound, switch
-from titop.blocks.interactions.line import Chamber, ElasticTendon
-from titop.blocks.interactions.rod_line import RodLine
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SAME
+from titop.blocks.bodies.rods.discretisation import MAX_POINTS
+from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.bodies.rods.section import Dimension, dimension_parameters, read_dimension, with_end
+from titop.blocks.contract.fields import Field, optional, put, scalar, switch
+from titop.blocks.interactions.line import Chamber, ElasticTendon, Line, bodies_of
+from titop.blocks.interactions.rod_routing import Path, Routing, rod_parts, routing_findings
+
+
+class RodLine(Line):
+    """Common part of tendons and chambers along a line that is fixed in the sections of rods.
+
+    In the frame of the section at X the line is at ``d = (0, y(X), z(X))``, so that its length depends on the rods' strains
+    ``[k; s]`` alone, and its efforts do not act on rigid motions of the rods::
+
+        l = int |s + k x d + dd/dX| dX      efforts = -tension dl/dq
+
+    Attributes
+    ----------
+    rods : tuple of Rod
+    path : Path
+        The line's length, or volume, and its derivatives.
+    """
+
+    own_field = "rods"
+    own_kinds = (Rod,)
+    #: Whether a line along the axis is suspicious.
+    needs_lever: ClassVar[bool] = True
+    #: Fields that may be numbers, tapers or functions of X, and their units.
+    _dimension_units: ClassVar[dict[str, str]] = {"y": "m", "z": "m"}
+
+    rods = Field(bodies_of(Rod, "rod", "a tt.Rod, or several in series"))
+    y = Field(lambda line, field, value: read_dimension(line.reader, field, value))
+    z = Field(lambda line, field, value: read_dimension(line.reader, field, value))
+    relative = Field(switch)
+    start = Field(scalar)
+    #: Abscissa of the line's end (m), or None for the tip of the last rod.
+    given_end = Field(optional(scalar), "end", lambda self: self._reach if self.given_end is None else self.given_end)
+    #: Abscissa of the line's end (m).
+    end: float
+    points = Field(lambda line, field, value: line.reader.integer(field, value, 1, MAX_POINTS))
+
+    def __init__(
+        self, name: str, rods: Any, y: Any, z: Any, relative: bool, start: float, end: float | None, points: int
+    ) -> None:
+        super().__init__(name)
+        self.rods, self.y, self.z, self.relative, self.start = rods, y, z, relative, start
+        self.given_end, self.points = end, points
+
+    @property
+    def _reach(self) -> float:
+        """Original length of all rods (m)."""
+        return math.fsum(rod.given_length for rod in self.rods)
+
+    # -- what follows from the fields ------------------------------------------------------------------------------------
+
+    def _update(self) -> None:
+        """Recompute what follows from the fields and the rods."""
+        self._findings: list[Finding] = []
+        #: The line's points on every rod.
+        self.path = Path([])
+        self._followed: list[Any] = [rod.snapshot() for rod in self.rods]
+        if self.reader.findings or any(rod.check()[0] for rod in self.rods):
+            return
+        if not 0 <= self.start < self.end <= self._reach * (1 + SAME):
+            where, observed = f"{self.name}.start", f"{self.start:g} to {self.end:g} m"
+            expected = f"0 <= start < end <= {self._reach:g} m, the length of the rods"
+            self._findings = [Finding("off-the-rod", where, observed, expected, "count from the first base")]
+            return
+        try:
+            self.path = self._path_with(self.points)
+        except ModelError as error:
+            self._findings = [replace(finding, where=f"{self.name}.{finding.where}") for finding in error.findings]
+
+    def _path_with(self, points: int) -> Path:
+        """Return the line with `points` Gauss points per stretch."""
+        return Path(rod_parts(self.rods, self._routing(points), self._content))
+
+    def _routing(self, points: int) -> Routing:
+        lengths = np.array([[rod.given_length for rod in self.rods], [rod.length for rod in self.rods]])
+        seams = np.cumsum(np.pad(lengths, ((0, 0), (1, 0))), axis=1)
+        return Routing(self.y, self.z, self.relative, self.start, self.end, points, seams)
+
+    @property
+    def _content(self) -> Dimension:
+        """The integrand along the line."""
+        return (1.0,)
+
+    def _coordinates_of(self, block: Rod) -> tuple[str, ...]:
+        return block.strain_coordinates
+
+    def _follow(self, before: tuple[Any, ...]) -> None:
+        """Recompute the path, unless the rods have the shapes of those `before`."""
+        if not self.path.parts or not all(new.is_shaped_like(old) for new, old in zip(self.rods, before, strict=True)):
+            self._update()
+
+    def _line_numbers(self, sign: float, elastic: Sequence[Any], arms: Array) -> Array:
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.rod_lines`."""
+        return np.concatenate([[sign, *elastic, len(self.path.parts), len(arms)], arms, self.path.numbers])
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong with the line and what is suspicious."""
+        errors, warnings = super().check()
+        shaped = (rod.is_shaped_like(earlier) for rod, earlier in zip(self.rods, self._followed, strict=True))
+        if not self.path.parts or not all(shaped):
+            self._update()
+        errors += self._findings
+        if not errors and self.path.size:
+            warnings += routing_findings(self.name, self.rods, self._routing(self.points), self._path_with, self.needs_lever)
+        return errors, warnings
+
+    # -- parameters ------------------------------------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return the numbers of the routing, none for functions, and `parameter_units`."""
+        numbers: dict[str, tuple[float, str]] = {}
+        for field, unit in self._dimension_units.items():
+            numbers |= dimension_parameters(field, getattr(self, field), "1" if unit == "m" and self.relative else unit)
+        return numbers | super().parameters()
+
+    def _put_number(self, field: str, entry: str | None, value: Any) -> None:
+        """Change a number; of a tapered dimension, that at one end."""
+        if field in self._dimension_units:
+            put(self, field, with_end(getattr(self, field), entry, value))
+        else:
+            super()._put_number(field, entry, value)
 
 
 class Tendon(ElasticTendon, RodLine):
@@ -79,11 +204,6 @@ class Tendon(ElasticTendon, RodLine):
     ([0.101859164], 0.101859164)
     """
 
-    upper = Field(bound, "max_tension")
-    max_tension: float
-    both_ways = Field(switch, "push")
-    push: bool
-
     def __init__(
         self,
         name: str,
@@ -149,10 +269,6 @@ class PressureChamber(Chamber, RodLine):
     _dimension_units: ClassVar[dict[str, str]] = {"y": "m", "z": "m", "area": "m^2"}
 
     area = Field(lambda chamber, field, value: read_dimension(chamber.reader, field, value, "m^2"))
-    upper = Field(bound, "max_pressure")
-    max_pressure: float
-    both_ways = Field(switch, "suction")
-    suction: bool
 
     def __init__(
         self,

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, cross
-from titop.blocks.bodies.rods.discretisation import packed_to_places
+from titop.blocks.bodies.rods.discretisation import pack_to_places
 from titop.blocks.bodies.rods.recursion import RodMotion
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.soft.law_programs import PLACE, POINT_SIZE
 from titop.blocks.bodies.soft.soft_body import SoftBody
-from titop.blocks.contract.block import Block
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import opposite_wrenches, relative_rates
 from titop.blocks.interactions.shape import Shape
@@ -35,31 +34,24 @@ class Seen(NamedTuple):
     radius: Any
 
 
-class Push(NamedTuple):
-    """Force (3, N) on a sphere, and torque (3, N m) about its centre, in the frame of the touched shape."""
+class Touch(NamedTuple):
+    """Contact at one sphere, in the frame of the touched shape.
 
+    The gap (m) between the surfaces is negative in contact; force (3, N) and torque (3, N m) act on the sphere, about its
+    centre; the slip (3, m/s) is the tangential velocity of its surface relative to the shape.
+    """
+
+    gap: Any
     force: Array
     torque: Array
+    slip: Array
 
 
 class Touching(ABC):
-    """The spheres or points of a contact.
+    """The spheres, with radii (k, m), or points of a contact."""
 
-    Attributes
-    ----------
-    block : Block or None
-        The block that they belong to, without being a target.
-    coordinates : tuple of str
-        Of that block.
-    radii : (k,) array, m
-        Of the spheres.
-    turns : bool
-        Whether they rotate, and friction acts at the contact point; otherwise at their centres.
-    """
-
-    block: Block | None = None
-    coordinates: tuple[str, ...] = ()
     radii: Array
+    #: Whether they rotate, and friction acts at the contact point; otherwise at their centres.
     turns = True
 
     @property
@@ -72,8 +64,8 @@ class Touching(ABC):
         """Return how all spheres move."""
 
     @abstractmethod
-    def loads(self, motion: TargetMotion, pushes: Sequence[Push]) -> tuple[Array, Array]:
-        """Return the loads of all pushes: the wrenches (2, 6) on the ports, each in its frame, and the efforts (n)."""
+    def loads(self, motion: TargetMotion, touches: Sequence[Touch]) -> tuple[Array, Array]:
+        """Return the loads of all spheres: the wrenches (2, 6) on the ports, each in its frame, and the efforts (n)."""
 
     @property
     @abstractmethod
@@ -110,14 +102,14 @@ class RigidSpheres(Touching):
             return arms
         return [arm + self.shape.nearest(r + arm, R[:, 2], self.reach) * R[:, 2] for arm in arms]
 
-    def loads(self, motion: TargetMotion, pushes: Sequence[Push]) -> tuple[Array, Array]:
+    def loads(self, motion: TargetMotion, touches: Sequence[Touch]) -> tuple[Array, Array]:
         """Return the wrenches on both ports."""
         R, r = motion.R[1], motion.r[1]
         on_1, on_2 = np.zeros(6), np.zeros(6)
-        for arm, push in zip(self._arms(motion), pushes, strict=True):
-            one, two = opposite_wrenches(R, r, r + arm, push.force)
-            turn = np.concatenate([_NOTHING, push.torque])
-            on_1, on_2 = on_1 + one - turn, on_2 + two + np.concatenate([_NOTHING, R.T @ push.torque])
+        for arm, touch in zip(self._arms(motion), touches, strict=True):
+            one, two = opposite_wrenches(R, r, r + arm, touch.force)
+            turn = np.concatenate([_NOTHING, touch.torque])
+            on_1, on_2 = on_1 + one - turn, on_2 + two + np.concatenate([_NOTHING, R.T @ touch.torque])
         return np.array([on_1, on_2]), np.zeros(0)
 
     @property
@@ -143,12 +135,12 @@ class Carried(Touching):
         spins = [R.T @ spin - V[3:] if self.turns else _NOTHING for spin in turning]
         return [*map(Seen, places, rates, spins, self.radii)]
 
-    def _on_shape(self, motion: TargetMotion, places: Array, pushes: Sequence[Push]) -> Array:
-        """Return the wrench (6) on the shape's port, from pushes on spheres at places (k, 3) in the frame of the body."""
+    def _on_shape(self, motion: TargetMotion, places: Array, touches: Sequence[Touch]) -> Array:
+        """Return the wrench (6) on the shape's port, from what happens at spheres at places (k, 3) in the frame of the body."""
         R, r = motion.R[1], motion.r[1]
         rows = [
-            np.concatenate([push.force, cross(R.T @ (place - r), push.force) + push.torque])
-            for place, push in zip(places, pushes, strict=True)
+            np.concatenate([touch.force, cross(R.T @ (place - r), touch.force) + touch.torque])
+            for place, touch in zip(places, touches, strict=True)
         ]
         return -sum(rows, np.zeros(6))
 
@@ -156,11 +148,8 @@ class Carried(Touching):
 class RodSpheres(Carried):
     """Spheres on the backbone of a rod, at places (k) as fractions of its length."""
 
-    block: Rod
-
     def __init__(self, rod: Rod, places: Array, radii: Array) -> None:
         self.block, self.places, self.radii = rod, places, radii
-        self.coordinates = tuple(f"{rod.name}.{entry}" for entry in rod.coordinates)
         self._rod = rod.numbers_to(places.tolist())
 
     def moving(self, motion: TargetMotion) -> tuple[Array, Array, Array]:
@@ -174,33 +163,31 @@ class RodSpheres(Carried):
         rotations, places = bent.poses()
         return rotations[-count:], places[-count:], bent.biases(motion.v, motion.V[0])[0][-count:]
 
-    def loads(self, motion: TargetMotion, pushes: Sequence[Push]) -> tuple[Array, Array]:
+    def loads(self, motion: TargetMotion, touches: Sequence[Touch]) -> tuple[Array, Array]:
         """Return the wrenches on the base and on the shape, and the efforts."""
         bent, count = RodMotion(self._rod, motion.q), len(self.places)
         rotations, places = (part[-count:] for part in bent.poses())
-        turned = [motion.R[1] @ np.array(push).T for push in pushes]
+        turned = [motion.R[1] @ np.array([touch.force, touch.torque]).T for touch in touches]
         wrenches = np.array([(R.T @ pair).T.ravel() for R, pair in zip(rotations, turned, strict=True)])
         pressed = np.einsum("kij,ki->j", bent.jacobians()[-count:], wrenches)
-        return np.array([pressed[:6], self._on_shape(motion, places, pushes)]), pressed[6:]
+        return np.array([pressed[:6], self._on_shape(motion, places, touches)]), pressed[6:]
 
     @property
     def numbers(self) -> Array:
         """Counts; each sphere's place on the rod and radius; the rod, with steps to the places."""
-        places, steps, row = packed_to_places(self._rod)
+        places, steps, row = pack_to_places(self._rod)
         return np.concatenate([[len(places), steps, len(row)], np.column_stack([places, self.radii]).ravel(), row])
 
 
 class SoftPoints(Carried):
     """Material points (k, 3; m at rest) of a deformable body, with forces but no moments."""
 
-    block: SoftBody
     turns = False
 
     def __init__(self, body: SoftBody, points: Array, radii: Array) -> None:
         self.block, self.radii = body, radii
         self.points = np.zeros((len(points), POINT_SIZE))
         self.points[:, PLACE] = points
-        self.coordinates = tuple(f"{body.name}.{entry}" for entry in body.coordinates)
 
     @property
     def programs(self) -> list[Any]:
@@ -218,13 +205,13 @@ class SoftPoints(Carried):
         velocities = [motion.V[0, :3] + cross(motion.V[0, 3:], place) + u for place, u in zip(places, relative, strict=True)]
         return places, np.array(velocities), np.zeros((len(places), 3))
 
-    def loads(self, motion: TargetMotion, pushes: Sequence[Push]) -> tuple[Array, Array]:
+    def loads(self, motion: TargetMotion, touches: Sequence[Touch]) -> tuple[Array, Array]:
         """Return the wrenches on the body and on the shape, and the efforts."""
         places, _, columns = self._columns(motion)
-        forces = np.array([motion.R[1] @ push.force for push in pushes])
+        forces = np.array([motion.R[1] @ touch.force for touch in touches])
         rows = [np.concatenate([force, cross(place, force)]) for place, force in zip(places, forces, strict=True)]
         on_body = sum(rows, np.zeros(6))
-        return np.array([on_body, self._on_shape(motion, places, pushes)]), np.einsum("kij,ki->j", columns, forces)
+        return np.array([on_body, self._on_shape(motion, places, touches)]), np.einsum("kij,ki->j", columns, forces)
 
     @property
     def numbers(self) -> Array:
@@ -237,16 +224,7 @@ _AXIS = np.array([0.0, 0.0, 1.0])
 
 
 def touching_of(on: Rod | SoftBody | Shape | None, points: Any, radius: Any, shape: Shape) -> Touching:
-    """Return the spheres or points of a `Contact`, from its fields if they are valid.
-
-    Parameters
-    ----------
-    on : Rod, SoftBody, Shape or None
-    points : int, array or None
-    radius : float, (k,) array or None
-    shape : Shape
-        The touched shape.
-    """
+    """Return the spheres or points of a `Contact` with a shape, from valid fields."""
     if isinstance(on, Rod):
         places = _abscissas(on, points) / on.given_length
         reach = on.section.reach(places, on.given_length).max(axis=0)

@@ -2,5 +2,5 @@
 
 - `joint`: the common part of joints, and the names of their parameters;
 - `plain_joints`: rotations and translations along fixed axes; `quaternion_joints`: free attitudes;
-- `friction_and_limits`: dry friction, limits and stops; `coordinate_limits`: those of other blocks' coordinates.
+- `friction_and_limits`: dry friction, limits and stops, also of other blocks' coordinates.
 """

@@ -7,7 +7,6 @@ subclass of your own sets ``coordinates``, ``units`` and ``pose``, and is resolv
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import dataclass
 from functools import cache
@@ -16,11 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, replace_entry
+from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_input import is_finite
-from titop.blocks.contract.block import Block, overrides
-from titop.blocks.contract.fields import Field, per_coordinate, put, without
+from titop.blocks.contract.block import Block, ParameterFields, overrides
+from titop.blocks.contract.fields import Field, per_coordinate, without
 from titop.blocks.contract.own_coordinates import effort_unit, in_brackets, inertia_unit, known_units, rate_unit
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.joints.friction_and_limits import (
@@ -39,9 +38,6 @@ from titop.blocks.joints.friction_and_limits import (
     stop_unit,
 )
 
-#: By dotted name: the attribute, the index in it, and the unit.
-Fields = dict[str, tuple[str, tuple[int, ...], str]]
-
 
 @cache
 def joint_fields(
@@ -50,12 +46,12 @@ def joint_fields(
     units: tuple[str, ...],
     configuration: tuple[tuple[str, str], ...],
     bounded: tuple[tuple[bool, bool], ...],
-) -> Fields:
+) -> ParameterFields:
     """Return the parameters of joints with these coordinates, names and units of the configuration, and stops.
 
     `bounded` has, for each coordinate that may have stops, whether it has a lower and an upper limit.
     """
-    fields: Fields = {f"{field}.{x}": (field, (i,), "1") for field in axis_fields for i, x in enumerate("xyz")}
+    fields: ParameterFields = {f"{field}.{x}": (field, (i,), "1") for field in axis_fields for i, x in enumerate("xyz")}
     single = len(names) == 1
     for field, per in (("stiffness", "/"), ("damping", " s/")):
         for i in range(len(names)):
@@ -137,6 +133,7 @@ class Joint(Block):
     file_tables = ("joints",)
     chain: tuple[Link, ...] = ()
     axis_fields: ClassVar[tuple[str, ...]] = ()
+    symmetric_fields = ("stiffness", "damping")
     #: Inertia of motors' rotors, added to the armature (n); set when a system is assembled.
     reflected_inertia: Array | None = None
 
@@ -201,12 +198,8 @@ class Joint(Block):
 
     def read_configuration(self, value: Any, field: str = "configuration") -> Array:
         """Read a user's configuration (nq): a number for one coordinate, or nq numbers."""
-        return self.reader.numbers(
-            field,
-            value,
-            self.nq,
-            f"give {self.nq} numbers: {', '.join(self.configuration_names)}" if self.nq > 1 else "give a number",
-        )
+        several = f"give {self.nq} numbers: {', '.join(self.configuration_names)}"
+        return self.reader.numbers(field, value, self.nq, several if self.nq > 1 else "give a number")
 
     def mass_matrix(self, q: Array) -> Array:
         """Return the armature, (6 + n) x (6 + n), motors' rotors included."""
@@ -258,30 +251,12 @@ class Joint(Block):
 
     # -- parameters ----------------------------------------------------------------------------------------------------
 
-    def parameter_fields(self) -> dict[str, tuple[str, tuple[int, ...], str]]:
-        """Return, by dotted name, the attribute that holds a parameter, the index in it, and the unit."""
+    def parameter_fields(self) -> ParameterFields:
+        """Return those of axes, stiffness, damping, rest position, friction, armature, and bounds and coefficients of stops."""
         configuration = tuple(zip(self.configuration_names, self.configuration_units, strict=True))
         bounded = bounded_sides(self.limit_numbers) if self._is_plain else ()
         units = known_units(self.units, self.nv)
         return dict(joint_fields(tuple(self.axis_fields), tuple(self.coordinates), units, configuration, bounded))
-
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return axes, stiffness, damping, rest position, friction, armature, and the bounds and coefficients of stops."""
-        return {
-            name: (float(getattr(self, field)[index]), unit) for name, (field, index, unit) in self.parameter_fields().items()
-        }
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed."""
-        changed = copy.copy(self)
-        fields = self.parameter_fields()
-        for name, value in values.items():
-            field, index, _ = fields[name]
-            array = replace_entry(getattr(changed, field), index, value)
-            if field in ("stiffness", "damping"):
-                array[index[::-1]] = value
-            put(changed, field, array)
-        return changed
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the joint and what is suspicious."""
@@ -291,9 +266,8 @@ class Joint(Block):
                 expected, advice = "a positive semidefinite matrix", "check the sign: the joint feeds energy or is unstable"
                 warnings.append(Finding(f"negative-{field}", f"{self.name}.{field}", matrix.tolist(), expected, advice))
         if any(entry < 0 for entry in self.armature.tolist()):
-            errors.append(
-                Finding("negative-armature", f"{self.name}.armature", self.armature.tolist(), "values >= 0", "check the sign")
-            )
+            where, value = f"{self.name}.armature", self.armature.tolist()
+            errors.append(Finding("negative-armature", where, value, "values >= 0", "check the sign"))
         friction = self.friction
         if any(min(coulomb, breakaway) < 0 or min(rest) <= 0 for coulomb, breakaway, *rest in friction.tolist()):
             expected = "coulomb and breakaway >= 0, stribeck_velocity and smoothing > 0"

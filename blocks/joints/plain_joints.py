@@ -9,6 +9,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross, rotation_exp
 from titop.blocks.basics.tolerances import SAME
+from titop.blocks.contract.block import ParameterFields
 from titop.blocks.contract.fields import Field
 from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import ConstantSubspace, Joint, Link, unit_vector
@@ -115,7 +116,7 @@ class Screw(AxialJoint):
         axis = unit_vector(self.axis)
         return np.concatenate([self.pitch[0] * axis, axis])[:, None]
 
-    def parameter_fields(self) -> dict[str, tuple[str, tuple[int, ...], str]]:
+    def parameter_fields(self) -> ParameterFields:
         """Return the fields of every joint and the pitch."""
         return {"pitch": ("pitch", (0,), "m/rad")} | super().parameter_fields()
 

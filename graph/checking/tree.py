@@ -13,8 +13,8 @@ from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import PARENT_PORT, PortRef
 from titop.blocks.devices.actuators import Motor
-from titop.graph.checking.names import full_name, moving_blocks
-from titop.graph.network.kinematic import idle, moves_no_inertia, no_inertia, nodes_of
+from titop.graph.checking.targets import full_name, moving_blocks
+from titop.graph.network.connections import idle, moves_no_inertia, no_inertia, nodes_of
 from titop.graph.network.network import Network
 
 CLOSURES = "close the loop by s.close_loop(a, b, tt.RigidClosure(...)) or tt.CompliantClosure(...) instead"
@@ -45,13 +45,8 @@ def no_tree(system: Network) -> Iterator[Finding]:
 def _two_parents(tree: nx.DiGraph) -> Iterator[Finding]:
     for name, degree in tree.in_degree():
         if name == "world" and degree:
-            yield Finding(
-                "world-as-child",
-                "world",
-                next(iter(tree.predecessors(name))),
-                "world as a parent only",
-                "swap parent and child",
-            )
+            above = next(iter(tree.predecessors(name)))
+            yield Finding("world-as-child", "world", above, "world as a parent only", "swap parent and child")
         elif degree > 1:
             parents = " and ".join(sorted(tree.predecessors(name)))
             yield Finding("two-parents", name, parents, "one parent joint a block", f"keep one of them and {CLOSURES}")
@@ -89,10 +84,8 @@ def motionless_loops(system: Network) -> Iterator[tuple[bool, Finding]]:
             ports, expected = f"{' and '.join(map(str, loop.ports))}, fixed to each other", "a coordinate between the ports"
             rigid = isinstance(loop.closure, RigidClosure)
             advice = "leave it out: it constrains nothing" if rigid else "leave it out: it moves nothing"
-            yield (
-                rigid,
-                Finding("motionless-loop", loop.closure.name, ports, expected, f"{advice}, or free a joint of the loop"),
-            )
+            advice += ", or free a joint of the loop"
+            yield rigid, Finding("motionless-loop", loop.closure.name, ports, expected, advice)
 
 
 def _part(ref: PortRef) -> tuple[str, str | None]:
@@ -157,10 +150,6 @@ def _driven(system: Network) -> set[str]:
 
 def massless_joint(name: str, what: str) -> Finding:
     """Return the finding for a joint that moves no inertia."""
-    return Finding(
-        "massless-joint",
-        name,
-        what,
-        "inertia to move along every coordinate",
-        "give its bodies mass or inertia, give the joint an armature, or weld it",
-    )
+    expected = "inertia to move along every coordinate"
+    advice = "give its bodies mass or inertia, give the joint an armature, or weld it"
+    return Finding("massless-joint", name, what, expected, advice)

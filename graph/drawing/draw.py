@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.basics.user_input import check_suffix
-from titop.graph.drawing.chords import SPREAD, STUB, exits_of
 from titop.graph.drawing.forest import Item, bundle, collapse_named, collapse_rest, forest
 from titop.graph.drawing.layout import (
     ARROW,
@@ -27,11 +26,14 @@ from titop.graph.drawing.layout import (
     MARGIN,
     MOTION,
     NAME,
+    SPREAD,
     STACK,
+    STUB,
     WRENCH,
     Layout,
     arrange,
     exit_ports,
+    exits_of,
     faults_of,
     span_of,
     text_width,

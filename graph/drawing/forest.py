@@ -206,7 +206,6 @@ def _group(children: list[Item]) -> Item:
 
 
 def _merged(members: list[Item]) -> Item:
-    """Return one box for several."""
     boxes = [member.box for member in members if member.box.kind != "again"]
     names = [box.name for box in boxes if box.kind != "joint"] or [members[0].box.name]
     shared = _shared_prefix(names)

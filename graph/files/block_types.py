@@ -9,13 +9,13 @@ numbers and arrays, texts, switches. Other kinds of values are named, as are def
 
     register_block(Segment, "segment", {"length": NUMBER, "damping": FileField(NUMBER, default=0.0)})
 
-`titop.graph.files.file_fields` and `titop.graph.files.records` have the kinds of values.
+`titop.graph.files.file_fields` has the kinds of values.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,6 @@ from titop.blocks.bodies.beam import Beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.rods.strains import STRAIGHT
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import Block
@@ -38,33 +37,24 @@ from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.distributed_load import DistributedLoad
 from titop.blocks.interactions.springs import CompliantClosure, SpringDamper
 from titop.blocks.interactions.tendon import PressureChamber, Tendon
-from titop.blocks.joints.coordinate_limits import CoordinateLimits
-from titop.blocks.joints.friction_and_limits import Limits
-from titop.blocks.joints.joint import Joint
+from titop.blocks.joints.friction_and_limits import CoordinateLimits, Limits
 from titop.blocks.joints.plain_joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
 from titop.blocks.joints.quaternion_joints import Free, Spherical
-from titop.graph.files.block_fields import (
-    BASIS,
-    PATH,
-    POINTS,
-    ROD,
-    ROD_PORTS,
-    RODS,
-    SECTION,
-    SHAPE,
-    STRAINS,
-    TOUCHING,
-    WATER,
-    NumbersKind,
-)
+from titop.graph.files import block_fields as special
 from titop.graph.files.file_fields import (
     BLOCK_NAME,
     COORDINATE_LIST,
     FLAG,
+    FRICTION,
+    LIMITS,
     NUMBER,
     NUMBERS,
     PORT,
     PORT_LIST,
+    PORTS,
+    POSE,
+    REQUIRED,
+    SHAPES,
     SYMMETRIC,
     TEXT,
     TEXTS,
@@ -72,7 +62,6 @@ from titop.graph.files.file_fields import (
     FileField,
     ValueKind,
 )
-from titop.graph.files.records import FRICTION, LIMITS, PORTS, POSE, SHAPES
 
 #: What the tables of joints, closures and interactions say besides the block's own fields: arguments of the method that adds
 #: the block.
@@ -109,6 +98,9 @@ class BlockType:
     fields: Mapping[str, FileField]
     sections: tuple[str, ...]
 
+
+#: Kinds of arguments of all constructors, by their names.
+_KINDS = {"target": PORT, "joint": BLOCK_NAME, "path": special.PATH}
 
 _TYPES: dict[tuple[tuple[str, ...], str], BlockType] = {}
 
@@ -153,17 +145,20 @@ def register_block(cls: type[Block], type_name: str, fields: Mapping[str, FileFi
 def _arguments(cls: type[Block]) -> dict[str, FileField | ValueKind]:
     """Return the fields that the constructor of a class takes after the name."""
     fields: dict[str, FileField | ValueKind] = {}
-    for name, argument in list(inspect.signature(cls).parameters.items())[1:]:
-        if argument.kind in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
-            default = argument.default
-            known = {"target": PORT, "joint": BLOCK_NAME, "path": PATH}
-            kind = known.get(name) or {bool: FLAG, str: TEXT}.get(type(default), NUMBERS)
-            fields[name] = kind if default is argument.empty else FileField(kind, None)
+    for name, default in _defaults(cls).items():
+        kind = _KINDS.get(name) or {bool: FLAG, str: TEXT}.get(type(default), NUMBERS)
+        fields[name] = kind if default is REQUIRED else FileField(kind, None)
     return fields
 
 
+def _defaults(cls: type[Block]) -> dict[str, Any]:
+    """Return the arguments of the constructor of a class after the name, with their defaults."""
+    arguments = list(inspect.signature(cls).parameters.values())[1:]
+    named = (each for each in arguments if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY))
+    return {each.name: REQUIRED if each.default is each.empty else each.default for each in named}
+
+
 def _check_registration(cls: Any, type_name: Any, fields: Any) -> None:
-    """Refuse arguments that are no class of blocks, no name or no fields."""
     name = getattr(cls, "__qualname__", repr(cls))
     advice = 'write register_block(Segment, "segment", {"length": NUMBER})'
     if not (isinstance(cls, type) and issubclass(cls, Block)):
@@ -191,235 +186,100 @@ def types_in(section: str) -> dict[str, BlockType]:
 # -- titop's own blocks ----------------------------------------------------------------------------------------------------
 
 
-def _neutral(joint: Any) -> Any:
-    return joint.neutral()
+def _register(cls: type[Block], type_name: str, **kinds: FileField | ValueKind) -> None:
+    """Register a class of titop: what its constructor takes without a value is not written.
+
+    Arguments are numbers, texts or switches, and those of a tuple by default several numbers, unless their `kinds` are given.
+    """
+    fields = {}
+    for name, default in _defaults(cls).items():
+        by_default = {bool: FLAG, str: TEXT, tuple: NUMBERS}.get(type(default), NUMBER)
+        kind = kinds.get(name) or _KINDS.get(name, by_default)
+        fields[name] = kind if isinstance(kind, FileField) else FileField(kind, default)
+    register_block(cls, type_name, fields)
 
 
 _PASSIVE = {
     "stiffness": FileField(SYMMETRIC, 0.0),
     "damping": FileField(SYMMETRIC, 0.0),
-    "rest": FileField(NUMBERS, _neutral, normalised=True),
+    "rest": FileField(NUMBERS, lambda joint: joint.neutral(), normalised=True),
     "armature": FileField(SYMMETRIC, 0.0),
     "friction": FileField(FRICTION, ((0.0, 0.0, 0.01, 0.001),)),
     "limits": FileField(LIMITS, (Limits(),)),
 }
-_ORIGIN = (0.0, 0.0, 0.0)
-_FRAME = FileField(TEXT, "port")
-_PATH = {"path": FileField(PATH, None)}
+_BODY_PORTS = FileField(PORTS, {}, attribute="port_poses")
+_UPPER = FileField(UNLIMITED, float("inf"), attribute="upper")
+_DIRECTION = FileField(NUMBERS, None)
+_END = FileField(NUMBER, None, attribute="given_end")
 
 
-def _kind(closure: Any) -> str:
-    return "weld" if closure.directions is None else "directions"
+for _cls in (Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld, Screw):
+    _fields = {name: FileField(NUMBER, default) for name, default in _defaults(_cls).items() if name not in _PASSIVE}
+    _fields |= dict.fromkeys(_cls.axis_fields, _DIRECTION)
+    register_block(_cls, _cls.__name__.lower(), _fields | (_PASSIVE if _cls.coordinates else {}))
 
-
-def _register_joints(classes: Iterable[type[Joint]], **own: FileField | ValueKind) -> None:
-    for cls in classes:
-        axes = dict.fromkeys(cls.axis_fields, FileField(NUMBERS, None))
-        register_block(cls, cls.__name__.lower(), {**axes, **own, **(_PASSIVE if cls.coordinates else {})})
-
-
-register_block(
-    RigidBody,
-    "rigid",
-    {
-        "mass": NUMBER,
-        "com": FileField(NUMBERS, _ORIGIN),
-        "inertia": FileField(SYMMETRIC, 0.0),
-        "ports": FileField(PORTS, {}, attribute="port_poses"),
-        "volume": FileField(NUMBER, None),
-        "buoyancy_center": FileField(NUMBERS, None),
-        **WATER,
-    },
-)
-register_block(
+_register(RigidBody, "rigid", inertia=SYMMETRIC, ports=_BODY_PORTS, buoyancy_center=NUMBERS, **special.WATER)
+_register(
     FlexibleBody,
     "flexible",
-    {
-        "mass": NUMBER,
-        "com": FileField(NUMBERS, _ORIGIN),
-        "inertia": FileField(SYMMETRIC, 0.0),
-        "frequencies": FileField(NUMBERS, None),
-        "modal_mass": FileField(SYMMETRIC, None),
-        "modal_stiffness": FileField(SYMMETRIC, None),
-        "modal_damping": FileField(SYMMETRIC, None),
-        "damping_ratios": FileField(NUMBERS, lambda body: np.zeros(body.nv)),
-        "participation": FileField(NUMBERS, None),
-        "coordinate_names": FileField(TEXTS, None),
-        "ports": FileField(PORTS, {}, attribute="port_poses"),
-        "shapes": FileField(SHAPES, {}),
-        "geometric_stiffness": FileField(SHAPES, None),
-        "position_moments": FileField(NUMBERS, None),
-        "displacement_moments": FileField(NUMBERS, None),
-        "recovery": FileField(SHAPES, {}),
-    },
+    **dict.fromkeys(("frequencies", "participation", "position_moments", "displacement_moments"), NUMBERS),
+    **dict.fromkeys(("inertia", "modal_mass", "modal_stiffness", "modal_damping"), SYMMETRIC),
+    damping_ratios=FileField(NUMBERS, lambda body: np.zeros(body.nv)),
+    coordinate_names=TEXTS,
+    ports=_BODY_PORTS,
+    shapes=FileField(SHAPES, {}),
+    geometric_stiffness=SHAPES,
+    recovery=FileField(SHAPES, {}),
 )
-register_block(
-    Beam,
-    "beam",
-    {
-        **dict.fromkeys(("length", "density", "area", "young", "iy", "iz"), NUMBER),
-        "torsion_constant": FileField(NUMBER, None),
-        "shear_modulus": FileField(NUMBER, None),
-        "poisson": FileField(NUMBER, 0.3, attribute=None),
-        "shear_factors": FileField(NUMBERS, None),
-        "damping_ratio": FileField(NUMBER, 0.0),
-        "modes": FileField(NUMBERS, 2),
-        "torsion_modes": FileField(NUMBER, 1),
-        "axial_modes": FileField(NUMBER, 0),
-        **WATER,
-    },
-)
-register_block(
+_register(Beam, "beam", poisson=FileField(NUMBER, None, attribute=None), shear_factors=NUMBERS, modes=NUMBERS, **special.WATER)
+_register(
     Rod,
     "rod",
-    {
-        "length": NUMBER,
-        "section": SECTION,
-        "young": NUMBER,
-        "density": NUMBER,
-        "poisson": FileField(NUMBER, None),
-        "shear_modulus": FileField(NUMBER, None, attribute="given_shear_modulus"),
-        "damping": FileField(NUMBER, 0.0),
-        "strains": FileField(STRAINS, None),
-        "basis": FileField(BASIS, 3, attribute=None),
-        "reference_strain": FileField(NumbersKind("reference_strain"), STRAIGHT),
-        "ports": FileField(ROD_PORTS, {}, attribute="named_ports"),
-        "points": FileField(NUMBER, 5),
-        "fluid_density": FileField(NUMBER, None, attribute=None),
-        **WATER,
-    },
+    section=special.SECTION,
+    shear_modulus=FileField(NUMBER, None, attribute="given_shear_modulus"),
+    strains=FileField(special.STRAINS, None),
+    basis=FileField(special.BASIS, 3, attribute=None),
+    reference_strain=special.numbers_of("reference_strain"),
+    ports=FileField(special.ROD_PORTS, {}, attribute="named_ports"),
+    fluid_density=FileField(NUMBER, None, attribute=None),
+    **special.WATER,
 )
-_register_joints((Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld))
-_register_joints((Screw,), pitch=FileField(NUMBER, 0.0))
-register_block(CompliantClosure, "compliant", {"stiffness": FileField(SYMMETRIC, 0.0), "damping": FileField(SYMMETRIC, 0.0)})
-register_block(
-    SpringDamper,
-    "spring",
-    {"stiffness": FileField(NUMBER, 0.0), "damping": FileField(NUMBER, 0.0), "length": FileField(NUMBER, 0.0)},
-)
-register_block(
-    Contact,
-    "contact",
-    {
-        "radius": FileField(POINTS, None),
-        "stiffness": FileField(NUMBER, 0.0),
-        "normal": FileField(NUMBERS, (0.0, 0.0, 1.0)),
-        "dissipation": FileField(NUMBER, 0.0),
-        "friction": FileField(NUMBER, 0.0),
-        "slip_velocity": FileField(NUMBER, 1e-3),
-        "exponent": FileField(NUMBER, 1.5),
-        "on": FileField(TOUCHING, None),
-        "shape": FileField(SHAPE, None),
-        "points": FileField(POINTS, None),
-        "rolling": FileField(NUMBER, 0.0),
-        "tangential_stiffness": FileField(NUMBER, 0.0),
-    },
-)
-register_block(
-    Cable,
-    "cable",
-    {
-        **dict.fromkeys(("stiffness", "length", "dissipation"), FileField(NUMBER, 0.0)),
-        "arms": FileField(NUMBERS, ()),
-        "max_tension": FileField(UNLIMITED, float("inf"), attribute="upper"),
-    },
-)
-_ROUTING: dict[str, FileField | ValueKind] = {
-    "rods": RODS,
-    "y": FileField(NumbersKind("y"), (0.0,)),
-    "z": FileField(NumbersKind("z"), (0.0,)),
-    "relative": FileField(FLAG, False),
-    "start": FileField(NUMBER, 0.0),
-    "end": FileField(NUMBER, None, attribute="given_end"),
-    "points": FileField(NUMBER, 8),
-}
-register_block(
-    Tendon,
-    "tendon",
-    {
-        **_ROUTING,
-        **dict.fromkeys(("stiffness", "displacement", "dissipation"), FileField(NUMBER, 0.0)),
-        "arms": FileField(NUMBERS, ()),
-        "max_tension": FileField(UNLIMITED, float("inf"), attribute="upper"),
-        "push": FileField(FLAG, False),
-    },
-)
-register_block(
-    PressureChamber,
-    "chamber",
-    {
-        **_ROUTING,
-        "area": NumbersKind("area"),
-        "max_pressure": FileField(UNLIMITED, float("inf"), attribute="upper"),
-        "suction": FileField(FLAG, False),
-    },
-)
-register_block(
+_register(CompliantClosure, "compliant", stiffness=SYMMETRIC, damping=SYMMETRIC)
+_register(SpringDamper, "spring")
+_register(Contact, "contact", radius=special.POINTS, on=special.TOUCHING, shape=special.SHAPE, points=special.POINTS)
+_register(Cable, "cable", max_tension=_UPPER)
+_LINE: dict[str, FileField | ValueKind] = {"rods": special.RODS, "end": _END}
+_LINE |= {name: special.numbers_of(name) for name in ("y", "z")}
+_register(Tendon, "tendon", **_LINE, max_tension=_UPPER)
+_register(PressureChamber, "chamber", **_LINE, area=special.numbers_of("area"), max_pressure=_UPPER)
+_register(
     DistributedLoad,
     "distributed",
-    {
-        "rod": ROD,
-        **{name: FileField(NumbersKind(name), _ORIGIN) for name in ("force", "torque")},
-        "frame": FileField(TEXT, "section"),
-        "start": FileField(NUMBER, 0.0),
-        "end": FileField(NUMBER, None, attribute="given_end"),
-        "scale": FileField(NUMBER, 1.0),
-        "driven": FileField(FLAG, False),
-        "points": FileField(NUMBER, None, attribute="given_points"),
-    },
+    rod=special.ROD,
+    force=special.numbers_of("force"),
+    torque=special.numbers_of("torque"),
+    end=_END,
+    points=FileField(NUMBER, None, attribute="given_points"),
 )
-register_block(
+_register(
     RigidClosure,
     "rigid",
-    {
-        "kind": FileField(TEXT, _kind),
-        "axis": FileField(NUMBERS, (0.0, 0.0, 1.0)),
-        "axis2": FileField(NUMBERS, (0.0, 1.0, 0.0)),
-        "directions": FileField(NUMBERS, None),
-        "redundant": FileField(FLAG, False),
-    },
+    kind=FileField(TEXT, lambda closure: "weld" if closure.directions is None else "directions"),
+    directions=NUMBERS,
 )
-register_block(
-    Gear,
-    "gear",
-    {"driver": BLOCK_NAME, "driven": BLOCK_NAME, "ratio": FileField(NUMBER, 1.0), "offset": FileField(NUMBER, 0.0)},
-)
-register_block(CoordinateLimits, "limits", {"joint": BLOCK_NAME, "limits": LIMITS})
-register_block(
-    Load,
-    "constant",
-    {"target": PORT, "force": FileField(NUMBERS, _ORIGIN), "torque": FileField(NUMBERS, _ORIGIN), "frame": _FRAME},
-)
-register_block(
-    actuators.Motor,
-    "motor",
-    {
-        "joint": BLOCK_NAME,
-        "gear": FileField(NUMBER, 1.0),
-        "rotor_inertia": FileField(NUMBER, 0.0),
-        "effort_limit": FileField(UNLIMITED, float("inf"), attribute="upper"),
-        **_PATH,
-    },
-)
-register_block(
-    actuators.Thruster,
-    "thruster",
-    {
-        "target": PORT,
-        "direction": FileField(NUMBERS, None),
-        "max_thrust": FileField(UNLIMITED, float("inf"), attribute="upper"),
-        **_PATH,
-    },
-)
-_directed: dict[str, FileField | ValueKind] = {"target": PORT, "direction": FileField(NUMBERS, None), "frame": _FRAME}
-for _cls in (actuators.Force, actuators.Torque):
-    register_block(_cls, _cls.__name__.lower(), _directed | _PATH)
-register_block(sensors.Accelerometer, "accelerometer", {"target": PORT, **_PATH})
-register_block(sensors.Gyro, "gyro", {"target": PORT, **_PATH})
-register_block(sensors.Encoder, "encoder", {"joint": BLOCK_NAME, **_PATH})
-register_block(sensors.Tachometer, "tachometer", {"joint": BLOCK_NAME, **_PATH})
-register_block(sensors.PoseSensor, "pose", {"target": PORT, "sequence": FileField(TEXT, "XYZ"), **_PATH})
-register_block(sensors.StrainGauge, "strain-gauge", {"target": PORT, **_PATH})
-register_block(sensors.ReactionSensor, "reaction", {"joint": BLOCK_NAME, **_PATH})
-register_block(sensors.TendonSensor, "tendon", {"tendon": BLOCK_NAME, **_PATH})
-register_block(sensors.WheelMomentum, "wheel-momentum", {"joint": BLOCK_NAME, "inertia": FileField(NUMBER, None), **_PATH})
+_register(Gear, "gear", driver=BLOCK_NAME, driven=BLOCK_NAME)
+_register(CoordinateLimits, "limits", limits=LIMITS)
+_register(Load, "constant")
+_register(actuators.Motor, "motor", effort_limit=_UPPER)
+_register(actuators.Thruster, "thruster", direction=_DIRECTION, max_thrust=_UPPER)
+_register(actuators.Force, "force", direction=_DIRECTION)
+_register(actuators.Torque, "torque", direction=_DIRECTION)
+_register(sensors.Accelerometer, "accelerometer")
+_register(sensors.Gyro, "gyro")
+_register(sensors.Encoder, "encoder")
+_register(sensors.Tachometer, "tachometer")
+_register(sensors.PoseSensor, "pose")
+_register(sensors.StrainGauge, "strain-gauge")
+_register(sensors.ReactionSensor, "reaction")
+_register(sensors.TendonSensor, "tendon", tendon=BLOCK_NAME)
+_register(sensors.WheelMomentum, "wheel-momentum")

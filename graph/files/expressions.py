@@ -223,7 +223,6 @@ def dotted_name(node: ast.AST) -> str | None:
 
 
 def _flat(table: Mapping[str, Any], where: str, prefix: str, findings: list[Finding]) -> Iterator[tuple[str, Any]]:
-    """Yield dotted name and given value of every usable parameter."""
     for key, value in table.items():
         name = prefix + key
         reserved = not prefix and (key in FUNCTIONS or key in CONSTANTS)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.pose import Pose
+from titop.blocks.joints.friction_and_limits import Friction, Limits
 from titop.graph.files.file_reading import FileReading, join
 from titop.graph.files.toml_text import format_value
 
@@ -17,19 +19,20 @@ from titop.graph.files.toml_text import format_value
 REQUIRED = object()
 
 
-class ValueKind(ABC):
-    """A kind of value.
+@dataclass(frozen=True)
+class ValueKind:
+    """A kind of value, as two functions that agree: ``read(write(x))`` is x to the last bit.
 
-    Both directions must agree: ``read(write(x))`` is x to the last bit.
+    Attributes
+    ----------
+    read : callable
+        Takes a file's value, its dotted place, and a `FileReading` that collects errors; returns what a constructor takes.
+    write : callable
+        Takes a block's attribute; returns a number, text, list or mapping.
     """
 
-    @abstractmethod
-    def read(self, value: Any, where: str, reading: FileReading) -> Any:
-        """Return a constructor's argument for a file's `value`; errors are reported to `reading`."""
-
-    @abstractmethod
-    def write(self, value: Any) -> Any:
-        """Return a number, text, list or mapping for a block's attribute."""
+    read: Callable[[Any, str, FileReading], Any]
+    write: Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
@@ -85,129 +88,166 @@ def write_fields(fields: Mapping[str, FileField], owner: Any) -> dict[str, Any]:
     return entries
 
 
-@dataclass(frozen=True)
-class Number(ValueKind):
-    """A number or an expression; infinity too, if it is allowed."""
-
-    infinite: bool = False
-
-    def read(self, value: Any, where: str, reading: FileReading) -> Any:
-        """Return a float."""
-        return reading.number(value, where, self.infinite)
-
-    def write(self, value: Any) -> float:
-        """Return a float, also of an array with one entry."""
-        return float(np.reshape(value, ()))
+# -- numbers, texts, names -------------------------------------------------------------------------------------------------
 
 
-class Numbers(ValueKind):
-    """A number, a list of numbers or a matrix."""
-
-    def read(self, value: Any, where: str, reading: FileReading) -> Any:
-        """Return a float or nested lists; shapes are checked by the block."""
-        if not isinstance(value, list):
-            return reading.number(value, where)
-        return [self.read(entry, f"{where}[{index}]", reading) for index, entry in enumerate(value)]
-
-    def write(self, value: Any) -> Any:
-        """Return nested lists; a number for an array with one entry."""
-        array = np.asarray(value, dtype=float)
-        return array.item() if array.size == 1 else array.tolist()
+def _number(infinite: bool) -> ValueKind:
+    return ValueKind(
+        lambda value, where, reading: reading.number(value, where, infinite), lambda value: float(np.reshape(value, ()))
+    )
 
 
-class Symmetric(Numbers):
-    """A symmetric matrix, or the diagonal of one."""
+def numbers_as(write: Callable[[Any], Any], infinite: bool = False) -> ValueKind:
+    """Return the kind of a number, a list of numbers or a matrix, whose shape the block checks, with a way of writing it."""
 
-    def write(self, value: Any) -> Any:
-        """Return the shortest form: 0, the diagonal, or the matrix."""
-        array = np.asarray(value, dtype=float)
-        if not array.any():
-            return 0.0
-        if array.ndim == 2 and np.array_equal(array, np.diag(np.diag(array))):
-            array = np.diag(array)
-        return super().write(array)
+    def read(value: Any, where: str, reading: FileReading) -> Any:
+        return _entries(read, value, where, reading) if isinstance(value, list) else reading.number(value, where, infinite)
+
+    return ValueKind(read, write)
 
 
-class Text(ValueKind):
-    """A text."""
-
-    def read(self, value: Any, where: str, reading: FileReading) -> Any:
-        """Return the text."""
-        return reading.text(value, where)
-
-    def write(self, value: Any) -> str:
-        """Return the text."""
-        return str(value)
+def _entries(read: Callable[[Any, str, FileReading], Any], values: list[Any], where: str, reading: FileReading) -> list[Any]:
+    return [read(entry, f"{where}[{index}]", reading) for index, entry in enumerate(values)]
 
 
-class Flag(ValueKind):
-    """Yes or no."""
-
-    def read(self, value: Any, where: str, reading: FileReading) -> Any:
-        """Return a bool."""
-        if not isinstance(value, bool):
-            reading.report("wrong-type", where, value, "true or false", "write it without quotes")
-        return value
-
-    def write(self, value: Any) -> bool:
-        """Return a bool."""
-        return bool(value)
+def write_numbers(value: Any) -> Any:
+    """Return nested lists; a number for an array with one entry."""
+    array = np.asarray(value, dtype=float)
+    return array.item() if array.size == 1 else array.tolist()
 
 
-class Texts(ValueKind):
-    """A list of texts."""
-
-    def read(self, value: Any, where: str, reading: FileReading) -> Any:
-        """Return a list."""
-        if not isinstance(value, list):
-            reading.report("wrong-type", where, value, "a list of texts", 'write ["first", "second"]')
-            return None
-        return [reading.text(entry, f"{where}[{index}]") for index, entry in enumerate(value)]
-
-    def write(self, value: Any) -> list[str]:
-        """Return a list."""
-        return [str(entry) for entry in value]
+def _write_symmetric(value: Any) -> Any:
+    """Return the shortest form of a symmetric matrix: 0, the diagonal, or the matrix."""
+    array = np.asarray(value, dtype=float)
+    if not array.any():
+        return 0.0
+    is_diagonal = array.ndim == 2 and np.array_equal(array, np.diag(np.diag(array)))
+    return write_numbers(np.diag(array) if is_diagonal else array)
 
 
-class Port(ValueKind):
-    """A port by its dotted name; a block's name stands for its reference frame."""
-
-    def read(self, value: Any, where: str, reading: FileReading) -> Any:
-        """Return a reference to the port."""
-        return reading.port(value, where)
-
-    def write(self, value: Any) -> str:
-        """Return the dotted name."""
-        return str(value)
+def _read_flag(value: Any, where: str, reading: FileReading) -> Any:
+    if not isinstance(value, bool):
+        reading.report("wrong-type", where, value, "true or false", "write it without quotes")
+    return value
 
 
-class BlockName(Text):
-    """The name of a block or of one of its coordinates."""
-
-    def read(self, value: Any, where: str, reading: FileReading) -> Any:
-        """Return the name."""
-        text = super().read(value, where, reading)
-        return text if text is not None and reading.knows_block(text, where) else None
+def _read_name(value: Any, where: str, reading: FileReading) -> str | None:
+    text = reading.text(value, where)
+    return text if text is not None and reading.knows_block(text, where) else None
 
 
-@dataclass(frozen=True)
-class Listed(ValueKind):
-    """A list of values of one kind."""
+def list_of(kind: ValueKind) -> ValueKind:
+    """Return the kind of a list of values of one kind."""
 
-    kind: ValueKind
-
-    def read(self, value: Any, where: str, reading: FileReading) -> Any:
-        """Return a list."""
+    def read(value: Any, where: str, reading: FileReading) -> Any:
         if not isinstance(value, list):
             reading.report("wrong-type", where, value, "a list", 'write ["first", "second"]')
             return []
-        return [self.kind.read(entry, f"{where}[{index}]", reading) for index, entry in enumerate(value)]
+        return _entries(kind.read, value, where, reading)
 
-    def write(self, value: Any) -> list[Any]:
-        """Return a list."""
-        return [self.kind.write(entry) for entry in value]
+    return ValueKind(read, lambda value: [kind.write(entry) for entry in value])
 
 
-NUMBER, UNLIMITED, NUMBERS, SYMMETRIC = Number(), Number(infinite=True), Numbers(), Symmetric()
-TEXT, TEXTS, FLAG, PORT, BLOCK_NAME = Text(), Texts(), Flag(), Port(), BlockName()
-PORT_LIST, COORDINATE_LIST = Listed(PORT), Listed(BLOCK_NAME)
+def one_or_list_of(kind: ValueKind, write: Callable[[Any], Any]) -> ValueKind:
+    """Return the kind of one value of a kind, or a list of such."""
+
+    def read(value: Any, where: str, reading: FileReading) -> Any:
+        if isinstance(value, list):
+            return _entries(kind.read, value, where, reading)
+        return kind.read(value, where, reading)
+
+    return ValueKind(read, write)
+
+
+NUMBER, UNLIMITED = _number(infinite=False), _number(infinite=True)
+NUMBERS, SYMMETRIC = numbers_as(write_numbers), numbers_as(_write_symmetric)
+TEXT = ValueKind(lambda value, where, reading: reading.text(value, where), str)
+FLAG = ValueKind(_read_flag, bool)
+#: A port by its dotted name; a block's name stands for its reference frame.
+PORT = ValueKind(lambda value, where, reading: reading.port(value, where), str)
+#: The name of a block or of one of its coordinates.
+BLOCK_NAME = ValueKind(_read_name, str)
+TEXTS, PORT_LIST, COORDINATE_LIST = list_of(TEXT), list_of(PORT), list_of(BLOCK_NAME)
+
+
+# -- tables ----------------------------------------------------------------------------------------------------------------
+
+
+def table_of(kind: ValueKind) -> ValueKind:
+    """Return the kind of a table of names to values of one kind."""
+
+    def read(value: Any, where: str, reading: FileReading) -> Any:
+        return named_values(kind, reading.table(value, where), where, reading)
+
+    return ValueKind(read, lambda value: {name: kind.write(entry) for name, entry in value.items()})
+
+
+def named_values(kind: ValueKind, table: Mapping[str, Any], where: str, reading: FileReading) -> dict[str, Any]:
+    """Return the values of a table, all of one kind."""
+    return {name: kind.read(entry, join(where, name), reading) for name, entry in table.items()}
+
+
+def record(make: Callable[..., Any], fields: Mapping[str, FileField]) -> ValueKind:
+    """Return the kind of a table whose fields are the arguments of an object's constructor."""
+
+    def read(value: Any, where: str, reading: FileReading) -> Any:
+        before = len(reading.findings)
+        table = reading.table(value, where)
+        reading.refuse_unknown_keys(table, fields, where)
+        values = read_fields(fields, table, where, reading)
+        return None if len(reading.findings) > before else reading.build(lambda: make(**values), where)
+
+    return ValueKind(read, lambda value: write_fields(fields, value))
+
+
+_VECTOR = FileField(NUMBERS, (0.0, 0.0, 0.0))
+_POSE = record(
+    lambda position=(0.0, 0.0, 0.0), rotation_vector=(0.0, 0.0, 0.0): Pose.from_rotation_vector(position, rotation_vector),
+    {"position": _VECTOR, "rotation_vector": _VECTOR},
+)
+
+
+def _read_pose(value: Any, where: str, reading: FileReading) -> Any:
+    if not isinstance(value, list | Mapping):
+        advice = "write [x, y, z] or { position = [x, y, z], rotation_vector = [0, 0, 1.57] }"
+        reading.report("wrong-type", where, value, "a position, or a table of position and rotation_vector", advice)
+        return None
+    return _POSE.read({"position": value} if isinstance(value, list) else value, where, reading)
+
+
+def _write_pose(value: Pose) -> Any:
+    entries = _POSE.write(value)
+    return entries if "rotation_vector" in entries else write_numbers(value.position)
+
+
+def _per_coordinate(kind: ValueKind) -> ValueKind:
+    """Return the kind of one value for all coordinates of a joint, or a list with one for each."""
+
+    def write(value: Iterable[Any]) -> Any:
+        entries = [kind.write(entry) for entry in value]
+        return entries[0] if all(entry == entries[0] for entry in entries) else entries
+
+    return one_or_list_of(kind, write)
+
+
+def _fields_of(cls: type, kind: ValueKind) -> dict[str, FileField]:
+    """Return the fields of a dataclass whose fields are all of one kind."""
+    return {field.name: FileField(kind, field.default) for field in dataclasses.fields(cls)}
+
+
+_FRICTION = record(Friction, _fields_of(Friction, NUMBER))
+
+
+def _write_friction(value: Any) -> Any:
+    """Return the table of one coordinate's friction, which a joint has as a row of four numbers."""
+    coulomb, breakaway, *rest = (float(entry) for entry in value)
+    return _FRICTION.write(Friction(coulomb, None if breakaway == coulomb else breakaway, *rest))
+
+
+#: A table of position and rotation vector, or the position alone.
+POSE = ValueKind(_read_pose, _write_pose)
+PORTS, SHAPES = table_of(POSE), table_of(NUMBERS)
+LIMITS = _per_coordinate(
+    record(Limits, _fields_of(Limits, UNLIMITED) | dict.fromkeys(("stiffness", "dissipation"), FileField(NUMBER, 0.0)))
+)
+FRICTION = _per_coordinate(ValueKind(_FRICTION.read, _write_friction))

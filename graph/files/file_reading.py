@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from titop.blocks.basics.errors import MAX_FINDINGS, Finding, ModelError, did_you_mean
-from titop.blocks.basics.paths import owner_of, split_path
+from titop.blocks.basics.paths import entry_of, owner_of, split_path
 from titop.blocks.contract.block import Block, PortRef
 from titop.graph.files.expressions import number
 
@@ -40,6 +41,14 @@ class FileReading:
     def report(self, code: str, where: str, value: Any, expected: str, advice: str) -> None:
         """Record an error."""
         self.add([Finding(code, where, value, expected, advice)])
+
+    def build(self, make: Callable[[], Any], where: str) -> Any:
+        """Return the object that a constructor makes; None if it refuses, with findings at their place in the file."""
+        try:
+            return make()
+        except ModelError as error:
+            self.add([replace(finding, where=join(where, entry_of(finding.where))) for finding in error.findings])
+            return None
 
     def number(self, value: Any, where: str, infinite: bool = False) -> float | None:
         """Return a number given as such or as an expression; None if it is neither."""

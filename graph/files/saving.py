@@ -1,4 +1,10 @@
-"""Writing model files, whole or not at all."""
+"""Writing model files, whole or not at all.
+
+A file holds, in this order: ``format`` and ``version``, ``[system]``, ``[parameters]``, ``[world]``, and a table for each
+block, ``[bodies.NAME]``, ``[joints.NAME]`` (in the order of the coordinates), ``[closures.NAME]``, ``[interactions.NAME]``,
+``[gears.NAME]``, ``[limits.NAME]``, ``[loads.NAME]``, ``[actuators.NAME]`` and ``[sensors.NAME]``.
+`titop.graph.files.block_types` lists what may stand in such a table.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +20,18 @@ from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import Interaction
 from titop.graph.checking.system_check import system_findings
 from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, type_of
-from titop.graph.files.document import FORMAT, SYSTEM, VERSION, WORLD
-from titop.graph.files.file_fields import write_fields
+from titop.graph.files.file_fields import NUMBERS, PORTS, TEXT, FileField, write_fields
 from titop.graph.files.toml_text import check_size, format_table
 from titop.graph.network.connections import Connection, Joined
 from titop.graph.network.network import Network
+
+FORMAT, VERSION = "titop", 1
+_HEADER = "# A model for titop. Units: m, kg, s, rad, N.\n"
+
+SECTIONS = ("bodies", *ENDS, *Network.ATTACHMENTS)
+KEYS = ("format", "version", "system", "parameters", "world", *SECTIONS)
+SYSTEM = {"name": FileField(TEXT, None), "gravity": FileField(NUMBERS, None)}
+WORLD = {"ports": FileField(PORTS, {}, attribute="port_poses")}
 
 
 def tables_of(system: Network) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
@@ -77,7 +90,6 @@ def _check_types(system: Network) -> None:
 
 
 def _unwritten(name: str, block: Block) -> Finding:
-    """Return the finding for a block that a file cannot hold."""
     found = type(block).__name__
     if block.not_in_files:
         return Finding("not-in-files", name, found, "blocks that are numbers and names", block.not_in_files)
@@ -95,9 +107,6 @@ def _block_entries(section: str, block: Block, between: Connection | Joined | No
         return entries | write_fields(known.fields, block)
     except ModelError as error:
         raise ModelError([replace(finding, where=f"{block.name}.{finding.where}") for finding in error.findings]) from None
-
-
-_HEADER = "# A model for titop. Units: m, kg, s, rad, N.\n"
 
 
 def save(system: Network, path: str | os.PathLike[str]) -> None:

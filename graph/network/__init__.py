@@ -1,7 +1,7 @@
 """Blocks connected port to port.
 
-- `network` (with `connections`): connecting blocks;
+- `network`: connecting blocks; `connections`: what connects them, and which joints move no inertia;
 - `include`: networks as blocks of others;
-- `assembly`: the frozen system that engines read: connections parents first, coordinates in the order of `System.connect`;
-- `lengths`: the characteristic length of its bodies; `kinematic`: whether moving parts have inertia.
+- `assembly`: the frozen system that engines read: connections parents first, coordinates in the order of `System.connect`; and
+  the characteristic length of its bodies.
 """

@@ -1,4 +1,4 @@
-"""The frozen copy of a checked system: its connections in order, and its coordinates."""
+"""The frozen copy of a checked system: its connections in order, its coordinates, and how long its bodies are."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.bodies.rigid_body import World
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.own_coordinates import CoordinateNames, known_units
 from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
 from titop.blocks.devices.loads import Load
-from titop.blocks.devices.path_states import PathStates
+from titop.blocks.devices.path_states import path_states
 from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.block_states import BlockStates
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
-from titop.graph.network.connections import Connection, Joined
-from titop.graph.network.kinematic import idle, moves_no_inertia, nodes_of
+from titop.graph.network.connections import Connection, Joined, idle, moves_no_inertia, nodes_of
 from titop.graph.network.network import Network
 
 
@@ -168,7 +168,10 @@ def assemble(system: Network) -> Assembly:
         name=system.name,
         gravity=system.gravity.copy(),
         world=snapshots["world"],
-        connections=tuple(_snapshot_of(system.connections[index], snapshots) for index in order),
+        connections=tuple(
+            Connection(_port_among(c.parent, snapshots), _port_among(c.child, snapshots), snapshots[c.joint.name], c.placement)
+            for c in (system.connections[index] for index in order)
+        ),
         connect_order=tuple(rank[index] for index in range(len(order))),
         loads=tuple(_acting_snapshot(load, snapshots) for load in system.loads),
         actuators=tuple(_acting_snapshot(actuator, snapshots) for actuator in system.actuators),
@@ -179,14 +182,9 @@ def assemble(system: Network) -> Assembly:
     )
 
 
-def _snapshot_of(connection: Connection, snapshots: dict[str, Any]) -> Connection:
-    parent, child = connection.parent, connection.child
-    return Connection(
-        parent=PortRef(snapshots[parent.block.name], parent.name),
-        child=PortRef(snapshots[child.block.name], child.name),
-        joint=snapshots[connection.joint.name],
-        placement=connection.placement,
-    )
+def _port_among(ref: PortRef, blocks: Mapping[str, Any]) -> PortRef:
+    """Return the port of the block of the same name in `blocks`."""
+    return PortRef(blocks[ref.block.name], ref.name)
 
 
 def _stated(blocks: Mapping[str, Any], system: Network) -> Iterator[Joined]:
@@ -197,7 +195,7 @@ def _stated(blocks: Mapping[str, Any], system: Network) -> Iterator[Joined]:
             yield Joined((), states, states.own_coordinates)
     for device in (blocks[each.name] for each in (*system.actuators, *system.sensors) if each.is_filtered):
         units = tuple(_unit_of(blocks, name) for name in device.filter_coordinates)
-        filtered, world = PathStates(device, system.gravity.copy(), units), PortRef(blocks["world"], None)
+        filtered, world = path_states(device, blocks, system.gravity.copy(), units), PortRef(blocks["world"], None)
         ports = tuple(port if isinstance(port, PortRef) else world for port in filtered.own_ports)
         yield Joined(ports, filtered, filtered.own_coordinates)
 
@@ -211,7 +209,7 @@ def _unit_of(blocks: Mapping[str, Any], coordinate: str) -> str:
 
 def loop_among(loop: Joined, blocks: Mapping[str, Any], gravity: Array | None = None) -> Joined:
     """Return a loop with its blocks replaced by those of the same names in `blocks`, under another `gravity` (3) if given."""
-    ports = tuple(PortRef(blocks[ref.block.name], ref.name) for ref in loop.ports)
+    ports = tuple(_port_among(ref, blocks) for ref in loop.ports)
     closure = blocks[loop.closure.name].among(blocks)
     closure = closure if gravity is None else closure.under(gravity)
     return Joined(ports, closure, (*closure.own_coordinates, *loop.named_coordinates))
@@ -221,7 +219,7 @@ def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:
     """Return the snapshot of a load, actuator or sensor, with its target replaced by the target's snapshot."""
     snapshot = snapshots[block.name]
     if hasattr(block, "target"):
-        snapshot.target = PortRef(snapshots[block.target.block.name], block.target.name)
+        snapshot.target = _port_among(block.target, snapshots)
     return snapshot
 
 
@@ -277,3 +275,65 @@ def _joined(names: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     former = {name: today for part in parts if isinstance(part, CoordinateNames) for name, today in part.former.items()}
     joined = tuple(name for part in parts for name in part)
     return CoordinateNames(joined, former) if former else joined
+
+
+#: Distances that are no lengths of a body, in parts of its radius of gyration: what trimming masses leaves, and rounding.
+_SMALL = 0.1
+
+
+def extent_of(assembly: Assembly) -> float:
+    """Return the largest distance (m) of a joint, a closure or a centre of mass from the frame of its body.
+
+    It is the length that counts as one where lengths are compared with angles. What stands still does not count where bodies
+    have a length, nor do ports that nothing joins: a frame on the far side of the earth makes no mechanism larger.
+
+    Ports that loads and actuators act on count as joined, of bodies that deform every port, where it is without deformation.
+    Where there is none, or rounding alone as beside the bodies' radius of gyration, it is that of any port, or else of the
+    surfaces of spheres in contacts, or else of the joints and closures on the world from each other; zero if these are in one
+    place as well.
+    """
+    joined = list(_joined_places(assembly))
+    bodies = [connection.child.block for connection in assembly.connections]
+    rigid = [body.mass_properties() for body in bodies if not body.nv]
+    own = [place for block, place in joined if block is not assembly.world]
+    own += [place for body in bodies if body.nv for place in _port_places(body)]
+    own += [each.com for each in rigid]
+    unused = [place for body in bodies for place in _port_places(body)]
+    fixed = [place for block, place in joined if block is assembly.world]
+    least = _SMALL * _largest_gyration(rigid)
+    touching = (getattr(loop.closure, "touching", None) for loop in assembly.loops)
+    surfaces = [np.array([length, 0.0, 0.0]) for each in touching if each is not None for length in each.extents]
+    for places in (own, unused, surfaces, [place - fixed[0] for place in fixed]):
+        if places and (longest := float(np.linalg.norm(np.array(places), axis=1).max())) > least:
+            return longest
+    return 0.0
+
+
+def _joined_places(assembly: Assembly) -> Iterator[tuple[Block, Array]]:
+    """Yield the places on blocks (3, in their frames) of joints, closures, interactions, loads and actuators."""
+    here = np.zeros(3)
+    places = [(each.parent, each.placement.position) for each in assembly.connections]
+    places += [(each.child, here) for each in assembly.connections]
+    places += [(ref, here) for loop in assembly.loops for ref in loop.ports]
+    places += [(load.target, here) for load in assembly.loads]
+    places += [(actuator.target, here) for actuator in assembly.actuators if isinstance(actuator, PortActuator)]
+    for ref, placement in places:
+        rotation, position = ref.block.neutral_pose(ref.name)
+        yield ref.block, position + rotation @ placement
+
+
+def _largest_gyration(bodies: list[MassProperties]) -> float:
+    """Return the largest radius of gyration (m) of bodies about their centres of mass, from the sum of their moments.
+
+    Numbers may be complex. Moments may be slightly negative by rounding, as for point masses read from a file.
+    """
+    if not bodies:
+        return 0.0
+    masses = np.real([body.mass for body in bodies])
+    moments = np.real([body.inertia for body in bodies]).trace(axis1=1, axis2=2)
+    usable = (masses > 0) & (moments > 0)
+    return float((np.sqrt(moments[usable] / 2) / np.sqrt(masses[usable])).max(initial=0.0))
+
+
+def _port_places(block: Block) -> Iterator[Array]:
+    return (block.neutral_pose(port)[1] for port in block.ports)

@@ -1,12 +1,16 @@
-"""Connections of blocks by joints, and loops by closures and interactions."""
+"""Connections of blocks by joints, loops by closures and interactions, and joints that move no inertia."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.pose import Pose
+from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.joints.joint import Joint, is_elementary
 
 
 @dataclass(frozen=True)
@@ -78,3 +82,70 @@ class Joined:
     def named_targets(self) -> tuple[str, ...]:
         """Those that are no ports, by name."""
         return (*(block.name for block in self.closure.own_blocks), *self.named_coordinates)
+
+
+class TreeNode(NamedTuple):
+    """A body or joint of a tree: its parent (`above`), whether it has coordinates, and whether it has inertia.
+
+    The inertia of a heavy node counts for all nodes that carry it, an armature only for its own joint.
+    """
+
+    name: Hashable
+    above: Hashable
+    moves: bool
+    is_heavy: bool
+    has_armature: bool = False
+
+
+def idle(nodes: Sequence[TreeNode]) -> list[Hashable]:
+    """Return the names of nodes that move, but neither have nor carry inertia or armature."""
+    above = {node.name: node.above for node in nodes}
+    heavy: set[Hashable] = set()
+    for node in nodes:
+        name = node.name
+        while node.is_heavy and name in above and name not in heavy:
+            heavy.add(name)
+            name = above[name]
+    return [node.name for node in nodes if node.moves and not node.has_armature and node.name not in heavy]
+
+
+def moves_no_inertia(nodes: Sequence[TreeNode], idle_ones: Collection[Hashable]) -> bool:
+    """Tell whether there are moving nodes and all of them are `idle`; masses fixed to the world do not count."""
+    return any(node.moves for node in nodes) and len(idle_ones) == sum(node.moves for node in nodes)
+
+
+def nodes_of(
+    connections: Iterable[Connection], driven: Collection[str] = (), along: Callable[[Array], bool] = any
+) -> list[TreeNode]:
+    """Return the bodies and joints of a system.
+
+    Parameters
+    ----------
+    connections : iterable of Connection
+        A tree, in any order.
+    driven : collection of str
+        Names of joints that move the rotors of motors.
+    along : callable
+        `any` or `all`: whether a joint has armature if one, or only if each, of its coordinates has.
+    """
+    nodes = []
+    for connection in connections:
+        joint, body = connection.joint, connection.child.block
+        is_plain = isinstance(joint, Joint) and is_elementary(joint)
+        has_armature = is_plain and (joint.name in driven or bool(along(joint.total_armature > 0)))  # type: ignore[attr-defined]
+        nodes.append(TreeNode(joint.name, connection.parent.block.name, bool(joint.nv), not is_plain, has_armature))
+        nodes.append(TreeNode(body.name, joint.name, bool(body.nv), _is_heavy(body)))
+    return nodes
+
+
+def _is_heavy(body: Block) -> bool:
+    if not body.is_rigid:
+        return True
+    mass, _, inertia = body.mass_properties()
+    return bool(mass or inertia.any())
+
+
+def no_inertia(name: str) -> Finding:
+    """Return the warning about a system, or a robot, in which no moving part has inertia."""
+    expected = "masses, or armatures, for dynamics: poses, Jacobians and closures do without, accelerations are refused"
+    return Finding("no-inertia", name, "no inertia that moves", expected, "give bodies mass if dynamics are wanted")

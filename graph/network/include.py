@@ -15,7 +15,7 @@ from titop.blocks.bodies.rigid_body import PortedBlock
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import put
 from titop.graph.network.connections import Connection, Joined
-from titop.graph.network.network import Network
+from titop.graph.network.network import Network, port_ref
 
 #: Separates the parts of a prefixed name.
 SEPARATOR = "/"
@@ -54,7 +54,7 @@ class Included:
 def include(system: Network, other: Network, prefix: str, at: Block | PortRef | str) -> Included:
     """Copy a system into another; see `System.include`."""
     copies = _copies(other, prefix)
-    here = _port_at(system, prefix, at)
+    here = port_ref(system, at, system.reader, f"{prefix}.at")
     if not is_name(prefix):
         expected = "letters, digits and _-/"
         system.reader.report("bad-prefix", "include", repr(prefix), expected, 'write s.include(arm, "left")')
@@ -93,16 +93,7 @@ def include(system: Network, other: Network, prefix: str, at: Block | PortRef | 
 
 
 class _Before:
-    """The state of a system before another one is included in it.
-
-    Parameters
-    ----------
-    system : Network
-    at : Block
-        The block that replaces the other's world.
-    names : list of str
-        Names of the blocks to be added.
-    """
+    """The state of a system before blocks of some `names` are included in it, with `at` in place of the other's world."""
 
     def __init__(self, system: Network, at: Block, names: list[str]) -> None:
         self._system, self._at = system, at
@@ -141,16 +132,7 @@ def _renamed(coordinate: str, names: Mapping[str, str]) -> str:
 
 
 class _Inclusion:
-    """The copies of an included system's parts, and the ports that the block in place of its world needs for them.
-
-    Parameters
-    ----------
-    other : Network
-    prefix : str
-    copies : mapping of name to Block
-    here : PortRef
-        The port that replaces the other's world.
-    """
+    """The copies of an included system's parts, and the ports that these need at the block that replaces its world, `here`."""
 
     def __init__(self, other: Network, prefix: str, copies: Mapping[str, Any], here: PortRef) -> None:
         self.other, self.prefix, self.copies, self.here = other, prefix, copies, here
@@ -203,16 +185,3 @@ def _in_world(other: Network, port: str | None, placement: Pose) -> Pose:
     rotation, position = other.world.pose(port)
     turn = rotation_log(rotation @ placement.rotation) if port is not None else placement.rotation_vector
     return Pose.from_rotation_vector(position + rotation @ placement.position, turn)
-
-
-def _port_at(system: Network, prefix: str, at: Any) -> PortRef | None:
-    """Return the port that stands for the other's world; None, with a finding, if there is none."""
-    if isinstance(at, PortRef):
-        return at
-    if isinstance(at, Block):
-        return PortRef(at, None)
-    if isinstance(at, str) and at == "world":
-        return PortRef(system.world, None)
-    expected = 'a block, a port such as body.port("C"), or "world"'
-    system.reader.report("not-a-port", f"{prefix}.at", at, expected, "pass the block itself, not its name")
-    return None

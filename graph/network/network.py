@@ -21,20 +21,16 @@ from titop.blocks.devices.loads import Load
 from titop.blocks.devices.reaction_wheel import ReactionWheel
 from titop.blocks.devices.sensors import KINDS, Sensor
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import CHILD_PORT, Joint
 from titop.graph.network.connections import Connection, Joined
 
+#: Blocks to which no joint leads, and on which no loop closes.
+_NO_BODIES = Joint | Gear | CoordinateLimits | Load | Actuator | Sensor | Closure
+
 
 class Network(Fielded):
-    """The blocks of a `System` and their connections, and the methods that add them.
-
-    Parameters
-    ----------
-    name : str
-    gravity : array_like (3,), m/s^2
-        The uniform gravity field, in inertial components.
-    """
+    """The blocks of a `System` and their connections, and the methods that add them."""
 
     #: The attributes that hold blocks attached to others, with the methods that add them.
     ATTACHMENTS: ClassVar = {
@@ -85,14 +81,14 @@ class Network(Fielded):
         label = getattr(joint, "name", "connect")
         reader = FieldReader(str(label))
         pose = Pose() if placement is None else read_pose(reader, "placement", placement)
-        parent_ref, child_ref = self._port_ref(parent, reader, "parent"), self._port_ref(child, reader, "child")
+        advice = "connect the body that the joint carries"
+        parent_ref, child_ref = (
+            self._body_port(end, reader, role, advice) for role, end in (("parent", parent), ("child", child))
+        )
         if not isinstance(joint, Block):
             reader.report("not-a-joint", "joint", joint, "a joint block", "use tt.Revolute, tt.Free, ...")
         elif not isinstance(joint, Joint) and joint.ports != (CHILD_PORT,):
             reader.report("not-a-joint", "joint", joint, f"a block with the one child port {CHILD_PORT!r}", "use a joint")
-        for role, ref in (("parent", parent_ref), ("child", child_ref)):
-            if ref is not None and isinstance(ref.block, Joint | Gear | CoordinateLimits | Load | Actuator | Sensor | Closure):
-                reader.report("not-a-body", role, ref.block, "a body", "connect the body that the joint carries")
         self.reader.findings += reader.findings
         if reader.findings or parent_ref is None or child_ref is None:
             return
@@ -100,9 +96,8 @@ class Network(Fielded):
         for block in (parent_ref.block, joint, child_ref.block):
             self._add_block(block, new=block is joint)
         if child_ref.block is parent_ref.block:
-            self._report(
-                "self-connection", joint.name, f"{parent_ref} -> {child_ref}", "two different blocks", "connect another block"
-            )
+            ends = f"{parent_ref} -> {child_ref}"
+            self._report("self-connection", joint.name, ends, "two different blocks", "connect another block")
             return
         self.connections.append(connection)
         self.graph.add_edge(parent_ref.block.name, joint.name, parent_port=parent_ref.name, child_port=None, placement=pose)
@@ -160,11 +155,13 @@ class Network(Fielded):
                 ports.append(self._body_port(target, reader, f"targets[{k}]"))
         self._add_loop(interaction, ports, coordinates, reader)
 
-    def _body_port(self, target: Any, reader: FieldReader, role: str) -> PortRef | None:
-        """Return the port of a body; None, with a finding, if it is something else."""
-        ref = self._port_ref(target, reader, role)
-        if ref is not None and isinstance(ref.block, Joint | Gear | CoordinateLimits | Load | Actuator | Sensor | Closure):
-            reader.report("not-a-body", role, ref.block, "a body", "close the loop at a body's port")
+    def _body_port(
+        self, target: Any, reader: FieldReader, role: str, advice: str = "close the loop at a body's port"
+    ) -> PortRef | None:
+        """Return the port of a body; None, with a finding, if it is none. `advice` is that for other blocks."""
+        ref = port_ref(self, target, reader, role)
+        if ref is not None and isinstance(ref.block, _NO_BODIES):
+            reader.report("not-a-body", role, ref.block, "a body", advice)
         return ref
 
     def _add_loop(self, closure: Any, ports: list[PortRef | None], coordinates: list[str], reader: FieldReader) -> None:
@@ -176,8 +173,7 @@ class Network(Fielded):
         self._add_block(closure, new=True)
         self.loops.append(Joined(refs, closure, tuple(coordinates)))
         for ref in refs:
-            if self.graph.nodes.get(ref.block.name, {}).get("block") is ref.block:
-                self.graph.add_edge(closure.name, ref.block.name, parent_port=None, child_port=ref.name, placement=Pose())
+            self._add_edge(closure, ref)
         for name in {owner_of(coordinate) for coordinate in coordinates}:
             if name in self.graph and not self.graph.has_edge(closure.name, name):
                 self.graph.add_edge(closure.name, name, parent_port=None, child_port=None, placement=Pose())
@@ -189,11 +185,8 @@ class Network(Fielded):
         ----------
         gear : Gear
         """
-        if not isinstance(gear, Gear):
-            advice = 'write s.add_gear(tt.Gear("pair", driver="left", driven="right", ratio=-1.0))'
-            self._report("not-a-gear", "add_gear", gear, "a tt.Gear", advice)
-        else:
-            self._attach(gear, self.gears)
+        advice = 'write s.add_gear(tt.Gear("pair", driver="left", driven="right", ratio=-1.0))'
+        self._attach("gears", gear, Gear, "not-a-gear", "a tt.Gear", advice)
 
     def add_limits(self, limits: CoordinateLimits) -> None:
         """Add limits of a body's own coordinate.
@@ -202,11 +195,8 @@ class Network(Fielded):
         ----------
         limits : CoordinateLimits
         """
-        if not isinstance(limits, CoordinateLimits):
-            advice = 'write s.add_limits(tt.CoordinateLimits("bumper", "boom.mode1", tt.Limits(upper=0.1, stiffness=1e5)))'
-            self._report("not-limits", "add_limits", limits, "a tt.CoordinateLimits", advice)
-        else:
-            self._attach(limits, self.limits)
+        advice = 'write s.add_limits(tt.CoordinateLimits("bumper", "boom.mode1", tt.Limits(upper=0.1, stiffness=1e5)))'
+        self._attach("limits", limits, CoordinateLimits, "not-limits", "a tt.CoordinateLimits", advice)
 
     def add_load(self, load: Load) -> None:
         """Add a load, which acts on its target port.
@@ -215,17 +205,8 @@ class Network(Fielded):
         ----------
         load : Load
         """
-        if not isinstance(load, Load):
-            self._report(
-                "not-a-load", "add_load", load, "a tt.Load", 'write s.add_load(tt.Load("push", body.port("C"), force=...))'
-            )
-            return
-        if isinstance(load.target.block, Joint):
-            self._report(
-                "not-a-body", f"{load.name}.target", load.target.block, "a body", "load the body that the joint carries"
-            )
-            return
-        self._attach(load, self.loads)
+        advice = 'write s.add_load(tt.Load("push", body.port("C"), force=...))'
+        self._attach("loads", load, Load, "not-a-load", "a tt.Load", advice)
 
     def add_actuator(self, actuator: Actuator | ReactionWheel) -> None:
         """Add an actuator; its inputs are appended to the model's.
@@ -239,11 +220,9 @@ class Network(Fielded):
             self.connect(actuator.target, actuator.rotor, actuator.bearing)
             self.add_actuator(actuator.motor)
             self.add_sensor(actuator.momentum)
-        elif not isinstance(actuator, Motor | PortActuator):
-            expected = "an actuator of a joint or a port"
-            self._report("not-an-actuator", "add_actuator", actuator, expected, "use tt.Motor, tt.Thruster, tt.Force, ...")
         else:
-            self._attach(actuator, self.actuators)
+            expected, advice = "an actuator of a joint or a port", "use tt.Motor, tt.Thruster, tt.Force, ..."
+            self._attach("actuators", actuator, Motor | PortActuator, "not-an-actuator", expected, advice)
 
     def add_sensor(self, sensor: Sensor) -> None:
         """Add a sensor; its outputs are appended to the model's.
@@ -252,24 +231,24 @@ class Network(Fielded):
         ----------
         sensor : Sensor
         """
-        if not isinstance(sensor, KINDS):
-            expected = "a sensor that models can read"
-            self._report("not-a-sensor", "add_sensor", sensor, expected, "use tt.Gyro, tt.Accelerometer, tt.Encoder, ...")
-        else:
-            self._attach(sensor, self.sensors)
+        expected, advice = "a sensor that models can read", "use tt.Gyro, tt.Accelerometer, tt.Encoder, ..."
+        self._attach("sensors", sensor, KINDS, "not-a-sensor", expected, advice)
 
-    def _attach(self, block: Any, blocks: list[Any]) -> None:
-        """Add a block that acts on, or measures, a port or a joint of another block."""
+    def _attach(self, section: str, block: Any, kind: Any, code: str, expected: str, advice: str) -> None:
+        """Add a block of some kind that acts on, or measures, a port or a joint of another block; refuse others."""
+        if not isinstance(block, kind):
+            self._report(code, self.ATTACHMENTS[section], block, expected, advice)
+            return
         self._add_block(block, new=True)
-        blocks.append(block)
+        getattr(self, section).append(block)
         if hasattr(block, "target"):
-            self._add_edge_to_target(block)
+            self._add_edge(block, block.target)
         for joint in {owner_of(getattr(block, field)) for field in block.joint_fields}:
             if joint in self.graph:
                 self.graph.add_edge(block.name, joint, parent_port=None, child_port=None, placement=Pose())
 
-    def _add_edge_to_target(self, block: Any) -> None:
-        target = block.target
+    def _add_edge(self, block: Block, target: PortRef) -> None:
+        """Add an edge to a port on which a block acts, if that is of this system."""
         if self.graph.nodes.get(target.block.name, {}).get("block") is target.block:
             self.graph.add_edge(block.name, target.block.name, parent_port=None, child_port=target.name, placement=Pose())
 
@@ -289,39 +268,30 @@ class Network(Fielded):
         """All blocks that are attached to joints and ports of others: gears, limits, loads, actuators and sensors."""
         return tuple(block for section in self.ATTACHMENTS for block in getattr(self, section))
 
-    def _port_ref(self, value: Any, reader: FieldReader, role: str) -> PortRef | None:
-        if isinstance(value, PortRef):
-            return value
-        if isinstance(value, Block):
-            return PortRef(value, None)
-        if isinstance(value, str) and value == "world":
-            return PortRef(self.world, None)
-        reader.report(
-            "not-a-port",
-            role,
-            value,
-            'a block, a port such as body.port("C"), or "world"',
-            "pass the block itself, not its name",
-        )
-        return None
-
     def _add_block(self, block: Block, new: bool) -> None:
         if not hasattr(block, "reader"):
             advice = "call super().__init__(name) first in __init__"
-            raise ModelError(
-                Finding("no-name", type(block).__name__, "no name", "a block that Block.__init__ has named", advice)
-            )
+            expected = "a block that Block.__init__ has named"
+            raise ModelError(Finding("no-name", type(block).__name__, "no name", expected, advice))
         known = self.graph.nodes.get(block.name)
         if known is None:
             self.graph.add_node(block.name, block=block)
         elif known["block"] is not block or (new and block is not self.world):
-            self._report(
-                "duplicate-name",
-                block.name,
-                block,
-                "unique block names, each joint, closure and load used once",
-                "rename one of the two",
-            )
+            expected = "unique block names, each joint, closure and load used once"
+            self._report("duplicate-name", block.name, block, expected, "rename one of the two")
 
     def _report(self, code: str, where: str, value: Any, expected: str, advice: str) -> None:
         self.reader.findings.append(Finding(code, where, value, expected, advice))
+
+
+def port_ref(system: Network, value: Any, reader: FieldReader, role: str) -> PortRef | None:
+    """Return the port that users mean by a port, a block or "world"; None, with a finding, if it is something else."""
+    if isinstance(value, PortRef):
+        return value
+    if isinstance(value, Block):
+        return PortRef(value, None)
+    if isinstance(value, str) and value == "world":
+        return PortRef(system.world, None)
+    expected, advice = 'a block, a port such as body.port("C"), or "world"', "pass the block itself, not its name"
+    reader.report("not-a-port", role, value, expected, advice)
+    return None

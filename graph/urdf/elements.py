@@ -1,6 +1,7 @@
 """Strict reading of single URDF elements and attributes, with a collection of errors and of unused content.
 
-Every element and attribute is read, known to say nothing about the dynamics, refused, or warned about by name.
+Every element and attribute is read, known to say nothing about the dynamics, refused, or warned about by name: the vocabulary
+says which.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +20,91 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, quaternion_log
 from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import LARGEST
-from titop.graph.urdf.vocabulary import REFUSED, UNEXPANDED, VOCABULARY
+
+#: Kinds of joint with one coordinate, and all kinds.
+AXIAL_KINDS = ("revolute", "continuous", "prismatic")
+KINDS = ("fixed", *AXIAL_KINDS, "planar", "floating")
+
+#: Namespaces, as `bare_tag` has them, of elements that other programs have to expand.
+UNEXPANDED = ("{ros.org/wiki/xacro}", "{wiki.ros.org/xacro}", "{w3.org/2001/XInclude}")
+#: Namespace of Drake's extensions, as `bare_tag` has it.
+DRAKE = "{drake.mit.edu}"
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The attributes and children that an element may have.
+
+    Attributes
+    ----------
+    attributes, children : tuple of str
+        What is read.
+    silent : tuple of str
+        Children that say nothing about the dynamics of the robot.
+    strict : bool
+        Whether an unknown attribute is an error: where it surely changes the dynamics.
+    leftovers : mapping of attribute to attribute
+        Attributes that real files have though URDF has none, and which say nothing if they are zero, or repeat another.
+    """
+
+    attributes: tuple[str, ...]
+    children: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+    strict: bool = False
+    leftovers: Mapping[str, str] = field(default_factory=dict)
+
+
+VOCABULARY = {
+    "robot": Vocabulary(
+        ("name", "version"), ("link", "joint", "transmission", "gazebo"), ("material", "sensor", "ros2_control")
+    ),
+    "link": Vocabulary(("name",), ("inertial",), ("visual", "collision", "contact", "material")),
+    "inertial": Vocabulary((), ("mass", "inertia", "origin")),
+    "mass": Vocabulary(("value",), strict=True),
+    "inertia": Vocabulary(
+        ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), strict=True, leftovers={"iyx": "ixy", "izx": "ixz", "izy": "iyz"}
+    ),
+    "origin": Vocabulary(("xyz", "rpy", "quat_xyzw"), strict=True),
+    "joint": Vocabulary(
+        ("name", "type"),
+        ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
+        ("calibration", "safety_controller"),
+    ),
+    "parent": Vocabulary(("link",), strict=True),
+    "child": Vocabulary(("link",), strict=True),
+    "axis": Vocabulary(("xyz",), strict=True, leftovers={"rpy": ""}),
+    "limit": Vocabulary(("lower", "upper", "velocity", "effort")),
+    "dynamics": Vocabulary(("damping", "friction", "armature")),
+    "mimic": Vocabulary(("joint", "multiplier", "offset"), strict=True),
+}
+
+
+def bare_tag(tag: str) -> str:
+    """Return a tag, its namespace without scheme, ``www.`` and closing slashes: files write one in many ways."""
+    namespace, closing, name = tag.rpartition("}")
+    if not closing:
+        return tag
+    for start in ("{", "http://", "https://", "www."):
+        namespace = namespace.removeprefix(start)
+    return f"{{{namespace.rstrip('/')}}}{name}"
+
+
+#: What a robot cannot do without and titop has no block for, with advice.
+REFUSED = {
+    "include": "put everything into one file",
+    "loop_joint": "close the loop in Python",
+    f"{DRAKE}joint": "connect the joint in Python",
+    f"{DRAKE}linear_bushing_rpy": "add the spring in Python",
+    f"{DRAKE}ball_constraint": "close the loop in Python",
+    f"{DRAKE}mimic": "write it as <mimic>",
+}
+
+#: Children of `gazebo` elements that change the dynamics.
+GAZEBO_DYNAMICS = ("springStiffness", "springReference", "turnGravityOff", "gravity", "dampingFactor")
+
+#: Elements inside of transmissions, with the value that says nothing: with both, a rotor adds to a joint's inertia.
+DRIVES = {"mechanicalReduction": 1.0, "mechanical_reduction": 1.0, "motorInertia": 0.0}
+
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -120,10 +206,10 @@ class ElementReader:
 
     def _is_mended(self, element: Element, name: str, where: str) -> bool:
         """Tell whether a leftover has no content; it is then ignored with a warning."""
-        numbers, twin = self._plainly(element, name), VOCABULARY[element.tag].leftovers[name]
+        numbers, twin = plain_numbers(element.get(name, "")), VOCABULARY[element.tag].leftovers[name]
         if twin and twin not in element.attrib:  # it stands for that one: who reads that one says so
             return self.repair and numbers is not None
-        says_nothing = numbers is not None and (numbers == self._plainly(element, twin) if twin else not any(numbers))
+        says_nothing = numbers is not None and (numbers == plain_numbers(element.get(twin, "")) if twin else not any(numbers))
         if not self.repair or not says_nothing:
             return False
         expected = f"{twin} alone" if twin else "no such attribute"
@@ -131,12 +217,6 @@ class ElementReader:
             where, f"{name}={element.get(name)!r} of <{element.tag}>", expected, "left out: it says nothing more"
         )
         return True
-
-    @staticmethod
-    def _plainly(element: Element, attribute: str) -> list[float] | None:
-        """Return the numbers of an attribute, of any count; None if they are not numbers."""
-        words = element.get(attribute, "").split()
-        return _read_numbers(words, False) if words else None
 
     def report_repair(self, where: str, found: str, expected: str, taken: str) -> None:
         """Record a repair."""
@@ -236,6 +316,12 @@ class ElementReader:
             self.report.error("not-unit", f"{where}.quat_xyzw", quaternion.tolist(), "a unit quaternion", "divide by its norm")
             return np.array([0.0, 0.0, 0.0, 1.0])
         return quaternion / norm
+
+
+def plain_numbers(text: str) -> list[float] | None:
+    """Return the numbers in a text, of any count; None if it is empty or has others than decimal numbers."""
+    words = text.split()
+    return _read_numbers(words, False) if words else None
 
 
 def _read_numbers(words: Sequence[str], infinite: bool) -> list[float] | None:

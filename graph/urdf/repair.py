@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import check_inertia
-from titop.graph.network.kinematic import TreeNode, idle, moves_no_inertia
+from titop.graph.network.connections import TreeNode, idle, moves_no_inertia
 from titop.graph.urdf.elements import REPAIRED
 from titop.graph.urdf.robot import RobotReader, UrdfJoint, UrdfLink
 

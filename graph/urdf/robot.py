@@ -13,8 +13,20 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
-from titop.graph.urdf.elements import LONGEST_NAME, REPAIR, SHOWN, ElementReader, Report
-from titop.graph.urdf.vocabulary import AXIAL_KINDS, DRAKE, DRIVES, GAZEBO_DYNAMICS, KINDS, bare_tag
+from titop.graph.urdf.elements import (
+    AXIAL_KINDS,
+    DRAKE,
+    DRIVES,
+    GAZEBO_DYNAMICS,
+    KINDS,
+    LONGEST_NAME,
+    REPAIR,
+    SHOWN,
+    ElementReader,
+    Report,
+    bare_tag,
+    plain_numbers,
+)
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -78,14 +90,7 @@ class UrdfJoint:
     mimic: UrdfMimic | None = None
 
 
-def _plain_number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-class RobotReader:
+class RobotReader(ElementReader):
     """Reads the elements of a robot in the order of the file.
 
     Parameters
@@ -118,9 +123,8 @@ class RobotReader:
         if parts > MAX_PARTS:
             expected, advice = f"at most {MAX_PARTS} links and joints", "split the robot, and include the parts in one system"
             raise ModelError(Finding("too-large", "root", f"{parts} links and joints", expected, advice))
-        self.report = Report((root.get("name") or "robot")[:LONGEST_NAME])
-        self.reader = ElementReader(self.report, repair)
-        self.reader.check_vocabulary(root, "")
+        super().__init__(Report((root.get("name") or "robot")[:LONGEST_NAME]), repair)
+        self.check_vocabulary(root, "")
         self._rotors = dict(self._rotor_inertias(root))
         self.links = [self._link(element, f"link[{k}]") for k, element in enumerate(root.findall("link"), start=1)]
         self.joints = [self._joint(element, f"joint[{k}]") for k, element in enumerate(root.findall("joint"), start=1)]
@@ -134,28 +138,28 @@ class RobotReader:
     # -- links ---------------------------------------------------------------------------------------------------------
 
     def _name(self, element: Element, placeholder: str) -> str:
-        return self.reader.text(element, "name", placeholder) or placeholder
+        return self.text(element, "name", placeholder) or placeholder
 
     def _link(self, element: Element, placeholder: str) -> UrdfLink:
         name = self._name(element, placeholder)
-        self.reader.check_vocabulary(element, name)
-        inertial = self.reader.child(element, "inertial", name)
+        self.check_vocabulary(element, name)
+        inertial = self.child(element, "inertial", name)
         if inertial is None:
             return UrdfLink(name)
         where = f"{name}.inertial"
-        origin = self.reader.pose(self.reader.child(inertial, "origin", where), f"{where}.origin")
-        mass = self.reader.child(inertial, "mass", where, required=True)
-        inertia = self.reader.child(inertial, "inertia", where, required=True)
+        origin = self.pose(self.child(inertial, "origin", where), f"{where}.origin")
+        mass = self.child(inertial, "mass", where, required=True)
+        inertia = self.child(inertial, "inertia", where, required=True)
         return UrdfLink(
             name,
-            0.0 if mass is None else self.reader.number(mass, "value", f"{where}.mass"),
+            0.0 if mass is None else self.number(mass, "value", f"{where}.mass"),
             origin.position,
             np.zeros((3, 3)) if inertia is None else self._inertia(inertia, origin, f"{where}.inertia"),
         )
 
     def _inertia(self, element: Element, origin: Pose, where: str) -> Array:
         """Return the inertia about the centre of mass, turned from the axes of the inertial origin into the link's."""
-        xx, yy, zz = (self.reader.number(element, entry, where) for entry in ("ixx", "iyy", "izz"))
+        xx, yy, zz = (self.number(element, entry, where) for entry in ("ixx", "iyy", "izz"))
         xy, xz, yz = (self._product(element, entry, where) for entry in ("ixy", "ixz", "iyz"))
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         return origin.rotation @ inertia @ origin.rotation.T if origin.rotation_vector.any() else inertia
@@ -163,17 +167,17 @@ class RobotReader:
     def _product(self, element: Element, entry: str, where: str) -> float:
         """Return a product of inertia; one that is missing is zero if it may be mended."""
         twin = entry[0] + entry[:0:-1]
-        if entry in element.attrib or not self.reader.repair:
-            return self.reader.number(element, entry, where)
-        self.reader.report_repair(where, f"no {entry}", "all products of inertia", f"taken as {element.get(twin, '0')}")
-        return self.reader.number(element, twin, where, 0.0)
+        if entry in element.attrib or not self.repair:
+            return self.number(element, entry, where)
+        self.report_repair(where, f"no {entry}", "all products of inertia", f"taken as {element.get(twin, '0')}")
+        return self.number(element, twin, where, 0.0)
 
     # -- joints --------------------------------------------------------------------------------------------------------
 
     def _joint(self, element: Element, placeholder: str) -> UrdfJoint:
         name = self._name(element, placeholder)
-        self.reader.check_vocabulary(element, name)
-        origin = self.reader.pose(self.reader.child(element, "origin", name), f"{name}.origin")
+        self.check_vocabulary(element, name)
+        origin = self.pose(self.child(element, "origin", name), f"{name}.origin")
         kind, parent, child = self._kind(element, name), self._end(element, "parent", name), self._end(element, "child", name)
         if kind == "fixed":
             if element.find("mimic") is not None:
@@ -188,7 +192,7 @@ class RobotReader:
         return UrdfJoint(name, kind, parent, child, origin, axis, limits, damping, friction, armature, mimic)
 
     def _kind(self, element: Element, name: str) -> str:
-        kind = self.reader.text(element, "type", name)
+        kind = self.text(element, "type", name)
         if kind in KINDS:
             return kind
         if kind:
@@ -196,17 +200,17 @@ class RobotReader:
         return "fixed"
 
     def _end(self, element: Element, role: str, name: str) -> str:
-        end = self.reader.child(element, role, name, required=True)
-        return "" if end is None else self.reader.text(end, "link", f"{name}.{role}")
+        end = self.child(element, role, name, required=True)
+        return "" if end is None else self.text(end, "link", f"{name}.{role}")
 
     def _axis(self, element: Element, kind: str, name: str) -> Array:
-        axis = self.reader.child(element, "axis", name)
+        axis = self.child(element, "axis", name)
         if axis is None:
             if kind in AXIAL_KINDS:
                 expected, advice = "an axis of what moves along one", 'URDF takes 1 0 0; write <axis xyz="..."/>'
                 self.report.suspect("no-axis", name, "no <axis>", expected, advice)
             return np.array([1.0, 0.0, 0.0])
-        direction = self.reader.numbers(axis, "xyz", f"{name}.axis", (1.0, 0.0, 0.0))
+        direction = self.numbers(axis, "xyz", f"{name}.axis", (1.0, 0.0, 0.0))
         if not direction.any():
             advice = "give a direction such as 0 0 1"
             self.report.error("zero-axis", f"{name}.axis.xyz", axis.get("xyz"), "a non-zero direction", advice)
@@ -217,11 +221,10 @@ class RobotReader:
         return direction
 
     def _dynamics(self, element: Element, kind: str, name: str) -> tuple[float, float, float]:
-        """Return damping, friction and armature."""
-        dynamics = self.reader.child(element, "dynamics", name)
+        dynamics = self.child(element, "dynamics", name)
         fields = ("damping", "friction", "armature")
         where = f"{name}.dynamics"
-        values = [0.0 if dynamics is None else self.reader.non_negative(dynamics, key, where, 0.0) for key in fields]
+        values = [0.0 if dynamics is None else self.non_negative(dynamics, key, where, 0.0) for key in fields]
         rotor = self._rotors.get(name, 0.0)
         if values[2] and rotor:
             self.report.error("two-armatures", where, values[2], "an armature or a rotor inertia", "remove one of the two")
@@ -233,7 +236,7 @@ class RobotReader:
         return values[0], values[1], values[2]
 
     def _mimic(self, element: Element, kind: str, name: str) -> UrdfMimic | None:
-        mimic = self.reader.child(element, "mimic", name)
+        mimic = self.child(element, "mimic", name)
         if mimic is None:
             return None
         where = f"{name}.mimic"
@@ -241,8 +244,8 @@ class RobotReader:
             advice = "remove it, and constrain the joint in Python"
             self.report.error("not-representable", where, f"<mimic> of a {kind} joint", "one of a joint with an axis", advice)
             return None
-        multiplier, offset = (self.reader.number(mimic, key, where, value) for key, value in _MIMIC.items())
-        return UrdfMimic(self.reader.text(mimic, "joint", where), multiplier, offset)
+        multiplier, offset = (self.number(mimic, key, where, value) for key, value in _MIMIC.items())
+        return UrdfMimic(self.text(mimic, "joint", where), multiplier, offset)
 
     def check_mimics(self) -> None:
         """Report joints that follow a joint without an axis of motion."""
@@ -260,14 +263,14 @@ class RobotReader:
             self.report.error("unknown-joint", f"{joint.name}.mimic.joint", repr(driver), expected, advice)
 
     def _limits(self, element: Element, kind: str, name: str) -> dict[str, float]:
-        limit = self.reader.child(element, "limit", name)
+        limit = self.child(element, "limit", name)
         bounded = kind in ("revolute", "prismatic")
         if limit is None:
             if bounded:
                 self._suspect_limit("no <limit>", name)
             return {}
-        values = {key: self.reader.number(limit, key, f"{name}.limit") for key in limit.attrib if key in _LIMITS}
-        if self.reader.repair:
+        values = {key: self.number(limit, key, f"{name}.limit") for key in limit.attrib if key in _LIMITS}
+        if self.repair:
             values = self._mended_limits(values, f"{name}.limit")
         if kind not in AXIAL_KINDS and values:
             self.report.report_unused(f"<limit> of a {kind} joint", name, "check limits in Python")
@@ -288,11 +291,11 @@ class RobotReader:
         kept = dict(values)
         for key in ("velocity", "effort"):
             if values.get(key, 0.0) < 0.0:
-                self.reader.report_repair(where, f"{key} {values[key]:g}", "a value >= 0", "taken as unlimited")
+                self.report_repair(where, f"{key} {values[key]:g}", "a value >= 0", "taken as unlimited")
                 kept[key] = math.inf
         lower, upper = values.get("lower", 0.0), values.get("upper", 0.0)
         if lower > upper:
-            self.reader.report_repair(where, f"lower {lower:g} above upper {upper:g}", "lower <= upper", "taken as unlimited")
+            self.report_repair(where, f"lower {lower:g} above upper {upper:g}", "lower <= upper", "taken as unlimited")
             kept |= {"lower": -math.inf, "upper": math.inf}
         return kept
 
@@ -312,15 +315,14 @@ class RobotReader:
                 self._check_other_rotor(transmission)
                 self._check_drives(transmission)
                 continue
-            inertia = self.reader.non_negative(rotor, "value", "transmission.rotor_inertia")
-            ratio = 1.0 if gear is None else self.reader.number(gear, "value", "transmission.gear_ratio")
+            inertia = self.non_negative(rotor, "value", "transmission.rotor_inertia")
+            ratio = 1.0 if gear is None else self.number(gear, "value", "transmission.gear_ratio")
             if len(joints) != 1:
                 self.report.error("not-representable", "transmission.rotor_inertia", joints, "one joint", "split it")
             else:
                 yield joints[0], inertia * ratio**2
 
     def _check_other_rotor(self, transmission: Element) -> None:
-        """Report a `rotor_inertia` that is not Drake's."""
         other = transmission.find("actuator/{*}rotor_inertia")
         if other is not None:
             advice = 'if it is Drake\'s, write xmlns:drake="http://drake.mit.edu" and <drake:rotor_inertia>'
@@ -329,12 +331,11 @@ class RobotReader:
     def _check_drives(self, transmission: Element) -> None:
         """Report reductions and rotors as ROS has them: no armature is made of them, since few files mean one."""
         for element in transmission.iter():
-            if element.tag in DRIVES and (text := (element.text or "").strip()):
-                numbers = _plain_number(text)
-                if numbers is None or numbers != DRIVES[element.tag]:
-                    advice = "if the rotor matters, give the joint the armature motorInertia * mechanicalReduction^2"
-                    where = transmission.get("name") or "transmission"
-                    self.report.report_unused(f"<{element.tag}>{text[:SHOWN]}", where, advice)
+            text = (element.text or "").strip()
+            if element.tag in DRIVES and text and plain_numbers(text) != [DRIVES[element.tag]]:
+                advice = "if the rotor matters, give the joint the armature motorInertia * mechanicalReduction^2"
+                where = transmission.get("name") or "transmission"
+                self.report.report_unused(f"<{element.tag}>{text[:SHOWN]}", where, advice)
 
     def _check_gazebo(self, element: Element) -> None:
         for child in element:

@@ -1,26 +1,17 @@
-"""Systems from robot descriptions in URDF.
-
-A small strict reader of our own stands behind the guarded parser (`xml_gate`): the readers in circulation load meshes and
-import mesh libraries, which alone takes several times as long as Pinocchio needs from start to first dynamics, repair
-broken files on their own, and drop silently what they do not know.
-
-- `xml_gate`: the guarded parser;
-- `vocabulary`: what is read, known to be without effect, and refused;
-- `elements`: single elements and attributes; `robot`: links and joints; `tree`: their tree;
-- `repair`: what `repair=True` mends; `meshes`: meshes that are missing;
-- here: names and blocks.
-"""
+"""Systems from robot descriptions in URDF: the tree of links, meshes, names and blocks."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterable
+from collections import Counter
+from collections.abc import Collection, Container, Iterable
 from typing import TYPE_CHECKING, Any
 
+import networkx as nx
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.garbage import collection_paused
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, quaternion_log, rotation_exp
@@ -32,7 +23,7 @@ from titop.blocks.joints.friction_and_limits import Friction, Limits
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.blocks.joints.plain_joints import Planar, Prismatic, Revolute, Weld
 from titop.blocks.joints.quaternion_joints import Free
-from titop.graph.network.kinematic import no_inertia
+from titop.graph.network.connections import no_inertia
 from titop.graph.system import System
 from titop.graph.urdf.elements import REPAIR, Report
 from titop.graph.urdf.repair import massless_joints
@@ -42,12 +33,14 @@ from titop.graph.urdf.xml_gate import folder_of, read_xml
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
-from collections import Counter
-from collections.abc import Collection
 
-import networkx as nx
-
-from titop.blocks.basics.errors import did_you_mean
+#: Name of the joint between the world and the root link.
+ROOT_JOINT = "root_joint"
+_AXIAL = {"revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic}
+#: Port of a child of a planar joint, whose z axis is the plane's normal.
+_PLANAR_PORT = "plane"
+#: What blocks find wrong that repair mends.
+_MENDED = ("negative-inertia", "bad-limits")
 
 
 def check_tree(reader: RobotReader) -> str:
@@ -105,15 +98,6 @@ def check_meshes(root: Element, folder: str, report: Report) -> None:
         others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         advice = "the dynamics do without them; other programs may not"
         report.suspect("missing-mesh", "", f"{missing[0]!r}{others}", "files beside the robot", advice)
-
-
-#: Name of the joint between the world and the root link.
-ROOT_JOINT = "root_joint"
-_AXIAL = {"revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic}
-#: Port of a child of a planar joint, whose z axis is the plane's normal.
-_PLANAR_PORT = "plane"
-#: What blocks find wrong that repair mends.
-_MENDED = ("negative-inertia", "bad-limits")
 
 
 def from_urdf(
@@ -227,7 +211,6 @@ def _add_gears(system: System, robot: RobotReader, names: dict[str, str]) -> Non
 
 
 def _report_blocks(report: Report, blocks: Iterable[Block]) -> None:
-    """Report errors that the blocks find in their values."""
     for block in blocks:
         errors, _ = block.check()
         for finding in errors:
@@ -280,7 +263,6 @@ def _onto(axis: Array) -> Array:
 
 
 def _allowed(name: str) -> str:
-    """Return a name with characters that titop allows in names of blocks."""
     return re.sub(r"[^\w/-]", "_", name)
 
 
@@ -307,7 +289,6 @@ def _block_names(robot: RobotReader) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _free_name(name: str, taken: Container[str]) -> str:
-    """Return `name`, with underscores if it is taken."""
     while name in taken:
         name += "_"
     return name

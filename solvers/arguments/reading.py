@@ -33,10 +33,8 @@ _FEW = 60
 def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = False) -> Array:
     """Return a state argument as an array of shape ``(len(names),)``, or ``(batch, len(names))`` if stacked, for the kernels.
 
-    Raises
-    ------
-    ModelError
-        If it is not numbers, has another length, or holds a NaN or infinity (the message names the coordinate).
+    Raises `ModelError` if it is not numbers, has another length, or holds a NaN or infinity (the message names the
+    coordinate).
     """
     if is_ready(value, len(names), stacked):
         return value
@@ -66,13 +64,7 @@ def read_state(name: str, value: Any, names: tuple[str, ...], stacked: bool = Fa
 
 
 def is_world(frame: Any) -> bool:
-    """Tell whether a `frame` argument means inertial axes, not those of a port.
-
-    Raises
-    ------
-    ModelError
-        If `frame` is neither.
-    """
+    """Tell whether a `frame` argument means inertial axes, not those of a port. Raises `ModelError` if `frame` is neither."""
     if not isinstance(frame, str) or frame not in ("port", "world"):
         raise ModelError(Finding("bad-frame", "frame", frame, "port or world", "choose one of the two"))
     return bool(frame == "world")
@@ -141,18 +133,15 @@ def all_finite(array: Array) -> bool:
 def store(result: Array, out: Array | None) -> Array:
     """Return `result`, or `out` with the result written into it.
 
-    Raises
-    ------
-    ModelError
-        If `out` is not a writable array of the result's shape that can hold its numbers.
+    Raises `ModelError` if `out` is not a writable array of the result's shape that can hold its numbers.
     """
     if out is None:
         return result
     fits = isinstance(out, np.ndarray) and out.shape == result.shape and out.flags.writeable
     if not fits or out.dtype != result.dtype:
-        found = f"{type(out).__name__} of shape {shape_of(out)} and type {getattr(out, 'dtype', 'none')}"
+        got = f"{type(out).__name__} of shape {shape_of(out)} and type {getattr(out, 'dtype', 'none')}"
         expected = f"a writable array of shape {result.shape} and type {result.dtype}"
-        raise ModelError(Finding("wrong-length", "out", found, expected, "make it with np.empty"))
+        raise ModelError(Finding("wrong-length", "out", got, expected, "make it with np.empty"))
     out[...] = result
     return out
 
@@ -160,10 +149,7 @@ def store(result: Array, out: Array | None) -> Array:
 def check_stacks(arrays: dict[str, Array]) -> None:
     """Refuse state arguments that are not all single, or all stacked with the same length.
 
-    Raises
-    ------
-    ModelError
-        Listing all shapes.
+    Raises `ModelError`, listing all shapes.
     """
     if len({array.shape[:-1] for array in arrays.values()}) > 1:
         names, shapes = ", ".join(arrays), ", ".join(str(array.shape) for array in arrays.values())
@@ -175,10 +161,7 @@ def check_stacks(arrays: dict[str, Array]) -> None:
 def of_one_state(inputs: Array) -> Array:
     """Return inputs with states behind them, as from `Inputs.whole`, and refuse stacked ones.
 
-    Raises
-    ------
-    ModelError
-        If they are stacked.
+    Raises `ModelError` if they are stacked.
     """
     if inputs.ndim > 1:
         names, advice = "u, x" if type(inputs) is Whole else "u", "stack q and v alike, or give single ones"
@@ -189,10 +172,7 @@ def of_one_state(inputs: Array) -> Array:
 def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...], argument: str = "q") -> None:
     """Refuse quaternions (four entries of the `argument` q from each start) whose norm is not one.
 
-    Raises
-    ------
-    ModelError
-        Naming the joint and the norm.
+    Raises `ModelError`, naming the joint and the norm.
     """
     for start in starts:
         quaternion = q[..., start : start + 4]
@@ -209,13 +189,7 @@ def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...], a
 
 
 def read_mapping(name: str, value: Any) -> Mapping[str, Any]:
-    """Return a mapping argument.
-
-    Raises
-    ------
-    ModelError
-        If it is no mapping.
-    """
+    """Return a mapping argument. Raises `ModelError` if it is no mapping."""
     if not isinstance(value, Mapping):
         raise ModelError(Finding("wrong-type", name, value, "a mapping of names to values", 'write {"name": value}'))
     return value
@@ -224,10 +198,7 @@ def read_mapping(name: str, value: Any) -> Mapping[str, Any]:
 def read_wrenches(wrenches: Mapping[str, Any], ports: Mapping[str, Any]) -> dict[str, Array]:
     """Return external wrenches as finite arrays by port name.
 
-    Raises
-    ------
-    ModelError
-        If a port is unknown or a wrench is not six finite numbers.
+    Raises `ModelError` if a port is unknown or a wrench is not six finite numbers.
     """
     result = {}
     for port, value in read_mapping("wrenches", wrenches).items():
@@ -240,13 +211,7 @@ def read_wrenches(wrenches: Mapping[str, Any], ports: Mapping[str, Any]) -> dict
 
 
 def read_wrench(port: str, value: Any) -> Array:
-    """Return an external wrench (6) on a port as a finite array.
-
-    Raises
-    ------
-    ModelError
-        If it is not six finite numbers.
-    """
+    """Return an external wrench (6) on a port as a finite array. Raises `ModelError` if it is not six finite numbers."""
     if is_ready(value, 6):
         return value.copy()
     try:
@@ -267,12 +232,7 @@ def coordinate_mask(chosen: Iterable[str], assembly: Assembly, argument: str = "
     """Return a mask (nv) that is true for the chosen coordinates.
 
     `chosen` holds names of coordinates; the name of a joint or block stands for all of its coordinates. `argument` is the name
-    of the public function's argument, for messages.
-
-    Raises
-    ------
-    ModelError
-        If a name is unknown or a coordinate is chosen twice.
+    of the public function's argument, for messages. Raises `ModelError` if a name is unknown or a coordinate is chosen twice.
     """
     names = assembly.coordinate_names
     mask = np.zeros(len(names), dtype=bool)
@@ -316,13 +276,7 @@ def shorten(names: tuple[str, ...]) -> str:
 
 
 def read_duration(where: str, value: Any, zero: bool = False) -> float:
-    """Return a positive (or, if `zero`, non-negative) finite time (s).
-
-    Raises
-    ------
-    ModelError
-        If it is no such time.
-    """
+    """Return a positive (or, if `zero`, non-negative) finite time (s). Raises `ModelError` if it is no such time."""
     number = real_array(value)
     if number is None or number.shape != () or not np.isfinite(number) or number < 0 or (number == 0 and not zero):
         expected = "a time in seconds, zero or more" if zero else "a time in seconds, more than zero"
@@ -337,13 +291,7 @@ class Percent(NamedTuple):
     upper: float
 
     def about(self, where: str, nominal: float) -> tuple[float, float]:
-        """Return the range about a nominal value; `where` names the range in messages.
-
-        Raises
-        ------
-        ModelError
-            If it is empty.
-        """
+        """Return the range about a nominal value; `where` names the range in messages. Raises `ModelError` if it is empty."""
         lower, upper = sorted(nominal * (1 + x / 100) for x in self)
         if not lower < upper:
             advice = "give the range itself: (lower, upper)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -13,17 +13,6 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_stacks, read_mapping
-
-
-class States(Protocol):
-    """The members of a model that read its states."""
-
-    nv: int
-
-    @property
-    def inputs(self) -> Any: ...
-    def _read_q(self, q: Any, name: str = "q", stacked: bool = False) -> Array: ...
-    def _read_v(self, name: str, v: Any, stacked: bool = False) -> Array: ...
 
 
 def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
@@ -34,16 +23,13 @@ def are_stacked(q: Any, wrenches: Any, u: Any) -> bool:
     return any(not isinstance(each, Mapping) and axes_of(each) == 2 for each in (*on_ports, u))
 
 
-def read_states(model: States, states: Mapping[str, Any], stacked: bool = False) -> list[Array]:
+def read_states(mechanism: Any, states: Mapping[str, Any], stacked: bool = False) -> list[Array]:
     """Return the state arguments q and vectors, given by name, as arrays; `stacked` ones have equally many rows.
 
-    Raises
-    ------
-    ModelError
-        For unusable arguments.
+    Raises `ModelError` for unusable arguments.
     """
     read = {
-        name: model._read_q(value, stacked=stacked) if name == "q" else model._read_v(name, value, stacked)
+        name: mechanism._read_q(value, stacked=stacked) if name == "q" else mechanism._read_v(name, value, stacked)
         for name, value in states.items()
     }
     check_stacks(read)
@@ -80,29 +66,19 @@ class Stack(NamedTuple):
         ]
 
 
-def read_stack(model: States, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any) -> Stack:
+def read_stack(mechanism: Any, states: Mapping[str, Any], wrenches: Mapping[str, Any] | None, u: Any) -> Stack:
     """Return stacked states with their own wrenches and inputs, as arrays.
 
-    Parameters
-    ----------
-    model : States
-    states : mapping of name to array_like
-        q and vectors.
-    wrenches, u
-        Those with two axes have one row for each state, others act on all states.
-
-    Raises
-    ------
-    ModelError
-        For unusable arguments and unequal numbers of rows.
+    Raises `ModelError` for unusable arguments and unequal numbers of rows. `states`: q and vectors. `wrenches`, `u`: those
+    with two axes have one row for each state, others act on all states.
     """
-    arrays = read_states(model, states, stacked=True)
+    arrays = read_states(mechanism, states, stacked=True)
     if wrenches is None and u is None:
         return Stack(tuple(arrays), None, None)
     wrenches = None if wrenches is None else read_mapping("wrenches", wrenches)
     by_row = {port: _rows(port, wrench) for port, wrench in (wrenches or {}).items() if axes_of(wrench) == 2}
     if driven := not isinstance(u, Mapping) and axes_of(u) == 2:
-        u = model.inputs.whole(u)
+        u = mechanism.inputs.whole(u)
     by_name = {f"wrenches[{port!r}]": wrench for port, wrench in by_row.items()}
     check_stacks({**dict(zip(states, arrays, strict=True)), **by_name, **({"u": u} if driven else {})})
     return Stack(tuple(arrays), {**wrenches, **by_row} if wrenches else None, u)
@@ -149,10 +125,7 @@ def bound(
 ) -> inspect.BoundArguments:
     """Return the arguments of a call by their names.
 
-    Raises
-    ------
-    TypeError
-        If they do not fit the signature: Python's message, with the function's name.
+    Raises `TypeError` if they do not fit the signature: Python's message, with the function's name.
     """
     try:
         return signature.bind(*arguments, **named)
@@ -163,10 +136,7 @@ def bound(
 def at_rows(function: Callable[..., Any], mechanism: Any, arguments: dict[str, Any]) -> Any:
     """Return the results of a function of one state at stacked states, stacked; `arguments` are by name.
 
-    Raises
-    ------
-    ModelError
-        For unequal numbers of rows, and for all that the function refuses.
+    Raises `ModelError` for unequal numbers of rows, and for all that the function refuses.
     """
     states = {"q": arguments["q"], **{name: arguments[name] for name in _VECTORS if arguments.get(name) is not None}}
     rows = read_stack(mechanism, states, arguments.get("wrenches"), arguments.get("u")).rows()

@@ -14,10 +14,10 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, CANCELLED, CLOSED, EPS, FEW_ROUNDINGS, LOOSE_RANK, OPEN
+from titop.solvers.constraints.engine_interface import Constraints
 from titop.solvers.constraints.following import following
-from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.constraints.interaction_loads import relative_pose
-from titop.solvers.constraints.mechanism import ClosedMechanism, Constraints
+from titop.solvers.constraints.mechanism import ClosedMechanism, GearConstraint
 from titop.solvers.constraints.multipliers import Partition, independent_rows, least_step
 
 
@@ -26,30 +26,26 @@ def refuse_open(
 ) -> None:
     """Refuse a configuration that does not close the loops, and a velocity that opens them.
 
-    `where` and `cures` are the argument's name and the advice, for the configuration and for the velocity.
-
-    Raises
-    ------
-    ModelError
-        Naming the loop.
+    `where` and `cures` are the argument's name and the advice, for the configuration and for the velocity. Raises
+    `ModelError`, naming the loop.
     """
     if not mechanism.is_constrained:
         return
-    rows = mechanism.engine.dynamics.constraints(q, v)
+    rows = mechanism.constraints_at(q, v)
     if np.abs(mechanism.scale.weights * rows.error).max() > OPEN:
-        found = f"{open_loops(mechanism, q)} {where[0]} leaves it so"
-        raise ModelError(Finding(code, where[0], found, "a configuration that closes the loops", cures[0]))
+        got = f"{open_loops(mechanism, q)} {where[0]} leaves it so"
+        raise ModelError(Finding(code, where[0], got, "a configuration that closes the loops", cures[0]))
     changes = rows.jacobian @ v
     sizes, terms = (mechanism.scale.weights * np.abs(part) for part in (changes, np.abs(rows.jacobian) @ np.abs(v)))
     if sizes.max() > OPEN * max(1.0, terms.max()):
         worst = int(sizes.argmax())
-        found = f"{mechanism.constraint_names[worst]} changing at {changes[worst]:.3g}"
-        raise ModelError(Finding(code, where[1], found, "a velocity that keeps the loops closed", cures[1]))
+        got = f"{mechanism.constraint_names[worst]} changing at {changes[worst]:.3g}"
+        raise ModelError(Finding(code, where[1], got, "a velocity that keeps the loops closed", cures[1]))
 
 
 def open_loops(mechanism: ClosedMechanism, q: Array) -> str:
     """Return text with the name and the error of the loop, or gear, with the largest error."""
-    rows = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv))
+    rows = mechanism.constraints_at(q)
     row = int((mechanism.scale.weights * np.abs(rows.error)).argmax())
     name = owner_of(mechanism.constraint_names[row])
     if name not in mechanism.closure_rows:
@@ -61,13 +57,7 @@ def open_loops(mechanism: ClosedMechanism, q: Array) -> str:
 
 
 def refuse_flipped(mechanism: ClosedMechanism, q: Array) -> None:
-    """Refuse a configuration at which a closure's axes are antiparallel.
-
-    Raises
-    ------
-    ConvergenceError
-        Naming the loop.
-    """
+    """Refuse a configuration at which a closure's axes are antiparallel. Raises `ConvergenceError`, naming the loop."""
     for loop in mechanism.rigid_loops:
         if loop.closure.is_flipped(relative_pose(mechanism, loop, q)[0]):
             raise ConvergenceError(
@@ -89,10 +79,7 @@ _WIDENING = 4
 def assemble_loops(mechanism: ClosedMechanism, q: Array, fixed: Array) -> Array:
     """Return a closed configuration; bodies deform only where joints alone do not close the loops.
 
-    Raises
-    ------
-    ConvergenceError
-        As in `closed_configuration`.
+    Raises `ConvergenceError` as in `closed_configuration`.
     """
     held = fixed | mechanism.deformations
     if not held.all() and (held != fixed).any():
@@ -124,14 +111,9 @@ def closed_configuration(mechanism: ClosedMechanism, q: Array, fixed: Array) -> 
     """Return the closed configuration reached from `q` by Gauss-Newton steps of least norm, halved until the errors decrease.
 
     Steps from nearly singular configurations may be many turns long; whole turns are removed again, where the loops stay
-    closed.
-
-    Raises
-    ------
-    ConvergenceError
-        Naming the loop that stays open, or that closes with its axes antiparallel.
+    closed. Raises `ConvergenceError`, naming the loop that stays open, or that closes with its axes antiparallel.
     """
-    guess, rows = q, mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv))
+    guess, rows = q, mechanism.constraints_at(q)
     for _ in range(_STEPS):
         error = mechanism.scale.weights * rows.error
         if np.abs(error).max(initial=0.0) <= EPS:
@@ -139,7 +121,7 @@ def closed_configuration(mechanism: ClosedMechanism, q: Array, fixed: Array) -> 
         step = _newton_step(mechanism, rows, ~fixed)
         for halving in range(_HALVINGS):
             trial = mechanism.integrate_unchecked(q, step / 2**halving)
-            trial_rows = mechanism.engine.dynamics.constraints(trial, np.zeros(mechanism.nv))
+            trial_rows = mechanism.constraints_at(trial)
             if np.linalg.norm(mechanism.scale.weights * trial_rows.error) < np.linalg.norm(error):
                 break
         else:
@@ -173,7 +155,7 @@ def _unwound(mechanism: ClosedMechanism, guess: Array, q: Array, fixed: Array) -
 
     Only turns that leave the loops closed are removed. Joints coupled by gears are turned together.
     """
-    gears = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).jacobian
+    gears = mechanism.constraints_at(q).jacobian
     leading, moves = following(np.where(fixed, 0.0, gears[len(gears) - mechanism.gear_count :])).basis
     for k in np.flatnonzero(mechanism.angular_coordinates & ~fixed & (moves != 0.0)):
         away = mechanism.difference_unchecked(guess, q)
@@ -182,7 +164,7 @@ def _unwound(mechanism: ClosedMechanism, guess: Array, q: Array, fixed: Array) -
             continue
         trial = mechanism.integrate_unchecked(q, np.where(leading == leading[k], -2 * np.pi * turns * moves / moves[k], 0.0))
         is_nearer = np.abs(mechanism.difference_unchecked(guess, trial)).sum() < np.abs(away).sum()
-        errors = mechanism.engine.dynamics.constraints(trial, np.zeros(mechanism.nv)).error
+        errors = mechanism.constraints_at(trial).error
         if is_nearer and np.abs(mechanism.scale.weights * errors).max() < closed_within(mechanism, trial):
             q = trial
     return q
@@ -203,7 +185,7 @@ def project_configuration(mechanism: ClosedMechanism, q: Array, fixed: Array, ra
     sizes = mechanism.scale.coordinates[free]
 
     def look(q: Array) -> tuple[float, Array]:
-        rows = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv))
+        rows = mechanism.constraints_at(q)
         error, step = weights * rows.error, np.zeros(mechanism.nv)
         jacobian = mechanism.scale.comparable(rows.jacobian)[:, free]
         step[free] = sizes * Partition.of(jacobian, rank, mechanism.gear_count).least(-error)
@@ -216,12 +198,8 @@ def follow_steps(mechanism: ClosedMechanism, q: Array, look: Callable[[Array], t
     """Return the closed configuration to which Newton's steps lead from q.
 
     `look` returns the largest error (rad, and m for a system of size one) and the step (nv) that removes all to first order.
-    Errors below `precision` remain, and errors that count as closed and decrease no further.
-
-    Raises
-    ------
-    ConvergenceError
-        If the errors do not decrease.
+    Errors below `precision` remain, and errors that count as closed and decrease no further. Raises `ConvergenceError` if the
+    errors do not decrease.
     """
     least = np.inf
     for _ in range(_STEPS):
@@ -237,13 +215,13 @@ def follow_steps(mechanism: ClosedMechanism, q: Array, look: Callable[[Array], t
 
 def project_velocity(mechanism: ClosedMechanism, q: Array, v: Array, fixed: Array, rank: int) -> Array:
     """Return the velocity nearest to the given one that keeps the loops closed."""
-    jacobian = mechanism.engine.dynamics.constraints(q, v).jacobian
+    jacobian = mechanism.constraints_at(q, v).jacobian
     return _project(mechanism, jacobian, np.zeros(len(jacobian)), v, fixed, rank, "velocities", 0.0)
 
 
 def project_acceleration(mechanism: ClosedMechanism, q: Array, v: Array, a: Array, fixed: Array, rank: int) -> Array:
     """Return the acceleration nearest to the given one that keeps the loops closed."""
-    rows = mechanism.engine.dynamics.constraints(q, v)
+    rows = mechanism.constraints_at(q, v)
     rate = np.abs(mechanism.scale.weights[:, None] * rows.jacobian) @ np.abs(v)
     return _project(mechanism, rows.jacobian, -rows.bias, a, fixed, rank, "accelerations", float(rate.max(initial=0.0) ** 2))
 
@@ -254,12 +232,8 @@ def _project(
     """Return the x (nv) nearest to the given one with ``J x = wanted``; entries that are `fixed` keep their values.
 
     Residuals are compared with the terms of the equations and with `size`, since a bias may be a small difference. Where the
-    closures allow no motion, all terms are rounding; residuals are then compared with the rounding of ``J x``.
-
-    Raises
-    ------
-    ConvergenceError
-        If the fixed entries contradict the closures; `what` names the rates.
+    closures allow no motion, all terms are rounding; residuals are then compared with the rounding of ``J x``. Raises
+    `ConvergenceError` if the fixed entries contradict the closures; `what` names the rates.
     """
     weighted, target = mechanism.scale.weights[:, None] * jacobian, mechanism.scale.weights * wanted
     scale = size + np.abs(weighted) @ np.abs(x) + np.abs(target)
@@ -285,10 +259,7 @@ def _project(
 def some_closed_configuration(mechanism: ClosedMechanism) -> Array:
     """Return a closed configuration near the neutral one, or else near a random one.
 
-    Raises
-    ------
-    ConvergenceError
-        If none is found, naming the loop that stayed open from the neutral configuration.
+    Raises `ConvergenceError` if none is found, naming the loop that stayed open from the neutral configuration.
     """
     rng, first_error, bodies = np.random.default_rng(0), None, mechanism.deformations
     widths = np.pi * mechanism.scale.coordinates
@@ -328,7 +299,7 @@ def random_guess(mechanism: ClosedMechanism, rng: np.random.Generator) -> Array:
 
 def dependent_coordinates(mechanism: ClosedMechanism, q: Array, candidates: Array, rank: int) -> list[int]:
     """Return the dependent ones of the candidates (indices): driven coordinates of gears first, then by pivoted QR."""
-    rows: Any = mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).jacobian
+    rows: Any = mechanism.constraints_at(q).jacobian
     jacobian = mechanism.scale.comparable(rows)
     columns = jacobian[independent_rows(jacobian, rank, mechanism.gear_count)][:, candidates].T
     driven = np.flatnonzero(np.isin(candidates, [gear.driven[1] for gear in mechanism.gear_constraints]))

@@ -1,23 +1,31 @@
-"""Which constraints act at a configuration.
+"""Which constraints act at a configuration, and whether velocities and accelerations keep them closed.
 
 Constraints that are redundant on one branch of a mechanism's motion need not be so on another: wheels coupled by one rod turn
 together with fewer independent constraints than they have elsewhere. The independent constraints are therefore counted at the
 configuration itself, and again a small step away along the mechanism's own motion. If more are independent there, the
 configuration is singular, and accelerations are not determined. The second count takes a millisecond. It is left out where the
 first agrees with the rank at `regular_configuration`, which does not depend on earlier calls.
+
+Rates are compared by their effect on the constraints, these in units of the system's size: what rounding leaves of them
+does not depend on units.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import COARSE, OPEN, RANK
+from titop.blocks.basics.tolerances import CANCELLED, COARSE, CONSISTENT, OPEN, RANK, SAME
 from titop.solvers.constraints.assembling import assemble_loops, closed_configuration, random_guess
+from titop.solvers.constraints.engine_interface import Constraints
 from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import DEPENDENT, ROUNDED, Partition, independence, independent_rows
+from titop.solvers.mechanism.inputs import Push
 
 #: The step by which a mechanism is moved to see whether its constraints stay dependent (rad, and m for a system of size one):
 #: large compared with the millionth at which constraints count as dependent, small compared with its links.
@@ -35,7 +43,7 @@ _KNOWN = RANK
 
 def comparable_jacobian(mechanism: ClosedMechanism, q: Array) -> Array:
     """Return the constraint Jacobian (k x nv), scaled so that its entries can be compared."""
-    return mechanism.scale.comparable(mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).jacobian)
+    return mechanism.scale.comparable(mechanism.constraints_at(q).jacobian)
 
 
 def independent_count(mechanism: ClosedMechanism, q: Array) -> int:
@@ -46,10 +54,7 @@ def independent_count(mechanism: ClosedMechanism, q: Array) -> int:
 def closed_near(mechanism: ClosedMechanism, q: Array) -> Array:
     """Return the configuration itself if it is closed, else the closed one next to it.
 
-    Raises
-    ------
-    ConvergenceError
-        If none is found.
+    Raises `ConvergenceError` if none is found.
     """
     q = np.real(q)
     return closed_configuration(mechanism, q, np.zeros(mechanism.nv, dtype=bool)) if is_open_at(mechanism, q) else q
@@ -57,7 +62,7 @@ def closed_near(mechanism: ClosedMechanism, q: Array) -> Array:
 
 def is_open_at(mechanism: ClosedMechanism, q: Array) -> bool:
     """Return whether the constraints at a configuration are open by more than the errors of rounding and integration."""
-    return is_open(mechanism, mechanism.engine.dynamics.constraints(q, np.zeros(mechanism.nv)).error)
+    return is_open(mechanism, mechanism.constraints_at(q).error)
 
 
 def is_open(mechanism: ClosedMechanism, error: Array) -> bool:
@@ -68,10 +73,7 @@ def is_open(mechanism: ClosedMechanism, error: Array) -> bool:
 def rank_near(mechanism: ClosedMechanism, q: Array) -> int:
     """Return the number of independent constraints at the closed configuration at, or next to, a given one; singular or not.
 
-    Raises
-    ------
-    ConvergenceError
-        If the loops cannot be closed from there.
+    Raises `ConvergenceError` if the loops cannot be closed from there.
     """
     return independent_count(mechanism, closed_near(mechanism, q))
 
@@ -79,14 +81,8 @@ def rank_near(mechanism: ClosedMechanism, q: Array) -> int:
 def rank_on_branch(mechanism: ClosedMechanism, q: Array) -> int:
     """Return the number of independent constraints at a configuration and along the mechanism's motion through it.
 
-    For an open configuration, that of the closed one next to it.
-
-    Raises
-    ------
-    ModelError
-        At a singular configuration.
-    ConvergenceError
-        If the loops cannot be closed from there.
+    For an open configuration, that of the closed one next to it. Raises `ModelError` at a singular configuration. Raises
+    `ConvergenceError` if the loops cannot be closed from there.
     """
     q = closed_near(mechanism, q)
     comparable = comparable_jacobian(mechanism, q)
@@ -176,12 +172,8 @@ def refuse_dead_centre(mechanism: ClosedMechanism, q: Array, imposed: Array, ran
     """Refuse a dead centre of the imposed coordinates: with these fixed, fewer constraints are independent than near it.
 
     `rank` constraints act there, `free` of them when the imposed coordinates do not move. The dependence of the other
-    coordinates has no derivatives there.
-
-    Raises
-    ------
-    ModelError
-        Naming the closures, and the number of independent constraints near it.
+    coordinates has no derivatives there. Raises `ModelError`, naming the closures, and the number of independent constraints
+    near it.
     """
     if free == min(rank, np.count_nonzero(~imposed)):
         return
@@ -189,9 +181,9 @@ def refuse_dead_centre(mechanism: ClosedMechanism, q: Array, imposed: Array, ran
     if centre is None:
         return
     around, where, driven, state = centre
-    found = f"{free} independent constraints on what is not prescribed ({driven} are) at {state}"
+    got = f"{free} independent constraints on what is not prescribed ({driven} are) at {state}"
     advice = "it is a dead centre, where nothing has derivatives; move away from this configuration, or prescribe others"
-    raise ModelError(Finding("singular-closure", where, found, f"more, such as {around} around it", advice))
+    raise ModelError(Finding("singular-closure", where, got, f"more, such as {around} around it", advice))
 
 
 def _dead_centre(
@@ -214,12 +206,8 @@ def least_beside_dead_centre(mechanism: ClosedMechanism, q: Array, jacobian: Arr
 
     Near a dead centre of the imposed coordinates it is smaller than usual: constraints with small remainders determine how the
     others move there, down to rounding at the dead centre itself. Redundant constraints also have small remainders where loops
-    are slightly open; these stay small a step away, since only `rank` constraints act.
-
-    Raises
-    ------
-    ModelError
-        So near to a dead centre that rounding leaves fewer than six digits.
+    are slightly open; these stay small a step away, since only `rank` constraints act. Raises `ModelError` so near to a dead
+    centre that rounding leaves fewer than six digits.
     """
     comparable, gears = mechanism.scale.comparable(jacobian)[:, ~imposed], mechanism.gear_count
     free = len(independent_rows(comparable, rank, gears))
@@ -232,9 +220,9 @@ def least_beside_dead_centre(mechanism: ClosedMechanism, q: Array, jacobian: Arr
     left = independence(comparable, around, gears, ROUNDED)
     if left > _KNOWN:
         return _KNOWN**2
-    found = f"{left:.1g} of a constraint left on all but {driven} at {state}"
+    got = f"{left:.1g} of a constraint left on all but {driven} at {state}"
     advice = "next to a dead centre rounding decides; move away from this configuration, or prescribe or actuate others"
-    raise ModelError(Finding("singular-closure", where, found, f"{_KNOWN:g} or more", advice))
+    raise ModelError(Finding("singular-closure", where, got, f"{_KNOWN:g} or more", advice))
 
 
 def _state(mechanism: ClosedMechanism, q: Array) -> str:
@@ -251,3 +239,96 @@ def _loops_that_lose_rank(mechanism: ClosedMechanism, q: Array, aside: Array, fr
     loops = mechanism.closure_rows.items()
     names = [name for name, rows in loops if len(independent_rows(here[rows])) < len(independent_rows(there[rows]))]
     return names or list(dict.fromkeys(owner_of(name) for name in mechanism.constraint_names))
+
+
+def refuse_inconsistent(
+    mechanism: ClosedMechanism, rows: Constraints, q: Array, v: Array, a: Array, pushes: list[Push], advice: str
+) -> None:
+    """Refuse accelerations that would open the loops. Raises `ModelError`, naming the constraint."""
+    alone = partial(accelerations_by_term, mechanism, np.real(q), np.real(v), pushes)
+    _refuse_left(mechanism, rows, v, a, alone, ("inconsistent-acceleration", "a", "accelerations", advice))
+
+
+def accelerations_by_term(mechanism: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
+    """Return the sum of the absolute accelerations (nv) of the tree that each kind of effort would cause alone.
+
+    The accelerations of `swiftest` are added: rounding of weights that balance each other, or that act along no coordinate, is
+    relative to these.
+    """
+    total: Array = mobility(mechanism, q) @ effort_terms(mechanism, q, v, pushes) + swiftest(mechanism, v)
+    return total
+
+
+def effort_terms(mechanism: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
+    """Return the sum of the absolute efforts (nv) of each kind: weight, passive efforts, loads and inertial terms."""
+    nothing = np.zeros(mechanism.nv)
+    weight, passive = (
+        mechanism.engine.dynamics.bare_inverse(q, nothing, nothing),
+        mechanism.engine.observations.passive_efforts(q, v),
+    )
+    resting = mechanism.engine.dynamics.tree_inverse(q, nothing, nothing, pushes)
+    moving = mechanism.engine.dynamics.tree_inverse(q, v, nothing, pushes) - resting
+    return sum((np.abs(np.real(part)) for part in (weight, passive, resting - weight + passive, moving)), nothing)
+
+
+def swiftest(mechanism: ClosedMechanism, v: Array) -> Array:
+    """Return the accelerations (nv) of free fall over the system's size and of rotation at the fastest rate, summed."""
+    sizes = mechanism.scale.coordinates
+    rate = np.abs(np.real(v) / sizes).max(initial=0.0)
+    accelerations: Array = (float(np.linalg.norm(mechanism.engine.gravity)) / mechanism.scale.length + rate**2) * sizes
+    return accelerations
+
+
+def mobility(mechanism: ClosedMechanism, q: Array) -> Array:
+    """Return the tree's absolute accelerations (nv, nv) per unit of each effort; zero for coordinates without inertia."""
+    massless = mechanism.engine.dynamics.pivots(q).ratios <= CANCELLED
+    return np.abs(mechanism.engine.dynamics.tree_response(q, np.eye(mechanism.nv), massless))
+
+
+def _refuse_left(
+    mechanism: ClosedMechanism,
+    rows: Constraints,
+    v: Array,
+    a: Array,
+    alone: Callable[[], Array],
+    finding: tuple[str, str, str, str],
+) -> None:
+    """Refuse accelerations that leave more of the constraints' second derivatives than rounding explains.
+
+    Rounding is estimated from the accelerations that the tree would have `alone`. The `finding` consists of its code, its
+    place, the name of the quantity that has to keep the loops closed, and the advice.
+    """
+    if not len(rows.error):
+        return
+    weights, weighted = mechanism.scale.weights, mechanism.scale.weights[:, None] * np.abs(np.real(rows.jacobian))
+    rest = np.abs(np.real(rows.jacobian @ a + rows.bias)) * weights
+    terms = (weighted @ np.abs(np.real(a)) + np.abs(np.real(rows.bias)) * weights).max()
+    worst = int(rest.argmax())
+    # A bias may be a small difference of terms quadratic in the rates. Where accelerations of the tree alone cancel at an
+    # equilibrium, rounding leaves less than SAME of them.
+    allowed = CONSISTENT * (terms + (weighted @ np.abs(np.real(v))).max() ** 2)
+    if rest[worst] <= allowed or rest[worst] <= allowed + SAME * (weighted @ np.abs(np.real(alone()))).max():
+        return
+    left, (code, where, what, advice) = rest[worst] / weights[worst], finding
+    got = f"{left:.3g} {mechanism.constraint_units[worst]}/s^2 left of {mechanism.constraint_names[worst]}"
+    raise ModelError(Finding(code, where, got, f"{what} that keep the loops closed", advice))
+
+
+def refuse_opening(
+    mechanism: ClosedMechanism, rows: Constraints, q: Array, v: Array, a: Array, tau: Array, pushes: list[Push], rank: int
+) -> None:
+    """Refuse velocities at which redundant constraints require accelerations that the others exclude.
+
+    The accelerations are caused by `tau` and the `pushes`. Raises `ModelError`, naming the constraint.
+    """
+    if rank == len(rows.error) or is_open(mechanism, rows.error):
+        return
+    finding = "inconsistent-velocity", "v", "velocities", "take velocities from m.assemble_velocity"
+    _refuse_left(mechanism, rows, v, a, partial(_of_the_tree, mechanism, q, v, tau, pushes), finding)
+
+
+def _of_the_tree(mechanism: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
+    """Return the accelerations (nv) of the tree without closures; with gears, zero for coordinates without inertia."""
+    dynamics, nothing = mechanism.engine.dynamics, np.zeros(mechanism.nv)
+    still = dynamics.pivots(np.real(q)).ratios <= CANCELLED if mechanism.gear_count else nothing.astype(bool)
+    return dynamics.tree_hybrid(q, v, tau, nothing, still, pushes)[0]

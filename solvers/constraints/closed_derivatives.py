@@ -10,6 +10,14 @@ The multipliers balance the efforts e; independent rows of J would suffice. The 
 ``N^T J = 0``. The multipliers of least norm, ``lambda = J w``, keep ``N^T lambda = 0`` as J changes::
 
     J^T dlambda = de - dJ^T lambda          N^T dlambda = N^T dJ w
+
+In any causality, with efforts imposed on coordinates f and motion on m, ``tau = ID(q, v, a) - J^T lambda`` is linearised and
+solved for ``da_f`` and the multipliers of independent constraints::
+
+    [M_ff  -J_f^T] [da_f   ]   [dtau_f - (ID_q dq + ID_v dv)_f - M_fm da_m]
+    [J_f    0    ] [dlambda] = [-E_q dq - E_v dv - J_m da_m               ]
+
+    dtau_m = (ID_q dq + ID_v dv + M da - J^T dlambda)_m
 """
 
 from __future__ import annotations
@@ -28,9 +36,9 @@ from titop.graph.network.connections import Joined
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import least_beside_dead_centre, refuse_dead_centre
 from titop.solvers.constraints.closed_loops import ClosedLoops
+from titop.solvers.constraints.engine_interface import HybridDerivatives
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
 from titop.solvers.constraints.multipliers import independent_rows
-from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives, hybrid_derivatives
 from titop.solvers.mechanism.inputs import PortPush, Push
 
 
@@ -49,17 +57,8 @@ def multiplier_changes(
 ) -> Array:
     """Return the changes (k, z) of the multipliers of least norm, N or N m.
 
-    Parameters
-    ----------
-    mechanism : ClosedLoops
-    q : (nq,) array
-    jacobian : (k, nv) array
-        Of all constraints, J.
-    multipliers : (k,) array
-    efforts : (nv, z) array
-        Changes of the efforts that the constraints have to balance, with the `multipliers` held constant.
-    displacements : (nv, z) array
-        Changes of the coordinates.
+    `q` (nq). `jacobian` (k, nv): of all constraints, J. `multipliers` (k). `efforts` (nv, z): changes of the efforts that the
+    constraints have to balance, with the `multipliers` held constant. `displacements` (nv, z): changes of the coordinates.
     """
     weights, k = mechanism.scale.weights, len(jacobian)
     weighted, rank = weights[:, None] * jacobian, mechanism.acting_rank(q, jacobian)
@@ -157,18 +156,42 @@ def closure_wrenches(closure: RigidClosure, multipliers: Array) -> Callable[[Arr
     return lambda R, r: np.concatenate([rates.T @ multipliers for rates in closure.jacobians(R, r)])
 
 
+def hybrid_derivatives(inverse: Array, mask: Array, closures: tuple[Array, Array, Array]) -> HybridDerivatives:
+    """Return the derivatives of hybrid dynamics.
+
+    `inverse` (3, nv, nv): derivatives of inverse dynamics by q, v and a at the resolved state. `mask` (nv): where the motion
+    is prescribed. `closures` (k, nv): of independent constraints, none in a tree.
+    """
+    by_q, by_v, mass = inverse
+    free, n = ~mask, len(mask)
+    J, E_q, E_v = closures
+    matrix = np.block([[mass[np.ix_(free, free)], -J[:, free].T], [J[:, free], np.zeros((len(J), len(J)))]])
+    nothing, efforts, motions = np.zeros((n, n)), np.diag(free.astype(float)), np.diag(mask.astype(float))
+    # by q, v, the imposed efforts and the imposed motions: changes of inverse dynamics, of closures, of tau and of a
+    cases = (
+        (by_q, E_q, nothing, nothing),
+        (by_v, E_v, nothing, nothing),
+        (nothing, 0.0 * J, efforts, nothing),
+        (nothing, 0.0 * J, nothing, motions),
+    )
+    results = []
+    for change, opening, tau, a in cases:
+        a = a.copy()
+        right = np.vstack([(tau - change - mass @ a)[free], -opening - J @ a])
+        solution = np.linalg.solve(matrix, right)
+        a[free] = solution[: free.sum()]
+        results.append((a, np.where(mask[:, None], change + mass @ a - J.T @ solution[free.sum() :], tau)))
+    return HybridDerivatives(*(a for a, _ in results), *(tau for _, tau in results))
+
+
 def hybrid(
     mechanism: ClosedLoops, q: Array, v: Array, tau: Array, a: Array, imposed: Array, pushes: list[Push]
 ) -> HybridDerivatives:
     """Return the derivatives of hybrid dynamics: accelerations `a` are imposed where the mask `imposed` is true, else `tau`.
 
-    Where imposed motions depend on each other, only changes that keep the loops closed are meaningful.
-
-    Raises
-    ------
-    ModelError
-        Where the dynamics are refused, at a dead centre of the imposed coordinates, and so near to one that rounding leaves
-        fewer than six digits.
+    Where imposed motions depend on each other, only changes that keep the loops closed are meaningful. Raises `ModelError`
+    where the dynamics are refused, at a dead centre of the imposed coordinates, and so near to one that rounding leaves fewer
+    than six digits.
     """
     a, tau = closed_dynamics.hybrid(mechanism, q, v, tau, a, imposed, pushes)
     rows, rank = closed_dynamics.acting(mechanism, q, v)
@@ -194,10 +217,7 @@ def hybrid(
 def inverse(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
     """Return the derivatives (3, nv, nv) of the efforts of least norm on the `actuated` coordinates; motors act in addition.
 
-    Raises
-    ------
-    ModelError
-        Where the dynamics are refused.
+    Raises `ModelError` where the dynamics are refused.
     """
     closed_dynamics.inverse(mechanism, q, v, a, pushes, motors, actuated)
     rows, rank = closed_dynamics.acting(mechanism, q, v)

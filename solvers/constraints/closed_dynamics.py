@@ -20,11 +20,19 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, CANCELLED, CONSISTENT, EXACT
 from titop.graph.checking.tree import massless_joint
 from titop.solvers.arguments.reading import overflow
-from titop.solvers.constraints.branch import free_rank, is_open, least_beside_dead_centre, rank_near
+from titop.solvers.constraints.branch import (
+    effort_terms,
+    free_rank,
+    is_open,
+    least_beside_dead_centre,
+    rank_near,
+    refuse_inconsistent,
+    refuse_opening,
+    swiftest,
+)
 from titop.solvers.constraints.closed_loops import ClosedLoops
-from titop.solvers.constraints.consistency import effort_terms, refuse_inconsistent, refuse_opening, swiftest
+from titop.solvers.constraints.engine_interface import Constraints
 from titop.solvers.constraints.interaction_loads import relative_pose
-from titop.solvers.constraints.mechanism import Constraints
 from titop.solvers.constraints.multipliers import DEPENDENT, Partition, Shares, independent_rows, solve
 from titop.solvers.mechanism.inputs import PortPush, Push
 
@@ -38,13 +46,13 @@ _CAUSED = 10 * CONSISTENT
 
 def acting(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int]:
     """Return the constraints at a state, and the number of those that act; refuse singular configurations."""
-    rows = mechanism.engine.dynamics.constraints(q, v)
+    rows = mechanism.constraints_at(q, v)
     return rows, mechanism.acting_rank(q, rows.jacobian)
 
 
 def constraints_and_rank(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int]:
     """Return the constraints at a state, and the number of independent ones there; singular configurations are accepted."""
-    rows = mechanism.engine.dynamics.constraints(q, v)
+    rows = mechanism.constraints_at(q, v)
     if is_open(mechanism, rows.error):
         return rows, rank_near(mechanism, q)
     return rows, len(independent_rows(mechanism.scale.comparable(rows.jacobian), gears=mechanism.gear_count))
@@ -58,19 +66,16 @@ def rank_of_free(mechanism: ClosedLoops, q: Array, imposed: Array) -> int:
 def refuse_overdriven(mechanism: ClosedLoops, q: Array, driven: Array, held: Array) -> None:
     """Refuse `driven` coordinates as inputs if they cannot move independently of each other while others are `held`.
 
-    Raises
-    ------
-    ModelError
-        Saying by how many there are too many; and at a singular configuration.
+    Raises `ModelError`, saying by how many there are too many; and at a singular configuration.
     """
     freedom = [np.count_nonzero(~still) - rank_of_free(mechanism, q, still) for still in (held, held | driven)]
     too_many = np.count_nonzero(driven & ~held) - (freedom[0] - freedom[1])
     if not too_many:
         return
     names = [name for name, on in zip(mechanism.coordinate_names, driven & ~held, strict=True) if on]
-    found, expected = f"{', '.join(names)}: {too_many} too many", "coordinates that can move independently of each other"
+    got, expected = f"{', '.join(names)}: {too_many} too many", "coordinates that can move independently of each other"
     advice = "drive fewer, as m.independent_coordinates does, or take m.hybrid_dynamics_derivatives"
-    raise ModelError(Finding("overdriven", "inputs", found, expected, advice))
+    raise ModelError(Finding("overdriven", "inputs", got, expected, advice))
 
 
 def partition_at(
@@ -123,12 +128,8 @@ def accelerations(
 ) -> Array:
     """Return all accelerations from efforts and imposed motions, with at most `rank` acting constraints.
 
-    `least` is as for `independent_rows`.
-
-    Raises
-    ------
-    ModelError
-        For motions without inertia, and accelerations that are not finite.
+    `least` is as for `independent_rows`. Raises `ModelError` for motions without inertia, and accelerations that are not
+    finite.
     """
     partition = partition_at(mechanism, rows.jacobian, rank, imposed, least)
     return _accelerations(mechanism, q, v, np.where(imposed, a, 0.0), tau, pushes, rows, partition)
@@ -163,10 +164,7 @@ def _accelerations(
 def _refuse_massless(mechanism: ClosedLoops, inertia: Array, others: Array) -> None:
     """Refuse motions without inertia.
 
-    Raises
-    ------
-    ModelError
-        Naming the joint of a coordinate of `others` along which no inertia is moved.
+    Raises `ModelError`, naming the joint of a coordinate of `others` along which no inertia is moved.
     """
     left, sizes = np.real(inertia).copy(), np.real(np.diag(inertia))
     for k in reversed(range(len(others))):
@@ -180,25 +178,10 @@ def _refuse_massless(mechanism: ClosedLoops, inertia: Array, others: Array) -> N
 def open_accelerations(mechanism: ClosedLoops, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
     """Return the accelerations that the efforts cause without closures, gears in mesh."""
     first, nothing = len(mechanism.constraint_names) - mechanism.gear_count, np.zeros(mechanism.nv)
-    rows = Constraints(*(part[first:] for part in mechanism.engine.dynamics.constraints(q, v)))
+    rows = Constraints(*(part[first:] for part in mechanism.constraints_at(q, v)))
     weights, sizes = mechanism.scale.weights[first:], mechanism.scale.coordinates
     partition = Partition.of(rows.jacobian, gears=len(weights), weights=weights, sizes=sizes)
     return _accelerations(mechanism, q, v, nothing, tau, pushes, rows, partition)
-
-
-def forward(mechanism: ClosedLoops, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-    """Return the accelerations that the efforts cause.
-
-    Raises
-    ------
-    ModelError
-        At a singular configuration, and for velocities that open the loops where constraints are redundant.
-    """
-    rows, rank = acting(mechanism, q, v)
-    nothing = np.zeros(mechanism.nv)
-    a = accelerations(mechanism, q, v, nothing, tau, nothing.astype(bool), pushes, rows, rank)
-    refuse_opening(mechanism, rows, q, v, a, tau, pushes, rank)
-    return a
 
 
 def hybrid(
@@ -212,18 +195,16 @@ def hybrid(
     held_rank: int | None = None,
     least: float = DEPENDENT,
 ) -> tuple[Array, Array]:
-    """Return all accelerations and efforts; where motions are imposed, efforts are those of least norm.
+    """Return all accelerations and efforts, of trees too; where motions are imposed, efforts are those of least norm.
 
     With a `held_rank`, the rank of the constraints on the coordinates that are not imposed, loops may be slightly open, as in
-    a simulation; `least` then is as for `independent_rows`.
-
-    Raises
-    ------
-    ModelError
-        If imposed accelerations contradict the closures, and at a singular configuration.
+    a simulation; `least` then is as for `independent_rows`. Raises `ModelError` if imposed accelerations contradict the
+    closures, and at a singular configuration.
     """
+    if not mechanism.is_constrained:
+        return mechanism.engine.dynamics.tree_hybrid(q, v, tau, a, imposed, pushes)
     if held_rank is not None:
-        rows, rank = mechanism.engine.dynamics.constraints(q, v), held_rank
+        rows, rank = mechanism.constraints_at(q, v), held_rank
     else:  # with all motions prescribed, a singular configuration leaves no acceleration undetermined
         rows, rank = constraints_and_rank(mechanism, q, v) if imposed.all() else acting(mechanism, q, v)
         least = least_beside_dead_centre(mechanism, q, rows.jacobian, imposed, rank)
@@ -243,18 +224,20 @@ def hybrid(
 # -- inverse dynamics and multipliers --------------------------------------------------------------------------------------
 
 
-def inverse(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array) -> Array:
-    """Return the efforts on the actuated coordinates that, together with the motors', cause the accelerations.
+def inverse(
+    mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None
+) -> Array:
+    """Return the efforts on the `actuated` coordinates that, together with the motors', cause the accelerations.
 
-    Raises
-    ------
-    ModelError
-        If the accelerations contradict the closures, or need efforts on coordinates that are not actuated.
+    If `actuated` is None, those of the tree on all coordinates. Raises `ModelError` if the accelerations contradict the
+    closures, or need efforts on coordinates that are not actuated.
     """
+    needed = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - motors
+    if actuated is None:
+        return needed
     rows, rank = constraints_and_rank(mechanism, q, v)
     least = least_beside_dead_centre(mechanism, q, rows.jacobian, actuated, rank)
     shares = shares_at(mechanism, rows.jacobian, actuated, rank, least=least)
-    needed = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes) - motors
     tau = np.where(actuated, shares.split(needed)[0], 0.0)
     refuse_inconsistent(mechanism, rows, q, v, a, pushes, "take accelerations from m.assemble_acceleration")
     unbalanced, largest = shares.unbalanced(needed, tau), np.abs(mechanism.scale.coordinates * needed).max(initial=0.0)
@@ -262,8 +245,8 @@ def inverse(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: list[P
         names = [name for name, on in zip(mechanism.coordinate_names, actuated, strict=True) if on]
         expected = "accelerations that efforts on the actuated coordinates can cause"
         advice = "actuate more coordinates, leave a dead centre, or take accelerations from m.forward_dynamics"
-        found = f"{unbalanced:.3g} of the largest effort left to others than {', '.join(names) or 'none'}"
-        raise ModelError(Finding("under-actuated", "actuated", found, expected, advice))
+        got = f"{unbalanced:.3g} of the largest effort left to others than {', '.join(names) or 'none'}"
+        raise ModelError(Finding("under-actuated", "actuated", got, expected, advice))
     return tau
 
 
@@ -299,10 +282,8 @@ def multipliers(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: li
     left = shares.unbalanced(needed, tau) * np.abs(scale.coordinates * needed).max(initial=0.0)
     if left > _CAUSED * size:
         advice = "give the wrenches and inputs that act too; or no tau, for the least efforts"
-        found = (
-            f"efforts that leave {left:.3g} N m, or N over the system's {scale.length:.3g} m, of what the accelerations need"
-        )
-        warn([Finding("contradicting-efforts", "tau", found, "those that cause the accelerations", advice)])
+        got = f"efforts that leave {left:.3g} N m, or N over the system's {scale.length:.3g} m, of what the accelerations need"
+        warn([Finding("contradicting-efforts", "tau", got, "those that cause the accelerations", advice)])
     dependent = shares.partition.dependent
     columns, carried = (rows.jacobian * scale.coordinates)[:, dependent].T, (scale.coordinates * (needed - tau))[dependent]
     return Partition.of(columns, sizes=scale.weights).least(carried)

@@ -133,17 +133,10 @@ def leading_tree(tree: Ints, leading: Ints, still: Array) -> Ints:
     """Return the elimination tree of the leading coordinates, along which ``G^T M G`` is factored; all others become roots.
 
     An entry of M is non-zero only if one of its two coordinates lies on the other's path to the root of the given tree. The
-    returned tree has the same property for ``G^T M G``: the leaders of the coordinates on one path of the given tree lie on one
-    path of the returned one, the first of them (in the order of their followers) nearest to the world.
-
-    Parameters
-    ----------
-    tree : (2, n) int array
-        As the kernels' `factor` takes it: the coordinates, parents first; and for each the next one on its path to the world.
-    leading : (n,) int array
-        The leader of each coordinate.
-    still : (n,) bool array
-        Coordinates that do not move.
+    returned tree has the same property for ``G^T M G``: the leaders of the coordinates on one path of the given tree lie on
+    one path of the returned one, the first of them (in the order of their followers) nearest to the world. `tree` (2, n): as
+    the kernels' `factor` takes it: the coordinates, parents first; and for each the next one on its path to the world.
+    `leading` (n): the leader of each coordinate. `still` (n): coordinates that do not move.
     """
     order, before = tree[0].tolist(), tree[1].tolist()
     lead = [GROUND if rests else k for k, rests in zip(leading.tolist(), still.tolist(), strict=True)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, twist_transport
+from titop.blocks.basics.tolerances import SAME
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, loads_by_states, motion_among
 from titop.graph.network.connections import Joined
@@ -67,10 +68,7 @@ def efforts_by_states(mechanism: ClosedMechanism, loop: Joined, q: Array, motion
 def read_rates(interaction: Interaction, motion: TargetMotion) -> Array:
     """Return the rates (k) of an interaction's states.
 
-    Raises
-    ------
-    ModelError
-        If they are not one number for each state, or not finite.
+    Raises `ModelError` if they are not one number for each state, or not finite.
     """
     rates, count = np.asarray(interaction.state_rates(motion)), len(interaction.state_names)
     if rates.shape != (count,):
@@ -141,3 +139,25 @@ def write_input_columns(mechanism: ClosedMechanism, inputs: Inputs, q: Array, ma
         count, size = columns.stop - columns.start, max(1.0, 2.0 ** np.frexp(np.abs(without).max(initial=0.0))[1])
         for k, unit in enumerate(np.eye(count, count + len(loops[name].closure.state_names)), start=columns.start):
             matrix[:, k] = (interaction_efforts(mechanism, loops[name], q, resting, size * unit) - without) / size
+
+
+def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> None:
+    """Refuse inputs that leave the range of an interaction that is ``one_sided``.
+
+    Inputs `u` (nu) may be stacked (k, nu), at times `t` (k, s), which messages name. Raises `ModelError`.
+    """
+    if u is None:
+        return
+    inputs, rows = mechanism.inputs, np.atleast_2d(u)
+    one_sided = {loop.closure.name for loop in mechanism.assembly.loops if getattr(loop.closure, "one_sided", False)}
+    findings = []
+    for k in [k for name, columns in inputs.acting if name in one_sided for k in range(columns.start, columns.stop)]:
+        least, values = inputs.lower[k], rows[:, k]
+        worst = int(values.argmin())
+        if values[worst] < least - SAME * np.abs(values).max():
+            got = f"{values[worst]:.6g} {inputs.units[k]}" + ("" if t is None else f" at t = {t[worst]:.6g} s")
+            expected = f"{least:g} {inputs.units[k]} or more: it acts one way only"
+            advice = "check the sign; what may also push is made so, where its kind can (push=True, suction=True)"
+            findings.append(Finding("one-sided", inputs.names[k], got, expected, advice))
+    if findings:
+        raise ModelError(findings)

@@ -1,4 +1,4 @@
-"""Control loops in continuous time: a linear controller, whose states are integrated with the model's."""
+"""Control loops in continuous time: linear controllers, whose states are integrated with the model's."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.control.control_history import ControlHistory
-from titop.solvers.control.control_laws import ContinuousLaw
-from titop.solvers.control.control_loop import ControlledModel, ControlLoop, Memory
-from titop.solvers.control.loop_signals import Command, Measurements
-from titop.solvers.control.sampled_loop import HeldLoop
+from titop.solvers.control.control_laws import LinearLaw
+from titop.solvers.control.control_loop import ConnectedController, ControlledModel, ControlLoop, Memory
+from titop.solvers.control.loop_signals import Command
+from titop.solvers.control.sampled_loop import SampledLoop
+from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.system_outputs import read_outputs
-from titop.solvers.model.model import Model
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
 from titop.solvers.support.interpolated import Interpolated
 
 
 class LinearFeedback(NamedTuple):
-    """The command of a controller for ``z = [q, v, x]``: ``gains z + offset(t)``, inputs (nu), efforts (nv) and the rates of x.
+    """The command of controllers for ``z = [q, v, x]``: ``gains z + offset(t)``, inputs (nu), efforts (nv) and the rates of x.
 
     Attributes
     ----------
@@ -62,69 +62,76 @@ class LinearFeedback(NamedTuple):
             row[:] = self.offset(t)
 
 
+class ContinuousController(ConnectedController):
+    """One controller in continuous time; see `ConnectedController`."""
+
+    def __init__(self, law: LinearLaw, *rest: Any) -> None:
+        super().__init__(law, *rest)
+        self.law = law
+
+
 class ContinuousLoop(ControlLoop):
-    """A loop whose controller's states are integrated with the model's: ``y = [q, v, first-order states, x]``.
+    """A loop whose controllers' states are integrated with the model's: ``y = [q, v, first-order states, x]``.
+
+    Several controllers in continuous time are one: their inputs, states and outputs follow one another, and signals from one to
+    another are closed within it.
+
+    Parameters
+    ----------
+    beside : SampledLoop, optional
+        Sampled controllers beside them.
 
     Attributes
     ----------
-    K : control.StateSpace
-        The controller.
-    beside : HeldLoop or None
-        Sampled controllers beside it.
-    place : int
-        Where it stands among these.
+    K : Matrices
+        All continuous controllers.
     """
 
-    sampled = False
-    sample_time = math.inf
-    beside: HeldLoop | None = None
-    place = 0
+    def __init__(self, controllers: Sequence[ContinuousController], beside: SampledLoop | None = None) -> None:
+        self.controllers, self.beside, self._model = controllers, beside, controllers[0].measurements.model
+        self._everyone: list[ConnectedController] = [*controllers, *([] if beside is None else beside.controllers)]
+        self.sampled, self.sample_time = beside is not None, math.inf if beside is None else beside.sample_time
+        self.commands = controllers[0].commands.beside([each.commands for each in controllers[1:]])
+        self._from_y = _diagonal([each.law.from_y for each in controllers])
+        self._from_r = _diagonal([each.law.from_r for each in controllers])
+        self._reads = np.vstack([each.reads for each in controllers])
+        K = [Matrices.of(each.law.K) for each in controllers]
+        self.K = K[0] if len(K) == 1 else side_by_side(K).close_loop(self._from_r @ self._reads @ self.commands.to_signals)
+        self.initial_state = np.zeros(len(self.K.A))
+        self._trim = np.concatenate([each.trim for each in controllers])
+        self._r_trim = np.concatenate([each.r_trim for each in controllers])
+        self._resting = np.sum([each.resting for each in controllers], axis=0)
+        self._hold(None if beside is None else beside.command)
+        self._accelerated = any(each.accelerated for each in controllers)
+        self._refuse_algebraic()
+        sends = np.abs(self.commands.to_loads).sum(axis=0) > 0
+        outputs = [name for each in controllers for name in each.names["commands"]]
+        names = list(dict.fromkeys(name for name, sent in zip(outputs, sends.tolist(), strict=True) if sent))
+        self._inputs = SystemInputs(self._model, names)
+        #: The model's inputs (in `_inputs`) per unit of each output of the controllers.
+        self._spread = np.array([[name == output for output in outputs] for name in names], dtype=float)
+        self._outputs = [read_outputs(self._model, list(each.names["outputs"]), self._inputs) for each in controllers]
 
-    def __init__(self, model: Model, law: ContinuousLaw, *rest: Any) -> None:
-        wiring, self.K = law.wiring, law.K
-        super().__init__(model, (wiring.inputs, wiring.references, wiring.outputs, tuple(law.K.state_labels)), *rest)
-        self._from_y, self._from_r = wiring.from_y, wiring.from_r
-        self._inputs = SystemInputs(model, list(wiring.outputs))
-        self._outputs = read_outputs(model, list(wiring.inputs), self._inputs)
-        self.initial_state = np.zeros(law.K.nstates)
-        through = np.argwhere((law.K.D @ wiring.from_y != 0) & self.measurements.dynamic)
+    def _refuse_algebraic(self) -> None:
+        """Refuse outputs that act on themselves at once."""
+        dynamic = np.concatenate([each.measurements.dynamic for each in self.controllers])
+        through = np.argwhere((self.K.D @ self._from_y != 0) & dynamic)
         if len(through):
-            raise ModelError([self._algebraic_loop(*pair) for pair in through.tolist()])
+            names = ([name for each in self.controllers for name in each.names[kind]] for kind in ("outputs", "commands"))
+            outputs, commands = names
+            raise ModelError([_algebraic_loop(outputs[y], commands[u]) for u, y in through.tolist()])
 
-    def _algebraic_loop(self, command: int, output: int) -> Finding:
-        y, u = self._names["outputs"][output], self._names["commands"][command]
-        hops = f"{y} -> controller (direct feedthrough) -> {u} -> accelerations of the model -> {y}"
-        advice = "give a sample_time, or let the controller's gain fall with frequency (a lag of the actuator, zero D)"
-        return Finding("algebraic-loop", "controller", hops, "no output that acts on itself at once", advice)
+    @property
+    def connected(self) -> list[ConnectedController]:
+        return sorted(self._everyone, key=lambda each: each.place)
 
     @property
     def tables(self) -> list[Interpolated]:
-        return self.references.tables
+        return [table for each in self.controllers for table in each.references.tables]
 
-    @property
-    def signal_names(self) -> list[tuple[str, ...]]:
-        others = [] if self.beside is None else self.beside.signal_names
-        return [*others[: self.place], *super().signal_names, *others[self.place :]]
-
-    def put_beside(self, loop: HeldLoop, place: int) -> None:
-        """Add the commands of sampled controllers, among which this one stands at a `place`."""
-        self.beside, self.place, self.sampled, self.sample_time = loop, place, True, loop.sample_time
-        self._hold(loop.command)
-
-    def _hold(self, command: Command) -> None:
-        """Set the commands that are held beside this controller's."""
-        self._held = self._resting + np.concatenate(command)
-
-    def rest_at(self, resting: Command) -> None:
-        super().rest_at(resting)
-        self._held = self._resting
-
-    def send(self, values: Array) -> Command:
-        return self.commands.send(values, self._held)
-
-    @property
-    def all_measurements(self) -> list[Measurements]:
-        return [self.measurements, *([] if self.beside is None else self.beside.all_measurements)]
+    def _hold(self, command: Command | None) -> None:
+        """Set the commands that are held beside those of these controllers."""
+        self._held = self._resting if command is None else self._resting + np.concatenate(command)
 
     def begin(self, plant: ControlledModel, t: float, y: Array) -> Command:
         return self._command_beside(plant, t, y, None if self.beside is None else self.beside.command)
@@ -133,13 +140,14 @@ class ContinuousLoop(ControlLoop):
         if self.beside is None:
             return math.inf
         plant.command = self.begin(plant, t, y)
+        self.beside.others = plant.command.signals - self.beside.command.signals
         until = self.beside.advance(plant, t, y)
         plant.command = self.begin(plant, t, y)
         return until
 
     def rate(self, plant: ControlledModel, t: float, y: Array) -> Array:
         """Return dy/dt."""
-        (q, v), x = plant.split(t, y), self._states(plant, y)
+        (q, v), x = plant.split(t, y), self._states(y)
         error = self._error(t, q, v)
         plant.command = self.command(x, error)
         rate = plant.rate_at(t, q, v)
@@ -148,33 +156,36 @@ class ContinuousLoop(ControlLoop):
         return np.concatenate([rate, self.K.A @ x + self.K.B @ error])
 
     def error(self, plant: ControlledModel, t: float, q: Array, v: Array, a: Array) -> Array:
-        """Return the controller's inputs at a state with accelerations `a`."""
-        return self._error(t, q, v, plant.measure(self.measurements, t, q, v, a) if self._accelerated else None)
+        """Return the controllers' inputs at a state with accelerations `a`, without those from one to another."""
+        if not self._accelerated:
+            return self._error(t, q, v)
+        return self._error(t, q, v, [plant.measure(each.measurements, t, q, v, a) for each in self.controllers])
 
     def feedback(self, given: Array | None) -> LinearFeedback | None:
-        """Return the controller as tables, for additional inputs `given` (nu); None if tables cannot describe it.
+        """Return the controllers as tables, for additional inputs `given` (nu); None if tables cannot describe them.
 
-        They cannot if it measures more than coordinates and their rates, if references follow the state, or if inputs are not
+        They cannot if they measure more than coordinates and their rates, if references follow the state, or if inputs are not
         constant efforts and wrenches.
         """
-        model, K = self.measurements.model, self.K
-        if self.references.follow_state:
+        model, K, references = self._model, self.K, [each.references for each in self.controllers]
+        if any(each.follow_state for each in references):
             return None
-        measured = self.measurements.selection(model.nq, model.nv)
-        if measured is None or model.mechanism.inputs.own or model.mechanism.inputs.driving:
+        selections = [each.measurements.selection(model.nq, model.nv) for each in self.controllers]
+        measured = [each for each in selections if each is not None]
+        if len(measured) < len(selections) or model.mechanism.inputs.own or model.mechanism.inputs.driving:
             return None
-        sent = np.vstack([self.commands.to_u, self.commands.to_tau])
-        added, varies = np.zeros(len(self._resting)), self.references.vary or self.sampled
+        sent = self.commands.to_loads
+        added, varies = np.zeros(len(sent)), self.sampled or any(each.vary for each in references)
         if given is not None:
             added[: model.nu] = given
         by_error = np.vstack([sent @ K.D, K.B])
-        gains = np.hstack([by_error @ self._from_y @ measured, np.vstack([sent @ K.C, K.A])])
-        at_rest, still = -by_error @ self._from_y @ self.trim, np.zeros(K.nstates)
-        by_reference, nowhere = by_error @ self._from_r, (np.zeros(0), np.zeros(0))
+        gains = np.hstack([by_error @ self._from_y @ np.vstack(measured), np.vstack([sent @ K.C, K.A])])
+        at_rest, still = -by_error @ self._from_y @ self._trim, np.zeros(len(K.A))
+        by_reference, nowhere = by_error @ self._from_r, np.zeros(0)
 
         def offset(t: float) -> Array:
-            held = np.concatenate([self._held + added, still])
-            return held + at_rest + by_reference @ (self.references.read(t, *nowhere) - self.r_trim)
+            held = np.concatenate([self._held[: len(added)] + added, still])
+            return held + at_rest + by_reference @ (self._references(t, nowhere, nowhere) - self._r_trim)
 
         inputs = model.mechanism.inputs
         return LinearFeedback(gains, offset, varies, self.commands.limits, inputs.motors, inputs.thrust)
@@ -186,26 +197,27 @@ class ContinuousLoop(ControlLoop):
 
         Parameters
         ----------
-        plant : ControlledModel
         t : float, s
-        y : array
         by_state, by_tau : (nv, 2 nv) and (nv, nv) arrays
             Derivatives of the accelerations under constant commands.
         """
-        model, K, nv = plant.model, self.K, plant.model.nv
+        model, K, nv = self._model, self.K, self._model.nv
         q, v = plant.split(t, y)
         a, tau = plant.dynamics(t, q, v)
         u = plant.inputs(t, q, v)
-        state = Snapshot(model, q, v, a, tau, u, plant.wrenches(t, q, v), self.measurements.origin)
         # commands at the actuators' limits have no derivative
         acting = self.commands.acting(None if u is None else model.mechanism.inputs.without_states(u))
-        nc = len(acting)
-        by_command = by_tau @ self._inputs.efforts(model, q) * acting
-        whole = np.vstack([np.eye(nv, 2 * nv, nv), by_state]), np.vstack([np.zeros((nv, nc)), by_command])
+        by_input = by_tau @ self._inputs.efforts(model, q)
+        whole = np.vstack([np.eye(nv, 2 * nv, nv), by_state]), np.vstack([np.zeros_like(by_input), by_input])
         change = SnapshotDerivatives(lambda matrix: matrix, *whole, np.zeros((nv, 2 * nv)), self._inputs.applied)
-        outputs = np.vstack([np.zeros((0, 2 * nv + nc)), *(group.derivatives(state, change) for group in self._outputs)])
-        y_by_state, y_by_command = outputs[:, : 2 * nv], outputs[:, 2 * nv :] * acting
-        sought_by_state = self._from_r @ self.references.derivatives(model, t, q, v)
+        outputs = [np.zeros((0, 2 * nv + by_input.shape[1]))]
+        for each, groups in zip(self.controllers, self._outputs, strict=True):
+            state = Snapshot(model, q, v, a, tau, u, plant.wrenches(t, q, v), each.measurements.origin)
+            outputs += [group.derivatives(state, change) for group in groups]
+        y_by_state, y_by_input = np.split(np.vstack(outputs), [2 * nv], axis=1)
+        y_by_command, by_command = y_by_input @ self._spread * acting, by_input @ self._spread * acting
+        sought_by_state = np.vstack([each.references.derivatives(model, t, q, v) for each in self.controllers])
+        sought_by_state = self._from_r @ sought_by_state
         # D has no entries for outputs with a feedthrough from commands
         command_by_state = K.D @ (self._from_y @ y_by_state + sought_by_state)
         e_by_state = self._from_y @ (y_by_state + y_by_command @ command_by_state) + sought_by_state
@@ -215,50 +227,69 @@ class ContinuousLoop(ControlLoop):
     def command_at(self, plant: ControlledModel, t: float, y: Array) -> Command:
         return self._command_beside(plant, t, y, None if self.beside is None else self.beside.command_at(plant, t, y))
 
-    def _alone(self, t: float, q: Array, v: Array, x: Array) -> Command:
-        """Return the command without those of sampled controllers."""
-        return self.commands.send(self.K.C @ x + self.K.D @ self._error(t, q, v), self._resting)
-
     def _command_beside(self, plant: ControlledModel, t: float, y: Array, held: Command | None) -> Command:
         """Return the command at a state, with those of sampled controllers, which are held from now on."""
-        if held is not None:
-            self._hold(held)
-        q, v = plant.split(t, y)
-        return self.command(self._states(plant, y), self._error(t, q, v))
+        self._hold(held)
+        return self.command(self._states(y), self._error(t, *plant.split(t, y)))
 
     def command(self, x: Array, error: Array) -> Command:
-        """Return the command for states x and inputs of the controller."""
-        return self.send(self.K.C @ x + self.K.D @ error)
+        """Return the command for states x and inputs of the controllers."""
+        return self.commands.send(self.K.C @ x + self.K.D @ error, self._held)
 
-    def _states(self, plant: ControlledModel, y: Array) -> Array:
-        return y[plant.model.nq + plant.model.nv + plant.model.nx :]
+    def _states(self, y: Array) -> Array:
+        return y[self._model.nq + self._model.nv + self._model.nx :]
 
-    def _error(self, t: float, q: Array, v: Array, outputs: Array | None = None) -> Array:
-        """Return the controller's inputs; without `outputs`, those that depend on accelerations are meaningless."""
-        outputs = self.measurements.read_kinematic(q, v) if outputs is None else outputs
-        return self._from_y @ (outputs - self.trim) + self._from_r @ (self.references.read(t, q, v) - self.r_trim)
+    def _references(self, t: float, q: Array, v: Array) -> Array:
+        """Return the references, with signals that sampled controllers hold."""
+        signals = self._held[len(self.commands.to_loads) :]
+        return np.concatenate([each.read_references(t, q, v, signals) for each in self.controllers])
+
+    def _error(self, t: float, q: Array, v: Array, outputs: Sequence[Array] | None = None) -> Array:
+        """Return the controllers' inputs; without `outputs`, those that depend on accelerations are meaningless."""
+        read = [each.measurements.read_kinematic(q, v) for each in self.controllers] if outputs is None else outputs
+        return self._from_y @ (np.concatenate(read) - self._trim) + self._from_r @ (self._references(t, q, v) - self._r_trim)
 
     def histories(self, plant: ControlledModel, t: Array, y: Array) -> tuple[ControlHistory, ...]:
-        outputs, references, commands, states = [], [], [], []
+        rows: list[list[Any]] = [[] for _ in self.controllers]
+        ends = np.cumsum([(each.law.K.nstates, each.law.K.noutputs) for each in self.controllers], axis=0)[:-1]
         for instant, state in zip(t, y, strict=True):
             q, v = plant.split(instant, state)
             plant.command = self.command_at(plant, instant, state)
-            outputs.append(plant.measure(self.measurements, instant, q, v, plant.dynamics(instant, q, v)[0]))
-            references.append(self.references.read(instant, q, v))
-            states.append(self._states(plant, state))
-            commands.append(plant.command if self.beside is None else self._alone(instant, q, v, states[-1]))
-        history = self.rows(t, outputs, references, commands, states, False)
-        if self.beside is None:
-            return (history,)
-        others = self.beside.histories(plant, t, y)
-        return *others[: self.place], history, *others[self.place :]
+            a, x, signals = plant.dynamics(instant, q, v)[0], self._states(state), plant.command.signals
+            values = np.split(self.K.C @ x + self.K.D @ self._error(instant, q, v), ends[:, 1])
+            for each, row, x_k, value in zip(self.controllers, rows, np.split(x, ends[:, 0]), values, strict=True):
+                y_k, r_k = plant.measure(each.measurements, instant, q, v, a), each.read_references(instant, q, v, signals)
+                row.append((y_k, r_k, each.send(value), x_k))
+        histories = []
+        for each, row in zip(self.controllers, rows, strict=True):
+            outputs, references, commands, states = (list(part) for part in zip(*row, strict=True))
+            histories.append(each.rows(t, outputs, references, commands, states, False))
+        return tuple(self._in_order(histories, [] if self.beside is None else self.beside.histories(plant, t, y)))
 
     def memory(self) -> list[Memory]:
-        others = [] if self.beside is None else self.beside.memory()
-        return [*others[: self.place], {}, *others[self.place :]]
+        return self._in_order([{} for _ in self.controllers], [] if self.beside is None else self.beside.memory())
 
     def recall(self, memory: Sequence[Memory]) -> None:
-        others = [*memory[: self.place], *memory[self.place + 1 :]]
         if self.beside is not None:
-            self.beside.recall(others)
+            self.beside.recall([memory[each.place] for each in self.beside.controllers])
             self._hold(self.beside.command)
+
+    def _in_order(self, these: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+        """Return what continuous and sampled controllers have, in the order of the list."""
+        placed = zip(self._everyone, (*these, *others), strict=True)
+        return [each for _, each in sorted(placed, key=lambda pair: pair[0].place)]
+
+
+def _algebraic_loop(y: str, u: str) -> Finding:
+    hops = f"{y} -> controller (direct feedthrough) -> {u} -> accelerations of the model -> {y}"
+    advice = "give a sample_time, or let the controller's gain fall with frequency (a lag of the actuator, zero D)"
+    return Finding("algebraic-loop", "controller", hops, "no output that acts on itself at once", advice)
+
+
+def _diagonal(matrices: Sequence[Array]) -> Array:
+    """Return a block-diagonal matrix."""
+    if len(matrices) == 1:
+        return matrices[0]
+    from scipy.linalg import block_diag
+
+    return np.asarray(block_diag(*matrices))

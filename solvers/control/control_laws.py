@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,60 +14,57 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import is_ready
 from titop.solvers.control.controllers import Controller, FirstMember, ScheduledController, discretise
 from titop.solvers.signals.exported import REFERENCE
-from titop.solvers.signals.signal_tables import SignalTable, check_names
+from titop.solvers.signals.grammar import SignalTable, check_names
 
 #: What the parameters of a scheduled controller follow, by name: outputs of the model, or functions of time.
 Schedule = dict[str, str | Callable[[float], float]]
 
 
 @dataclass(frozen=True)
-class LinearWiring:
-    """The inputs of a state space from the signals of a loop: ``e = from_y y + from_r r``.
+class ControlLaw:
+    """The signals of a controller.
 
     Attributes
     ----------
     inputs, references, outputs : tuple of str
         Measured outputs, references and commands, in titop's spelling.
-    from_y, from_r : (inputs of K, ny) and (inputs of K, nr) arrays
-    """
-
-    inputs: tuple[str, ...]
-    references: tuple[str, ...]
-    outputs: tuple[str, ...]
-    from_y: Array
-    from_r: Array
-
-
-@dataclass(frozen=True)
-class SampledLaw:
-    """A controller in discrete time.
-
-    Attributes
-    ----------
-    inputs, references, outputs : tuple of str
-        Measured outputs, references and commands, in titop's spelling.
-    states : tuple of str
-    initial_state : (nx,) array
-    sample_time : float, s
-    update : callable ``f(t, x, y, r, measured) -> (x_next, u)``
-        `y`, `r` and `u` are deviations from the operating point; `measured` has the absolute outputs.
     """
 
     inputs: tuple[str, ...]
     references: tuple[str, ...]
     outputs: tuple[str, ...]
     states: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SampledLaw(ControlLaw):
+    """A controller in discrete time.
+
+    Attributes
+    ----------
+    initial_state : (nx,) array
+    sample_time : float, s
+    update : callable ``f(t, x, y, r, measured) -> (x_next, u)``
+        `y`, `r` and `u` are deviations from the operating point; `measured` has the absolute outputs.
+    """
+
     initial_state: Array
     sample_time: float
     update: Callable[[float, Array, Array, Array, Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
-class ContinuousLaw:
-    """A state space whose states are integrated with the model's."""
+class LinearLaw(ControlLaw):
+    """A state space `K` with the inputs ``e = from_y y + from_r r``; in continuous time its states are integrated.
 
-    wiring: LinearWiring
+    Attributes
+    ----------
+    from_y, from_r : (inputs of K, ny) and (inputs of K, nr) arrays
+    """
+
     K: Any
+    from_y: Array
+    from_r: Array
 
 
 def controller_law(controller: Controller, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> SampledLaw:
@@ -91,39 +88,27 @@ def controller_law(controller: Controller, inputs: tuple[str, ...], outputs: tup
     return SampledLaw(inputs, inputs, outputs, states, start, controller.sample_time, update)
 
 
-def state_space_law(K: Any, wiring: LinearWiring, sample_time: float) -> SampledLaw:
+def sampled_law(law: LinearLaw, sample_time: float) -> SampledLaw:
     """Return the law of a state space, sampled if it is in continuous time."""
-    K = discretise(K, sample_time)
-    A, B, C, D, from_y, from_r = K.A, K.B, K.C, K.D, wiring.from_y, wiring.from_r
+    K = discretise(law.K, sample_time)
+    A, B, C, D, from_y, from_r = K.A, K.B, K.C, K.D, law.from_y, law.from_r
 
     def update(t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:
         e = from_y.dot(y) + from_r.dot(r)
         return A.dot(x) + B.dot(e), C.dot(x) + D.dot(e)
 
-    start = np.zeros(K.nstates)
-    return SampledLaw(wiring.inputs, wiring.references, wiring.outputs, tuple(K.state_labels), start, sample_time, update)
+    return SampledLaw(law.inputs, law.references, law.outputs, law.states, np.zeros(K.nstates), sample_time, update)
 
 
 def scheduled_law(
-    controller: ScheduledController, first: Any, wiring: LinearWiring, schedule: Schedule, at_start: dict[str, float]
+    controller: ScheduledController, first: LinearLaw, schedule: Schedule, at_start: dict[str, float]
 ) -> SampledLaw:
-    """Return the law of a scheduled controller.
-
-    Parameters
-    ----------
-    controller : ScheduledController
-    first : control.StateSpace
-        Its member at the start, where parameters are `at_start`.
-    wiring : LinearWiring
-    schedule : dict of parameter name to str or callable ``f(t)``
-        Outputs in titop's spelling.
-    at_start : dict of parameter name to float
-    """
+    """Return the law of a scheduled controller, from its `first` member's at the start, where parameters are `at_start`."""
     measured_names = (output for output in schedule.values() if isinstance(output, str))
-    inputs = tuple(dict.fromkeys((*wiring.inputs, *measured_names)))
-    ny, nx, filters = len(wiring.inputs), first.nstates, controller.rates
+    inputs = tuple(dict.fromkeys((*first.inputs, *measured_names)))
+    ny, nx, filters = len(first.inputs), len(first.states), controller.rates
     kept = {name: 1 - np.exp(-controller.sample_time / constant) for name, constant in filters.items()}
-    aligned = FirstMember(first)
+    aligned = FirstMember(first.K)
     last: list[Any] = [None, None]
 
     def update(t: float, x: Array, y: Array, r: Array, measured: Array) -> tuple[Array, Array]:
@@ -132,16 +117,16 @@ def scheduled_law(
         rates = {name: (rho[name] - value) * kept[name] / controller.sample_time for name, value in slow.items()}
         if last[0] != (rho, rates):
             last[:] = (rho, rates), controller.member(rho, aligned, rates)
-        K, e = last[1], wiring.from_y @ y[:ny] + wiring.from_r @ r
+        K, e = last[1], first.from_y @ y[:ny] + first.from_r @ r
         followed = [value + kept[name] * (rho[name] - value) for name, value in slow.items()]
         return np.concatenate([K.A @ x[:nx] + K.B @ e, followed]), K.C @ x[:nx] + K.D @ e
 
     start = np.concatenate([np.zeros(nx), [at_start[name] for name in filters]])
-    states = (*first.state_labels, *(f"{name}.slow" for name in filters))
-    return SampledLaw(inputs, wiring.references, wiring.outputs, states, start, controller.sample_time, update)
+    states = (*first.states, *(f"{name}.slow" for name in filters))
+    return SampledLaw(inputs, first.references, first.outputs, states, start, controller.sample_time, update)
 
 
-def wire(K: Any, measured: SignalTable, commanded: SignalTable, exogenous: Collection[str]) -> LinearWiring:
+def wire(K: Any, measured: SignalTable, commanded: SignalTable, exogenous: Collection[str]) -> LinearLaw:
     """Return the connection of a state space to a model, by the names of its inputs and outputs.
 
     An input named like an output of the model gets the error, reference minus output; if the controller has an input
@@ -149,16 +134,10 @@ def wire(K: Any, measured: SignalTable, commanded: SignalTable, exogenous: Colle
 
     Parameters
     ----------
-    K : control.StateSpace
     measured, commanded : SignalTable
         Signals of the model.
     exogenous : collection of str
         References without an output.
-
-    Raises
-    ------
-    ModelError
-        For names that are unknown or occur twice.
     """
     for what, labels, count in (("input", K.input_labels, K.ninputs), ("output", K.output_labels, K.noutputs)):
         if len(labels) < count:  # python-control keeps only one of equal names
@@ -181,9 +160,22 @@ def wire(K: Any, measured: SignalTable, commanded: SignalTable, exogenous: Colle
             from_y[row, inputs.index(y)] = 1.0 if separate else -1.0
         if r:
             from_r[row, references.index(r)] = 1.0
-    outputs = tuple(commanded.find("controller.output_labels", label) for label in K.output_labels)
+    outputs = output_names(K.output_labels, measured, commanded)
     check_names("controller.output_labels", outputs)
-    return LinearWiring(tuple(inputs), tuple(references), outputs, from_y, from_r)
+    return LinearLaw(tuple(inputs), tuple(references), outputs, tuple(K.state_labels), K, from_y, from_r)
+
+
+def output_names(labels: Sequence[str], measured: SignalTable, commanded: SignalTable) -> tuple[str, ...]:
+    """Return what a controller's outputs are: commands, references ``r_<output>`` of controllers after it, or other names."""
+    names = []
+    for label in labels:
+        if label in commanded:
+            names.append(commanded.find("controller.output_labels", label))
+        elif _reference_of(label, measured):
+            names.append(REFERENCE + measured.find("controller.output_labels", label.removeprefix(REFERENCE)))
+        else:
+            names.append(label)
+    return tuple(names)
 
 
 def _reference_of(label: str, measured: SignalTable) -> bool:

@@ -14,7 +14,7 @@ from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_duration, read_mapping
 from titop.solvers.linear.state_space import read_linear
-from titop.solvers.signals.signal_tables import check_names
+from titop.solvers.signals.grammar import check_names
 
 #: Members are compared at these angles (rad) of z on the unit circle. They go on from each other's states if the difference
 #: that this makes is no more than so many times that of their responses.
@@ -184,13 +184,7 @@ class ScheduledController:
 
 
 def discretise(K: Any, sample_time: float) -> Any:
-    """Return a state space in discrete time: unchanged if it already is, otherwise sampled by Tustin's rule.
-
-    Raises
-    ------
-    ModelError
-        If it has another sample time.
-    """
+    """Return a state space in discrete time: unchanged if it already is, otherwise sampled by Tustin's rule."""
     if (K.dt is None and not K.nstates) or K.dt is True:
         return K
     if not K.dt:
@@ -223,13 +217,7 @@ class FirstMember:
         self._forced = K.C @ responses
 
     def align(self, K: Any, where: str) -> Any:
-        """Return another member in these coordinates, as far as both are known to differ.
-
-        Raises
-        ------
-        ModelError
-            If no change of coordinates makes it go on from the states of the first.
-        """
+        """Return another member in these coordinates, as far as both are known to differ."""
         A, B, C, n, eye = self.K.A, self.K.B, self.K.C, K.nstates, np.eye(K.nstates)
         if self._goes_on(K.A, K.B, K.C):
             return K
@@ -266,13 +254,7 @@ def _difference(found: Array, right: Array) -> float:
 
 
 def _read_names(where: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return names of signals, none of them twice.
-
-    Raises
-    ------
-    ModelError
-        If they are no list of names, or one is there twice.
-    """
+    """Return names of signals, none of them twice."""
     if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise ModelError(Finding("wrong-type", where, names, "a list of names", 'write ["hinge.q"]'))
     check_names(where, names)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,137 +13,112 @@ from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_duration
-from titop.solvers.control.continuous_loop import ContinuousLoop
+from titop.solvers.control.continuous_loop import ContinuousController, ContinuousLoop
 from titop.solvers.control.control_laws import (
-    ContinuousLaw,
+    LinearLaw,
     SampledLaw,
     Schedule,
     controller_law,
+    output_names,
+    sampled_law,
     scheduled_law,
-    state_space_law,
     wire,
 )
-from titop.solvers.control.control_loop import ControlLoop
+from titop.solvers.control.control_loop import ConnectedController, ControlLoop, shown_references
 from titop.solvers.control.controllers import Controller, ScheduledController
 from titop.solvers.control.loop_list import Loop, naming, read_loops
-from titop.solvers.control.loop_signals import Command, Measurements
+from titop.solvers.control.loop_signals import Exchange, Measurements
 from titop.solvers.control.operating_values import OperatingValues
-from titop.solvers.control.sampled_loop import SampledLoop, SampledLoops
+from titop.solvers.control.sampled_loop import SampledController, SampledLoop
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.model.model import Model
-from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
+from titop.solvers.signals.grammar import SignalTable, commanded_signals, measured_signals
 
 #: More samples than these would take days, and more memory than computers have.
 _MOST_SAMPLES = 1e8
 
 
-@dataclass(frozen=True)
-class LoopArguments:
-    """The arguments of `simulate` about a control loop, unchanged."""
-
-    controller: Any = None
-    reference: Any = None
-    sample_time: Any = None
-    delay: Any = 0.0
-    operating_point: Any = None
-    noise: Any = None
-    saturate: bool = True
-    seed: Any = 0
-    wrenches: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def loop(self) -> Loop:
-        """The arguments of one loop."""
-        return Loop(self.controller, self.sample_time, self.delay, self.reference, self.noise, self.operating_point)
-
-
-def read_loop(model: Model, times: Array, q: Array, v: Array, arguments: LoopArguments) -> ControlLoop | None:
-    """Return the control loop of a simulation that starts at q, v, if there is one; of several controllers, that of all.
-
-    Raises
-    ------
-    ModelError
-        For unusable arguments, and for an algebraic loop.
-    """
+def read_loop(
+    model: Model, times: Array, q: Array, v: Array, arguments: Loop, saturate: bool, seed: Any, wrenches: Mapping[str, Any]
+) -> ControlLoop | None:
+    """Return the control loop of a simulation that starts at q, v, if there is one; of several controllers, that of all."""
     if arguments.controller is None:
-        _refuse_without_controller(arguments)
+        for name, value in arguments.beside():
+            raise ModelError(Finding("no-controller", name, value, "a controller beside it", "give controller=..."))
         return None
     if not model.nv:
         raise ModelError(Finding("no-coordinates", "controller", model.name, "a system that moves", "leave it out"))
-    listed = read_loops(arguments.controller, arguments.loop)
-    generators = _read_generators(arguments.seed, len(listed))
-    loops: list[SampledLoop | ContinuousLoop] = []
+    listed = read_loops(arguments)
+    several = len(listed) > 1
+    generators = _read_generators(seed, len(listed))
     operating: list[OperatingValues] = []
-    findings: list[Finding] = []
-    for k, (each, generator) in enumerate(zip(listed, generators, strict=True)):
-        with naming(k if len(listed) > 1 else None):
+    laws: list[SampledLaw | LinearLaw] = []
+    for k, each in enumerate(listed):
+        with naming(k if several else None):
             operating.append(OperatingValues(model, each.operating_point))
-            law = _read_law(model, float(times[0]), q, v, each, operating[k].origin)
-            loops.append(_read_loop(model, times, each, operating[k], law, generator, arguments.saturate))
-            findings += suspicions(loops[k], operating[k], arguments.wrenches, (float(times[0]), q, v))
+            laws.append(_read_law(model, float(times[0]), q, v, each, operating[k].origin, laws))
+    exchange = _read_exchange(model, laws)
+    controllers: list[SampledController | ContinuousController] = []
+    findings: list[Finding] = []
+    for k, (each, law) in enumerate(zip(listed, laws, strict=True)):
+        with naming(k if several else None):
+            rest = model, exchange, k, each.reference, operating[k], times, saturate
+            controllers.append(_connect(law, each, generators[k], *rest))
+            findings += suspicions(controllers[k], operating[k], wrenches, (float(times[0]), q, v))
     warn(findings, stacklevel=4)
-    return loops[0] if len(loops) == 1 else _join(model, loops, operating)
+    if several:
+        _rest(model, controllers, operating)
+    sampled = [each for each in controllers if isinstance(each, SampledController)]
+    continuous = [each for each in controllers if isinstance(each, ContinuousController)]
+    beside = SampledLoop(sampled) if sampled else None
+    return ContinuousLoop(continuous, beside) if continuous else beside
 
 
-def _read_loop(
-    model: Model,
-    times: Array,
-    given: Loop,
-    operating: OperatingValues,
-    law: SampledLaw | ContinuousLaw,
-    generator: np.random.Generator,
-    saturate: bool,
-) -> SampledLoop | ContinuousLoop:
-    rest = (given.reference, operating, times, saturate)
+def _connect(
+    law: SampledLaw | LinearLaw, given: Loop, generator: np.random.Generator, *rest: Any
+) -> SampledController | ContinuousController:
+    """Return a controller that is connected to the model and others; `rest` as for `ConnectedController`, without names."""
     delay = read_duration("delay", given.delay, zero=True)
     if isinstance(law, SampledLaw):
-        _refuse_endless(law.sample_time, times)
-        return SampledLoop(model, law, delay, _read_noise(given.noise, law.inputs), generator, *rest)
+        _refuse_endless(law.sample_time, rest[-2])
+        return SampledController(law, delay, _read_noise(given.noise, law.inputs), generator, *rest)
     if delay:
         advice = "give a sample_time, or put a Pade approximation into the controller"
         raise ModelError(Finding("no-sample-time", "delay", delay, "a sampled controller", advice))
     if given.noise is not None:
         advice = "give a sample_time: white noise in continuous time has no finite standard deviation"
         raise ModelError(Finding("no-sample-time", "noise", given.noise, "a sampled controller", advice))
-    return ContinuousLoop(model, law, *rest)
+    return ContinuousController(law, *rest)
 
 
-def _join(model: Model, loops: Sequence[SampledLoop | ContinuousLoop], operating: Sequence[OperatingValues]) -> ControlLoop:
-    """Return several loops as one; the inputs and efforts of their operating points act once."""
-    resting = _resting(model, operating)
-    driven = np.array([np.abs(np.vstack([loop.commands.to_u, loop.commands.to_tau])).sum(axis=1) > 0 for loop in loops])
-    first = np.where(driven.any(axis=0), driven.argmax(axis=0), 0)
-    for k, loop in enumerate(loops):
-        share = np.where(first == k, resting, 0.0)
-        loop.rest_at(Command(share[: model.nu], share[model.nu :]))
-    sampled = [loop for loop in loops if isinstance(loop, SampledLoop)]
-    continuous = [k for k, loop in enumerate(loops) if isinstance(loop, ContinuousLoop)]
-    held = SampledLoops(sampled) if len(sampled) > 1 else sampled[0] if sampled else None
-    if not continuous:
-        assert held is not None
-        return held
-    if len(continuous) > 1:
-        expected, advice = (
-            "one controller in continuous time",
-            "join them (control.append, control.interconnect), or give sample times",
-        )
-        where = " and ".join(f"controller[{k}]" for k in continuous)
-        raise ModelError(Finding("several-continuous", where, f"{len(continuous)} of them", expected, advice))
-    loop = loops[continuous[0]]
-    assert isinstance(loop, ContinuousLoop)
-    if held is not None:
-        loop.put_beside(held, continuous[0])
-    return loop
-
-
-def _resting(model: Model, operating: Sequence[OperatingValues]) -> Array:
-    """Return the inputs and efforts (nu + nv) of several operating points, which agree where they are not zero.
+def _read_exchange(model: Model, laws: Sequence[SampledLaw | LinearLaw]) -> Exchange:
+    """Return the signals from controllers to those after them: outputs that are no commands.
 
     Raises
     ------
     ModelError
-        If they do not.
+        For those that no controller after them takes.
     """
+    measured, commanded = measured_signals(model), commanded_signals(model)
+    signals = [(name, k) for k, law in enumerate(laws) for name in law.outputs if name not in commanded]
+    for name, k in signals:
+        if not any(name in shown_references(law.references, measured) for law in laws[k + 1 :]):
+            with naming(k if len(laws) > 1 else None):
+                commanded.find("controller.output_labels", name)
+    return Exchange(tuple(name for name, _ in signals), tuple(k for _, k in signals))
+
+
+def _rest(model: Model, controllers: Sequence[ConnectedController], operating: Sequence[OperatingValues]) -> None:
+    """Let the inputs and efforts of operating points act once."""
+    resting = _resting(model, operating)
+    driven = np.array([each.commands.to_loads.any(axis=1) for each in controllers])
+    first = np.where(driven.any(axis=0), driven.argmax(axis=0), 0)
+    for k, each in enumerate(controllers):
+        each.rest_at(np.concatenate([np.where(first == k, resting, 0.0), each.resting[len(resting) :]]))
+
+
+def _resting(model: Model, operating: Sequence[OperatingValues]) -> Array:
+    """Return the inputs and efforts (nu + nv) of several operating points, which agree where they are not zero."""
     names = *model.input_names, *(f"{name}.tau" for name in model.coordinate_names)
     resting = np.zeros(len(names))
     for point in operating:
@@ -164,38 +138,40 @@ def _refuse_endless(sample_time: float, times: Array) -> None:
         raise ModelError(Finding("bad-time", "sample_time", got, expected, "sample more slowly, or simulate less time"))
 
 
-def _refuse_without_controller(arguments: LoopArguments) -> None:
-    default = LoopArguments()
-    for name in ("reference", "sample_time", "delay", "operating_point", "noise"):
-        value = getattr(arguments, name)
-        if value is not getattr(default, name) and not (name == "delay" and value == 0):
-            raise ModelError(Finding("no-controller", name, value, "a controller beside it", "give controller=..."))
-
-
-def _read_law(model: Model, begin: float, q: Array, v: Array, arguments: Loop, origin: Array) -> SampledLaw | ContinuousLaw:
+def _read_law(
+    model: Model,
+    begin: float,
+    q: Array,
+    v: Array,
+    arguments: Loop,
+    origin: Array,
+    before: Sequence[SampledLaw | LinearLaw],
+) -> SampledLaw | LinearLaw:
+    """Return what a controller does, behind the laws of those `before` it, some of whose outputs it may take."""
     measured, commanded = measured_signals(model), commanded_signals(model)
     K, step = arguments.controller, arguments.sample_time
     exogenous = [str(name) for name in arguments.reference] if isinstance(arguments.reference, Mapping) else []
+    exogenous += [name for law in before for name in law.outputs if name not in commanded]
     period = K.sample_time if isinstance(K, Controller | ScheduledController) else None
     if period and step is not None and not np.isclose(read_duration("sample_time", step), period, rtol=SAME, atol=0):
         expected = f"the controller's {period:g} s"
         raise ModelError(Finding("other-sample-time", "sample_time", step, expected, "leave sample_time out"))
     if isinstance(K, Controller):
         inputs = tuple(measured.find("controller.inputs", name) for name in K.inputs)
-        return controller_law(K, inputs, tuple(commanded.find("controller.outputs", name) for name in K.outputs))
+        return controller_law(K, inputs, output_names(K.outputs, measured, commanded))
     if isinstance(K, ScheduledController):
         schedule = _read_schedule(model, K.schedule, measured)
         start = _parameters_at(model, schedule, begin, q, v, origin)
         first = K.at(start, rates=dict.fromkeys(K.rates, 0.0))
-        return scheduled_law(K, first, wire(first, measured, commanded, exogenous), schedule, start)
+        return scheduled_law(K, wire(first, measured, commanded, exogenous), schedule, start)
     K = read_linear("controller", K, "a control.StateSpace or TransferFunction, tt.Controller or tt.ScheduledController")
-    wiring = wire(K, measured, commanded, exogenous)
+    law = wire(K, measured, commanded, exogenous)
     if step is None and K.dt is True:
         advice = "its time base is discrete without a step"
         raise ModelError(Finding("no-sample-time", "sample_time", step, "the controller's sample time", advice))
     if step is None and not K.dt:
-        return ContinuousLaw(wiring, K)
-    return state_space_law(K, wiring, read_duration("sample_time", K.dt if step is None else step))
+        return law
+    return sampled_law(law, read_duration("sample_time", K.dt if step is None else step))
 
 
 def _read_schedule(model: Model, given: Mapping[str, Any], measured: SignalTable) -> Schedule:
@@ -267,14 +243,14 @@ def _read_noise(noise: Any, names: tuple[str, ...]) -> Array:
     return deviations
 
 
-def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[str, Any], start: Any) -> Iterator[Finding]:
+def suspicions(
+    loop: ConnectedController, operating: OperatingValues, wrenches: Mapping[str, Any], start: Any
+) -> Iterator[Finding]:
     """Yield warnings: wrenches of the operating point that are not applied, references that look like deviations from it,
     and outputs that drift away from it.
 
     Parameters
     ----------
-    loop : ControlLoop
-    operating : OperatingValues
     wrenches : mapping of port name to wrench or function
         The loads of the simulation.
     start : (t, q, v)
@@ -293,12 +269,12 @@ def suspicions(loop: ControlLoop, operating: OperatingValues, wrenches: Mapping[
     yield from _drifting(loop, operating)
 
 
-def _drifting(loop: ControlLoop, operating: OperatingValues) -> Iterator[Finding]:
+def _drifting(loop: ConnectedController, operating: OperatingValues) -> Iterator[Finding]:
     """Yield a warning if outputs without a reference change along the motion of the operating point."""
     names = loop.measurements.names
     measured = zip(names, loop.measurements.units, operating.drifts(names).tolist(), strict=True)
     found = [(name, f"{name} drifts by {rate:.3g} {unit}/s") for name, unit, rate in measured if rate]
-    found = [(name, drift) for name, drift in found if name not in loop.references.specified]
+    found = [(name, drift) for name, drift in found if name not in loop.followed]
     if found:
         (first, _), expected = found[0], "outputs that stay while the point moves on: their deviations are from its start"
         advice = f"feed back rates alone, or give references that move with it: reference={{{first!r}: f}}"

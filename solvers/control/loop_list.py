@@ -52,22 +52,28 @@ class Loop:
     noise: Any = None
     operating_point: Any = None
 
+    def beside(self) -> Iterator[tuple[str, Any]]:
+        """Yield the arguments that are given, except for the controller: name and value."""
+        for name, default in _DEFAULTS.items():
+            value = getattr(self, name)
+            if value is not default and not (name == "delay" and value == 0):
+                yield name, value
+
 
 #: The names of a loop's arguments.
 _NAMES = tuple(field.name for field in fields(Loop))
+_DEFAULTS = {field.name: field.default for field in fields(Loop) if field.name != "controller"}
 
 
-def read_loops(controller: Any, beside: Loop) -> list[Loop]:
-    """Return the loops that a `controller` argument stands for, with the arguments `beside` it.
-
-    Raises
-    ------
-    ModelError
-        For what is no loop, and for arguments beside several that belong to one.
-    """
+def read_loops(beside: Loop) -> list[Loop]:
+    """Return the loops that a `controller` argument stands for, with the arguments `beside` it."""
+    controller = beside.controller
     if not isinstance(controller, Loop | Mapping | list | tuple):
-        return [replace(beside, controller=controller)]
-    _refuse_beside(beside)
+        return [beside]
+    for name, value in beside.beside():
+        if name != "operating_point":
+            expected, advice = "loops that have their own", f"write tt.Loop(controller, {name}=...)"
+            raise ModelError(Finding("belongs-to-a-loop", name, value, expected, advice))
     listed = controller if isinstance(controller, list | tuple) else [controller]
     if not listed:
         raise ModelError(Finding("wrong-type", "controller", "an empty list", "a controller or several", "leave it out"))
@@ -89,16 +95,6 @@ def _read_one(where: str, value: Any) -> Loop:
     if "controller" not in value:
         raise ModelError(Finding("no-controller", where, value, "an entry 'controller'", 'write {"controller": K, ...}'))
     return Loop(**value)
-
-
-def _refuse_beside(beside: Loop) -> None:
-    """Refuse arguments that belong to one of several loops."""
-    default = Loop(None)
-    for name in ("reference", "sample_time", "delay", "noise"):
-        value = getattr(beside, name)
-        if value is not getattr(default, name) and not (name == "delay" and value == 0):
-            expected, advice = "loops that have their own", f"write tt.Loop(controller, {name}=...)"
-            raise ModelError(Finding("belongs-to-a-loop", name, value, expected, advice))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
@@ -14,11 +15,10 @@ from titop.blocks.basics.tolerances import CENTRAL_STEP
 from titop.blocks.basics.user_functions import function_of_state, takes_state
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.model.model import Model
-from titop.solvers.signals.grammar import COMMANDED, MEASURED, read_name
-from titop.solvers.signals.quantities import DYNAMIC, Kind
-from titop.solvers.signals.signal_tables import SignalTable
+from titop.solvers.signals.exported import REFERENCE
+from titop.solvers.signals.grammar import COMMANDED, MEASURED, SignalTable, commanded_signals, measured_signals, read_name
+from titop.solvers.signals.quantities import DYNAMIC, Kind, units_of
 from titop.solvers.signals.snapshot import Snapshot
-from titop.solvers.signals.units import units_of
 from titop.solvers.signals.values import JoinedValues
 from titop.solvers.support.interpolated import Interpolated
 
@@ -28,9 +28,8 @@ class Measurements:
 
     Parameters
     ----------
-    model : Model
     names : sequence of str
-        In titop's spelling; see `titop.solvers.signals.signal_tables.measured_signals`.
+        In titop's spelling; see `titop.solvers.signals.grammar.measured_signals`.
     origin : (nq,) array
         Origin of the coordinates of free and spherical joints, which are displacements (tangent vectors), as in linear models.
 
@@ -105,11 +104,6 @@ class References:
     times : (n,) array, s
     resting : (nr,) array
         Values of references that are not given.
-
-    Raises
-    ------
-    ModelError
-        For unknown names, wrong shapes, and entries that are not finite.
     """
 
     def __init__(self, names: Sequence[str], given: Any, times: Array, resting: Array) -> None:
@@ -186,11 +180,24 @@ def _read_numbers(where: str, value: Any, shape: tuple[int, ...]) -> Array:
     return numbers
 
 
+class Exchange(NamedTuple):
+    """Signals from controllers to those after them in the list: names, and the places of the controllers that set them."""
+
+    names: tuple[str, ...] = ()
+    owners: tuple[int, ...] = ()
+
+    def read_by(self, place: int, references: Sequence[str]) -> Array:
+        """Return which of its `references` (nr) the controller at a place takes from which signals: a matrix (nr, signals)."""
+        reads = [[name == reference and owner < place for name, owner in zip(*self, strict=True)] for reference in references]
+        return np.array(reads, dtype=float).reshape(len(references), len(self.names))
+
+
 class Command(NamedTuple):
-    """Inputs (nu) and efforts (nv) that are added to the model's other loads."""
+    """Inputs (nu) and efforts (nv) that are added to the model's other loads, and signals to controllers."""
 
     u: Array
     tau: Array
+    signals: Array = np.zeros(0)
 
 
 def add_commands(commands: Sequence[Command]) -> Command:
@@ -199,54 +206,88 @@ def add_commands(commands: Sequence[Command]) -> Command:
 
 
 class Commands:
-    """The connection of a controller's outputs to a model.
+    """The connection of a controller's outputs to a model, and to other controllers.
 
     Parameters
     ----------
-    model : Model
     names : sequence of str
-        In titop's spelling; see `titop.solvers.signals.signal_tables.commanded_signals`.
+        In titop's spelling; see `titop.solvers.signals.grammar.commanded_signals`. Others are signals.
     saturate : bool
         Whether inputs are limited to the actuators' ranges.
+    place : int
+        Of the controller in the list.
 
     Attributes
     ----------
     units : tuple of str
-    to_u, to_tau : (nu, names) and (nv, names) arrays
-        Inputs and efforts per unit of each commanded value.
+    matrix : (nu + nv + signals, names) array
+        Inputs, efforts and signals per unit of each commanded value.
     limits : (2, nu) array
         The inputs' ranges.
     """
 
-    def __init__(self, model: Model, names: Sequence[str], saturate: bool) -> None:
-        self.names = tuple(names)
-        inputs = model.mechanism.inputs
-        self.to_u, self.to_tau = np.zeros((model.nu, len(names))), np.zeros((model.nv, len(names)))
-        quantities = [read_name(model, COMMANDED, name) for name in self.names]
-        for k, of in enumerate(quantities):
-            (self.to_u if of.kind == Kind.INPUT else self.to_tau)[of.entries[0], k] = 1.0
-        self.units = tuple(unit for of in quantities for unit in units_of(model, of))
-        self._to_both = np.vstack([self.to_u, self.to_tau])
-        free = np.full(model.nu, np.inf)
+    def __init__(self, model: Model, names: Sequence[str], saturate: bool, exchange: Exchange, place: int) -> None:
+        inputs, known = model.mechanism.inputs, commanded_signals(model)
+        signals = [name if owner == place else None for name, owner in zip(*exchange, strict=True)]
+        self._ends = model.nu, model.nu + model.nv
+        self.matrix, units = np.zeros((self._ends[1] + len(signals), len(names))), list[str]()
+        for k, name in enumerate(names):
+            if name in known:
+                of = read_name(model, COMMANDED, name)
+                row, unit = (0 if of.kind == Kind.INPUT else model.nu) + of.entries[0], units_of(model, of)[0]
+            else:
+                row, unit = self._ends[1] + signals.index(name), reference_unit(model, name)
+            self.matrix[row, k] = 1.0
+            units.append(unit)
+        self.units, free = tuple(units), np.full(model.nu, np.inf)
         self.limits = np.array([inputs.lower, inputs.upper] if saturate else [-free, free])
         self._is_limited = bool(np.isfinite(self.limits).any())
 
+    def beside(self, others: Sequence[Commands]) -> Commands:
+        """Return these and those of other controllers as one."""
+        joined = copy.copy(self)
+        joined.matrix = np.hstack([each.matrix for each in (self, *others)])
+        joined.units = tuple(unit for each in (self, *others) for unit in each.units)
+        return joined
+
+    @property
+    def to_loads(self) -> Array:
+        """Inputs and efforts (nu + nv, names) per unit of each value."""
+        return self.matrix[: self._ends[1]]
+
+    @property
+    def to_signals(self) -> Array:
+        """Signals (signals, names) per unit of each value."""
+        return self.matrix[self._ends[1] :]
+
+    def part(self, whole: Array) -> Command:
+        """Return the command of inputs, efforts and signals, concatenated."""
+        nu, loads = self._ends
+        return Command(whole[:nu], whole[nu:loads], whole[loads:])
+
     def send(self, values: Array, resting: Array) -> Command:
-        """Return the command for values (one for each name), added to the `resting` inputs and efforts (nu + nv)."""
-        both = resting + self._to_both.dot(values)
-        return Command(both[: len(self.to_u)], both[len(self.to_u) :])
+        """Return the command for values (one for each name), added to the `resting` inputs, efforts and signals."""
+        return self.part(resting + self.matrix.dot(values))
 
     def values(self, commands: Sequence[Command]) -> Array:
         """Return the values (one for each name) of commands, one row each."""
-        return np.array([np.concatenate(command) for command in commands]).reshape(len(commands), -1) @ self._to_both
+        return np.array([np.concatenate(command) for command in commands]).reshape(len(commands), -1) @ self.matrix
 
     def acting(self, u: Array | None) -> Array:
         """Return one for each name, or zero if its inputs (nu) are at the actuators' limits, where commands have no effect."""
         held = np.zeros(len(self.limits[0])) if u is None else (u <= self.limits[0]) | (u >= self.limits[1])
-        return 1.0 - self.to_u.T @ held
+        return 1.0 - self.matrix[: len(held)].T @ held
 
     def within_limits(self, u: Array) -> Array:
         """Return inputs (nu) limited to the actuators' ranges."""
         if not self._is_limited:
             return u
         return np.minimum(np.maximum(u, self.limits[0]), self.limits[1])
+
+
+def reference_unit(model: Model, name: str) -> str:
+    """Return the unit of a reference: of the output that it is for, as in ``r_hinge.q``; "1" for other names."""
+    output = name.removeprefix(REFERENCE)
+    if name == output or output not in measured_signals(model):
+        return "1"
+    return units_of(model, read_name(model, MEASURED, output))[0]

@@ -14,7 +14,7 @@ from titop.blocks.basics.tolerances import CLOSE, SAME
 from titop.solvers.arguments.reading import read_state, read_wrenches
 from titop.solvers.control.loop_signals import Command, Measurements
 from titop.solvers.model.model import Model
-from titop.solvers.signals.signal_tables import SignalTable, commanded_signals, measured_signals
+from titop.solvers.signals.grammar import SignalTable, commanded_signals, measured_signals
 
 #: The entries of the result of `trim_at` of a family.
 _TRIMS = {"q", "v", "tau", "u", "y"}
@@ -25,7 +25,6 @@ class OperatingValues:
 
     Parameters
     ----------
-    model : Model
     given : mapping of name to number, or object, optional
         Outputs and inputs by name. An object has a state ``q``, ``v`` at which the outputs are read, or outputs ``y``; it also
         has inputs ``u``, and if they are not zero efforts ``tau``, accelerations ``a`` and external ``wrenches``, and a
@@ -38,11 +37,6 @@ class OperatingValues:
         The configuration, neutral if unknown.
     command : Command
     wrenches : dict of port name to (6,) array
-
-    Raises
-    ------
-    ModelError
-        For unknown names and unusable values.
     """
 
     def __init__(self, model: Model, given: Any) -> None:

@@ -4,15 +4,15 @@ A sampled controller runs at ``t[0] + k T``. At each sample the outputs are read
 that accelerometers make no algebraic loop), and the controller is called. Its commands take effect at the sample, or after the
 delay, and are held. A step of the integrator ends at every change of the commands.
 
-Of several controllers, those with a sample at the same instant all read before any of their commands takes effect there; they
-are called in the order in which they were given. Their commands add up.
+Of several controllers, those with a sample at the same instant all read the model before any of their commands takes effect
+there; they are called in the order in which they were given, so that signals of one reach those after it at the same instant.
+Their commands add up.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from abc import abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -25,43 +25,20 @@ from titop.blocks.basics.tolerances import SAME
 from titop.solvers.arguments.reading import all_finite
 from titop.solvers.control.control_history import ControlHistory, margin_of
 from titop.solvers.control.control_laws import SampledLaw
-from titop.solvers.control.control_loop import ControlledModel, ControlLoop, Memory, refuse_memory
-from titop.solvers.control.loop_signals import Command, Measurements, add_commands
-from titop.solvers.control.operating_values import OperatingValues
-from titop.solvers.model.model import Model
+from titop.solvers.control.control_loop import (
+    ConnectedController,
+    ControlledModel,
+    ControlLoop,
+    Memory,
+    check_memory,
+    refuse_memory,
+)
+from titop.solvers.control.loop_signals import Command, add_commands
 
 #: NumPy's generators, by the name that their states have.
 _GENERATORS: dict[str, Any] = {
     kind.__name__: kind for kind in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
 }
-
-
-class HeldLoop(ControlLoop):
-    """A loop whose commands are held between instants.
-
-    Attributes
-    ----------
-    command : Command
-        In effect now.
-    """
-
-    sampled = True
-    initial_state = np.zeros(0)
-    command: Command
-
-    @abstractmethod
-    def advance(self, plant: ControlledModel, t: float, y: Array) -> float:
-        """Take the samples that are due at a state, and change the `command`; return until when (s) it holds."""
-
-    def begin(self, plant: ControlledModel, t: float, y: Array) -> Command:
-        return self.command
-
-    def act(self, plant: ControlledModel, t: float, y: Array) -> float:
-        if plant.command is None:
-            plant.command = self.command
-        until = self.advance(plant, t, y)
-        plant.command = self.command
-        return until
 
 
 class _Instant(NamedTuple):
@@ -82,8 +59,8 @@ class _Sample(NamedTuple):
     command: Command
 
 
-class SampledLoop(HeldLoop):
-    """A loop with one sampled controller.
+class SampledController(ConnectedController):
+    """One sampled controller.
 
     Parameters
     ----------
@@ -91,28 +68,22 @@ class SampledLoop(HeldLoop):
         From a sample to the commands.
     noise : (ny,) array
         Standard deviations of the outputs at the samples.
-    rng : numpy.random.Generator
+    law, *rest
+        See `ConnectedController`.
+
+    Attributes
+    ----------
+    command : Command
+        In effect now.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        law: SampledLaw,
-        delay: float,
-        noise: Array,
-        rng: np.random.Generator,
-        reference: Any,
-        operating: OperatingValues,
-        times: Array,
-        saturate: bool,
-    ) -> None:
-        names = law.inputs, law.references, law.outputs, law.states
-        super().__init__(model, names, reference, operating, times, saturate)
+    def __init__(self, law: SampledLaw, delay: float, noise: Array, rng: np.random.Generator, *rest: Any) -> None:
+        super().__init__(law, *rest)
+        times = self.times
         self._law, self._delay, self._noise, self._rng = law, delay / law.sample_time, noise, rng
         self._is_noisy = bool(noise.any())
         self.sample_time = law.sample_time
         self._margin = margin_of(law.sample_time, times)
-        self.command = self.resting
         #: Samples since the start, behind some `_carried` on from a simulation before; the number of the first.
         self._samples: list[_Sample] = []
         self._first = self._carried = 0
@@ -125,16 +96,17 @@ class SampledLoop(HeldLoop):
         self._taken = self._late = 0
         self._go_on()
 
-    def rest_at(self, resting: Command) -> None:
+    def rest_at(self, resting: Array) -> None:
         super().rest_at(resting)
-        self.command = resting
+        self.command = self.commands.part(resting)
 
-    def advance(self, plant: ControlledModel, t: float, y: Array) -> float:
+    def advance(self, plant: ControlledModel, t: float, y: Array, signals: Array) -> float:
+        """Take samples that are due at a state, under `signals` of others; return until when (s) the `command` holds."""
         if not self._instants:
             self._put_into_effect(t, self.command)
         while self._next.time <= t + self._margin:  # one instant with those of other loops, but for rounding
             if self._next.sample:
-                self._state = self._sample(plant, t, y, self._state)
+                self._state = self._sample(plant, t, y, self._state, signals)
                 self._taken += 1
             if self._next.applied >= 0:
                 self._put_into_effect(t, self._samples[self._next.applied - self._first].command)
@@ -166,16 +138,16 @@ class SampledLoop(HeldLoop):
         self._instants.append(t)
         self.command = command
 
-    def _sample(self, plant: ControlledModel, t: float, state: Array, x: Array) -> Array:
+    def _sample(self, plant: ControlledModel, t: float, state: Array, x: Array, signals: Array) -> Array:
         """Take a sample, call the controller, store its commands, and return its next states."""
         q, v = plant.split(t, state)
-        if self._accelerated:
+        if self.accelerated:
             measured = plant.measure(self.measurements, t, q, v, plant.dynamics(t, q, v)[0])
         else:
             measured = self.measurements.read_kinematic(q, v)
         if self._is_noisy:
             measured = measured + self._noise * self._rng.standard_normal(len(measured))
-        r = self.references.read(t, q, v)
+        r = self.read_references(t, q, v, signals)
         x_next, u = self._law.update(t, x.copy(), measured - self.trim, r - self.r_trim, measured)
         if not (all_finite(x_next) and all_finite(u)):
             advice = "the loop is unstable, or the controller's numbers are wrong"
@@ -183,21 +155,21 @@ class SampledLoop(HeldLoop):
         self._samples.append(_Sample(t, measured, r, x, self.send(u)))
         return x_next
 
-    def command_at(self, plant: ControlledModel, t: float, y: Array) -> Command:
+    def command_at(self, t: float) -> Command:
+        """Return the command at an output time (s) of the solution."""
         return self._acting[bisect_right(self._instants, t + self._margin) - 1]
 
-    def histories(self, plant: ControlledModel, t: Array, y: Array) -> tuple[ControlHistory, ...]:
-        return (self._rows(self._samples[max(0, self._carried - 1) :]),)
-
-    def _rows(self, samples: Sequence[_Sample]) -> ControlHistory:
+    def history(self) -> ControlHistory:
+        """Return the signals at the samples."""
+        samples = self._samples[max(0, self._carried - 1) :]
         instants, outputs, references, states = ([sample[k] for sample in samples] for k in range(4))
         return self.rows(np.array(instants), outputs, references, [sample.command for sample in samples], states, True)
 
     # -- to go on later ----------------------------------------------------------------------------------------------------
 
-    def memory(self) -> list[Memory]:
+    def memory(self) -> Memory:
+        """Return what it needs to go on later."""
         samples = self._samples[-(self._whole + 2) :]
-        width = len(self._resting)
         columns = [[sample[k] for sample in samples] for k in range(4)]
         sizes = len(self.measurements.names), len(self.references.names), len(self._law.states)
         found = {
@@ -205,28 +177,24 @@ class SampledLoop(HeldLoop):
             "state": self._state.copy(),
             "acting": np.concatenate(self.command),
             "times": np.array(columns[0], dtype=float),
-            "commands": np.reshape([np.concatenate(sample.command) for sample in samples], (-1, width)),
+            "commands": np.reshape([np.concatenate(sample.command) for sample in samples], (-1, len(self.resting))),
             "generator": np.array(json.dumps(self._rng.bit_generator.state, default=np.ndarray.tolist)),
         }
         parts = zip(("measured", "references", "states"), columns[1:], sizes, strict=True)
-        return [found | {name: np.array(rows, dtype=float).reshape(len(samples), size) for name, rows, size in parts}]
+        return found | {name: np.array(rows, dtype=float).reshape(len(samples), size) for name, rows, size in parts}
 
-    def recall(self, memory: Sequence[Memory]) -> None:
-        (known,), now = memory, self.memory()[0]
-        for name, array in now.items():
-            then = known.get(name)
-            open_rows = name in ("times", "measured", "references", "states", "commands")
-            if then is None or then.dtype.kind != array.dtype.kind or then.shape[open_rows:] != array.shape[open_rows:]:
-                shape = None if then is None else f"{name} of shape {then.shape}"
-                refuse_memory("controller", shape, f"{name} of this controller")
+    def recall(self, known: Memory) -> None:
+        """Go on where a memory was left; see `ControlLoop.recall`."""
+        now = self.memory()
+        check_memory("controller", "controller", known, now, ("times", "measured", "references", "states", "commands"))
         grid = known["grid"]
         for name, then, here in zip(("sample_time", "delay"), grid[1:3], now["grid"][1:3], strict=True):
             if abs(then - here) > SAME * max(1.0, abs(here)) * (self.sample_time if name == "sample_time" else 1.0):
                 unit = 1.0 if name == "sample_time" else self.sample_time
                 refuse_memory(name, f"{here * unit:g} s", f"{then * unit:g} s, as before")
         self._begin, self._taken, self._late = float(grid[0]), int(grid[3]), int(grid[4])
-        self._state, nu = known["state"].copy(), len(self.resting.u)
-        commands = [Command(row[:nu], row[nu:]) for row in (*known["commands"], known["acting"])]
+        self._state = known["state"].copy()
+        commands = [self.commands.part(row) for row in (*known["commands"], known["acting"])]
         rows = zip(known["times"].tolist(), known["measured"], known["references"], known["states"], commands, strict=False)
         self._samples = [_Sample(*row) for row in rows]
         self._carried = len(self._samples)
@@ -236,47 +204,70 @@ class SampledLoop(HeldLoop):
         self._go_on()
 
 
-class SampledLoops(HeldLoop):
-    """Several sampled controllers, in the order in which they are called.
+class SampledLoop(ControlLoop):
+    """A loop of sampled controllers alone, whose commands are held between instants.
 
     Parameters
     ----------
-    loops : sequence of SampledLoop
+    controllers : sequence of SampledController
+        In the order in which they are called.
+
+    Attributes
+    ----------
+    command : Command
+        In effect now.
+    others : (signals,) array
+        Signals of continuous controllers.
     """
 
-    def __init__(self, loops: Sequence[SampledLoop]) -> None:
-        self.loops, self.commands = loops, loops[0].commands
-        self.sample_time = min(loop.sample_time for loop in loops)
+    sampled = True
+    initial_state = np.zeros(0)
+
+    def __init__(self, controllers: Sequence[SampledController]) -> None:
+        self.controllers, self.commands = controllers, controllers[0].commands
+        self.sample_time = min(each.sample_time for each in controllers)
         self._sum()
+        self.others = np.zeros(len(self.command.signals))
 
     @property
-    def signal_names(self) -> list[tuple[str, ...]]:
-        return [names for loop in self.loops for names in loop.signal_names]
-
-    @property
-    def all_measurements(self) -> list[Measurements]:
-        return [loop.measurements for loop in self.loops]
+    def connected(self) -> list[ConnectedController]:
+        return [*self.controllers]
 
     def _sum(self) -> None:
-        self.command = add_commands([loop.command for loop in self.loops])
+        self.command = add_commands([each.command for each in self.controllers])
 
     def advance(self, plant: ControlledModel, t: float, y: Array) -> float:
-        until = min([loop.advance(plant, t, y) for loop in self.loops])
+        """Take the samples that are due at a state, and change the `command`; return until when (s) it holds."""
+        until, signals = math.inf, self.others
+        for each in self.controllers:
+            if len(self.others):
+                signals = self.others + add_commands([other.command for other in self.controllers]).signals
+            until = min(until, each.advance(plant, t, y, signals))
         self._sum()
         return until
 
+    def begin(self, plant: ControlledModel, t: float, y: Array) -> Command:
+        return self.command
+
+    def act(self, plant: ControlledModel, t: float, y: Array) -> float:
+        if plant.command is None:
+            plant.command = self.command
+        until = self.advance(plant, t, y)
+        plant.command = self.command
+        return until
+
     def command_at(self, plant: ControlledModel, t: float, y: Array) -> Command:
-        return add_commands([loop.command_at(plant, t, y) for loop in self.loops])
+        return add_commands([each.command_at(t) for each in self.controllers])
 
     def histories(self, plant: ControlledModel, t: Array, y: Array) -> tuple[ControlHistory, ...]:
-        return tuple(history for loop in self.loops for history in loop.histories(plant, t, y))
+        return tuple(each.history() for each in self.controllers)
 
     def memory(self) -> list[Memory]:
-        return [memory for loop in self.loops for memory in loop.memory()]
+        return [each.memory() for each in self.controllers]
 
     def recall(self, memory: Sequence[Memory]) -> None:
-        for loop, each in zip(self.loops, memory, strict=True):
-            loop.recall([each])
+        for each, left in zip(self.controllers, memory, strict=True):
+            each.recall(left)
         self._sum()
 
 

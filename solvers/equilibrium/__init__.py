@@ -6,9 +6,9 @@ The parts of one call, from top to bottom:
   what is known about both;
 - `search`: one search from a guess, and the check whether its result is an equilibrium;
 - `equations`: the residuals, accelerations or efforts, and their derivatives by the `unknowns`, which are dimensionless:
-  divided by `sizes`; `displacements`: the directions in which coordinates change, and the first-order states that follow them;
+  divided by `sizes`; which unknowns an equilibrium determines, and whether it is stable;
+- `displacements`: the directions in which coordinates change, and the first-order states that follow them;
 - `newton`: roots of equations, within bounds;
-- `stiffness`: which unknowns an equilibrium determines, and whether it is stable;
 - `settling`: what to do where the search leads astray: raise the loads in steps, or let the system creep to rest;
 - `linear_validity`: whether a point is an equilibrium, and whether the linear model about it holds.
 

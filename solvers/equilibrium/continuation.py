@@ -24,10 +24,10 @@ from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_d
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
-from titop.solvers.signals.units import units_of
+from titop.solvers.signals.quantities import units_of
 from titop.solvers.support.checkpoint import Checkpoint, identity
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
+from titop.solvers.support.spread import Spread, SweepInterrupt, death, read_workers
 
 #: A step without an equilibrium is halved so often.
 _HALVINGS = 8
@@ -56,9 +56,7 @@ class BarePoint:
         """Return the operating point, to the last bit, for a model."""
         changed = changed_model(model, self.parameters) if self.parameters else model
         members = {name: value for name, value in vars(self).items() if name != "findings"}
-        point = object.__new__(OperatingPoint)
-        point.__dict__.update(members | self.findings | {"model": changed})
-        return point
+        return OperatingPoint.of_members(members | self.findings | {"model": changed})
 
 
 def bare(point: OperatingPoint, model: Model | None = None) -> BarePoint:
@@ -190,18 +188,11 @@ def _following(
 
 
 def _refuse_death(task: tuple[Any, Array], how: str) -> ModelError:
-    got, advice = f"{how} at values {task[1][0]:.6g} to {task[1][-1]:.6g}", "workers=1 shows what happens there"
-    return ModelError(Finding("worker-died", "workers", got, "processes that come to their end", advice))
+    return death(f"values {task[1][0]:.6g} to {task[1][-1]:.6g}", how)
 
 
 def single_unknown(guess: OperatingPoint, name: str, where: str) -> TrimUnknowns:
-    """Return the unknown that a name stands for, a single quantity.
-
-    Raises
-    ------
-    ModelError
-        If it stands for several quantities.
-    """
+    """Return the unknown that a name stands for, a single quantity. Raises `ModelError` if it stands for several quantities."""
     varied = TrimUnknowns(guess, [name])
     if len(varied.entries) != 1:
         advice = f"choose one of {', '.join(varied.names)}"
@@ -220,22 +211,10 @@ def follow(
 ) -> OperatingPoint:
     """Return the equilibrium at some values, from one at other values: in one step, or in smaller ones.
 
-    Parameters
-    ----------
-    start : OperatingPoint
-    target : mapping of name to number
-    unknowns : sequence of TrimUnknown
-    bounds, tolerance
-        As in `trim`.
-    is_equilibrium : bool
-        Whether the start is an equilibrium; otherwise it is a guess, and only one step is made.
-    axes : (nq,) array
-        The configuration whose axes the positions of free joints are measured along; the same for all steps, which turn them.
+    A start that is no equilibrium is a guess, and only one step is made. `axes` (nq) is the configuration whose axes the
+    positions of free joints are measured along, the same for all steps, which turn them.
 
-    Raises
-    ------
-    ConvergenceError
-        With the values at which the equilibria end.
+    Raises `ConvergenceError` with the values at which the equilibria end.
     """
     begin = {name: value_of(start, name) for name in target}
     reached, step, halvings = 0.0, 1.0, 0
@@ -266,13 +245,7 @@ def search_again(
     tolerance: float,
     wrenches: Mapping[str, Array] | None,
 ) -> OperatingPoint:
-    """Return the equilibrium at some values by name, searched from a guess: ``q, v, tau``, inputs ``u`` and states ``x``.
-
-    Raises
-    ------
-    ConvergenceError
-        If there is none near the guess.
-    """
+    """Return the equilibrium at some values by name, searched from a guess: ``q, v, tau``, inputs ``u`` and states ``x``."""
     u = guess["u"] if model.nu else None
     start = OperatingPoint(model, guess["q"], guess["v"], guess["tau"], u, wrenches, x=guess["x"])
     sought = with_dependents(start, TrimUnknowns(start, unknowns).entries, TrimUnknowns(start, list(target)).entries)
@@ -301,13 +274,7 @@ def _step(
 
 
 def _along_the_branch(curve: Curve) -> OperatingPoint:
-    """Return the first point with a load factor of one.
-
-    Raises
-    ------
-    ConvergenceError
-        If the branch ends or turns round before it.
-    """
+    """Return the first point with a load factor of one; refuse branches that end or turn round before it."""
     for step in islice(steps_along(curve, curve.begin(), _LONGEST, (-1.0, 1.0)), _STEPS):
         if step.reached.tangent[0] < 0.0:
             break
@@ -319,10 +286,7 @@ def _along_the_branch(curve: Curve) -> OperatingPoint:
 def _tangent(
     start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Sequence[TrimUnknown], axes: Array
 ) -> Array:
-    """Return the first-order change of the unknowns when an equilibrium's varied quantities change, all in their own units.
-
-    `axes` are as in `follow`.
-    """
+    """Return the first-order change of the unknowns when an equilibrium's varied quantities change, all in their own units."""
     both, n = TrimUnknowns(start, [*names, *unknowns], axes=axes), len(names)
     derivatives = AccelerationEquations(both).derivatives(np.zeros(len(both.entries)))
     varied = derivatives[:, :n] @ (changes / both.scales[:n])
@@ -331,13 +295,7 @@ def _tangent(
 
 
 def value_of(point: OperatingPoint, name: str) -> float:
-    """Return a quantity's value at a point.
-
-    Raises
-    ------
-    ModelError
-        For quantities that are not a single number.
-    """
+    """Return a quantity's value at a point. Raises `ModelError` for quantities that are not a single number."""
     value = float(TrimUnknowns(point, [name]).values()[0])
     if np.isnan(value):
         advice = "free and spherical joints' coordinates have no values: vary something else"

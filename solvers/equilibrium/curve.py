@@ -20,12 +20,17 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSED, EXACT, NEAR_AXIS, SAME
-from titop.solvers.equilibrium.equations import AccelerationEquations, EffortEquations, Equations
+from titop.solvers.equilibrium.equations import (
+    AccelerationEquations,
+    EffortEquations,
+    Equations,
+    negative_stiffnesses,
+    stiffness_at,
+)
 from titop.solvers.equilibrium.newton import Course, newton, shortest_solution
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.search import Candidate
 from titop.solvers.equilibrium.sizes import sizes_of
-from titop.solvers.equilibrium.stiffness import negative_stiffnesses, stiffness_at
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns
 from titop.solvers.signals.quantities import Kind
 
@@ -56,22 +61,11 @@ class Station(NamedTuple):
 
 
 class Curve:
-    """Equilibria over a load factor.
+    """Equilibria over a load factor, from that at zero, the start.
 
-    Parameters
-    ----------
-    start : OperatingPoint
-        The equilibrium at a load factor of zero.
-    names : sequence of str
-        The quantities that the load factor changes.
-    unknowns : sequence of str or TrimUnknown
-        The unknowns.
-    changes : (m,) array
-        Changes of the quantities `names` between load factors of zero and one, in their own units.
-    tolerance : float
-        As in `trim`.
-    axes : (nq,) array, optional
-        The configuration whose axes the positions of free joints are measured along; that of the start by default.
+    From zero to one it changes the quantities `names` by `changes` (m, in their own units). `tolerance` is as in `trim`, `axes`
+    as in `TrimUnknowns`. Where there is no equilibrium, or Newton's method does not converge directly, the methods that return
+    a station raise a ConvergenceError.
     """
 
     def __init__(
@@ -106,13 +100,7 @@ class Curve:
         return 2 * np.pi / self._unknowns.scales[k] if turns else 0.0
 
     def begin(self) -> Station:
-        """Return the start, in the direction of growing load.
-
-        Raises
-        ------
-        ConvergenceError
-            If it is not an equilibrium.
-        """
+        """Return the start, in the direction of growing load."""
         growing, start = np.eye(len(self._weights))[0], np.zeros(len(self._weights))
         begin = self._equations.begin(np.zeros(len(self._unknowns.entries)))
         start[len(start) - self._equations.multipliers :] = begin[len(self._unknowns.entries) :]
@@ -128,13 +116,7 @@ class Curve:
         return by_y
 
     def _station(self, y: Array, towards: Array) -> Station:
-        """Return the equilibrium at y, with a tangent at less than a right angle to a direction.
-
-        Raises
-        ------
-        ConvergenceError
-            If it is not an equilibrium.
-        """
+        """Return the equilibrium at y, with a tangent at less than a right angle to a direction."""
         candidate = Candidate(self._judged, (self._expand @ y)[: len(self._unknowns.entries)], self._tolerance)
         candidate.refuse()
         by_y = candidate.by_x @ self._expand if self._equations is self._judged else self._derivatives(y)
@@ -144,18 +126,7 @@ class Curve:
         return Station(y, tangent / np.linalg.norm(self._weights * tangent), candidate.point)
 
     def across(self, start: Array, normal: Array, towards: Array) -> Station:
-        """Return the equilibrium next to `start` in the plane through it, normal to a vector.
-
-        Parameters
-        ----------
-        start, normal, towards : (n,) arrays
-            The start, the plane's normal, and the direction in which the tangent shall point.
-
-        Raises
-        ------
-        ConvergenceError
-            If Newton's method does not converge directly, or a block rejects the start's parameters.
-        """
+        """Return the equilibrium next to `start` in the plane through it, normal to a vector; its tangent points `towards`."""
         if not np.isfinite(self._residual(start)).all():
             raise ConvergenceError("a block refuses its parameters, or cannot be evaluated")
         weight = float(np.abs(self._derivatives(start)).max(initial=0.0)) or 1.0  # scales the plane's equation to stiff ones
@@ -191,10 +162,7 @@ class Curve:
     def along(self, station: Station, length: float) -> Station:
         """Return the equilibrium one step from a station: a length along its tangent, then in the plane across.
 
-        Raises
-        ------
-        ConvergenceError
-            If there is none, or the curve bends so much that the point may be on another curve.
+        None counts where the curve bends so much that it may be on another one.
         """
         reached = self.across(station.y + length * station.tangent, station.tangent, station.tangent)
         if self.product(reached.tangent, station.tangent) < _STRAIGHT:
@@ -202,30 +170,12 @@ class Curve:
         return reached
 
     def between(self, near: Station, far: Station, part: float = 0.5) -> Station:
-        """Return the equilibrium next to a point of the line between two stations, in the plane across that line.
-
-        Parameters
-        ----------
-        near, far : Station
-        part : float
-            The point's place on the line, from `near` (0) to `far` (1).
-
-        Raises
-        ------
-        ConvergenceError
-            If Newton's method does not converge directly.
-        """
+        """Return the equilibrium next to a point of the line from `near` (part 0) to `far` (1), in the plane across."""
         line = (far.y - near.y) / self.distance(near, far)
         return self.across(near.y + part * (far.y - near.y), line, line)
 
     def at_factor(self, near: Station, far: Station, factor: float) -> Station:
-        """Return the equilibrium at a load factor between those of two stations.
-
-        Raises
-        ------
-        ConvergenceError
-            If Newton's method does not converge directly.
-        """
+        """Return the equilibrium at a load factor between those of two stations."""
         part = (factor - near.y[0]) / (far.y[0] - near.y[0])
         start = near.y + part * (far.y - near.y)
         start[0] = factor
@@ -251,10 +201,7 @@ class PathEvent(NamedTuple):
 def events_between(curve: Curve, before: Station, after: Station) -> list[PathEvent]:
     """Return the events between two stations of a step, in order.
 
-    Raises
-    ------
-    ConvergenceError
-        If no path leads from one to the other.
+    Raises `ConvergenceError` if no path leads from one to the other.
     """
     events = []
     while _state(before) != _state(after):
@@ -272,13 +219,7 @@ def events_between(curve: Curve, before: Station, after: Station) -> list[PathEv
 
 
 def _bisect(curve: Curve, near: Station, far: Station, state: Callable[[Station], object]) -> Iterator[tuple[Station, Station]]:
-    """Yield stations closer and closer together, between which a state first changes.
-
-    Raises
-    ------
-    ConvergenceError
-        If they are on different paths.
-    """
+    """Yield stations closer and closer together, between which a state first changes; refuse those on different paths."""
     begin, length = state(near), curve.distance(near, far)
     while length > _EXACT:
         middle = curve.between(near, far)
@@ -348,21 +289,9 @@ class PathStep(NamedTuple):
 
 
 def steps_along(curve: Curve, start: Station, longest: float, within: tuple[float, float]) -> Iterator[PathStep]:
-    """Yield the steps from a station until the load factor leaves its range or the curve is closed.
+    """Yield the steps from a station until the load factor is not `within` its range any more, or the curve is closed.
 
-    Parameters
-    ----------
-    curve : Curve
-    start : Station
-    longest : float
-        Longest step.
-    within : pair of float
-        The range.
-
-    Raises
-    ------
-    ConvergenceError
-        Where the curve ends, with the load factor there.
+    Raises `ConvergenceError` where the curve ends, with the load factor there.
     """
     station, length = start, longest / 4
     while True:
@@ -385,13 +314,7 @@ def steps_along(curve: Curve, start: Station, longest: float, within: tuple[floa
 
 
 def _step(curve: Curve, start: Station, station: Station, length: float, within: tuple[float, float]) -> PathStep:
-    """Return a step of some length, or to the end of the curve.
-
-    Raises
-    ------
-    ConvergenceError
-        If there is none, or it may lead to another curve.
-    """
+    """Return a step of some length, or to the end of the curve."""
     reached, end = curve.along(station, length), ""
     back = _start_again(curve, start, station, reached)
     if back is not None:
@@ -402,13 +325,7 @@ def _step(curve: Curve, start: Station, station: Station, length: float, within:
 
 
 def _start_again(curve: Curve, start: Station, before: Station, after: Station) -> Station | None:
-    """Return the start, whole turns added to its angles, if a step passes it in its first direction; else None.
-
-    Raises
-    ------
-    ConvergenceError
-        If no part of the step is as long as the way to the start.
-    """
+    """Return the start, whole turns added to its angles, if a step passes it in its first direction; else None."""
     again, length = curve.nearest_turn(start, before), curve.distance(before, after)
     ahead = curve.product(again.y - before.y, before.tangent)
     if not (0.0 < ahead <= length and curve.distance(before, again) <= length):

@@ -18,7 +18,7 @@ import numpy as np
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array, quaternion_matrix
 from titop.blocks.basics.tolerances import CANCELLED, RANK
-from titop.solvers.constraints.mechanism import StateDerivatives
+from titop.solvers.constraints.engine_interface import StateDerivatives
 from titop.solvers.equilibrium.newton import equilibrate
 from titop.solvers.equilibrium.sizes import LoadedState
 from titop.solvers.model.model import Model
@@ -124,15 +124,7 @@ def _steady_inverse(by_x: Array) -> Array:
 def without_integrators(matrix: Array, count: int, rates: StateDerivatives) -> Array:
     """Return a linear model at rest without states that only integrate rates of coordinates, which repeat displacements.
 
-    States that integrate inputs are kept.
-
-    Parameters
-    ----------
-    matrix : (2 count + nx, 2 count + nx) array
-        By displacements, rates, and first-order states.
-    count : int
-    rates : StateDerivatives
-        Derivatives of the first-order states' rates.
+    States that integrate inputs are kept. The matrix is by `count` displacements, as many rates, and first-order states.
     """
     by_q, by_v, by_x = np.split(matrix[2 * count :], [count, 2 * count], axis=1)
     rows, _, scaled = equilibrate(np.hstack([by_q, by_x, rates.by_u]))

@@ -12,8 +12,8 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.constraints.interaction_loads import refuse_pushing
 from titop.solvers.equilibrium.continuation import single_unknown, value_of, values_of
 from titop.solvers.equilibrium.curve import KINDS, Curve, Station, steps_along
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -186,13 +186,7 @@ def equilibrium_path(
 
 
 def _follow(curve: Curve, longest: float, within: tuple[float, float], steps: int, progress: bool) -> EquilibriumPath:
-    """Return the path from the curve's start.
-
-    Raises
-    ------
-    ConvergenceError
-        If it cannot be continued, with the path so far.
-    """
+    """Return the path from the curve's start."""
     start, end = curve.begin(), ""
     stations, kinds = [start], [""]
     try:

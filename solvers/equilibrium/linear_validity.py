@@ -27,9 +27,9 @@ from titop.solvers.equilibrium.sizes import (
 )
 from titop.solvers.mechanism.inputs import own_efforts, port_pushes
 from titop.solvers.mechanism.scale import StateScale
+from titop.solvers.model.closures import Reduction, reduction
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
-from titop.solvers.model.reduction import Reduction, reduction
 from titop.solvers.signals.named_model import NamedModel
 
 #: Changes below this part of a row of the linear model are rounding over the step along the motion, and what equilibria leave.
@@ -56,13 +56,8 @@ def excess(point: LoadedState, a: Array, drift: Array, derivatives: tuple[Array,
     Allowed is a part of what gravity, springs, efforts, wrenches and motion would each give alone. In stiff systems it is what
     errors of coordinates and rates give: parts of the coordinates' reaches, and of these times their own frequencies.
 
-    Parameters
-    ----------
-    point : LoadedState
-    a, drift : (nv,) arrays
-        Accelerations, and their rates of change while the point moves.
-    derivatives : (nv, 2nv) and (nv, nv) arrays, optional
-        Derivatives of the accelerations by coordinates and rates, and by efforts, if the point has not been asked for them.
+    `drift` (nv) are the rates of the accelerations a (nv) while the point moves; `derivatives` (nv, 2nv; nv, nv) are those of a
+    by coordinates and rates, and by efforts, if the point has not been asked for them.
     """
     reach = reaches(point.model, point.q)
     rate = float(_over_reach(point.v, reach).max(initial=0.0))
@@ -85,13 +80,7 @@ def ratios(values: Array, allowed: Array) -> Array:
 def term_accelerations(point: LoadedState, reach: Array, by_effort: Array) -> Array:
     """Return the sum of the accelerations (nv) that each term would give alone, their signs left out.
 
-    Parameters
-    ----------
-    point : LoadedState
-    reach : (nv,) array
-        What coordinates reach.
-    by_effort : (nv, nv) array
-        Derivatives of the accelerations by efforts.
+    `reach` (nv) is what coordinates reach, `by_effort` (nv, nv) the derivatives of accelerations by efforts.
     """
     model, q, v = point.model, point.q, point.v
     rates = _over_reach(v, reach).max(initial=0.0) * _over_reach(rotational_rates(model, v), reach).max(initial=0.0)
@@ -159,13 +148,7 @@ def spin_findings(model: Model, q: Any, v: Any) -> Iterator[Finding]:
 
 
 def switching_findings(model: Model, q: Array, v: Array) -> Iterator[Finding]:
-    """Yield every contact, cable or other interaction that switches within what coordinates of points are known to.
-
-    Parameters
-    ----------
-    model : Model
-    q, v : (n, nq) and (n, nv) arrays
-    """
+    """Yield each contact, cable or other interaction that switches within what states (n, nq; n, nv) are known to."""
     for loop in model.mechanism.interactions:
         if not redefines(loop.closure, "gaps", Block):
             continue

@@ -29,21 +29,11 @@ Bounds = tuple[Array, Array]
 
 @dataclass
 class Course:
-    """How a search went.
+    """How a search went."""
 
-    Attributes
-    ----------
-    strict : bool
-        Whether it ends as soon as it strays.
-    strayed : bool
-        Whether a step was cut, or not shorter than the one before.
-    moved : bool
-        Whether it went anywhere.
-    """
-
-    strict: bool = False
-    strayed: bool = False
-    moved: bool = False
+    strict: bool = False  # it ends as soon as it strays
+    strayed: bool = False  # a step was cut, or not shorter than the one before
+    moved: bool = False  # it went somewhere
 
 
 def newton(
@@ -59,24 +49,9 @@ def newton(
 ) -> Array:
     """Return the end of Newton steps of least norm from x: a root, or where they do not reduce the residual any more.
 
-    Parameters
-    ----------
-    residual : callable
-        From x (n) to the equations' residuals, infinite where they cannot be evaluated.
-    derivatives : callable
-        From x to their derivatives.
-    x : (n,) array
-        Within the bounds.
-    bounds : (n,) arrays
-    reach : (n,) array
-        Longest change of each unknown in one step.
-    iterations : int
-    course : Course, optional
-        Where it is written down whether the search strayed.
-    straight : (n,) array, optional
-        Longest change of each unknown in a step along which the equations turn out to be straight; `reach` by default.
-    lengths : (n,) array, optional
-        What a change of each unknown counts where the shortest step is looked for; one by default.
+    Residuals are infinite where they cannot be evaluated. `reach` (n) is the longest change of each unknown in one step, and
+    `straight` (n) in one along which the equations turn out to be straight. `lengths` (n) are what a change of each counts
+    where the shortest step is looked for, one by default. The `course` of the search is written down.
     """
     course, straight = course or Course(), reach if straight is None else straight
     values, length = residual(x), np.inf
@@ -192,16 +167,7 @@ def trust_region(residual: Function, derivatives: Function, x: Array, bounds: Bo
 def by_difference(residual: Function, x: Array, k: int, bounds: Bounds | None = None) -> Array:
     """Return the derivative of residuals by the k-th of x, of second order; zero where the system can be to neither side.
 
-    Differences are taken to both sides where the residuals are finite and within bounds, else to one.
-
-    Parameters
-    ----------
-    residual : callable
-        From x (n) to the equations' residuals, not finite where they cannot be evaluated.
-    x : (n,) array
-    k : int
-    bounds : (n,) arrays, optional
-        Between which x is, and is evaluated.
+    Differences are taken to both sides where the residuals are finite and x within its bounds, else to one.
     """
     room = np.full(2, np.inf) if bounds is None else np.array([bounds[1][k] - x[k], x[k] - bounds[0][k]])
     step = min(CENTRAL_STEP, float(room.max()) / 2)

@@ -17,10 +17,10 @@ from titop.solvers.arguments.reading import check_quaternions, read_state, read_
 from titop.solvers.constraints.assembling import refuse_open
 from titop.solvers.equilibrium.displacements import FollowingEfforts, following_efforts, without_integrators
 from titop.solvers.equilibrium.linear_validity import steadiness_findings
+from titop.solvers.model.closures import reduction
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.parameters import changed_model
-from titop.solvers.model.reduction import reduction
 from titop.solvers.signals.exported import signals_of, state_signals
 from titop.solvers.signals.quantities import Kind, of_all_coordinates
 
@@ -97,15 +97,15 @@ class OperatingPoint:
     def with_state(self, q: Array, v: Array, tau: Array, u: Array | None, x: Array) -> OperatingPoint:
         """Return the point with another state, efforts and inputs, unchecked; for searches, which make many points."""
         kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return self._copy_of(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x})
+        return self.of_members(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x})
 
     def with_findings(self, **findings: Any) -> OperatingPoint:
         """Return the point, with all data computed so far, and the `findings` of a search: `unknowns`, `rank` and so on."""
-        return self._copy_of(self.__dict__ | findings)
+        return self.of_members(self.__dict__ | findings)
 
     @staticmethod
-    def _copy_of(members: Mapping[str, Any]) -> OperatingPoint:
-        """Return a point with these members, unchecked."""
+    def of_members(members: Mapping[str, Any]) -> OperatingPoint:
+        """Return a point with these `members`, unchecked."""
         point = object.__new__(OperatingPoint)
         point.__dict__.update(members)
         return point
@@ -183,11 +183,8 @@ class OperatingPoint:
 
         By coordinates, rates and inputs, in N m or N per unit of each; see `titop.solvers.equilibrium.displacements`. None
         without first-order states.
-        without states.
         """
-        if not self.model.nx:
-            return None
-        return following_efforts(self)
+        return following_efforts(self) if self.model.nx else None
 
     @cached_property
     def eigenvalues(self) -> Array:
@@ -315,10 +312,7 @@ def _line(name: str, value: float, unit: str) -> str:
 def read_point(model: Any, point: Any) -> OperatingPoint:
     """Return an operating point from an `OperatingPoint`, ``(q, v)``, ``(q, v, tau)``, or a configuration at rest.
 
-    Raises
-    ------
-    ModelError
-        If it is none of these, belongs to a model with other coordinates, or leaves loops open.
+    Raises `ModelError` if it is none of these, belongs to a model with other coordinates, or leaves loops open.
     """
     read_model(model)
     read = _point_of(model, point)

@@ -14,11 +14,10 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, ROUNDING, TYPED
-from titop.solvers.equilibrium.equations import AccelerationEquations, EffortEquations, Equations
+from titop.solvers.equilibrium.equations import AccelerationEquations, EffortEquations, Equations, with_rank
 from titop.solvers.equilibrium.linear_validity import ratios, term_accelerations, unsteady_state
 from titop.solvers.equilibrium.newton import Bounds, Course, equilibrate, newton, trust_region
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.stiffness import with_rank
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns
 from titop.solvers.model.sections import overlaps
 from titop.solvers.signals.quantities import Kind
@@ -100,13 +99,7 @@ def _is_bounded(entry: TrimUnknown, bodies: Collection[str]) -> bool:
 
 
 class Candidate:
-    """The result of a search, and the residuals there.
-
-    Parameters
-    ----------
-    equations : AccelerationEquations
-    x : (n,) array
-    tolerance : float
+    """The result x of a search, and the residuals there.
 
     Attributes
     ----------
@@ -188,10 +181,7 @@ class Candidate:
     def refuse(self) -> None:
         """Reject a point that is no equilibrium, or one only for an instant of its motion.
 
-        Raises
-        ------
-        ConvergenceError
-            If residuals exceed their allowed values, at the point or along the motion.
+        Raises `ConvergenceError` if residuals exceed their allowed values, at the point or along the motion.
         """
         if (self.excess > 1).any():
             equations, worst = self._equations, int(self.excess.argmax())
@@ -246,13 +236,7 @@ class Candidate:
                 )
 
     def _later(self) -> Array:
-        """Return accelerations and the corrections of q and v at some later instants of the motion (3, instants, nv).
-
-        Raises
-        ------
-        ConvergenceError
-            If a later state is so far from closed that no closed state is found.
-        """
+        """Return accelerations and the corrections of q and v at some later instants of the motion (3, instants, nv)."""
         point, model = self.point, self.point.model
         instants = np.array([0.7, 1.9, 3.7]) / self._unknowns.sizes.speed(point.v)
         later = np.zeros((3, len(instants), model.nv))

@@ -20,10 +20,9 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE
 from titop.solvers.arguments.reading import is_without_dynamics
 from titop.solvers.equilibrium.displacements import displace, following_states
-from titop.solvers.equilibrium.equations import AccelerationEquations
+from titop.solvers.equilibrium.equations import AccelerationEquations, efforts_of_motions, stands
 from titop.solvers.equilibrium.newton import Course, shortest_solution
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.equilibrium.stiffness import efforts_of_motions, stands
 from titop.solvers.equilibrium.unknowns import TrimUnknowns
 from titop.solvers.model.parameters import changed_model
 from titop.solvers.signals.quantities import Kind
@@ -55,17 +54,9 @@ def with_part_of_loads(point: OperatingPoint, part: float) -> OperatingPoint:
 def raise_loads(unknowns: TrimUnknowns, search: Callable[[TrimUnknowns, Course], OperatingPoint]) -> OperatingPoint | None:
     """Return the equilibrium that raising the loads from nothing leads to; None if without them no shape is kept.
 
-    Parameters
-    ----------
-    unknowns : TrimUnknowns
-        All coordinates, at rest.
-    search : callable
-        The search of `trim` from some unknowns, its course written down.
+    The unknowns are all coordinates, at rest; `search` writes down its course.
 
-    Raises
-    ------
-    ConvergenceError
-        If the equilibria end before the whole load: with the part that they reach.
+    Raises `ConvergenceError` if the equilibria end before the whole load: with the part that they reach.
     """
     full = unknowns.guess
     try:
@@ -116,13 +107,7 @@ def creep(unknowns: TrimUnknowns, steps: int) -> TrimUnknowns:
     Coordinates follow ``dq/ds = a(q)`` by implicit steps, in a time that grows as the accelerations fall, until the steps are
     Newton's, which is as fast where they are `CLOSE`: pseudo-transient continuation (Kelley and Keyes, SIAM Journal on
     Numerical Analysis 35, 1998). Each step begins at zero displacement, so that rotations may be of any size. Steps are short
-    enough to leave an equilibrium that does not stand.
-
-    Parameters
-    ----------
-    unknowns : TrimUnknowns
-        Coordinates, at rest; those that are none stay where they are.
-    steps : int
+    enough to leave an equilibrium that does not stand. Unknowns are coordinates, at rest; other coordinates stay.
     """
     here, still = unknowns, np.zeros(len(unknowns.entries))
     values, time = _along_unknowns(here, AccelerationEquations(here).residual(still)), 0.0
@@ -183,12 +168,7 @@ def can_settle(unknowns: TrimUnknowns) -> bool:
 
 
 def refuse_preference(prefer: Any, unknowns: TrimUnknowns) -> None:
-    """Refuse preferences that are none, or that nothing can be found by.
-
-    Raises
-    ------
-    ModelError
-    """
+    """Refuse preferences that are none, or that nothing can be found by."""
     if prefer not in (None, "stable"):
         raise ModelError(Finding("unknown-preference", "prefer", prefer, "'stable' or None", "leave it out for the nearest"))
     if prefer and not can_settle(unknowns):
@@ -219,10 +199,7 @@ class Settling(NamedTuple):
     def from_guess(self, unknowns: TrimUnknowns, rounds: int = _ROUNDS) -> OperatingPoint:
         """Return the equilibrium to which a guess creeps.
 
-        Raises
-        ------
-        ConvergenceError
-            If it comes to rest at none in so many rounds.
+        Raises `ConvergenceError` if it comes to rest at none in so many rounds.
         """
         for left in reversed(range(rounds)):
             unknowns = creep(unknowns, self.steps)
@@ -236,10 +213,7 @@ class Settling(NamedTuple):
     def to_stable(self, point: OperatingPoint, unknowns: TrimUnknowns) -> OperatingPoint:
         """Return an equilibrium that does not grow: the one found, or where the guess, or else what was found, settles.
 
-        Raises
-        ------
-        ConvergenceError
-            If none is found; with the unstable one.
+        Raises `ConvergenceError` if none is found; with the unstable one.
         """
         rng, start = np.random.default_rng(0), unknowns
         for _ in range(_TRIES):

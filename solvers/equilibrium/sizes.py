@@ -20,8 +20,8 @@ from titop.solvers.model.model import Model
 ROUNDED_TURNS = EXACT / STEADY
 
 
-class LoadedState(Protocol):
-    """A state with all that acts on it; see `titop.solvers.equilibrium.operating_point.OperatingPoint`."""
+class ActedState(Protocol):
+    """A state with its loads; see `titop.solvers.equilibrium.operating_point.OperatingPoint`."""
 
     @property
     def model(self) -> Model: ...
@@ -32,13 +32,18 @@ class LoadedState(Protocol):
     @property
     def tau(self) -> Array: ...
     @property
-    def u(self) -> Array | None: ...
-    @property
-    def x(self) -> Array: ...
-    @property
     def driving(self) -> Array | None: ...
     @property
     def wrenches(self) -> Mapping[str, Array] | None: ...
+
+
+class LoadedState(ActedState, Protocol):
+    """The same with what acts in it, one by one, and what follows."""
+
+    @property
+    def u(self) -> Array | None: ...
+    @property
+    def x(self) -> Array: ...
     @property
     def residual(self) -> Array: ...
     @property

@@ -9,14 +9,14 @@ from typing import Any
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
+from titop.solvers.constraints.interaction_loads import refuse_pushing
+from titop.solvers.equilibrium.equations import stands
 from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.equilibrium.newton import Course
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.search import search
 from titop.solvers.equilibrium.settling import Settling, can_settle, nothing_found, raise_loads, refuse_preference
-from titop.solvers.equilibrium.stiffness import stands
 from titop.solvers.equilibrium.unknowns import TrimUnknowns, is_open_guess, with_dependents
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
@@ -200,13 +200,7 @@ def _under_loads(
 
 
 def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, parameters: Any, x: Any = None) -> OperatingPoint:
-    """Return the point at which a search starts.
-
-    Raises
-    ------
-    ModelError
-        For unusable values.
-    """
+    """Return the point at which a search starts. Raises `ModelError` for unusable values."""
     read_model(model)
     changes = dict(read_mapping("parameters", parameters or {}))
     if changes:
@@ -220,13 +214,7 @@ def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, para
 
 
 def read_tolerance(tolerance: Any) -> float:
-    """Return a tolerance.
-
-    Raises
-    ------
-    ModelError
-        If it is unusable.
-    """
+    """Return a tolerance. Raises `ModelError` if it is unusable."""
     number = real_array(tolerance)
     if number is None or number.shape != () or not 0 < number < 1:
         raise ModelError(
@@ -236,13 +224,7 @@ def read_tolerance(tolerance: Any) -> float:
 
 
 def read_count(name: str, count: Any, advice: str = "count the steps") -> int:
-    """Return a number of steps.
-
-    Raises
-    ------
-    ModelError
-        If it is unusable.
-    """
+    """Return a number of steps. Raises `ModelError` if it is unusable."""
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ModelError(Finding("wrong-type", name, count, "a whole number, 1 or more", advice))
     return count

@@ -199,10 +199,7 @@ class TrimUnknowns:
     def at(self, x: Array) -> OperatingPoint:
         """Return the operating point that x stands for: the last one, with what is known of it, for the same x.
 
-        Raises
-        ------
-        ModelError
-            For parameters that a block refuses.
+        Raises `ModelError` for parameters that a block refuses.
         """
         numbers = x.tobytes()
         if self._last is None or self._last[0] != numbers:
@@ -210,13 +207,7 @@ class TrimUnknowns:
         return self._last[1]
 
     def with_values(self, values: Any) -> OperatingPoint:
-        """Return the operating point with values (n) of the unknowns, each in its own unit, whatever the sizes of the guess.
-
-        Raises
-        ------
-        ModelError
-            For parameters that a block refuses.
-        """
+        """Return the operating point with values (n) of the unknowns, each in its own unit, whatever the sizes of the guess."""
         return self._shift(np.asarray(values, dtype=float) - self.values())
 
     def _shift(self, by: Array) -> OperatingPoint:
@@ -241,17 +232,9 @@ class TrimUnknowns:
         return point.with_state(point.q, v, tau, u, steady_states(point)) if model.nx else point
 
     def fill_columns(self, kind: Kind, derivatives: Array, x: Array, by_x: Array) -> None:
-        """Put derivatives by x, those by unknowns of a kind, into their columns of `by_x`.
+        """Put the derivatives at x by unknowns of a kind into their columns of `by_x` (n, unknowns).
 
-        Parameters
-        ----------
-        kind : Kind
-            Coordinates, rates, efforts or inputs; nothing happens if none of them is unknown.
-        derivatives : (n, nv or nu) array
-            Derivatives by all of this kind; by coordinates along the configuration's tangent.
-        x : (unknowns,) array
-            Where they are.
-        by_x : (n, unknowns) array
+        From `derivatives` (n, nv or nu) by all of this kind; by coordinates along the configuration's tangent.
         """
         if kind not in self._indices:
             return
@@ -268,10 +251,8 @@ class TrimUnknowns:
     def bounds(self, bounds: Mapping[str, Any] | None) -> tuple[Array, Array]:
         """Return lower and upper bounds of x; inputs stay in their actuators' ranges when nothing else is said.
 
-        Raises
-        ------
-        ModelError
-            For bounds of what is no unknown or has no plain number, and for bounds that are no pair with room between.
+        Raises `ModelError` for bounds of what is no unknown or has no plain number, and for bounds that are no pair with room
+        between.
         """
         inputs = self.guess.model.mechanism.inputs
         lower, upper = np.full((2, len(self.entries)), [[-np.inf], [np.inf]])
@@ -330,11 +311,6 @@ def with_dependents(
 
     Those that vary are held, and those whose effort is sought, if the loops can be closed without. Of the others the ones are
     taken that closures tell best.
-
-    Parameters
-    ----------
-    guess : OperatingPoint
-    sought, varied : sequence of TrimUnknown
     """
     model, q = guess.model, guess.q
     if not model.is_constrained:

@@ -22,17 +22,17 @@ from titop.blocks.contract.block import Block
 from titop.blocks.devices.actuators import Motor
 from titop.graph.network.assembly import Assembly
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
-from titop.solvers.lft.matrix_laws import LengthLaw, MatrixLaw, UncertainLaw, length_law, scale_matrices, spun_law
+from titop.solvers.lft.matrix_laws import MatrixLaw, UncertainLaw, length_law, scale_matrices, spun_law
 from titop.solvers.lft.other_values import (
     ChangedBlock,
     LawPoint,
     UncertainCoordinates,
     by_acceleration,
     law_matrices,
-    not_rational,
+    polynomial_of,
     vectors_of_law,
 )
-from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
+from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change, Rest
 from titop.solvers.lft.uncertainty import Uncertainty
 
@@ -61,23 +61,10 @@ def law_of(
 ) -> UncertainLaw:
     """Return the law of a block about the operating point.
 
-    Parameters
-    ----------
-    assembly : Assembly
-        With all parameters in the middle of their ranges.
-    block : Block
-    at : At
-    uncertainty : Uncertainty
-    coordinates : UncertainCoordinates
-    spins : list of str
-        The deltas on which the twist of its parent port at the operating point depends.
-    turned : bool
-        Whether its acceleration is uncertain.
+    `assembly`: with all parameters in the middle of their ranges; `spins`: the deltas on which the twist of its parent port at
+    the operating point depends; `turned`: whether its acceleration is uncertain.
 
-    Raises
-    ------
-    ModelError
-        Naming a parameter that is not rational.
+    Raises `ModelError` naming a parameter that is not rational.
     """
 
     def number(entries: list[str], nominal: Array) -> Polynomial:
@@ -104,19 +91,17 @@ def law_of(
         coordinates.refuse_turning(block, at)
 
     turns = _by_acceleration(changing, at) if turned else np.zeros((block.nv, 6 + block.nv, 6))
-    whole: Polynomial | LengthLaw | Irrational
     if (powers := block.length_powers()) is not None and f"{block.name}.length" in sampled:
-        whole = length_law(changing, block, at, *powers)
-    else:
-        whole = interpolate(partial(law_at, at.twist), deltas, changing.reach, uncertainty.fits, vectors_of_law(block.nv))
-    if isinstance(whole, Irrational):
-        path = changing.path(whole.delta) if whole.delta in changing.deltas else coordinates.path(whole.delta)
-        raise ModelError(not_rational(path, whole.misfit, whole.delta in uncertainty.fits))
-    if isinstance(whole, LengthLaw):
         if spins:
             expected, advice = f"a certain length of {block.name}, which spins", "keep one of them fixed, or use tt.lpv"
             raise ModelError([Finding("not-rational", "parameters", name, expected, advice) for name in spins])
-        return whole
+        return length_law(changing, block, at, *powers)
+
+    def path(delta: str) -> str:
+        return changing.path(delta) if delta in changing.deltas else coordinates.path(delta)
+
+    vectors = vectors_of_law(block.nv)
+    whole = polynomial_of(partial(law_at, at.twist), deltas, uncertainty, path, changing.reach, vectors)
     law: UncertainLaw = MatrixLaw(whole.columns(slice(-1)), whole.columns(slice(-1, None)), turns, at.acceleration)
     if spins and block.mass_matrix(at.q).any():
         law = spun_law(law, law_at, at.twist, deltas, spins, block.name)
@@ -158,14 +143,7 @@ class RigidLaw(NamedTuple):
 
     Linear in the acceleration and the products of the twist's entries, which both change alike.
 
-    Attributes
-    ----------
-    mass : Polynomial
-        A matrix (1, 1), kg.
-    com : Polynomial
-        A vector c (3), m.
-    inertia : Polynomial
-        A matrix I (3, 3), kg m^2.
+    `mass`: a matrix (1, 1), kg; `com`: a vector c (3), m; `inertia`: a matrix I (3, 3), kg m^2.
     """
 
     mass: Polynomial
@@ -225,15 +203,7 @@ def rigid_law(number: VectorOf, mass: float, com: Array, inertia: Array) -> Rigi
 class ModalFactors(NamedTuple):
     """What factors say of a block's law; nothing of blocks that are no flexible bodies.
 
-    Attributes
-    ----------
-    rigid : RigidLaw or None
-    modes : tuple of Mode
-    springs : tuple of Spring
-    known : set of str
-        The names of parameters that enter so alone.
-    scale : Polynomial or None
-        By which all of the law is multiplied.
+    `known`: the names of parameters that enter so alone; `scale`: by which all of the law is multiplied.
     """
 
     rigid: RigidLaw | None = None
@@ -298,10 +268,7 @@ def modal_factors(block: Any, number: VectorOf, names: list[str], at: LawPoint, 
 
     `number` makes vectors of named parameters uncertain. Where it `bends`, its own coordinates at the point are uncertain.
 
-    Raises
-    ------
-    ModelError
-        For deformed bodies that are scaled.
+    Raises `ModelError` for deformed bodies that are scaled.
     """
     entered = {name.removeprefix(f"{block.name}.") for name in names}
     of_body = {name for name in entered if name == "mass" or name.startswith(("com.", "inertia."))}

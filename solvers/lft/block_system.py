@@ -33,8 +33,7 @@ from titop.solvers.lft.tree_passes import TURNED
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.mechanism.inputs import acting_inputs, own_pushes, port_pushes
 from titop.solvers.signals.exported import Signal, signals_of
-from titop.solvers.signals.quantities import Kind, Quantity
-from titop.solvers.signals.units import ACCELERATION_UNITS, DISPLACEMENT_UNITS, TWIST_UNITS, WRENCH_UNITS
+from titop.solvers.signals.quantities import ACCELERATION_UNITS, DISPLACEMENT_UNITS, TWIST_UNITS, WRENCH_UNITS, Kind, Quantity
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -45,14 +44,8 @@ if TYPE_CHECKING:
 class LoadedPort(NamedTuple):
     """A child port at the operating point.
 
-    Attributes
-    ----------
-    leg : Leg
-        The leg to it.
-    wrench : (6,) array
-        The wrench that the block applies there, without external ones.
-    turning : (6,) array
-        The external wrench that keeps its inertial direction.
+    `leg`: the leg to it; `wrench` (6): the wrench that the block applies there, without external ones; `turning` (6): the
+    external wrench that keeps its inertial direction.
     """
 
     leg: Leg

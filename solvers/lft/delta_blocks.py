@@ -1,15 +1,18 @@
-"""The blocks of an uncertainty: their parameters, repetitions, normalisation, and channels."""
+"""The blocks of an uncertainty: their parameters, repetitions, normalisation, channels, and where they stand in Δ."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from titop.solvers.lft.fractions import Fractional
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.solvers.lft.fractions import Fractional, degrees
 from titop.solvers.signals.exported import Signal
 
 if TYPE_CHECKING:
@@ -158,6 +161,112 @@ def real_fraction(M: StateSpace, blocks: Sequence[DeltaBlock]) -> Fractional:
     return Fractional(A, B, C, M.D[np.ix_(y, u)], sizes)
 
 
+def channel_counts(blocks: Sequence[DeltaBlock]) -> tuple[int, int]:
+    """Return the numbers of entries of w and z."""
+    return sum(block.repetitions for block in blocks), sum(block.columns for block in blocks)
+
+
+def channel_order(blocks: Sequence[DeltaBlock], size: str, real: int, total: int) -> list[int]:
+    """Return where channels stand in the order of blocks, and all after them, if those of real blocks come first.
+
+    These, and what else stands before the others, are `real`; `size` is ``"repetitions"`` or ``"columns"``.
+    """
+    at, result = {True: 0, False: real}, list[int]()
+    for block in blocks:
+        is_real, count = block.kind == "real", getattr(block, size)
+        result += range(at[is_real], at[is_real] + count)
+        at[is_real] += count
+    return [*result, *range(at[False], total)]
+
+
+def with_degrees(M: StateSpace, blocks: Sequence[DeltaBlock], sampled: bool) -> tuple[DeltaBlock, ...]:
+    """Return the blocks of a model with the least numbers of repetitions of its real ones."""
+    count = sum(block.kind == "real" for block in blocks)
+    least = iter(degrees(real_fraction(M, blocks), count, np.random.default_rng(0), sampled))
+    return tuple(block._replace(degree=next(least)) if block.kind == "real" else block for block in blocks)
+
+
 def slices(sizes: Sequence[int]) -> tuple[slice, ...]:
     """Return the slices of consecutive parts of some sizes."""
     return tuple(slice(a, b) for a, b in pairwise(np.cumsum([0, *sizes]).tolist()))
+
+
+# -- the uncertainty around which a loop closes -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Blocks of ``w = Δ z``, and the entries of `w` and of `z` that are theirs, by block."""
+
+    blocks: tuple[DeltaBlock, ...]
+    w: tuple[slice, ...]
+    z: tuple[slice, ...]
+
+    @classmethod
+    def of(cls, blocks: Sequence[DeltaBlock]) -> Structure:
+        """Return the structure of blocks that follow each other.
+
+        Raises `ModelError` for blocks that are none, of unknown kinds, or without a size.
+        """
+        findings = [finding for k, block in enumerate(blocks) for finding in _wrong(k, block)]
+        if findings:
+            raise ModelError(findings)
+        return cls(tuple(blocks), slices([b.repetitions for b in blocks]), slices([b.columns for b in blocks]))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Sizes of `w` and `z`."""
+        return channel_counts(self.blocks)
+
+    @property
+    def real(self) -> tuple[int, ...]:
+        """Places of the real blocks among all."""
+        return tuple(k for k, block in enumerate(self.blocks) if block.kind == "real")
+
+    @property
+    def is_real(self) -> bool:
+        """Whether all blocks are real."""
+        return len(self.real) == len(self.blocks)
+
+    def entries(self, places: Sequence[int]) -> tuple[Array, Array]:
+        """Return the entries of `z`, and of `w`, that are some blocks'."""
+        rows, columns = (np.concatenate([np.r_[side[k]] for k in places]) for side in (self.z, self.w))
+        return rows, columns
+
+    def matrix(self, deltas: Sequence[Any]) -> Array:
+        """Return Δ (rows of w, columns of z; no unit) from a number or a matrix for each block."""
+        delta = np.zeros(self.shape, dtype=np.result_type(float, *deltas))
+        for block, w, z, value in zip(self.blocks, self.w, self.z, deltas, strict=True):
+            delta[w, z] = value if block.kind == "full" else value * np.eye(block.repetitions)
+        return delta
+
+    def values(self, deltas: Sequence[Any]) -> dict[str, Any]:
+        """Return the values by name, parameters in their own units, from one for each block."""
+        return {b.name: b.value(float(d)) if b.kind == "real" else d for b, d in zip(self.blocks, deltas, strict=True)}
+
+    def deltas(self, real: Array | Sequence[float]) -> list[Any]:
+        """Return a number or a matrix for each block (no unit): those of the real blocks, zero of the others."""
+        deltas: list[Any] = [np.zeros((b.repetitions, b.columns)) if b.kind == "full" else 0.0 for b in self.blocks]
+        for k, delta in zip(self.real, real, strict=True):
+            deltas[k] = float(delta)
+        return deltas
+
+    def real_matrix(self, real: Array | Sequence[float]) -> Array:
+        """Return Δ with numbers of the real blocks, all others zero."""
+        return self.matrix(self.deltas(real))
+
+
+def _wrong(k: int, block: Any) -> list[Finding]:
+    where = f"blocks[{k}]"
+    if not isinstance(block, DeltaBlock):
+        return [Finding("wrong-type", where, block, "a DeltaBlock", "such as DeltaBlock.real('hub.mass', 3)")]
+    where = f"{where} {block.name!r}"
+    if block.kind not in ("real", "complex", "full"):
+        return [Finding("bad-block", where, block.kind, "real, complex or full", "use DeltaBlock.real, .complex or .full")]
+    if block.repetitions < 1 or block.columns < 1 or (block.kind != "full" and block.columns != block.repetitions):
+        got = f"{block.repetitions} x {block.columns}"
+        return [Finding("bad-block", where, got, "one repetition or more, square but for full blocks", "check the sizes")]
+    if not (block.lower < block.upper and block.lower <= block.nominal <= block.upper):
+        got = f"{block.lower} .. {block.nominal} .. {block.upper}"
+        return [Finding("bad-range", where, got, "lower <= nominal <= upper", "take a nominal value inside the range")]
+    return []

@@ -11,8 +11,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, SINGULAR
 from titop.solvers.arguments.reading import read_duration
-from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_signals, real_fraction
-from titop.solvers.lft.fractions import degrees
+from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_counts, channel_signals, with_degrees
 from titop.solvers.lft.sampled_models import Channels, Window, kept_columns, over_cycle, sample_channels, sample_fraction
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.path_series import pade
@@ -49,6 +48,14 @@ class Closing(NamedTuple):
         Between samples (s); zero in continuous time.
     sampling : bool
         Whether the model is in continuous time before.
+    timed : tuple of str
+        Signals of devices whose delays the loop has instead of the fractions of the model.
+    sensors : tuple of Matrices
+        What samples, holds and delays the outputs of the model, at each step of the cycle; none where nothing does.
+    sensed : tuple of str
+        The states of these.
+    passed : list of int
+        Inputs of the model which the law delays as they come from outside: its last inputs and outputs.
     """
 
     laws: tuple[Matrices, ...]
@@ -62,6 +69,10 @@ class Closing(NamedTuple):
     order: int
     step: float
     sampling: bool
+    timed: tuple[str, ...] = ()
+    sensors: tuple[Matrices, ...] = ()
+    sensed: tuple[str, ...] = ()
+    passed: tuple[int, ...] = ()
 
     @property
     def period(self) -> float:
@@ -97,8 +108,22 @@ class Closing(NamedTuple):
             system = found.ports(len(system.A) + len(kept))
         else:
             system = _with_entries(system, windows)
-        steps = [connect(system, law, self.taken) for law in laws]
+        steps = self.connect(system, laws)
         return steps[0] if len(steps) == 1 else over_cycle(steps, ()).ports(len(steps[0].A))
+
+    def connect(self, system: Matrices, laws: Sequence[Matrices], w: int = 0, z: int = 0) -> list[Matrices]:
+        """Return the loop of a system with w and z channels at each step of the cycle."""
+        steps = []
+        for k, law in enumerate(laws):
+            if self.sensors:
+                system_k = system.in_series(side_by_side([Matrices.constant(np.eye(z)), self.sensors[k]]))
+            else:
+                system_k = system
+            loop = connect(system_k, law, [z + j for j in self.taken])
+            columns = np.arange(loop.D.shape[1] - len(self.passed))
+            columns[w + np.array(self.passed, dtype=int)] = len(columns) + np.arange(len(self.passed))
+            steps.append(loop.part(np.arange(len(loop.D)), columns))
+        return steps
 
     def of_response(self, plant: Array, point: complex, omega: float) -> Array:
         """Return the response of the loop from that of the plant at a frequency (rad/s), delays in continuous time exact."""
@@ -115,10 +140,7 @@ def read_closing(
 ) -> Closing:
     """Return a controller connected by names; of several the `sign` is not that of those with references (`mixed`).
 
-    Raises
-    ------
-    ModelError
-        For what is no linear system or cannot be connected.
+    Raises `ModelError` for what is no linear system or cannot be connected.
     """
     controller = read_linear("controller", controller)
     if isinstance(sign, bool) or sign not in (-1, 1):
@@ -155,48 +177,38 @@ def read_closing(
     sampling = bool(step) and not model.M.dt
     every = np.arange(controller.noutputs)
     matrices = Matrices.of(controller).scale(np.full(len(every), float(sign))).part(every, order_of)
-    closing = Closing((matrices,), *labels, taken, driven, references, delays, stages, order, step, sampling)
-    if not mixed:
-        refuse_parts(closing)
-    return closing
-
-
-def refuse_parts(closing: Closing) -> None:
-    """Refuse delays of a sampled model that are no whole steps."""
-    if closing.step and not closing.sampling and any(window.start for window in closing.late_laws()[1]):
-        expected, advice = f"whole periods of {closing.step:g} s", "give the delay where the model is sampled"
-        raise ModelError(Finding("bad-time", "delay", closing.delays, expected, advice))
+    return Closing((matrices,), *labels, taken, driven, references, delays, stages, order, step, sampling)
 
 
 def closed_loop(model: Connectable, closing: Closing) -> tuple[StateSpace, tuple[DeltaBlock, ...]]:
-    """Return the matrix M of the loop, and its blocks."""
+    """Return the matrix M of the loop, and its blocks.
+
+    Raises `ModelError` for delays of a sampled model that are no whole steps, and complex and full blocks in loops of several
+    rates.
+    """
     M, (w, _), blocks = model.M, model.channels, model.blocks
     kept: list[int] = []
     laws, windows = closing.late_laws()
+    if closing.step and not closing.sampling and any(window.start for window in windows):
+        expected, advice = f"whole periods of {closing.step:g} s", "give the delay where the model is sampled"
+        raise ModelError(Finding("bad-time", "delay", closing.delays, expected, advice))
     if closing.sampling:
         system, blocks, kept = sample_channels(model, closing.step, closing.stages, windows, closing.taken)
     else:
         moved = [window._replace(column=w + window.column) for window in windows]
         system = _with_entries(Matrices.of(M), moved)
-    z = sum(block.columns for block in blocks)
-    steps = [connect(system, law, [z + k for k in closing.taken]) for law in laws]
+    w, z = channel_counts(blocks)
+    steps = closing.connect(system, laws, w, z)
     matrices = steps[0]
     if len(steps) > 1:
         if others := [block.name for block in blocks if block.kind != "real"]:
-            expected, advice = (
-                "real blocks alone in loops of several rates",
-                "close by one rate, or leave the blocks out",
-            )
+            expected, advice = "real blocks alone in loops of several rates", "close by one rate, or leave the blocks out"
             raise ModelError(Finding("complex-block", "controller", ", ".join(others), expected, advice))
         lifted = over_cycle(steps, [block.repetitions for block in blocks])
         matrices = lifted.ports(len(steps[0].A))
         blocks = tuple(b._replace(repetitions=size, columns=size) for b, size in zip(blocks, lifted.sizes, strict=True))
     result = _name_signals(model, blocks, matrices, closing, kept)
-    if closing.is_of_intervals:
-        count = sum(block.kind == "real" for block in blocks)
-        found = iter(degrees(real_fraction(result, blocks), count, np.random.default_rng(0), sampled=True))
-        blocks = tuple(block._replace(degree=next(found)) if block.kind == "real" else block for block in blocks)
-    return result, blocks
+    return result, with_degrees(result, blocks, sampled=True) if closing.is_of_intervals else blocks
 
 
 def connect(system: Matrices, law: Matrices, taken: list[int]) -> Matrices:
@@ -204,10 +216,7 @@ def connect(system: Matrices, law: Matrices, taken: list[int]) -> Matrices:
 
     What the law takes beside the outputs are inputs of the loop, after the system's.
 
-    Raises
-    ------
-    ModelError
-        For a loop without a solution at once.
+    Raises `ModelError` for a loop without a solution at once.
     """
     (outputs, inputs), (commands, _), readings = system.D.shape, law.D.shape, len(taken)
     first = inputs - commands
@@ -261,7 +270,7 @@ def _name_signals(
     """Return matrices as a system with the signals of a model, and more states: inputs that are kept, the controller's."""
     (w, z), (states, inputs, outputs) = model.channels, named_signals(model.M)
     more = [Signal(f"{inputs[k].path}.before", inputs[k].unit) for k in kept]
-    more += [Signal(name, "") for name in closing.states]
+    more += [Signal(name, "") for name in (*closing.sensed, *closing.states)]
     more += [Signal(f"delayed[{k}]", "") for k in range(len(matrices.A) - len(states) - len(more))]
     new_w, new_z = channel_signals(blocks)
     all_states, all_inputs = [*states, *unlike(more, states)], [*inputs[w:], *unlike(closing.references, inputs)]
@@ -274,10 +283,7 @@ def _name_signals(
 def read_delays(delay: Any, outputs: Sequence[str]) -> Array:
     """Return the delay (s) of each output of a controller: one number for all, or numbers by name, zero of others.
 
-    Raises
-    ------
-    ModelError
-        For unknown names, and what are no times.
+    Raises `ModelError` for unknown names, and what are no times.
     """
     if not isinstance(delay, Mapping):
         return np.full(len(outputs), read_duration("delay", delay, zero=True))
@@ -291,10 +297,7 @@ def read_delays(delay: Any, outputs: Sequence[str]) -> Array:
 def split_delay(where: str, delay: float, period: float) -> tuple[int, float]:
     """Return a delay (s) as whole sampling periods (s), and the part of one that is left.
 
-    Raises
-    ------
-    ModelError
-        If so many samples are not kept.
+    Raises `ModelError` if so many samples are not kept.
     """
     if delay > _MOST * period:
         expected = f"{_MOST} periods at most"

@@ -133,14 +133,8 @@ def smallest_fraction(
 ) -> Fractional | None:
     """Return a fraction with fewer repetitions than `most` together that is near enough; None where none was found.
 
-    Parameters
-    ----------
-    points : array (k, n), no unit
-    values : array (k,), no unit
-        Of the function there.
-    most : sequence of int
-        One a number, zero of those on which it does not depend: how many repetitions another fit has.
-    is_near : callable
+    `values` (k; no unit): of the function there; `most`: one a number, zero of those on which it does not depend: how many
+    repetitions another fit has.
     """
     sizes = [min(1, count) for count in most]
     found = _fit_fraction(points, values, sizes, None)
@@ -230,7 +224,6 @@ def substitute(model: Fractional, fractions: Sequence[Fractional | None]) -> Fra
 
     Parameters
     ----------
-    model : Fractional
     fractions : sequence of Fractional or None
         One for each delta of the model but the last, 1/s; None keeps it. Those of the fractions are the deltas that stay, in
         their order; they are zero where these are.

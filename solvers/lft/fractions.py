@@ -15,7 +15,7 @@ import numpy as np
 
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CANCELLED, EPS, EXACT, SAME, TINY
+from titop.blocks.basics.tolerances import CANCELLED, EPS, EXACT, ROUNDING, SAME, TINY
 from titop.solvers.linear.matrices import Matrices
 
 #: A direction is new where it is longer than the first of each pair times what rounding may have made of it, and than the
@@ -81,10 +81,7 @@ def solve_loop(loop: Array, right: Array) -> Array:
 
     Entries of unlike units are no pivots then.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        Where there is none.
+    Raises `LinAlgError` where there is none.
     """
     from scipy.linalg import matrix_balance
 
@@ -106,10 +103,7 @@ def singular_at(loop: Array) -> tuple[float, float]:
 def close_deltas(model: Fractional, values: Sequence[float | None]) -> Fractional:
     """Return the model with some deltas at fixed values; None leaves one open.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        Where the model has no response.
+    Raises `LinAlgError` where the model has no response.
     """
     fixed = model.spread([value is not None for value in values])
     deltas = model.spread([value or 0.0 for value in values])[fixed]
@@ -171,17 +165,17 @@ def reduce_fraction(model: Fractional, points: Sequence[Sequence[complex]] | Arr
     Of what may be rounding, as much is left out as does not change the response at some values of the deltas. Costs a singular
     value decomposition of each delta's block for each step in which its subspace grows.
 
-    Parameters
-    ----------
-    model : Fractional
-    points : sequence of values of all deltas, optional
-        Where responses are compared; random ones by default, with the last, 1/s, around the poles.
+    `points`: where responses are compared; random ones by default, with the last, 1/s, around the poles.
     """
     model = trim_zeros(model)
     scaled, scale = balance(model)
     if points is None:
         points = _points(model)
     right = [response_at(model, point) for point in points]
+    terms = [_size_of_terms(model, point) for point in points]
+    if right and all(np.abs(y).max(initial=0.0) <= ROUNDING * size for y, size in zip(right, terms, strict=True)):
+        nothing = [np.zeros((size, 0)) for size in model.sizes]
+        return model.project(nothing)  # all that there is cancels
     best: tuple[Fractional, float] | None = None
     for new in _NEW:
         result = _narrow(scaled, new)
@@ -295,6 +289,13 @@ def _points(model: Fractional) -> list[list[complex]]:
 def _difference(one: Array, right: Array) -> float:
     """Return the largest difference in parts of the largest entry."""
     return float(np.abs(one - right).max(initial=0.0)) / max(float(np.abs(right).max(initial=0.0)), TINY)
+
+
+def _size_of_terms(model: Fractional, deltas: Sequence[complex] | Array) -> float:
+    """Return the largest sum of the terms of a response at values of all deltas, none of which cancel."""
+    values = np.abs(model.spread(deltas))
+    terms = np.abs(model.D) + (np.abs(model.C) * values) @ np.abs(solve_loop(model.A * model.spread(deltas), model.B))
+    return float(terms.max(initial=0.0))
 
 
 def _narrow(model: Fractional, new: tuple[float, float]) -> Fractional:

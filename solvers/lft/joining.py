@@ -32,8 +32,8 @@ from titop.solvers.constraints.interaction_loads import relative_pose, target_mo
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.loops import Signals, stack, zeros
-from titop.solvers.lft.other_values import ChangedBlock, not_rational, state_at
-from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate, misfit
+from titop.solvers.lft.other_values import ChangedBlock, state_at
+from titop.solvers.lft.polynomials import Polynomial, misfit
 from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.uncertainty import Uncertainty
 from titop.solvers.model.model import Model
@@ -85,10 +85,7 @@ def interaction(
 
     There inputs, with states of the first order behind them, are `u` (nu + nx).
 
-    Raises
-    ------
-    ModelError
-        For parameters in which an interaction is no polynomial, and coordinates and rates on which it depends.
+    Raises `ModelError` for parameters in which an interaction is no polynomial, and coordinates and rates on which it depends.
     """
     model, q, v, _ = state
     closure, p = joined.closure, len(joined.ports)
@@ -117,9 +114,7 @@ def interaction(
     for delta, other in _other_motions(state, joined, motion, uncertainty):
         if misfit(loads({}, other), loads({}), vectors) > SAME:
             raise ModelError(_closure_finding(delta, closure.name))
-    fitted = interpolate(loads, changing.deltas, changing.reach, uncertainty.fits, vectors)
-    if isinstance(fitted, Irrational):
-        raise ModelError(not_rational(changing.path(fitted.delta), fitted.misfit, fitted.delta in uncertainty.fits))
+    fitted = changing.polynomial(loads, vectors)
     rest = fitted.columns(slice(-1, None))
     applied = [Applied(str(ref), False, rest.rows(slice(6 * k, 6 * k + 6))) for k, ref in enumerate(joined.ports)]
     return InteractionSlopes(joined, fitted.columns(slice(-1))), applied
@@ -161,17 +156,9 @@ def _other_motions(
 class LoopConstraints:
     """Rigid closures and gears at the nominal point, and the multipliers that they keep.
 
-    Parameters
-    ----------
-    point : OperatingPoint
-    a : (nv,) array
-        Accelerations at the point.
-    uncertainty : Uncertainty
+    `a` (nv): accelerations at the point.
 
-    Attributes
-    ----------
-    applied : list of Applied
-        What closures apply to ports at the point.
+    `applied`: what closures apply to ports at the point.
     """
 
     def __init__(self, point: OperatingPoint, a: Array, uncertainty: Uncertainty) -> None:
@@ -270,10 +257,7 @@ def _wrench_slopes(joined: Joined, pose: tuple[Array, Array], kept: Array, k: in
 def refuse_uncertain_pose(tree: Tree, joined: Joined) -> None:
     """Refuse ports whose pose in each other is uncertain.
 
-    Raises
-    ------
-    ModelError
-        Naming a delta.
+    Raises `ModelError` naming a delta.
     """
     ways = [tree.way(*tree.place(str(ref))) for ref in joined.ports]
     for way in ways[1:]:

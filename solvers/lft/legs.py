@@ -21,8 +21,8 @@ from titop.blocks.contract.description import CoordinateScaling
 from titop.blocks.joints.joint import Joint, is_elementary, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.lft.loops import LinearLoop, Signals, zeros
-from titop.solvers.lft.other_values import HOLD, ChangedBlock, UncertainCoordinates, not_rational
-from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
+from titop.solvers.lft.other_values import HOLD, ChangedBlock, UncertainCoordinates, polynomial_of
+from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change, FrameStep, OwnMotion, Rest, Rotate, Shift, Turn, carry_back
 from titop.solvers.lft.uncertainty import Uncertainty, rotation_names
 
@@ -83,10 +83,7 @@ def mount_steps(connection: Connection, joint: bool, uncertainty: Uncertainty) -
 def rotation_steps(path: str, rotation: Array, uncertainty: Uncertainty, inverse: bool = False) -> tuple[FrameStep, ...]:
     """Return the steps of a rotation (3, 3) that is a parameter, its vector's components uncertain or not.
 
-    Raises
-    ------
-    ModelError
-        For rotations about more than one axis, or about a direction that changes, which are not to be fitted.
+    Raises `ModelError` for rotations about more than one axis, or about a direction that changes, which are not to be fitted.
     """
     names = rotation_names(path)
     uncertain = [name for name in names if uncertainty.at(name)]
@@ -104,25 +101,17 @@ def rotation_steps(path: str, rotation: Array, uncertainty: Uncertainty, inverse
         turned = rotation_exp(np.array([changed.get(name, x) for name, x in zip(names, vector, strict=True)]))
         return turned.T if inverse else turned
 
-    whole = interpolate(matrix, uncertainty.deltas(uncertain), fits=uncertainty.fits)
-    if isinstance(whole, Irrational):
-        name = next(name for name in uncertain if uncertainty[name].delta == whole.delta)
-        raise ModelError(not_rational(name, whole.misfit, whole.delta in uncertainty.fits))
-    return (Rotate(whole),)
+    def name_of(delta: str) -> str:
+        return next(name for name in uncertain if uncertainty[name].delta == delta)
+
+    return (Rotate(polynomial_of(matrix, uncertainty.deltas(uncertain), uncertainty, name_of)),)
 
 
 def legs_of(changing: ChangedBlock, port: str | None, q: Array, v: Array, a: Array, names: Mapping[int, str]) -> list[Leg]:
     """Return the legs from a block's parent port to a child port.
 
-    Parameters
-    ----------
-    changing : ChangedBlock
-        The block, with all its uncertain parameters.
-    port : str or None
-    q, v, a : arrays
-        Own coordinates, rates and accelerations.
-    names : mapping of int to str
-        Names of the own coordinates.
+    `changing`: the block, with all its uncertain parameters; `q`, `v`, `a`: own coordinates, rates and accelerations; `names`:
+    names of the own coordinates.
     """
     block, uncertainty = changing.block, changing.uncertainty
     if port not in block.ports:
@@ -203,10 +192,7 @@ class PortGeometry(NamedTuple):
 def refuse_moving_port(block: Block, port: str, q: Array, coordinates: UncertainCoordinates) -> None:
     """Refuse coordinates and rates that move a port that is in use.
 
-    Raises
-    ------
-    ModelError
-        Naming one.
+    Raises `ModelError` naming one.
     """
     before, size = (
         PortGeometry(*block.pose(port, q), block.motion_subspace(port, q)),
@@ -247,10 +233,7 @@ def port_motion(
 ) -> tuple[tuple[FrameStep, ...], OwnMotion]:
     """Return steps to a port and what own coordinates do there, where some parameters move it; `shift` if none moves its place.
 
-    Raises
-    ------
-    ModelError
-        For parameters in which they are no polynomials, and blocks that do not rest at the point.
+    Raises `ModelError` for parameters in which they are no polynomials, and blocks that do not rest at the point.
     """
     if v.any() or a.any():
         expected, advice = "a block whose own coordinates rest at the point", "trim it, or keep the parameter fixed"
@@ -261,15 +244,7 @@ def port_motion(
     placed = ChangedBlock(changing.assembly, block, [*names, *places], changing.uncertainty)
 
     def polynomial(matrix: Callable[[Block, CoordinateScaling], Array], moving: ChangedBlock = moving) -> Polynomial:
-        found = interpolate(
-            lambda values: matrix(moving.at(values), _scales(moving.at(values), block)),
-            moving.deltas,
-            moving.reach,
-            moving.uncertainty.fits,
-        )
-        if isinstance(found, Irrational):
-            raise ModelError(not_rational(moving.path(found.delta), found.misfit, found.delta in moving.uncertainty.fits))
-        return found
+        return moving.polynomial(lambda values: matrix(moving.at(values), _scales(moving.at(values), block)))
 
     def bends(changed: Block, scales: CoordinateScaling) -> Array:
         # by coordinate, entry of the twist, and coordinate that moves

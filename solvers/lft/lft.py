@@ -37,6 +37,7 @@ from titop.solvers.lft.refusals import (
 from titop.solvers.lft.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty import WIDEST_HALF, WIDEST_QUARTER, Uncertain, Uncertainty
 from titop.solvers.linear.linear_equations import names_of
+from titop.solvers.linear.path_series import read_timings
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal as Named
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -127,9 +128,10 @@ def lft(
     -----
     Exact parameters are masses, centres, inertias, stiffness, damping, armature; frequencies and ratios of modes, their
     participation and their displacement of ports; positions of ports and placements; rotations about one axis of a frame
-    (``"hub.A.rotation.z"``, the other components zero; ranges as of angles); gravity, forces, gears; section, density and
-    length of an Euler-Bernoulli `Beam` that is straight at the point, without damping ratio (with one, its length alone).
-    Whether a law is rational is checked 30 % to either side of the middle of a range, or farther.
+    (``"hub.A.rotation.z"``, the other components zero; ranges as of angles); gravity, forces, gears; time constants,
+    frequencies and damping of filters in paths of devices; section, density and length of an Euler-Bernoulli `Beam` that is
+    straight at the point, without damping ratio (with one, its length alone). Whether a law is rational is checked 30 % to
+    either side of the middle of a range, or farther.
 
     A beam's length takes 4 repetitions for each coordinate in bending that takes part, 4 for its rigid motion there, and
     a few if its tip carries something; a ``mass_scale`` 6 or fewer, one more if wrenches act on the body's ports;
@@ -180,10 +182,11 @@ def lft(
     if equilibrium is not None:
         equilibria = Equilibria(at, uncertainty, equilibrium, progress)
         uncertainty = Uncertainty(at, {**parameters, **moving_ranges(equilibria, moving)}, quarters, fits)
-    system = SystemLoop(at, uncertainty, inputs, outputs, omit, hold, independent)
+    signals = inputs, outputs, omit, hold, independent
+    system = SystemLoop(at, uncertainty, *signals)
     warn_of_motion(at, system.a)
     refuse_rescaled(system.model, uncertainty, system.ends)
-    family = Family(at, uncertainty, system.a, inputs, outputs, omit, hold, independent)
+    family = Family(at, uncertainty, system.a, signals)
     small, states = system.fraction(reduce), system.left
     if system.ends.omitted.size:
         small, states = _omit(small, system, family)
@@ -234,19 +237,18 @@ def _assemble(
     ends, at = system.ends, system.point.model
     matrices, named = ends.with_paths(at, (A, B, C, D), states, len(w))
     M = named_system(matrices, named, [*w, *ends.inputs.signals], [*z, *ends.output_signals], at.name)
-    return LFTModel(M, blocks, counted, family, moving=moving)
+    signals = [*ends.inputs.signals, *ends.output_signals]
+    return LFTModel(M, blocks, counted, family, moving=moving, paths=read_timings(at, signals) if ends.has_paths else ())
 
 
 def _omit(model: Fractional, system: SystemLoop, family: Family) -> tuple[Fractional, Array]:
     """Return the model without omitted states, and the remaining states.
 
-    Raises
-    ------
-    ModelError
-        As `linearize` of random members, if something depends on a state to omit.
+    Raises `ModelError` as `linearize` of random members, if something depends on a state to omit.
     """
     if system.model.is_constrained:
-        family = family._replace(independent=names_of(system.model, system.states, system.ends.inputs))
+        independent = names_of(system.model, system.states, system.ends.inputs)
+        family = family._replace(signals=(*family.signals[:-1], independent))
     for deltas in np.random.default_rng(0).uniform(-1.0, 1.0, (_MEMBERS, len(family.uncertainty.all))).tolist():
         names = (uncertain.name for uncertain in family.uncertainty.all)
         family.member(family.uncertainty.values_at(dict(zip(names, deltas, strict=True))))

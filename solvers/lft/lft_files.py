@@ -14,6 +14,7 @@ from titop.blocks.contract.description import Share
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.uncertainty import NamedRange, Uncertain
+from titop.solvers.linear.path_series import PathTiming
 from titop.solvers.linear.state_space import named_signals, named_system
 from titop.solvers.signals.exported import Signal
 from titop.solvers.support.archive import FORMATS, Archive, write_archive
@@ -33,12 +34,14 @@ _NUMBERS = {
     "member_numbers": ("members", 2),
     "share_numbers": ("shares", 2),
     "moving_numbers": ("moving", 5),
+    "path_numbers": ("paths", 2),
 }
 _SCALARS = ("dt", "error")
 
 #: The fields of a loaded model.
 Loaded: TypeAlias = (
-    "tuple[StateSpace, tuple[DeltaBlock, ...], tuple[Uncertain, ...], None, float, tuple[MovingCoordinate, ...]]"
+    "tuple[StateSpace, tuple[DeltaBlock, ...], tuple[Uncertain, ...], None, float, tuple[MovingCoordinate, ...], "
+    "tuple[PathTiming, ...]]"
 )
 
 
@@ -55,6 +58,7 @@ def save_lft(
     uncertain: Sequence[Uncertain],
     error: float,
     moving: Sequence[MovingCoordinate],
+    paths: Sequence[PathTiming],
 ) -> None:
     """Write a model to a file; see `LFTModel.save`."""
     members = [(u.name, member) for u in uncertain for member in u.members]
@@ -64,6 +68,7 @@ def save_lft(
         "members": [(name, member.path) for name, member in members],
         "shares": [(name, path, share.name) for name, path, share in shares],
         "moving": [(m.name, m.unit) for m in moving],
+        "paths": [timing.path for timing in paths],
         **dict(zip(_NAMES, ([b.name for b in blocks], [b.kind for b in blocks], [b.unit for b in blocks]), strict=True)),
     }
     numbers: dict[str, list[Any]] = {
@@ -71,6 +76,7 @@ def save_lft(
         "member_numbers": [(member.middle, member.half) for _, member in members],
         "share_numbers": [share[1:] for *_, share in shares],
         "moving_numbers": [_moving_numbers(m) for m in moving],
+        "path_numbers": [timing[1:] for timing in paths],
     }
     arrays: dict[str, Any] = {name: np.asarray(getattr(M, name)) for name in _MATRICES}
     arrays |= {name: np.array(rows, dtype=float).reshape(-1, _NUMBERS[name][1]) for name, rows in numbers.items()}
@@ -87,8 +93,10 @@ def load_lft(path: str | Path) -> Loaded:
     check_suffix(path, FORMATS)
     archive = Archive(path, "LFTModel.save")
     archive.check_format(_FORMAT)
+    for name, empty in (("paths", np.zeros(0, dtype=str)), ("path_numbers", np.zeros((0, 2)))):
+        archive.arrays.setdefault(name, empty)  # files of earlier versions have no paths
     tables: dict[str, Any] = {name: archive.texts(name, None, width) for name, width in _TEXTS.items()}
-    tables |= {name: archive.names(name) for name in _NAMES}
+    tables |= {name: archive.names(name) for name in (*_NAMES, "paths")}
     tables |= {name: archive.array(name, len(tables[of]), width) for name, (of, width) in _NUMBERS.items()}
     tables |= {name: archive.scalar(name, "f") for name in _SCALARS}
     x, u, y = (len(tables[name]) for name in _SIGNALS)
@@ -136,4 +144,5 @@ def _model(tables: dict[str, Any], name: str) -> Loaded:
         members.setdefault(of, []).append(NamedRange(path, of, middle, half, parts.get(of, 0), following))
     uncertain = tuple(Uncertain(block, tuple(members[block.name])) for block in blocks if block.name in members)
     moving = tuple(map(_moving, tables["moving"], rows["moving_numbers"]))
-    return M, blocks, uncertain, None, tables["error"], moving
+    paths = tuple(PathTiming(path, *times) for path, times in zip(tables["paths"], rows["path_numbers"], strict=True))
+    return M, blocks, uncertain, None, tables["error"], moving, paths

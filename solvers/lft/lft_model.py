@@ -18,16 +18,16 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.control.loop_list import Loop, naming, read_loops
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.arithmetic import LFTArithmetic
-from titop.solvers.lft.delta_blocks import DeltaBlock, real_fraction
+from titop.solvers.lft.arithmetic import LFTArithmetic, outside, with_neglected
+from titop.solvers.lft.delta_blocks import DeltaBlock, channel_counts, real_fraction
 from titop.solvers.lft.feedback import Closing, closed_loop, read_closing
 from titop.solvers.lft.fractions import close_deltas
 from titop.solvers.lft.lft_files import load_lft, save_lft
-from titop.solvers.lft.members import Family, coarse_findings, read_value, read_values, refuse_complex, response_error
+from titop.solvers.lft.members import Family, coarse_findings, read_values, refuse_complex, response_error
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
-from titop.solvers.lft.neglected import outside, with_neglected
 from titop.solvers.lft.several_rates import join_closings, read_controllers
 from titop.solvers.lft.uncertainty import Uncertain
+from titop.solvers.linear.path_series import PathTiming, without_fractions
 from titop.solvers.linear.state_space import named_signals, named_system
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ class LFTModel(LFTArithmetic):
         If laws or equilibria are fitted, the largest difference from members of the model that `lft` returned: see `check`.
     moving : tuple of MovingCoordinate
         Quantities of an equilibrium that depend on the parameters, and the accuracy of their fits.
+    paths : tuple of PathTiming
+        Delays and sample times of devices among inputs and outputs, which no controller uses yet; none of composed models.
 
     Notes
     -----
@@ -78,6 +80,7 @@ class LFTModel(LFTArithmetic):
     members: Family | None = None
     error: float = 0.0
     moving: tuple[MovingCoordinate, ...] = ()
+    paths: tuple[PathTiming, ...] = ()
 
     # -- members -------------------------------------------------------------------------------------------------------
 
@@ -101,14 +104,12 @@ class LFTModel(LFTArithmetic):
         refuse_complex("at", given, self.blocks)
         deltas = self.deltas(given)
         if self.members is not None and (np.abs(deltas) > 1.0 + SAME).any():
-            self.members.uncertainty.model_at(read_values("at", given, self.uncertain, self.blocks))
+            self.members.uncertainty.model_at(self.values(given))
         return self.closed_by(deltas)
 
     def deltas(self, values: Mapping[str, Any]) -> Array:
         """Return the normalised values (n, no unit) of the n blocks; zero for complex and full ones, nominal where omitted."""
-        given = read_values("deltas", values, self.uncertain, self.blocks)
-        found = {uncertain.name: read_value(uncertain, given) for uncertain in self.uncertain}
-        result = np.zeros(len(self.blocks))
+        found, result = read_values("deltas", values, self.uncertain, self.blocks), np.zeros(len(self.blocks))
         for k, block in enumerate(self.blocks):
             value = found.get(block.name)
             if value is not None:
@@ -148,7 +149,7 @@ class LFTModel(LFTArithmetic):
     @property
     def channels(self) -> tuple[int, int]:
         """Numbers of entries of w and z."""
-        return sum(block.repetitions for block in self.blocks), sum(block.columns for block in self.blocks)
+        return channel_counts(self.blocks)
 
     def samples(self, n: int, seed: int = 0) -> list[dict[str, float]]:
         """Return n random sets of values, uniform in the ranges, by the first name of each parameter; see `at`.
@@ -179,11 +180,9 @@ class LFTModel(LFTArithmetic):
         ModelError
             For unknown names.
         """
-        given = read_values("values", values, self.uncertain, self.blocks)
-        result: dict[str, float] = {}
+        found, result = read_values("values", values, self.uncertain, self.blocks), dict[str, float]()
         for uncertain in self.uncertain:
-            value = read_value(uncertain, given)
-            result |= uncertain.values(uncertain.block.nominal if value is None else value)
+            result |= uncertain.values(found.get(uncertain.name, uncertain.block.nominal))
         return result
 
     def operating_point(self, values: Mapping[str, Any] | None = None, **named: float) -> OperatingPoint:
@@ -276,6 +275,12 @@ class LFTModel(LFTArithmetic):
         at whose instants all have a sample; in between all is as above, exact, delays too. Inputs are held over this period,
         outputs are those at its beginning, uncertain parameters have the repetitions of each step.
 
+        Devices with a `SignalPath` that a sampled controller uses are sampled, held and delayed exactly, as in `simulate`:
+        commands by the sample times and delays of actuators, readings by those of sensors with a sample time. A sample time
+        that divides the controller's changes delays alone; others count as further rates. Outputs of such sensors are what
+        controllers read. Delays of other devices, and of those that a controller in continuous time uses, stay Padé fractions
+        of order 4 (see `SignalPath`), as do all of composed models.
+
         In continuous time a delay is a Padé fraction, of gain one at all frequencies, with an error below
         ``order!^2 / ((2 order)! (2 order + 1)!) x^(2 order + 1)`` where x is the delay times the frequency: for order 4, below
         1e-4 up to x = 2.4 rad, 1e-2 up to 4 rad.
@@ -309,7 +314,8 @@ class LFTModel(LFTArithmetic):
         ModelError
             For unknown names, sample times other than the model's or without a common multiple, unusable delays, ill-posed
             algebraic loops, and controllers of sampled models that read outputs with a feedthrough from inputs: close these
-            first. For complex and full blocks in loops of several rates.
+            first. For devices of sampled models that are sampled or delayed, and for complex and full blocks in loops of
+            several rates.
 
         Examples
         --------
@@ -324,23 +330,28 @@ class LFTModel(LFTArithmetic):
         >>> loop.M.dt, loop.blocks[0].repetitions, loop.check() < 1e-3
         (0.05, 1, True)
         """
-        if not isinstance(controller, Loop | Mapping | list | tuple):
-            return self._closed_by(read_closing(self, controller, stages, delay, order, sign))
-        model, (continuous, sampled) = self, read_controllers(read_loops(controller, Loop(None, delay=delay)))
+        several, model = isinstance(controller, Loop | Mapping | list | tuple), self
+        continuous, sampled = read_controllers(read_loops(Loop(controller, delay=delay)))
         for k, loop in continuous:
-            with naming(k):
-                model = model._closed_by(read_closing(model, loop.controller, stages, loop.delay, order, sign, mixed=True))
-        return model._closed_by(join_closings(model, sampled, stages, order, sign)) if sampled else model
+            with naming(k if several else None):
+                model = model._closed_by(read_closing(model, loop.controller, stages, loop.delay, order, sign, mixed=several))
+        return model._closed_by(join_closings(model, model.paths, sampled, stages, order, sign, several)) if sampled else model
 
     def _closed_by(self, closing: Closing) -> LFTModel:
         """Return the loop closed by a controller."""
-        M, blocks = closed_loop(self, closing)
+        open_loop = replace(self, M=without_fractions(self.M, closing.timed)) if closing.timed else self
+        M, blocks = closed_loop(open_loop, closing)
         known = {block.name: block for block in blocks}
         uncertain = tuple(each._replace(block=known[each.name]) for each in self.uncertain)
-        members = self.members and self.members._replace(closings=(*self.members.closings, closing))
-        result = replace(self, M=M, blocks=blocks, uncertain=uncertain, members=members)
+        members = self.members
+        if members is not None:
+            members = members._replace(closings=(*members.closings, closing), timed=(*members.timed, *closing.timed))
+        (w, z), (_, inputs, outputs) = self.channels, named_signals(self.M)
+        joined = {inputs[w + k].path for k in closing.driven} | {outputs[z + k].path for k in closing.taken}
+        paths = tuple(timing for timing in self.paths if timing.path not in joined)
+        result = replace(self, M=M, blocks=blocks, uncertain=uncertain, members=members, paths=paths)
         if closing.sampling:
-            warn(coarse_findings(closing, ((self.at(values), result.at(values)) for values in result.samples(_LOOKED_AT))))
+            warn(coarse_findings(closing, ((open_loop.at(x), result.at(x)) for x in result.samples(_LOOKED_AT))))
         return result
 
     def append(
@@ -398,7 +409,7 @@ class LFTModel(LFTArithmetic):
         ModelError
             If the path has another suffix.
         """
-        save_lft(path, self.M, self.blocks, self.uncertain, self.error, self.moving)
+        save_lft(path, self.M, self.blocks, self.uncertain, self.error, self.moving, self.paths)
 
     @classmethod
     def load(cls, path: str | Path) -> LFTModel:

@@ -137,13 +137,7 @@ class LinearLoop:
     def product(self, constants: LinearLoop, value: Signals, factor: Signals) -> Signals:
         """Return n constants, themselves uncertain, times one signal: their channels are repeated for it.
 
-        Parameters
-        ----------
-        constants : LinearLoop
-            Whose first column is one.
-        value : Signals (n)
-            Of that loop.
-        factor : Signals (1)
+        `constants`: whose first column is one; `value` (n): of that loop.
         """
         if factor.is_zero:
             return zeros(len(value))
@@ -203,10 +197,7 @@ class LinearLoop:
 
         Channels that nothing reaches or shows before are left out first, if asked for: these are told most clearly there.
 
-        Raises
-        ------
-        ModelError
-            Where the equations leave unknowns undetermined.
+        Raises `ModelError` where the equations leave unknowns undetermined.
         """
         kinds = np.array(self.kinds, dtype=object)
         met = [delta for delta in dict.fromkeys(kind.removeprefix("δ ") for kind in self.kinds) if delta in deltas]

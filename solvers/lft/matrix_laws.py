@@ -28,7 +28,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.description import CoordinateScaling
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
 from titop.solvers.lft.other_values import ChangedBlock, LawPoint, law_matrices, vectors_of_law
-from titop.solvers.lft.polynomials import Irrational, Polynomial, interpolate
+from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change, Rest
 
 #: Pairs of entries of a twist, and these among all products (21, 36).
@@ -52,16 +52,9 @@ class UncertainLaw(Protocol):
 class MatrixLaw(NamedTuple):
     """A law by its matrices, polynomials in the block's uncertain parameters.
 
-    Attributes
-    ----------
-    slopes : Polynomial
-        By ``[A; a; q; v; V; xi]``, (6 + n, 18 + 3 n), about the operating point.
-    efforts : Polynomial
-        At the operating point (6 + n, 1).
-    by_acceleration : (n, 6 + n, 6) array
-        How the slope by each coordinate changes with the acceleration of the parent port.
-    middle : (6,) array
-        That acceleration, where all deltas are zero.
+    `slopes`: by ``[A; a; q; v; V; xi]``, (6 + n, 18 + 3 n), about the operating point; `efforts`: at the operating point (6 +
+    n, 1); `by_acceleration` (n, 6 + n, 6): how the slope by each coordinate changes with the acceleration of the parent port;
+    `middle` (6): that acceleration, where all deltas are zero.
     """
 
     slopes: Polynomial
@@ -71,35 +64,30 @@ class MatrixLaw(NamedTuple):
 
     def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
         one = Signals(np.ones((1, 1)))
-        return self.efforts.apply(constants, one) + self.slopes.columns(slice(6)).apply(constants, self._beyond(rest))
+        return self.efforts.apply(constants, one) + self.slopes.columns(slice(6)).apply(
+            constants, _beyond(rest.acceleration, self.middle)
+        )
 
     def change(self, loop: LinearLoop, constants: LinearLoop, rest: Rest, change: Change) -> Signals:
         moved = stack(change.acceleration, change.a, change.q, change.v, change.twist, change.displacement)
-        beyond = self._beyond(rest)
+        beyond = _beyond(rest.acceleration, self.middle)
         if not len(change.q) or not constants.channels_of(beyond):
             return self.slopes.apply(loop, moved)
         return self.slopes.apply(loop, moved) + loop.bilinear(constants, self.by_acceleration, beyond, change.q)
 
-    def _beyond(self, rest: Rest) -> Signals:
-        """Return how the acceleration differs from that in the middle."""
-        rows = rest.acceleration.pad(1).copy()
-        rows[:, 0] -= self.middle
-        return Signals(rows)
+
+def _beyond(signal: Signals, middle: Array) -> Signals:
+    """Return by how much uncertain constants differ from those in the middle."""
+    rows = signal.pad(1).copy()
+    rows[:, 0] -= middle
+    return Signals(rows)
 
 
 class SpunLaw(NamedTuple):
     """A law, and what the twist of its parent port adds where it is another than in the middle of all ranges.
 
-    Attributes
-    ----------
-    law : UncertainLaw
-        At that in the middle.
-    middle : (6,) array
-        That.
-    linear : (6, 6 + n, m + 1) array
-        L of each entry.
-    quadratic : (21, 6 + n, m + 1) array
-        Q of each pair.
+    `law`: at that in the middle; `middle` (6): that; `linear` (6, 6 + n, m + 1): L of each entry; `quadratic` (21, 6 + n, m +
+    1): Q of each pair.
     """
 
     law: UncertainLaw
@@ -127,12 +115,11 @@ class SpunLaw(NamedTuple):
 
     def _powers(self, constants: LinearLoop, rest: Rest) -> Signals:
         """Return how much the twist differs from that in the middle, and the products of these numbers."""
-        rows, middle = rest.twist.pad(1).copy(), self.middle
-        rows[:, 0] -= middle
+        middle = self.middle
         both = np.kron(np.eye(6), middle[:, None]) + np.kron(middle[:, None], np.eye(6))
         products = (rest.products - both @ rest.twist).pad(1).copy()
         products[:, 0] += np.outer(middle, middle).ravel()
-        return stack(Signals(rows), _CHOSEN @ Signals(products))
+        return stack(_beyond(rest.twist, middle), _CHOSEN @ Signals(products))
 
 
 def spun_law(
@@ -140,23 +127,11 @@ def spun_law(
 ) -> SpunLaw:
     """Return the law of a block for any twist of its parent port.
 
-    Parameters
-    ----------
-    law : UncertainLaw
-        At the twist in the middle.
-    law_at : callable
-    middle : (6,) array
-    deltas : sequence of str
-        On which the law depends itself.
-    spins : sequence of str
-        On which the twist depends.
-    block : str
-        Its name.
+    `law`: at the twist in the middle; `deltas`: on which the law depends itself; `spins`: on which the twist depends; `block`:
+    its name.
 
-    Raises
-    ------
-    ModelError
-        Naming the spins, for laws that are no such polynomial, or whose L and Q depend on the block's own parameters.
+    Raises `ModelError` naming the spins, for laws that are no such polynomial, or whose L and Q depend on the block's own
+    parameters.
     """
     linear, quadratic = _coefficients(law_at, middle, {})
     step, columns = np.random.default_rng(6).uniform(-1.0, 1.0, 6) * _size(middle), np.concatenate([linear, quadratic])
@@ -242,9 +217,7 @@ class LengthLaw(NamedTuple):
     middle: Array
 
     def at_rest(self, constants: LinearLoop, rest: Rest) -> Signals:
-        beyond = rest.acceleration.pad(1).copy()
-        beyond[:, 0] -= self.middle
-        scaled = self._times(constants, Signals(beyond), self.columns[:6])
+        scaled = self._times(constants, _beyond(rest.acceleration, self.middle), self.columns[:6])
         efforts = self.efforts.apply(constants, Signals(np.ones((1, 1))))
         return self._times(constants, efforts + self.slopes.columns(slice(6)).apply(constants, scaled), self.rows)
 
@@ -262,16 +235,10 @@ class LengthLaw(NamedTuple):
         return signal
 
 
-def length_law(changing: ChangedBlock, block: Block, at: LawPoint, rows: Array, columns: Array) -> LengthLaw | Irrational:
-    """Return the law of a block whose length is uncertain, or the parameter that keeps it from being one.
+def length_law(changing: ChangedBlock, block: Block, at: LawPoint, rows: Array, columns: Array) -> LengthLaw:
+    """Return the law of a block whose length is uncertain.
 
-    Parameters
-    ----------
-    changing : ChangedBlock
-    block : Block
-    at : LawPoint
-    rows, columns : (6 + n,) arrays
-        See `Block.length_powers`.
+    `rows`, `columns` (6 + n): see `Block.length_powers`.
     """
     name, n = f"{block.name}.length", block.nv
     member = changing.uncertainty[name]
@@ -294,15 +261,6 @@ def length_law(changing: ChangedBlock, block: Block, at: LawPoint, rows: Array, 
         scaled: Array = kept / factor ** rows[:, None]
         return scaled
 
-    found = [
-        interpolate(function, changing.deltas, changing.reach, changing.uncertainty.fits, vectors)
-        for function, vectors in ((moving, vectors_of_law(n)[:4]), (still, ()))
-    ]
-    for polynomial in found:
-        if isinstance(polynomial, Irrational):
-            return polynomial
-    whole, resting = found
-    assert not isinstance(whole, Irrational)
-    assert not isinstance(resting, Irrational)
-    parts = whole.columns(slice(-1)), whole.columns(slice(-1, None)), resting
+    whole = changing.polynomial(moving, vectors_of_law(n)[:4])
+    parts = whole.columns(slice(-1)), whole.columns(slice(-1, None)), changing.polynomial(still)
     return LengthLaw(length, rows, columns, *parts, at.acceleration)

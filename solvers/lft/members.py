@@ -21,6 +21,7 @@ from titop.solvers.lft.other_values import held_point, is_of_point
 from titop.solvers.lft.uncertainty import Uncertain, Uncertainty, gains_of
 from titop.solvers.linear.linearize import linearize
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.path_series import without_fractions
 from titop.solvers.signals.exported import exported_name
 
 if TYPE_CHECKING:
@@ -33,12 +34,10 @@ if TYPE_CHECKING:
 def read_values(
     where: str, values: Mapping[str, Any], uncertain: Sequence[Uncertain], blocks: Sequence[DeltaBlock]
 ) -> dict[str, float]:
-    """Return values of parameters by path, those of complex and full blocks left out.
+    """Return values of uncertain numbers by name, from any of their names; complex and full blocks are left out.
 
-    Raises
-    ------
-    ModelError
-        For names that are unknown, what are no finite numbers, and names of one number that contradict each other.
+    Raises `ModelError` for names that are unknown, what are no finite numbers, and names of one number that contradict each
+    other.
     """
     paths = [member.path for each in uncertain for member in each.members]
     known = {path: path for path in paths} | {exported_name(path): path for path in paths}
@@ -54,20 +53,20 @@ def read_values(
         if number is None or number.ndim or not np.isfinite(number):
             raise ModelError(Finding("wrong-type", f"{where}: {name}", value, "a finite number", "give one value of each"))
         given[known[name]] = float(number)
+    result: dict[str, float] = {}
     for each in uncertain:
-        _refuse_contradiction(where, each, given)
-    return given
-
-
-def _refuse_contradiction(where: str, uncertain: Uncertain, given: Mapping[str, float]) -> None:
-    """Refuse several names of one uncertain number that say different things of it."""
-    said = [member for member in uncertain.members if member.path in given]
-    deltas = [member.delta_at(given[member.path]) for member in said]
-    for member, number in zip(said, deltas, strict=True):
-        if abs(number - deltas[0]) > SAME * max(1.0, abs(number)):
-            first = said[0].path
-            expected, advice = f"what goes with {first} = {given[first]:.6g}", "give one of them: the family ties them together"
-            raise ModelError(Finding("contradiction", f"{where}: {member.path}", given[member.path], expected, advice))
+        said = [(member, member.delta_at(given[member.path])) for member in each.members if member.path in given]
+        for member, delta in said:
+            if abs(delta - said[0][1]) > SAME * max(1.0, abs(delta)):
+                first, value = said[0][0].path, given[member.path]
+                expected, advice = (
+                    f"what goes with {first} = {given[first]:.6g}",
+                    "give one of them: the family ties them together",
+                )
+                raise ModelError(Finding("contradiction", f"{where}: {member.path}", value, expected, advice))
+        if said:
+            result[each.name] = each.members[0].at(said[0][1])
+    return result
 
 
 def refuse_complex(where: str, values: Mapping[str, Any], blocks: Sequence[DeltaBlock]) -> None:
@@ -78,30 +77,23 @@ def refuse_complex(where: str, values: Mapping[str, Any], blocks: Sequence[Delta
             raise ModelError(Finding("complex-value", f"{where}: {block.name}", values[block.name], expected, advice))
 
 
-def read_value(uncertain: Uncertain, values: Mapping[str, Any]) -> float | None:
-    """Return the value that a mapping gives an uncertain number, by any of its names; None where it says nothing."""
-    for member in uncertain.members:
-        if member.path in values:
-            return uncertain.members[0].at(member.delta_at(float(values[member.path])))
-    return None
-
-
 # -- members ----------------------------------------------------------------------------------------------------------------
 
 
 class Family(NamedTuple):
-    """What makes members: the arguments of `lft`, accelerations `a` (nv) of the point, equilibria, closed controllers."""
+    """What makes members: the arguments of `lft`, accelerations `a` (nv) of the point, equilibria, closed controllers.
+
+    `signals` are the arguments of `linearize`: inputs, outputs, states to omit, to hold, and independent ones.
+    `timed` are the signals whose delays these have, instead of fractions.
+    """
 
     point: OperatingPoint
     uncertainty: Uncertainty
     a: Array
-    inputs: Any
-    outputs: Any
-    omit: Any
-    hold: Any
-    independent: Any
+    signals: tuple[Any, ...]
     equilibria: Equilibria | None = None
     closings: tuple[Closing, ...] = ()
+    timed: tuple[str, ...] = ()
 
     def point_at(self, values: Mapping[str, float]) -> OperatingPoint:
         """Return the operating point with values by path, its efforts those that hold it."""
@@ -122,14 +114,14 @@ class Family(NamedTuple):
         point = self.point_at(values)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)  # of the point, which `lft` has warned of once
-            system = linearize(point.model, point, self.inputs, self.outputs, self.omit, self.hold, self.independent)
+            system = linearize(point.model, point, *self.signals)
         sides = system.input_labels, system.output_labels
         inputs, outputs = ([system.signals[label].path for label in labels] for labels in sides)
         columns, rows = (
             np.array([1.0 if name is None else values[name] for name in names]) for names in gains_of(values, inputs, outputs)
         )
         system.B, system.C, system.D = system.B * columns, system.C * rows[:, None], rows[:, None] * system.D * columns
-        return system
+        return without_fractions(system, self.timed) if self.timed else system
 
     def response(self, values: Mapping[str, float], omega: Array, points: Array) -> Array:
         """Return the member's response (n, outputs, inputs), all controllers closed, at frequencies (rad/s), and s or z there.
@@ -203,11 +195,7 @@ def response_error(system: StateSpace, right: Callable[[Array, Array], Array]) -
 def coarse_findings(closing: Closing, members: Iterable[tuple[StateSpace, StateSpace]]) -> list[Finding]:
     """Return what is to be warned of: stages too few for the period, or motions too fast for any number of them.
 
-    Parameters
-    ----------
-    closing : Closing
-    members : iterable of pairs
-        Members of the model in continuous time, and those of the sampled loop at the same values.
+    `members`: members of the model in continuous time, and those of the sampled loop at the same values.
     """
 
     def error(plant: StateSpace, loop: StateSpace) -> float:

@@ -30,6 +30,7 @@ from titop.solvers.lft.fits import (
 )
 from titop.solvers.lft.fractions import Fractional
 from titop.solvers.lft.other_values import inputs_of, value_at
+from titop.solvers.lft.system_loop import idle_filters
 from titop.solvers.lft.uncertainty import Uncertain, Uncertainty
 from titop.solvers.model.model import Model
 from titop.solvers.support.progress import progress_bar
@@ -53,33 +54,20 @@ _ADVICE = "sample the family with tt.lpv, or hold the equilibrium with efforts"
 class Equilibria:
     """The equilibria of a family, as changes of coordinates ``hinge.q``, rates ``wheel.v`` and inputs ``jet.u``.
 
-    Parameters
-    ----------
-    point : OperatingPoint
-        At nominal values.
-    uncertainty : Uncertainty
-        Of the parameters alone.
-    function : callable
-        `equilibrium` of `lft`.
-    progress : bool
+    `point`: at nominal values; `uncertainty`: of the parameters alone; `function`: `equilibrium` of `lft`.
 
     Attributes
     ----------
     paths : list of str
         Of all coordinates, rates and inputs (m).
-    nominal : (m,) array
     points : (k, n) array
         Normalised values of the parameters: corners, then points that are spread over the box.
     changes : (k, m) array
         Of the equilibria there, against the nominal point; zero of what is among the parameters.
     tests : list of OperatingPoint
         Equilibria at random points, and
-    test_points, test_changes : arrays
 
-    Raises
-    ------
-    ModelError
-        For functions that return other points than asked for.
+    Raises `ModelError` for functions that return other points than asked for.
     """
 
     def __init__(self, point: OperatingPoint, uncertainty: Uncertainty, function: Any, progress: bool = True) -> None:
@@ -95,16 +83,16 @@ class Equilibria:
         if model.is_constrained:
             advice = "closures and gears keep what they carry at the point: use tt.lpv"
             raise ModelError(Finding("moving-closure", "equilibrium", "a system with closures or gears", "a tree", advice))
-        if model.nx:
-            got, expected = ", ".join(model.state_names[:4]), "a model without states of the first order"
-            advice = "these move with equilibria, which is not followed: leave equilibrium= out, or use tt.lpv"
-            raise ModelError(Finding("moving-states", "equilibrium", got, expected, advice))
         self.point, self.uncertainty, self._function, self._progress = point, uncertainty, function, progress
         self.paths = [f"{name}{end}" for end in (".q", ".v") for name in model.coordinate_names]
         self.paths += [f"{name}.u" for name in model.input_names]
         self._imposed = [path for path in uncertainty.paths() if path in self.paths]
         self.nominal = np.concatenate([model.difference(model.neutral(), point.q), point.v, inputs_of(point)])
         sizes = sizes_of(point)
+        states = [sizes.of_unit(unit) for unit in model.mechanism.inputs.state_units]
+        self._ones_of_states = np.maximum(states, np.abs(point.x))
+        for closure in idle_filters(model):
+            self._ones_of_states[dict(model.mechanism.inputs.states)[closure.name]] = np.inf
         ones = sizes.coordinates, sizes.coordinates * sizes.rate, [sizes.of_unit(unit) for unit in model.mechanism.inputs.units]
         self._ones = np.maximum(np.concatenate(ones), np.abs(self.nominal))
         n = len(uncertainty.all)
@@ -121,12 +109,8 @@ class Equilibria:
     def at(self, values: Mapping[str, float]) -> OperatingPoint:
         """Return the equilibrium at values of the parameters by path.
 
-        Raises
-        ------
-        ModelError
-            If the function returns no point, or another than was asked for.
-        ConvergenceError
-            Where there is none, naming the values.
+        Raises `ModelError` if the function returns no point, or another than was asked for, and `ConvergenceError` where there
+        is none, naming the values.
         """
         model = self.uncertainty.model_at(values)
         imposed = {path: values[path] for path in self._imposed}
@@ -176,7 +160,15 @@ class Equilibria:
         point, u = self.point, inputs_of(self.point)
         parts = [(point.model.difference(point.q, at.q), at.v - point.v, inputs_of(at) - u) for at in points]
         changes = np.array([np.concatenate(part) for part in parts]).reshape(len(points), len(self.paths))
+        self._refuse_states(points)
         return np.where(np.isin(self.paths, self._imposed), 0.0, changes)
+
+    def _refuse_states(self, points: list[OperatingPoint]) -> None:
+        """Refuse states of the first order that move, but for those that only motors and sensors have."""
+        moved = np.any(np.abs([at.x - self.point.x for at in points]) > BALANCED * self._ones_of_states, axis=0)
+        if names := [self.point.model.state_names[k] for k in np.flatnonzero(moved)]:
+            expected = "states of the first order that rest, but for those of motors and sensors"
+            raise ModelError(Finding("moving-states", "equilibrium", ", ".join(names[:4]), expected, _ADVICE))
 
     def _refuse_other_nominal(self) -> None:
         """Refuse a nominal point that is none of these equilibria."""
@@ -231,10 +223,7 @@ class MovingCoordinate(NamedTuple):
 def moving_ranges(equilibria: Equilibria, how: How) -> dict[str, tuple[float, float]]:
     """Return the ranges of what moves, by name: around what was found.
 
-    Raises
-    ------
-    ModelError
-        For a non-rational dependence, and ranges that random equilibria leave.
+    Raises `ModelError` for a non-rational dependence, and ranges that random equilibria leave.
     """
     ranges: dict[str, tuple[float, float]] = {}
     equilibria.spread(_OVER * number_of_terms(len(equilibria.uncertainty.all), 2))
@@ -264,21 +253,10 @@ def with_moving(
 ) -> tuple[Fractional, tuple[Uncertain, ...], tuple[MovingCoordinate, ...]]:
     """Return a model in which what moves follows the parameters or stays independent; its deltas; and what is known of it.
 
-    Parameters
-    ----------
-    model : Fractional
-        Its deltas zero at nominal values: those of the parameters, of what moves, and 1/s.
-    uncertain : sequence of Uncertain
-        Parameters and what moves.
-    equilibria : Equilibria
-    how : {"fitted", "independent"}
-    tolerance : float
-        Largest error of a fitted coordinate, in parts of how far it moves.
+    `model`: its deltas zero at nominal values: those of the parameters, of what moves, and 1/s; `uncertain`: parameters and
+    what moves; `tolerance`: largest error of a fitted coordinate, in parts of how far it moves.
 
-    Raises
-    ------
-    ModelError
-        Where no polynomial is as near.
+    Raises `ModelError` where no polynomial is as near.
     """
     if how == "independent":
         return _leave_independent(model, uncertain, equilibria)
@@ -326,7 +304,9 @@ def _drives_a_joint(equilibria: Equilibria, path: str) -> bool:
     """Tell whether a name is that of a motor's input: an effort, which is no part of a linear model."""
     model = equilibria.point.model
     stem, end = split_end(path)
-    return end == "u" and bool(model.mechanism.inputs.motors[:, model.input_names.index(stem)].any())
+    if end != "u" or any(stem in closure.input_names for closure in idle_filters(model)):
+        return end == "u"
+    return bool(model.mechanism.inputs.motors[:, model.input_names.index(stem)].any())
 
 
 def _refuse_strange(equilibria: Equilibria, path: str) -> None:

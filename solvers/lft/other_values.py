@@ -5,7 +5,7 @@ Points keep their coordinates, and efforts hold them there; `moving_equilibria` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from titop.blocks.contract.block_law import current_form
 from titop.graph.network.assembly import Assembly
 from titop.solvers.equilibrium.linear_validity import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.lft.polynomials import Irrational, MatrixFunction, Polynomial, interpolate
 from titop.solvers.lft.uncertainty import Uncertainty
 from titop.solvers.mechanism.parameters import changed_assembly
 from titop.solvers.model.model import Model
@@ -39,18 +40,8 @@ HOLD = "use tt.lpv, or hold it with efforts"
 class ChangedBlock:
     """A block whose named parameters are uncertain.
 
-    Parameters
-    ----------
-    assembly : Assembly
-        With all parameters in the middle of their ranges.
-    block : Block
-    names : list of str
-        Of its parameters, and of those of what belongs to it.
-    uncertainty : Uncertainty
-
-    Attributes
-    ----------
-    deltas : list of str
+    `assembly`: with all parameters in the middle of their ranges; `names`: of its parameters, and of those of what belongs to
+    it.
     """
 
     def __init__(self, assembly: Assembly, block: Block, names: list[str], uncertainty: Uncertainty) -> None:
@@ -93,8 +84,30 @@ class ChangedBlock:
             result[delta] = far
         return result
 
+    def polynomial(self, function: MatrixFunction, vectors: Sequence[int] = ()) -> Polynomial:
+        """Return the polynomial that a matrix function of the deltas is: see `polynomial_of`."""
+        return polynomial_of(function, self.deltas, self.uncertainty, self.path, self.reach, vectors)
 
-def not_rational(path: str, misfit: float, is_fitted: bool = False) -> Finding:
+
+def polynomial_of(
+    function: MatrixFunction,
+    deltas: Sequence[str],
+    uncertainty: Uncertainty,
+    path_of: Callable[[str], str],
+    reach: Mapping[str, float] | None = None,
+    vectors: Sequence[int] = (),
+) -> Polynomial:
+    """Return the polynomial of `interpolate`.
+
+    Raises `ModelError` for a delta in which the function is none, by its path.
+    """
+    found = interpolate(function, deltas, reach, uncertainty.fits, vectors)
+    if isinstance(found, Irrational):
+        raise ModelError(_not_rational(path_of(found.delta), found.misfit, found.delta in uncertainty.fits))
+    return found
+
+
+def _not_rational(path: str, misfit: float, is_fitted: bool) -> Finding:
     """Return that a law is no polynomial in a parameter, and how well a fit does."""
     expected = "a parameter in which the block's law is polynomial: masses, inertias, stiffness, frequencies, positions"
     if is_fitted:
@@ -170,14 +183,7 @@ def by_acceleration(block: Block, at: LawPoint) -> Array:
 
 
 class UncertainCoordinates(NamedTuple):
-    """Which coordinates and rates of a block are uncertain: their names, and whose entry each is.
-
-    Attributes
-    ----------
-    paths : tuple of str
-    entries : tuple of int
-    uncertainty : Uncertainty
-    """
+    """Which coordinates and rates of a block are uncertain: their names, and whose entry each is."""
 
     paths: tuple[str, ...]
     entries: tuple[int, ...]
@@ -215,10 +221,7 @@ class UncertainCoordinates(NamedTuple):
     def refuse_turning(self, block: Block, at: LawPoint) -> None:
         """Refuse coordinates on which it depends how the law changes with the acceleration of the parent port.
 
-        Raises
-        ------
-        ModelError
-            Naming one.
+        Raises `ModelError` naming one.
         """
         columns = slice(6 if at.acceleration[3:].any() else 3)
         still = by_acceleration(block, at)[..., columns]

@@ -129,7 +129,6 @@ def interpolate(
     ----------
     function : callable
         From values of the deltas, in [-1, 1], to a matrix; missing ones are zero. Asked once for each point.
-    deltas : sequence of str
     reach : mapping of str to float, optional
         So many times as far as the range goes the function has to be a polynomial: of a narrow range any function is one.
     fits : mapping of str to float, optional
@@ -248,12 +247,8 @@ def _misfit(found: Array, right: Array, reference: Array, counted: Counted) -> f
 class EntryUnits(NamedTuple):
     """Units in which a matrix's entries are compared, and what rounding leaves of those that are zero.
 
-    Attributes
-    ----------
-    rows, columns : (m, 1), (1, n) arrays
-    rounding : (m, n) array
-        Counted in these units: little of a column, and all of one that is nowhere more than rounding leaves of its row in the
-        others of its vector.
+    `rounding` (m, n): counted in these units: little of a column, and all of one that is nowhere more than rounding leaves of
+    its row in the others of its vector.
     """
 
     rows: Array

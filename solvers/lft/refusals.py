@@ -48,15 +48,12 @@ _COORDINATE_KINDS = {Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EFFORT, K
 def refuse_irrational(model: Model, uncertainty: Uncertainty) -> None:
     """Refuse parameters that are known not to be rational, all at once; block by block, laws are looked at when they are read.
 
-    Raises
-    ------
-    ModelError
-        Naming each.
+    Raises `ModelError` naming each.
     """
     findings = []
     for path in uncertainty.paths():
         if path in uncertainty.known and not _may_be_rational(model, path):
-            expected = "a mass, centre, inertia, stiffness, damping, frequency, position, gear, force or gravity"
+            expected = "a mass, centre, inertia, stiffness, damping, frequency, position, gear, filter, force or gravity"
             advice = "directions of actuators and sensors are not rational: keep it fixed, or sample it with tt.lpv"
             findings.append(Finding("not-rational", "parameters", path, expected, advice))
     if findings:
@@ -67,7 +64,7 @@ def _may_be_rational(model: Model, path: str) -> bool:
     """Tell whether a parameter is one of a kind that may enter so, by a fit at least."""
     block = model.mechanism.assembly.blocks.get(owner_of(path))
     rational = None if block is None else block.rational_parameters
-    return rational is None or entry_of(path) in rational
+    return rational is None or entry_of(path) in rational or entry_of(path).startswith("path.")  # filters, in series
 
 
 def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
@@ -111,10 +108,7 @@ def _wrong(point: OperatingPoint, block: Block) -> list[Finding]:
 def refuse_rescaled(model: Model, uncertainty: Uncertainty, ends: Ends) -> None:
     """Refuse what drives, reads or joins coordinates whose scale is uncertain, all at once.
 
-    Raises
-    ------
-    ModelError
-        Naming each coordinate.
+    Raises `ModelError` naming each coordinate.
     """
     rescaled: set[int] = set()
     for name, block in model.mechanism.assembly.blocks.items():
@@ -187,10 +181,7 @@ def refuse_ill_posed(model: Fractional, blocks: Sequence[DeltaBlock]) -> None:
 
     Costs an eigenvalue problem of the repetitions for each of 32 directions at most.
 
-    Raises
-    ------
-    ModelError
-        Naming the values.
+    Raises `ModelError` naming the values.
     """
     n = sum(model.sizes[:-1])
     nearest, place = 1.0 + LOOSE_RANK, None

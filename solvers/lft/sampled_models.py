@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import factorial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, slices
+from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_order, slices
 from titop.solvers.lft.fractions import Fractional, reach, reduce_static
 from titop.solvers.linear.matrices import Matrices
 
@@ -92,20 +92,9 @@ def sample_channels(
     new = tuple(b._replace(repetitions=sizes[k], columns=sizes[k]) if k in sizes else b for k, b in enumerate(blocks))
     A, B, C, D = found.ports(M.nstates + len(kept))
     columns, rows = (
-        _order(new, size, len(found.A), total) for size, total in (("repetitions", B.shape[1]), ("columns", len(C)))
+        channel_order(new, size, len(found.A), total) for size, total in (("repetitions", B.shape[1]), ("columns", len(C)))
     )
     return Matrices(A, B[:, columns], C[rows], D[np.ix_(rows, columns)]), new, kept
-
-
-def _order(blocks: Sequence[DeltaBlock], size: str, count: int, total: int) -> Array:
-    """Return where the channels of blocks stand, and all else after them: first those of the real ones, `count`."""
-    at = {"real": 0, "other": count}
-    order: list[int] = []
-    for block in blocks:
-        kind, count_of_block = "real" if block.kind == "real" else "other", getattr(block, size)
-        order += range(at[kind], at[kind] + count_of_block)
-        at[kind] += count_of_block
-    return np.array([*order, *range(at["other"], total)], dtype=int)
 
 
 def sample_fraction(
@@ -136,33 +125,36 @@ def sample_fraction(
     """
     A, B, C, D = system
     w, z = _positions(channels)
-    held = np.array([window.column for window in windows], dtype=int)
-    others = np.setdiff1d(np.arange(len(C)), z)
-    nodes = _Nodes(stages)
-    kept = kept_columns(system, channels, windows, before)
-    times = stages + 1 + bool(kept)
-    columns = _Columns(len(A), len(kept), len(held), len(w), times)
+    columns = [window.column for window in windows]
+    held_B, held_D = B[:, columns], D[:, columns]
+    others, nodes, kept = np.setdiff1d(np.arange(len(C)), z), _Nodes(stages), kept_columns(system, channels, windows, before)
+    times, n, first = stages + 1 + bool(kept), len(A), len(A) + len(kept) + len(windows)
+    # rows over states, what is kept, what is held, and channels at the points, at the instant, and before
+    everything = np.eye(first + times * len(w))
+    x, x_kept, u = np.split(everything[:first], [n, n + len(kept)])
+    by_time = everything[first:].reshape(times, len(w), len(everything))
+    E, by_u, by_w = _end(A, B, w, period, nodes, windows)
     acting = [[window.at_end * (window.column == column) for window in windows] for column in kept]
     rows = [
-        columns.rows(len(A), *_end(A, B, w, period, nodes, windows)),
-        columns.rows(len(kept), held=np.reshape(acting, (len(kept), len(held)))),
+        E @ x + by_u @ u + np.einsum("inm,imk->nk", by_w, by_time[:stages]),
+        np.reshape(acting, (len(kept), len(windows))) @ u,
     ]
-    instants = {stages: columns.rows(len(C), C, D[:, held] * [window.at_instant for window in windows], [D[:, w]], stages)}
-    read = instants[stages][others]
+    at_instant = np.array([window.at_instant for window in windows])
+    instants = [C @ x + held_D * at_instant @ u + D[:, w] @ by_time[stages]]
+    read = instants[0][others]
     if kept:
-        read_too = D[:, held] * [window.at_instant * window.read for window in windows]
-        instants[stages + 1] = columns.rows(len(C), C, read_too, [D[:, w]], stages + 1, D[:, kept])
+        read_too = at_instant * [window.read for window in windows]
+        instants.append(C @ x + D[:, kept] @ x_kept + held_D * read_too @ u + D[:, w] @ by_time[-1])
         at = np.isin(others, before)
-        read[at] = instants[stages + 1][others[at]]
+        read[at] = instants[1][others[at]]
     rows.append(read)
     shares = nodes.shares(windows)
     for i, point in enumerate(nodes.points):
-        E, by_w, by_u = nodes.propagate(A, B[:, w], B[:, held], period, float(point))
-        x = columns.rows(len(A), E, np.einsum("ink,ik->nk", by_u, shares), by_w)
-        direct = columns.rows(len(z), held=D[np.ix_(z, held)] * shares[i], by_w=[D[np.ix_(z, w)]], time=i)
-        rows.append(C[z] @ x + direct)
-    rows += [instant[z] for instant in instants.values()]
-    return _fraction(np.vstack(rows), columns.states + len(others), columns.channels, channels.sizes, times)
+        E, by_w, by_u = nodes.propagate(A, B[:, w], held_B, period, float(point))
+        inside = E @ x + np.einsum("ink,ik->nk", by_u, shares) @ u + np.einsum("inm,imk->nk", by_w, by_time[:stages])
+        rows.append(C[z] @ inside + held_D[z] * shares[i] @ u + D[np.ix_(z, w)] @ by_time[i])
+    rows += [instant[z] for instant in instants]
+    return _fraction(np.vstack(rows), n + len(kept) + len(others), first, channels.sizes, times)
 
 
 def kept_columns(system: Matrices, channels: Channels, windows: Sequence[Window], before: Sequence[int]) -> list[int]:
@@ -180,44 +172,8 @@ def _positions(channels: Channels) -> tuple[Array, Array]:
     return w, z
 
 
-class _Columns(NamedTuple):
-    """How many columns there are of states, of what is kept, of what is held, and of channels, these so many times."""
-
-    n: int
-    kept: int
-    held: int
-    w: int
-    times: int
-
-    @property
-    def states(self) -> int:
-        """All that go from one interval to the next."""
-        return self.n + self.kept
-
-    @property
-    def channels(self) -> int:
-        """Where channels begin."""
-        return self.states + self.held
-
-    def rows(
-        self, count: int, x: Any = 0.0, held: Any = 0.0, by_w: Sequence[Array] | Array = (), time: int = 0, kept: Any = 0.0
-    ) -> Array:
-        """Return rows by their parts, zero where none is given; those of channels follow each other from a time on."""
-        result = np.zeros((count, self.channels + self.times * self.w))
-        result[:, : self.n], result[:, self.n : self.states], result[:, self.states : self.channels] = x, kept, held
-        for k, part in enumerate(by_w):
-            start = self.channels + (time + k) * self.w
-            result[:, start : start + self.w] = part
-        return result
-
-
 class _Nodes:
-    """The points of Gauss in an interval of length one, and polynomials through values there.
-
-    Parameters
-    ----------
-    count : int
-    """
+    """The points of Gauss in an interval of length one, and polynomials through values there."""
 
     def __init__(self, count: int) -> None:
         x, b = np.polynomial.legendre.leggauss(count)
@@ -261,12 +217,7 @@ def _end(A: Array, B: Array, w: Array, period: float, nodes: _Nodes, windows: Se
 def over_cycle(steps: Sequence[Matrices], sizes: Sequence[int]) -> Fractional:
     """Return sampled models one after the other as one over all of their steps, as a fraction in their real deltas.
 
-    Parameters
-    ----------
-    steps : sequence of Matrices
-        With the same states, inputs and outputs; the channels of the deltas come first.
-    sizes : sequence of int
-        Of each delta.
+    `steps`: with the same states, inputs and outputs; the channels of the deltas come first; `sizes`: of each delta.
 
     Returns
     -------

@@ -208,7 +208,6 @@ class OwnMotion(NamedTuple):
         How ``onto`` changes with the coordinates: rows by entry of the wrench, then by effort.
     rate : (6,) array
         ``dS/dt v`` at the operating point, with derivatives
-    by_q, by_v : (6, n) arrays
     """
 
     entries: Array

@@ -6,20 +6,21 @@ Most outputs are exact in what is uncertain; how others are read is taken as in 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.paths import owner_of
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.devices.path_states import PathStates
-from titop.blocks.devices.signal_path import FilterKind
+from titop.blocks.devices.signal_path import FilterKind, SignalPath
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.block_laws import CONVECTIVE
 from titop.solvers.lft.fractions import Fractional, close_deltas
 from titop.solvers.lft.joining import LoopConstraints, interaction, refuse_uncertain_pose
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
-from titop.solvers.lft.other_values import accelerations_at, inputs_of, state_at
+from titop.solvers.lft.other_values import ChangedBlock, accelerations_at, inputs_of, state_at
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change
 from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
@@ -27,24 +28,19 @@ from titop.solvers.lft.uncertainty import Uncertainty, gains_of
 from titop.solvers.linear.displacement_inputs import Places, displace
 from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.system_outputs import SystemOutputs
+from titop.solvers.model.closures import reduction
 from titop.solvers.model.model import Model
-from titop.solvers.model.reduction import reduction
+from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
+from titop.solvers.signals.system_inputs import SystemInputs
 
 #: So many random members tell whether outputs need the rates of a displacement.
 _LOOKED_AT = 4
 
 
 class SystemLoop:
-    """The loop of a system about an operating point.
-
-    Parameters
-    ----------
-    point : OperatingPoint
-    uncertainty : Uncertainty
-    inputs, outputs, omit, hold, independent
-        As in `linearize`.
+    """The loop of a system about an operating point; the last arguments are those of `linearize`.
 
     Attributes
     ----------
@@ -61,14 +57,7 @@ class SystemLoop:
     """
 
     def __init__(
-        self,
-        point: OperatingPoint,
-        uncertainty: Uncertainty,
-        inputs: Any,
-        outputs: Any,
-        omit: Any,
-        hold: Any,
-        independent: Any,
+        self, point: OperatingPoint, uncertainty: Uncertainty, inputs: Any, outputs: Any, omit: Any, hold: Any, independent: Any
     ) -> None:
         self.point, self.uncertainty = point, uncertainty
         middle = uncertainty.values_at({})
@@ -79,7 +68,8 @@ class SystemLoop:
         self.constraints = LoopConstraints(point, self.a, uncertainty) if model.is_constrained else None
         state = NominalState(model, q, v, self.a)
         self.acting, applied = [], []
-        self.filters = [Filter(model, joined.closure) for joined in model.mechanism.interactions if _is_filter(joined.closure)]
+        filtering = [joined.closure for joined in model.mechanism.interactions if _is_filter(joined.closure)]
+        self.filters = [Filter(model, closure, uncertainty) for closure in filtering]  # type: ignore[arg-type]
         for filtered in self.filters:
             applied += filtered.applied_at(point, uncertainty)
         for joined in model.mechanism.interactions:
@@ -123,10 +113,7 @@ class SystemLoop:
 
         What their accelerations and rates do at once follows from copies of all channels, those of each one after the other.
 
-        Raises
-        ------
-        ModelError
-            For outputs of any member that need the rates of a displacement.
+        Raises `ModelError` for outputs of any member that need the rates of a displacement.
         """
         rng, count = np.random.default_rng(3), len(model.sizes) - 1
         for values in (np.zeros(count), *rng.uniform(-1.0, 1.0, (_LOOKED_AT, count))):
@@ -186,7 +173,7 @@ class SystemLoop:
         mask = np.diag(inputs.prescribed.astype(float))
         moving = SystemChanges(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, states[2 * n :], changes)
         rates_q = v - model.mechanism.bracket(self.tree.state.v) @ q
-        own_rates += [filtered.rates(moving, self._whole @ driven) for filtered in self.filters]
+        own_rates += [filtered.rates(moving, self._whole @ driven, inputs) for filtered in self.filters]
         self._rates = stack(rates_q[independent], a[independent], *own_rates)
         readings = [_read(moving, group) for group in self.ends.outputs]
         frozen = (group for group, (_, exact) in zip(self.ends.outputs, readings, strict=True) if not exact)
@@ -271,19 +258,30 @@ def _is_filter(closure: Any) -> bool:
     return isinstance(closure, PathStates)
 
 
-class Filter:
-    """The filter of an actuator or a sensor, in series with the system.
+def idle_filters(model: Model) -> list[Any]:
+    """Return the filters whose states and inputs at the point do not matter to linear models: those of motors and sensors."""
+    closures = [joined.closure for joined in model.mechanism.interactions]
+    acting = FilterKind.WRENCH, FilterKind.WRENCH_IN_WORLD
+    return [each for each in closures if _is_filter(each) and each.device.filter_law[0] not in acting]
 
+
+class Filter:
+    """The filter of an actuator or a sensor, in series with the system: ``T dx/dt = T (A x + B u)``, ``y = C x + D u``.
+
+    T is diagonal, of lags the time constant over that in the middle of its range, else one: so all is polynomial in parameters.
     States of accelerometers' filters are x itself, not x minus ``B V`` as in `PathStates`.
 
-    Parameters
-    ----------
-    model : Model
-    closure : PathStates
+    Raises `ModelError` for parameters that are not to be fitted.
     """
 
-    def __init__(self, model: Model, closure: PathStates) -> None:
+    def __init__(self, model: Model, closure: PathStates, uncertainty: Uncertainty) -> None:
         self._model, self._device, self._matrices = model, closure.device, closure.matrices
+        self._law, self._pace = Polynomial.affine(np.hstack(self._matrices[:2])), Polynomial.affine(np.eye(0))
+        if names := [name for name in uncertainty.of_block(self._device.name) if entry_of(name).startswith("path.")]:
+            changing = ChangedBlock(model.mechanism.assembly, self._device, names, uncertainty)
+            law = changing.polynomial(lambda values: _filter_law(changing.at(values), self._device))
+            last = -len(self._matrices[0])
+            self._law, self._pace = law.columns(slice(last)), law.columns(slice(last, None))
         inputs = model.mechanism.inputs
         first, states = len(inputs.names), dict(inputs.states)[closure.name]
         self._x = np.arange(first + states.start, first + states.stop)
@@ -317,14 +315,23 @@ class Filter:
             changes.push(port, wrench[:, None] @ values[k], kind == FilterKind.WRENCH_IN_WORLD)
         return efforts
 
-    def rates(self, moving: SystemChanges, whole: Signals) -> Signals:
+    def rates(self, moving: SystemChanges, whole: Signals, inputs: SystemInputs) -> Signals:
         """Return how the states change."""
-        (A, B, *_), x = self._matrices, whole[self._x]
-        return A @ x + B @ (whole[self._u] if self._u else self._received(moving))
+        loop = moving.changes.loop
+        driven = self._law.apply(loop, stack(whole[self._x], whole[self._u] if self._u else self._received(moving, inputs)))
+        if self._pace.is_constant:
+            return driven
+        rates = loop.columns("?", len(driven))
+        loop.require(self._pace.apply(loop, rates) - driven)
+        return rates
 
-    def _received(self, moving: SystemChanges) -> Signals:
+    def _received(self, moving: SystemChanges, inputs: SystemInputs) -> Signals:
         """Return what a sensor's filter receives."""
         device, kind = self._device, self._device.filter_law[0]
+        if kind == FilterKind.OBSERVED:
+            signals = self._model.mechanism.sensor_signals
+            of = next(each.filtering for each in signals if each.owner == device.name and each.filtering is not None).measured
+            return _read_quantity(moving, of, partial(derivative_of, of=of, inputs=inputs))[0]
         if kind in (FilterKind.POSITION, FilterKind.RATE):
             place = [self._model.mechanism.assembly.place(device.filter_coordinates[0])[1]]
             return moving.q[place] if kind == FilterKind.POSITION else moving.v[place]
@@ -332,6 +339,17 @@ class Filter:
         if kind == FilterKind.ANGULAR_VELOCITY:
             return port.twist[3:]
         return port.acceleration[:3] + CONVECTIVE @ port.products
+
+
+def _filter_law(device: Any, middle: Any) -> Array:
+    """Return ``[T A, T B, T]`` of the filter in a device's path: T has its time constants over those of the `middle` one."""
+    count = len(device.channels)
+
+    def times(path: SignalPath) -> Array:
+        return np.array([law.numbers.get("time_constant", 1.0) for law in path.channel_filters(count) for _ in law.law[0]])
+
+    (A, B, *_), T = device.path.law(count), np.diag(times(device.path) / times(middle.path))
+    return np.hstack([T @ A, T @ B, T])
 
 
 def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]:
@@ -360,15 +378,8 @@ def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]
 class SystemChanges(NamedTuple):
     """Signals of the whole system.
 
-    Attributes
-    ----------
-    q, v, a, tau : Signals (nv)
-        Changes of coordinates, rates, accelerations and applied efforts.
-    inputs : Signals
-        With states of the first order behind them.
-    x : Signals (nx)
-        These states.
-    changes : Changes
+    `q`, `v`, `a`, `tau` (nv): changes of coordinates, rates, accelerations and applied efforts; `inputs`: with states of the
+    first order behind them; `x` (nx): these states.
     """
 
     q: Signals
@@ -394,12 +405,19 @@ class _Slopes(SnapshotChanges):
 
 def _read(moving: SystemChanges, group: SystemOutputs) -> tuple[Signals, bool]:
     """Return the signals of an output, and whether their dependence on uncertain numbers is known to be exact."""
-    (model, q, v, a), of = moving.changes.tree.state, group.of
+    return _read_quantity(moving, group.of, group.derivatives)
+
+
+def _read_quantity(
+    moving: SystemChanges, of: Quantity | None, derivatives: Callable[[Any, Any], Array]
+) -> tuple[Signals, bool]:
+    """Return the same of a quantity with its derivatives; of functions without a quantity too."""
+    model, q, v, a = moving.changes.tree.state
     if of is not None and of.kind in READINGS and (signals := READINGS[of.kind](moving, of)) is not None:
         return signals[list(of.entries)], True
     tau = model.inverse_dynamics(q, v, a) if model.mechanism.is_tree else np.zeros(model.nv)
     at = Snapshot(model, q, v, a, tau, None, None, q)
-    slopes = np.asarray(group.derivatives(at, _Slopes(*[model.nv] * 4, len(moving.inputs))))
+    slopes = np.asarray(derivatives(at, _Slopes(*[model.nv] * 4, len(moving.inputs))))
     return slopes @ stack(moving.q, moving.v, moving.a, moving.tau, moving.inputs), False
 
 
@@ -436,7 +454,8 @@ def _filtered(moving: SystemChanges, of: Quantity) -> Signals | None:
     """Return the change of a filtered measurement; None where one of its parts may be uncertain."""
     assert of.filtering is not None
     measured, place, C, terms = of.filtering
-    if measured.kind == Kind.MOMENTUM and _momentum(moving, measured) is None:
+    received = READINGS.get(measured.kind)
+    if measured.kind != Kind.CONFIGURATION and (received is None or received(moving, measured) is None):
         return None
     total = C @ moving.x[place]
     for quantity, matrix in terms:

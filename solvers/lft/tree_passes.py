@@ -44,23 +44,11 @@ class Applied(NamedTuple):
 class Tree:
     """The blocks of a model, each with its legs and its law.
 
-    Parameters
-    ----------
-    state : State
-    applied : sequence of Applied
-        Wrenches at the operating point.
-    driven : mapping of str to (n, n) array
-        Slopes of the efforts of blocks' own inputs, by the blocks' names.
-    uncertainty : Uncertainty
+    `applied`: wrenches at the operating point; `driven` (n, n): slopes of the efforts of blocks' own inputs, by the blocks'
+    names.
 
-    Attributes
-    ----------
-    nodes : list of Node
-    rests : list of Rest
-        The motion of each parent port at the operating point.
-    wrenches : list of Signals
-        That each subtree needs at its parent port at the operating point.
-    constants : LinearLoop
+    `rests`: the motion of each parent port at the operating point; `wrenches`: that each subtree needs at its parent port at
+    the operating point.
     """
 
     def __init__(
@@ -176,12 +164,7 @@ class Tree:
 class Changes:
     """Small changes of a tree's motion, and of what this needs.
 
-    Parameters
-    ----------
-    tree : Tree
-    loop : LinearLoop
-    q, v, a : Signals (nv)
-        Of all coordinates.
+    `q`, `v`, `a` (nv): of all coordinates.
 
     Attributes
     ----------

@@ -67,11 +67,7 @@ class NamedRange(NamedTuple):
 class Uncertain(NamedTuple):
     """Names with one delta.
 
-    Attributes
-    ----------
-    block : DeltaBlock
-        Range, unit and nominal value of the first name.
-    members : tuple of NamedRange
+    `block`: range, unit and nominal value of the first name.
     """
 
     block: DeltaBlock
@@ -100,25 +96,10 @@ class Uncertain(NamedTuple):
 class Uncertainty:
     """All that is uncertain about a model.
 
-    Parameters
-    ----------
-    point : OperatingPoint
-    parameters : mapping
-        As in `lft`.
-    quarters : sequence of str
-        Angles that enter by the tangent of their quarter.
-    fits : sequence of str, or mapping of str to float
-        As in `lft`.
+    `parameters` and `fits` are those of `lft`, `quarters` angles that enter by the tangent of their quarter. As an attribute,
+    `fits` has the tolerances of deltas in which laws may be fitted.
 
-    Attributes
-    ----------
-    fits : dict of str to float
-        Tolerances of deltas in which laws may be fitted.
-
-    Raises
-    ------
-    ModelError
-        For unknown names, names given twice, and ranges that are none.
+    Raises `ModelError` for unknown names, names given twice, and ranges that are none.
     """
 
     def __init__(self, point: OperatingPoint, parameters: Any, quarters: Sequence[str] = (), fits: Any = ()) -> None:
@@ -182,10 +163,7 @@ class Uncertainty:
     def model_at(self, values: Mapping[str, float]) -> Model:
         """Return the model with some values by path.
 
-        Raises
-        ------
-        ModelError
-            As `Model.with_parameters`.
+        Raises `ModelError` as `Model.with_parameters`.
         """
         changed = {path: x for path, x in self.model_values(values).items() if x != self.known[path][0]}
         return changed_model(self.point.model, changed) if changed else self.point.model
@@ -338,10 +316,7 @@ def gains_of(names: Collection[str], inputs: Sequence[str], outputs: Sequence[st
     What is called as a signal is that signal's gain alone; else it is that of a vector's entries, or of all that an owner has,
     unless these have gains of their own.
 
-    Raises
-    ------
-    ModelError
-        For names that stand for inputs and outputs at once.
+    Raises `ModelError` for names that stand for inputs and outputs at once.
     """
     signals = {*inputs, *outputs}
     of_inputs, of_outputs = ([_gain_of(path, names, signals) for path in paths] for paths in (inputs, outputs))

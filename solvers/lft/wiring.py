@@ -15,8 +15,8 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, SINGULAR
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.lft.delta_blocks import DeltaBlock, channel_signals, real_fraction, slices
-from titop.solvers.lft.fractions import Fractional, degrees, reduce_fraction, reduce_static
+from titop.solvers.lft.delta_blocks import DeltaBlock, channel_counts, channel_order, channel_signals, slices, with_degrees
+from titop.solvers.lft.fractions import Fractional, reduce_fraction, reduce_static
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.uncertainty import Uncertain
 from titop.solvers.linear.matrices import Matrices, side_by_side
@@ -52,10 +52,7 @@ class WiredPart(NamedTuple):
 def read_part(where: str, given: Any, constant: Callable[[float], Array] = np.atleast_2d) -> WiredPart:
     """Return what a user gives as a part; `constant` makes a matrix of a number.
 
-    Raises
-    ------
-    ModelError
-        For what is no linear system, and infinite numbers.
+    Raises `ModelError` for what is no linear system, and infinite numbers.
     """
     matrix = None if hasattr(given, "blocks") else real_array(given)
     if matrix is None or matrix.ndim not in (0, 2) or not np.isfinite(matrix).all():
@@ -68,16 +65,12 @@ def read_part(where: str, given: Any, constant: Callable[[float], Array] = np.at
         base = float(M.dt or 0.0) if M.nstates or M.dt else None
         if not hasattr(given, "blocks"):
             return WiredPart(Matrices.of(M), states, inputs, outputs, base)
-        w, z = _counts(given.blocks)
+        w, z = channel_counts(given.blocks)
         more = given.blocks, given.uncertain, given.error, given.moving
         return WiredPart(Matrices.of(M), states, inputs[w:], outputs[z:], base, *more)
     D = np.array(matrix if matrix.ndim else constant(float(matrix)), dtype=float)
     outputs, inputs = ([Signal(f"{letter}[{k}]", "") for k in range(n)] for letter, n in zip("yu", D.shape, strict=True))
     return WiredPart(Matrices.constant(D), [], inputs, outputs, None)
-
-
-def _counts(blocks: Sequence[DeltaBlock]) -> tuple[int, int]:
-    return sum(block.repetitions for block in blocks), sum(block.columns for block in blocks)
 
 
 def _common_period(where: str, parts: Sequence[WiredPart]) -> float:
@@ -109,6 +102,7 @@ class Composition(NamedTuple):
     error: float
     moving: tuple[MovingCoordinate, ...]
     members: None = None
+    paths: tuple[()] = ()
 
 
 def wire(
@@ -116,10 +110,7 @@ def wire(
 ) -> Composition:
     """Return wired parts as one model of a `name`, with these signals; repetitions of what both have are reduced.
 
-    Raises
-    ------
-    ModelError
-        For other time bases, conflicts of blocks, and loops without a solution at once.
+    Raises `ModelError` for other time bases, conflicts of blocks, and loops without a solution at once.
     """
     period, system = _common_period(where, parts), side_by_side([part.system for part in parts])
     blocks, places, uncertain = _join_blocks(where, parts)
@@ -149,7 +140,7 @@ def _ports(parts: Sequence[WiredPart]) -> tuple[list[int], list[int]]:
     Y: list[int] = []
     of, to = 0, 0
     for part in parts:
-        (w, z), (p, m) = _counts(part.blocks), part.size
+        (w, z), (p, m) = channel_counts(part.blocks), part.size
         U += range(of + w, of + w + m)
         Y += range(to + z, to + z + p)
         of, to = of + w + m, to + z + p
@@ -164,10 +155,7 @@ def _join_blocks(
 ) -> tuple[tuple[DeltaBlock, ...], tuple[list[int], list[int]], tuple[Uncertain, ...]]:
     """Return the blocks of both parts, those of one name as one; where their channels w and z stand; and what is uncertain.
 
-    Raises
-    ------
-    ModelError
-        For blocks of one name that are not the same, and full ones, which cannot be repeated.
+    Raises `ModelError` for blocks of one name that are not the same, and full ones, which cannot be repeated.
     """
     places: dict[str, tuple[list[int], list[int]]] = {}
     joined: dict[str, DeltaBlock] = {}
@@ -185,7 +173,7 @@ def _join_blocks(
             places[block.name][0].extend(range(first[0] + of.start, first[0] + of.stop))
             places[block.name][1].extend(range(first[1] + to.start, first[1] + to.stop))
         p, m = part.size
-        first = [first[0] + _counts(part.blocks)[0] + m, first[1] + _counts(part.blocks)[1] + p]
+        first = [first[0] + channel_counts(part.blocks)[0] + m, first[1] + channel_counts(part.blocks)[1] + p]
     channels = [k for of, _ in places.values() for k in of], [k for _, to in places.values() for k in to]
     return tuple(joined.values()), channels, _join_uncertain(where, parts, joined)
 
@@ -240,26 +228,17 @@ def reduce_channels(model: Any, states: bool = False) -> Composition:
     left = dict(zip([b.name for b in blocks if b.kind == "real"], small.sizes, strict=False))
     new = tuple(b._replace(repetitions=left[b.name], columns=left[b.name]) if b.name in left else b for b in blocks)
     first = sum(b.repetitions for b in new if b.kind == "real")
-    rows, columns = (_in_order(new, size, first, n, end) for size, end in zip(("columns", "repetitions"), T.shape, strict=True))
+    rows, columns = (
+        channel_order(new, size, first + n, end) for size, end in zip(("columns", "repetitions"), T.shape, strict=True)
+    )
     x = slice(first, first + n)
     names, inputs, outputs = named_signals(M)
     if n < len(names):
         names = [Signal(f"x{k + 1}", "1") for k in range(n)]
-    (w, z), (of, to) = channel_signals(new), _counts(blocks)
+    (w, z), (of, to) = channel_signals(new), channel_counts(blocks)
     matrices = T[x, x], T[x, columns], T[rows, x], T[np.ix_(rows, columns)]
     small_M = named_system(matrices, names, [*w, *inputs[of:]], [*z, *outputs[to:]], str(M.name), float(M.dt or 0.0))
-    least = iter(degrees(real_fraction(small_M, new), int(real.sum()), np.random.default_rng(0), bool(small_M.dt)))
-    new = tuple(block._replace(degree=next(least)) if block.kind == "real" else block for block in new)
+    new = with_degrees(small_M, new, bool(small_M.dt))
     known = {block.name: block for block in new}
     uncertain = tuple(each._replace(block=known[each.name]) for each in model.uncertain)
     return Composition(small_M, new, uncertain, model.error, model.moving)
-
-
-def _in_order(blocks: Sequence[DeltaBlock], size: str, real: int, states: int, end: int) -> list[int]:
-    """Return where channels stand, in the order of blocks, and ports: after real ones and states come all others."""
-    at, result = {True: 0, False: real + states}, list[int]()
-    for block in blocks:
-        is_real, count = block.kind == "real", getattr(block, size)
-        result += range(at[is_real], at[is_real] + count)
-        at[is_real] += count
-    return [*result, *range(at[False], end)]

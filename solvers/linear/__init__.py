@@ -1,7 +1,7 @@
 """Linear models about operating points.
 
-- `matrices`: A, B, C and D, their responses, and connections of models; `state_space`: linear systems with named signals, as
-  python-control objects; `channel_inversion`: outputs become inputs;
+- `matrices`: A, B, C and D, their responses and connections, outputs that become inputs; `state_space`: linear systems with
+  named signals, as python-control objects;
 - `block_network`: linear blocks, ports and connections as equations; `connect_blocks`: their solution as one state space;
   `finite_elements`: sparse parts as blocks, and systems with them, solved frequency by frequency;
 - `system_outputs`: outputs, by names of `titop.solvers.signals` or by functions of users;
@@ -9,7 +9,7 @@
   `linearize`: named state spaces and plain matrices, without states to omit;
 - `path_series`: delays and noise of actuators and sensors in these models;
 - `modes`: tables of modes of bodies, systems and linear models; `pole_map`: poles over a parameter, mode by mode;
-- `lpv`: families over parameters; `lpv_members`: trims and linearises their points, in one choice of states (`lpv_basis`);
+- `lpv`: families over parameters; `lpv_members`: trims and linearises their points, in one choice of states;
   `lpv_model`, `lpv_interpolation`, `lpv_plots`, `lpv_files`: the family, its members, pictures and files;
-- `nlsys` (with `independent_states`, for closed systems): nonlinear systems for python-control.
+- `nlsys`: nonlinear systems for python-control; `independent_states`: the states of closed systems, here and of families.
 """

@@ -24,11 +24,16 @@ from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.basics.tolerances import COARSE
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.block import PARENT_PORT
+from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.state_space import positions
+from titop.solvers.mechanism.scale import StateScale, powers_of
 from titop.solvers.signals.exported import Signal, exported_name, refuse_twice
 from titop.solvers.signals.grammar import read_names
+from titop.solvers.signals.quantities import ACCELERATION_UNITS, DISPLACEMENT_UNITS, TWIST_UNITS, WRENCH_UNITS
 
 _CHANNEL = re.compile(r"(.+)_(dV|W|a|tau)(\[[0-5]\])?")
+_AT_PORT = re.compile(r".+_(xi|V|dV|W)\[([0-5])\]")
+_UNITS_AT_PORTS = {"xi": DISPLACEMENT_UNITS, "V": TWIST_UNITS, "dV": ACCELERATION_UNITS, "W": WRENCH_UNITS}
 _DUAL = {"dV": "W", "W": "dV", "a": "tau", "tau": "a"}
 #: What joins to nothing that moves.
 WORLD = "world"
@@ -53,20 +58,17 @@ class PortConnection(NamedTuple):
     def __str__(self) -> str:
         return f"{self.first or WORLD} - {self.second or WORLD}"
 
+    def in_lengths(self, length: float) -> PortConnection:
+        """Return the connection between signals whose lengths are in parts of one."""
+        sizes = np.repeat([length, 1.0], 3)
+        transport = self.transport * sizes / sizes[:, None]
+        return self._replace(transport=transport, directions=sizes[:, None] * self.directions)
+
 
 class BlockNetwork:
-    """Blocks, connections, and the equations between all inputs and outputs of the blocks.
+    """Blocks, connections, and the equations between all inputs and outputs of the blocks; arguments of `connect_blocks`.
 
-    Parameters
-    ----------
-    blocks : sequence of BlockEnds
-    connections, inputs, outputs
-        As `connect_blocks` takes them.
-
-    Raises
-    ------
-    ModelError
-        For signals of several blocks with one name, unknown ports and signals, and signals connected twice.
+    Raises `ModelError` for signals of several blocks with one name, unknown ports and signals, and signals connected twice.
     """
 
     def __init__(self, blocks: Sequence[BlockEnds], connections: Any, inputs: Any) -> None:
@@ -118,6 +120,24 @@ class BlockNetwork:
         resting = [port for port, (motions, _) in self.ports.items() if set(motions) <= zero]
         ends = [one for one in self.connections if one.directions.shape[1] == 6 and None in (one.first, one.second)]
         return [*resting, *(str(one.first or one.second) for one in ends)]
+
+    def scale(self, blocks: Sequence[Matrices], states: Sequence[Signal]) -> StateScale:
+        """Return length, rate and energy in whose parts the matrices of the blocks have entries near one: powers of two.
+
+        Length and energy fit the largest entry of each unit in all D, and the poses. The rate is that of the largest loads by
+        displacements of ports in all C, at least one rad/s: loads may be rounding of none.
+        """
+        whole = side_by_side(blocks)
+        motions = [Signal("", unit) for unit in ACCELERATION_UNITS]
+        tables = [(self.outputs, self.inputs, whole.D), *((motions, motions, one.transport) for one in self.connections)]
+        largest = _largest_by_unit(tables)
+        powers, logs = np.array([*largest], dtype=float).reshape(-1, 3)[:, :2], np.log2([*largest.values()])
+        energy, length = (2.0 ** round(x) for x in np.linalg.lstsq(powers, logs)[0].tolist())
+        places = [k for k, signal in enumerate(states) if (at := _AT_PORT.fullmatch(signal.name)) and at[1] == "xi"]
+        loads = _largest_by_unit([(self.outputs, [states[k] for k in places], whole.C[:, places])])
+        squares = [size / (energy * length ** of[1]) for of, size in loads.items() if of[0]]
+        rate = 2.0 ** round(np.log2(max([1.0, *squares])) / 2)
+        return StateScale(np.ones(0), rate, energy * rate**2, np.ones(0), length, rate)
 
     def equations(self) -> tuple[Any, Any]:
         """Return sparse G and F of ``G [inputs; outputs; forces] = F e``, e the inputs from outside.
@@ -219,3 +239,25 @@ def _listed(connections: Any) -> Iterable[Any]:
     if isinstance(connections, str) or not isinstance(connections, Sequence):
         raise ModelError(Finding("wrong-type", "connections", connections, "a list of pairs of ports", "see tt.connect_blocks"))
     return connections
+
+
+def sizes_of(scale: StateScale, signals: Sequence[Signal]) -> Array:
+    """Return what counts as one of each signal."""
+    return np.array([scale.of_unit(_unit_of(signal)) for signal in signals])
+
+
+def _unit_of(signal: Signal) -> str:
+    """Return the unit of a signal: at a port, by its name, since labels made by hand have none."""
+    match = _AT_PORT.fullmatch(signal.name)
+    return _UNITS_AT_PORTS[match[1]][int(match[2])] if match else signal.unit
+
+
+def _largest_by_unit(tables: Iterable[tuple[Sequence[Signal], Sequence[Signal], Array]]) -> dict[tuple[int, int, int], float]:
+    """Return the largest entry of matrices, from some signals to others, by its powers of energy, length and time."""
+    largest: dict[tuple[int, int, int], float] = {}
+    for outputs, inputs, matrix in tables:
+        above, below = ([powers_of(_unit_of(signal)) for signal in signals] for signals in (outputs, inputs))
+        for i, j in np.argwhere(matrix).tolist():
+            (a, b, c), (d, e, f) = above[i], below[j]
+            largest[a - d, b - e, c - f] = max(largest.get((a - d, b - e, c - f), 0.0), abs(float(matrix[i, j])))
+    return largest

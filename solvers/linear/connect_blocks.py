@@ -8,15 +8,15 @@ themselves: the velocity of a port is the row H with ``H dx/dt = dV`` for all st
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import BALANCED, RANK, ROUNDING, SAME, SINGULAR
-from titop.solvers.linear.block_network import BlockEnds, BlockNetwork
+from titop.blocks.basics.tolerances import RANK, ROUNDING, SAME, SINGULAR, STEADY
+from titop.solvers.linear.block_network import BlockEnds, BlockNetwork, sizes_of
 from titop.solvers.linear.finite_elements import FiniteElementPart, SparseSystem, sparse_system
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.state_space import is_state_space, named_signals, named_system, positions, refuse_not_finite
@@ -25,6 +25,9 @@ from titop.solvers.signals.grammar import read_names
 
 if TYPE_CHECKING:
     from control import StateSpace
+
+#: So often rows and columns are scaled until their largest entries are near one: halfway each time.
+_ROUNDS = 20
 
 
 def connect_blocks(
@@ -95,14 +98,30 @@ def connect_blocks(
     states = [signal for block in given for signal in named_signals(block)[0]]
     refuse_twice("state", states)
     parts = [Matrices.of(block) for block in given]
+    entering = [network.signals[k] for k in network.entering]
+    scale = network.scale(parts, states)
+    x, z, e = (sizes_of(scale, signals) for signals in (states, network.signals, entering))
+    network.connections = [one.in_lengths(scale.length) for one in network.connections]
+    parts = _scaled(parts, scale.rate, x, z[: len(network.inputs)], z[len(network.inputs) :])
     closed, z_by_x, z_by_e = _solve(side_by_side(parts), network)
     kept, basis = _without_duplicates(parts, network, [signal.name for signal in states])
     known = [*network.signals, *states]
     wanted = positions("outputs", read_names("outputs", outputs), known)
     C, D = np.vstack([z_by_x, np.eye(len(states))]), np.vstack([z_by_e, np.zeros((len(states), z_by_e.shape[1]))])
-    matrices = closed.A[kept] @ basis, closed.B[kept], C[wanted] @ basis, D[wanted]
-    entering, leaving = [network.signals[k] for k in network.entering], [known[k] for k in wanted]
-    return named_system(matrices, [states[k] for k in kept], entering, leaving, "connected")
+    connected = Matrices(closed.A[kept] @ basis, closed.B[kept], C[wanted] @ basis, D[wanted])
+    (matrices,) = _scaled([connected], 1.0 / scale.rate, 1.0 / x[kept], 1.0 / e, 1.0 / np.concatenate([z, x])[wanted])
+    return named_system([*matrices], [states[k] for k in kept], entering, [known[k] for k in wanted], "connected")
+
+
+def _scaled(parts: Sequence[Matrices], rate: float, x: Array, u: Array, y: Array) -> list[Matrices]:
+    """Return models by states, inputs and outputs in parts of these sizes, one model's after the other's, and of a rate."""
+    ends = np.cumsum([(len(part.A), part.B.shape[1], len(part.C)) for part in parts], axis=0)[:-1].T
+    result = []
+    for (A, B, C, D), a, b, c in zip(parts, *map(np.split, (x, u, y), ends), strict=True):
+        result.append(
+            Matrices(A * a / (rate * a[:, None]), B * b / (rate * a[:, None]), C * a / c[:, None], D * b / c[:, None])
+        )
+    return result
 
 
 def _check(where: str, block: Any) -> None:
@@ -125,16 +144,13 @@ def _ends(block: Any) -> BlockEnds:
 def _solve(blocks: Matrices, network: BlockNetwork) -> tuple[Matrices, Array, Array]:
     """Return the connected blocks (C and D unused), and all signals by states and by inputs.
 
-    Raises
-    ------
-    ModelError
-        If the loop is singular.
+    Raises `ModelError` if the loop is singular.
     """
     (A, B, C, D), m, p = blocks, len(network.inputs), len(network.outputs)
     G, F = (matrix.toarray() for matrix in network.equations())
     loop = np.hstack([G[:, :m] + G[:, m : m + p] @ D, G[:, m + p :]])
     rows, columns = np.ones((len(loop), 1)), np.ones(len(loop))
-    for _ in range(3):  # to entries near one
+    for _ in range(_ROUNDS):
         rows /= np.sqrt(_sizes(rows * loop * columns, 1)[:, None])
         columns /= np.sqrt(_sizes(rows * loop * columns, 0))
     scaled = rows * loop * columns
@@ -145,13 +161,6 @@ def _solve(blocks: Matrices, network: BlockNetwork) -> tuple[Matrices, Array, Ar
     u_by_x, u_by_e = solved[:m, : len(A)], solved[:m, len(A) :]
     z_by_x, z_by_e = np.vstack([u_by_x, C + D @ u_by_x]), np.vstack([u_by_e, D @ u_by_e])
     return Matrices(A + B @ u_by_x, B @ u_by_e, C, D), z_by_x, z_by_e
-
-
-class _PortMotion(NamedTuple):
-    """Velocity and displacement of a port (6 rows each), by all states and by integrals of all inputs; None: not known."""
-
-    velocity: tuple[Array, Array] | None
-    displacement: tuple[Array, Array] | None
 
 
 class _Motions:
@@ -166,8 +175,11 @@ class _Motions:
         of_fixed = {f"{port}_{kind}[{k}]" for port in network.fixed for kind in ("xi", "V") for k in range(6)}
         self.at_rest = np.array([name in of_fixed for name in states], dtype=bool)
 
-    def at(self, port: str, turning: Array) -> _PortMotion:
-        """Return the motion of a port, whose frame turns by ad(V0) = `turning` (6, 6)."""
+    def at(self, port: str, turning: Array) -> list[Array | None]:
+        """Return velocity and displacement of a port, 6 rows each, by all states and then by the integrals of all inputs.
+
+        None where they are not known. The port's frame turns by ad(V0) = `turning` (6, 6).
+        """
         m, places = len(self.network.inputs), np.array(self.network.ports[port][0])
         starts = np.cumsum([[0, 0, 0], *self.sizes], axis=0)
         offset = places - m * (places >= m)
@@ -195,8 +207,13 @@ class _Motions:
             got = "a frame that turns relative to its block's, which may move"
             advice = "take all blocks about one steady operating point; linearise a spinning part as a whole"
             raise ModelError(Finding("turning-port", f"port {port}", got, "motions that follow from the states", advice))
-        known = (None if rows is None else self._wide(rows, E, at, u + driven) for rows in (H, K))
-        return _PortMotion(*known)
+
+        def by_all(by_states: Array) -> Array:
+            whole = np.zeros((6, len(self.states) + m))
+            whole[:, at], whole[:, len(self.states) + u + driven] = by_states, E
+            return whole
+
+        return [None if by_states is None else by_all(by_states) for by_states in (H, K)]
 
     def turning(self, port: str) -> Array | None:
         """Return ad(V0) of a port from its block's states of its displacement; None without them."""
@@ -205,11 +222,6 @@ class _Motions:
             return None
         at = [self.states.index(name) for name in names]
         return -self.A[np.ix_(at, at)]
-
-    def _wide(self, rows: Array, integrals: Array, states: Array, inputs: Array) -> tuple[Array, Array]:
-        by_states, by_inputs = np.zeros((6, len(self.states))), np.zeros((6, len(self.network.inputs)))
-        by_states[:, states], by_inputs[:, inputs] = rows, integrals
-        return by_states, by_inputs
 
 
 def _rows_of(basis: Array, rows: Array) -> Array | None:
@@ -222,7 +234,7 @@ def _rows_of(basis: Array, rows: Array) -> Array | None:
     sizes = _sizes(scaled, 1)
     found: Array = np.linalg.lstsq((scaled / sizes[:, None]).T, (rows / columns).T)[0].T / sizes
     left = np.abs(found @ scaled - rows / columns) * columns
-    noise = BALANCED * np.abs(rows).max(axis=1, keepdims=True, initial=0.0)  # of points that accelerate a little
+    noise = STEADY * np.abs(rows).max(axis=1, keepdims=True, initial=0.0)  # of points that accelerate a little
     return found if (left <= np.maximum(SAME * columns, noise)).all() else None
 
 
@@ -280,8 +292,8 @@ def _pivots(rows: Array, columns: Array, noise: float) -> tuple[Array, Array, Ar
 def _relations(motions: _Motions) -> list[Array]:
     """Return what vanishes at connections and fixed ports by all states: velocities, then displacements."""
     network = motions.network
-    zero = sorted(set(network.driven) - set(network.entering))
-    rows: dict[str, list[tuple[Array, Array]]] = {kind: [] for kind in _PortMotion._fields}
+    velocities: list[Array] = []
+    displacements: list[Array] = []
     for first, second, X, D in network.connections:
         turning = motions.turning(second) if second else None
         if turning is None:
@@ -289,18 +301,19 @@ def _relations(motions: _Motions) -> list[Array]:
             turning = np.zeros((6, 6)) if of_first is None else X @ of_first @ np.linalg.inv(X)
         ends = ((first, X, np.linalg.solve(X, turning @ X)), (second, -np.eye(6), turning))
         ports = [(D.T @ factor, motions.at(port, turned)) for port, factor, turned in ends if port]
-        for kind, result in rows.items():
-            known = [(factor, getattr(at, kind)) for factor, at in ports]
-            if all(side is not None for _, side in known):
-                result.append(tuple(sum(factor @ side[k] for factor, side in known) for k in range(2)))  # type: ignore[arg-type]
-    sides = [[np.vstack(parts) for parts in zip(*pairs, strict=True)] for pairs in rows.values() if pairs]
-    joined = [_without_integrals(by_states, by_inputs, zero) for by_states, by_inputs in sides]
+        for kind, relations in enumerate((velocities, displacements)):
+            sides = [factor @ rows for factor, motion in ports if (rows := motion[kind]) is not None]
+            if len(sides) == len(ports):
+                relations.append(np.sum(sides, axis=0))
+    joined = [_without_integrals(np.vstack(rows), network) for rows in (velocities, displacements) if rows]
     return [np.eye(len(motions.states))[motions.at_rest], *joined]
 
 
-def _without_integrals(by_states: Array, by_inputs: Array, zero: Sequence[int]) -> Array:
+def _without_integrals(relations: Array, network: BlockNetwork) -> Array:
     """Return the relations between states alone: integrals of inputs vanish where these do, and are eliminated elsewhere."""
     from scipy.linalg import null_space
 
-    others = np.delete(by_inputs, [k for k in zero if k < by_inputs.shape[1]], axis=1)
+    by_states, by_inputs = np.split(relations, [relations.shape[1] - len(network.inputs)], axis=1)
+    zero = set(network.driven) - set(network.entering)
+    others = by_inputs[:, [k for k in range(len(network.inputs)) if k not in zero]]
     return null_space(others.T, rcond=RANK).T @ by_states if others.any() else by_states

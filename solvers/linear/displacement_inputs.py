@@ -45,13 +45,7 @@ class Places(NamedTuple):
 
     @classmethod
     def of(cls, model: Model, states: Array, inputs: SystemInputs) -> Places:
-        """Return the places of inputs; `states` are entries of ``[dq; dv; dx]``.
-
-        Raises
-        ------
-        ModelError
-            If a displacement follows from other coordinates through closures or gears.
-        """
+        """Return the places of inputs; `states` are entries of ``[dq; dv; dx]``."""
         entries, known = [*inputs.displaced], states.tolist()
         for k in entries:
             if k not in known:
@@ -63,13 +57,7 @@ class Places(NamedTuple):
         return cls(np.array(q), np.array(v), others, np.array([*inputs.displaced.values()]))
 
     def turning(self, A: Array) -> Array:
-        """Return N (n, m, m) of ``dr/dt = v - N r``, from the matrices (n, x, x) of equations.
-
-        Raises
-        ------
-        ModelError
-            If a displacement turns with others that are no inputs.
-        """
+        """Return N (n, m, m) of ``dr/dt = v - N r``, from the matrices (n, x, x) of equations."""
         if A[:, self.q][:, :, self.others].any():
             got, advice = "a part of a joint that turns with a body that spins", "name the whole joint"
             raise ModelError(Finding("not-separable", "inputs", got, "displacements of a whole joint", advice))
@@ -82,10 +70,8 @@ def displace(
 ) -> tuple[tuple[Array, Array, Array, Array], Array]:
     """Return A, B, C and D (n, ., .) with displacements in the place of accelerations, and the states that remain.
 
-    Raises
-    ------
-    ModelError
-        Naming outputs that need the rates of a displacement, and displacements that are no coordinates of their own.
+    Raises `ModelError` naming outputs that need the rates of a displacement, and displacements that are no coordinates of their
+    own.
     """
     A, (B, C, D) = matrices[0], (np.broadcast_to(each, (len(matrices[0]), *each.shape[-2:])) for each in matrices[1:])
     if not inputs.displaced:

@@ -21,7 +21,7 @@ from titop.solvers.linear.lpv_plots import read_frequencies
 from titop.solvers.linear.state_space import named_signals, named_system, positions
 from titop.solvers.signals.exported import Signal
 from titop.solvers.signals.grammar import read_names
-from titop.solvers.signals.units import ACCELERATION_UNITS, DISPLACEMENT_UNITS, TWIST_UNITS, WRENCH_UNITS
+from titop.solvers.signals.quantities import ACCELERATION_UNITS, DISPLACEMENT_UNITS, TWIST_UNITS, WRENCH_UNITS
 from titop.solvers.support.progress import progress_bar
 
 if TYPE_CHECKING:

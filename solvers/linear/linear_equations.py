@@ -10,8 +10,8 @@ First-order states are treated as inputs first; finally they are appended to the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,31 +20,15 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.solvers.constraints.closed_dynamics import refuse_overdriven
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.sizes import ActedState
 from titop.solvers.linear.displacement_inputs import displace
 from titop.solvers.linear.system_outputs import SystemOutputs
+from titop.solvers.model.closures import Reduction, closure_derivatives, reduction
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
-from titop.solvers.model.reduction import Reduction, closure_derivatives, reduction
 from titop.solvers.signals.quantities import Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
-
-
-class ActedState(Protocol):
-    """A state with its loads, such as an `OperatingPoint`."""
-
-    @property
-    def model(self) -> Model: ...
-    @property
-    def q(self) -> Array: ...
-    @property
-    def v(self) -> Array: ...
-    @property
-    def tau(self) -> Array: ...
-    @property
-    def driving(self) -> Array | None: ...
-    @property
-    def wrenches(self) -> Mapping[str, Array] | None: ...
 
 
 def nearby(points: Sequence[OperatingPoint], rng: np.random.Generator) -> list[OperatingPoint]:
@@ -118,10 +102,8 @@ def linear_equations(
 
     Without `independent` the first point chooses its coordinates.
 
-    Raises
-    ------
-    ModelError
-        If locked coordinates move, if the chosen coordinates are not independent, and for outputs that need rates of inputs.
+    Raises `ModelError` if locked coordinates move, if the chosen coordinates are not independent, and for outputs that need
+    rates of inputs.
     """
     linear = _by_accelerations(points, system_inputs, system_outputs, independent)
     if not system_inputs.displaced:

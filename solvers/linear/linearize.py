@@ -214,10 +214,7 @@ def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, h
 
     They are stored by the names, in common for all models of a structure, unless outputs depend on parameters.
 
-    Raises
-    ------
-    ModelError
-        For unknown names.
+    Raises `ModelError` for unknown names.
     """
     key, known = tuple(map(_as_key, (inputs, outputs, omit, hold))), model.mechanism.ends
     if (ends := known.get(key)) is not None:  # another thread may clear what is stored
@@ -253,10 +250,7 @@ def rates_among(states: Array, nv: int) -> Array:
 def read_omitted(model: Model, omit: Any) -> Array:
     """Return the entries of ``[dq; dv; dx]`` of some names: coordinates, or with ``.q`` and ``.v`` only a part of their states.
 
-    Raises
-    ------
-    ModelError
-        For unknown names.
+    Raises `ModelError` for unknown names.
     """
     nv = model.nv
     starts = {Kind.POSITION: (0,), Kind.RATE: (nv,), Kind.STATE: (0, nv), Kind.OWN_STATE: (2 * nv,)}
@@ -277,20 +271,10 @@ def kept_states(
     computed again at points nearby, within the error of an equilibrium. If it is rounding, or an effect of the point's error,
     it changes by its own size; a real dependence does not.
 
-    Parameters
-    ----------
-    states : (x,) int array
-        Entries of ``[dq; dv; dx]``.
-    matrices : (n, x, x) and (n, outputs, x) arrays
-        A and C.
-    ends : Ends
-    nearby : callable
-        From the indices (m) of points to the same matrices (m, ...) at points next to them, several times.
+    `matrices` are A (n, x, x) and C (n, outputs, x), `states` (x) entries of ``[dq; dv; dx]``; `nearby` gives the same matrices
+    next to some of the points, by their indices (m), several times.
 
-    Raises
-    ------
-    ModelError
-        Naming the state or output that depends on an omitted state, and entries to omit that are not states.
+    Raises `ModelError` naming the state or output that depends on an omitted state, and entries to omit that are not states.
     """
     signals, strange = ends.states, np.setdiff1d(ends.omitted, states)
     if strange.size:

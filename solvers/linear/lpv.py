@@ -20,6 +20,7 @@ from titop.solvers.equilibrium.linear_validity import excess, spin_findings, swi
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess
 from titop.solvers.linear.linearize import kept_states, rates_among
+from titop.solvers.linear.lpv_files import MATRICES, TRIMS
 from titop.solvers.linear.lpv_members import Failure, FamilyMembers, Recipe, Results, SweepOf
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.mechanism.parameters import warn_of_samples
@@ -168,10 +169,8 @@ def _assemble(
     """Return the family's model: without omitted states, arrays in the grid's shape."""
     model, ends, valid = family.guess.model, family.ends, results.valid
     kept = np.arange(len(results.states))
-    A, B, C = results.A, results.B, results.C
     if ends.omitted.size:
-        kept = kept_states(results.states, (A[valid], C[valid]), ends, family.nearby)
-        A, B, C = A[:, kept][:, :, kept], B[:, kept], C[:, :, kept]
+        kept = kept_states(results.states, (results.A[valid], results.C[valid]), ends, family.nearby)
     if family.failures:
         _warn_of_failures(family, targets)
     if points is not None:
@@ -185,11 +184,9 @@ def _assemble(
         search = {"unknowns": recipe.unknowns, "bounds": recipe.bounds, "tolerance": recipe.tolerance}
         search |= {"wrenches": family.guess.wrenches}
     named = [ends.states[k] for k in results.states[kept]]
-    (A, B, C, D), states = ends.with_paths(model, (A, B, C, results.D), named)
-
-    def on_grid(array: Array) -> Array:
-        return array.reshape(*shape, *array.shape[1:])
-
+    matrices = results.A[:, kept][:, :, kept], results.B[:, kept], results.C[:, :, kept], results.D
+    matrices, states = ends.with_paths(model, matrices, named)
+    arrays = dict(zip(MATRICES, matrices, strict=True)) | {name: getattr(results, name) for name in (*TRIMS, "x", "valid")}
     return LPVModel(
         name=model.name,
         parameters=axes,
@@ -198,20 +195,10 @@ def _assemble(
         states=tuple(states),
         inputs=ends.inputs.signals,
         outputs=ends.output_signals,
-        A=on_grid(A),
-        B=on_grid(B),
-        C=on_grid(C),
-        D=on_grid(D),
-        q=on_grid(results.q),
-        v=on_grid(results.v),
-        tau=on_grid(results.tau),
-        u=on_grid(results.u),
-        y=on_grid(results.y),
-        valid=on_grid(valid),
+        **{name: array.reshape(*shape, *array.shape[1:]) for name, array in arrays.items()},
         configuration_names=model.configuration_names,
         coordinate_names=model.coordinate_names,
         input_names=model.input_names,
-        x=on_grid(results.x),
         own_states=model.state_names,
         search=search,
         failed={tuple(map(int, np.unravel_index(row, shape))): reason for row, reason in family.failures.items()},

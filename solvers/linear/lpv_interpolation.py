@@ -24,13 +24,7 @@ class Around(NamedTuple):
     def configuration(self, table: Array, quaternions: list[int]) -> Array:
         """Return the weighted mean of configurations (points, nq), with unit quaternions.
 
-        Each attitude has two quaternions; the one closer to that of the nearest point is used.
-
-        Parameters
-        ----------
-        table : (points, nq) array
-        quaternions : list of int
-            Their first entries.
+        Each attitude has two quaternions, which start at entries `quaternions`; that closer to the nearest point's is used.
         """
         near, nearest = table[self.points], int(np.argmax(self.weights))
         for start in quaternions:
@@ -66,13 +60,7 @@ class GridInterpolation:
 class ListInterpolation:
     """Interpolation between points of a list, in any order, within the line, plane or space that they span.
 
-    Called with a place (parameters,) it returns the points around it, None outside.
-
-    Parameters
-    ----------
-    points : (n, parameters) array
-    known : (k,) array
-        The points that have values.
+    Called with a place (parameters,) it returns the points around it that are known (k), None outside.
     """
 
     def __init__(self, points: Array, known: Array) -> None:

@@ -16,16 +16,16 @@ from titop.solvers.equilibrium.continuation import STRETCH, BarePoint, bare, fol
 from titop.solvers.equilibrium.linear_validity import steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_dependents
+from titop.solvers.linear.independent_states import FamilyBasis
 from titop.solvers.linear.linear_equations import linear_equations, nearby
 from titop.solvers.linear.linearize import read_ends
-from titop.solvers.linear.lpv_basis import FamilyBasis
 from titop.solvers.linear.system_outputs import state_of
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.support.checkpoint import Checkpoint, digest
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread
+from titop.solvers.support.spread import Spread, death
 
 #: Points that are linearised together, at most; and in how many parts a family is, at least.
 _CHUNK, _PARTS = 500, 8
@@ -97,13 +97,7 @@ class Recipe:
 
 
 class FamilyMembers:
-    """The computation of a family's members.
-
-    Parameters
-    ----------
-    guess : OperatingPoint
-        Guess for the first point.
-    recipe : Recipe
+    """The computation of a family's members, from a guess for the first point.
 
     Attributes
     ----------
@@ -122,13 +116,7 @@ class FamilyMembers:
     # -- members -------------------------------------------------------------------------------------------------------
 
     def at_known(self, points: Sequence[OperatingPoint], targets: Array, lines: LineRows, sweep: SweepOf) -> Results:
-        """Return the results at given points.
-
-        Raises
-        ------
-        ModelError
-            Where the family's independent coordinates fail.
-        """
+        """Return the results at given points. Raises `ModelError` where the family's independent coordinates fail."""
         sent = [bare(point, self.guess.model) if sweep.leaves_here else point for point in points]
         with self._spread(sweep) as spread:
             return self._members(sent, targets, lines, spread, sweep.progress)
@@ -320,9 +308,9 @@ class FamilyMembers:
     def _spread(self, sweep: SweepOf) -> Spread:
         """Return what answers tasks, computed here or in several processes."""
         if not sweep.leaves_here:
-            return Spread(lambda: lambda task: task.run(self), (), 1, _refuse_death, checkpoint=sweep.checkpoint)
+            return Spread(lambda: lambda task: task.run(self), (), 1, _death, checkpoint=sweep.checkpoint)
         made = type(self.guess.model.mechanism.engine), self.guess.model.mechanism.assembly, bare(self.guess), self.recipe
-        return Spread(_worker, made, sweep.workers, _refuse_death, "spawn", sweep.checkpoint)
+        return Spread(_worker, made, sweep.workers, _death, "spawn", sweep.checkpoint)
 
 
 class SweepOf(NamedTuple):
@@ -362,9 +350,8 @@ def _worker(engine: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Cal
     return lambda task: task.run(family)
 
 
-def _refuse_death(task: Task, how: str) -> Any:
-    got, advice = f"{how} at {task.where}", "workers=1 shows what happens there"
-    raise ModelError(Finding("worker-died", "workers", got, "processes that come to their end", advice))
+def _death(task: Task, how: str) -> ModelError:
+    return death(task.where, how)
 
 
 def _neighbours(rows: Array, lines: LineRows) -> list[int]:

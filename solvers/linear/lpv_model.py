@@ -274,15 +274,14 @@ class LPVModel:
             name: (name if self.is_grid else "point", values) for name, values in self.parameters.items()
         }
         x, w, y = ([signal.name for signal in getattr(self, name)] for name in SIGNALS)
-        coordinates |= {"state": x, "to_state": x, "input": w, "output": y}
-        coordinates |= {"configuration": list(self.configuration_names), "coordinate": list(self.coordinate_names)}
-        coordinates |= {"actuator": list(self.input_names)}
-        ends: dict[str, tuple[str, ...]] = {"A": ("to_state", "state"), "B": ("to_state", "input")}
-        ends |= {"C": ("output", "state"), "D": ("output", "input")}
-        ends |= {"q": ("configuration",), "v": ("coordinate",), "tau": ("coordinate",), "u": ("actuator",), "y": ("output",)}
+        names = {"state": x, "input": w, "output": y, "configuration": self.configuration_names}
+        names |= {"coordinate": self.coordinate_names, "actuator": self.input_names, "to_state": x}
+        axes = dict(zip("xwyqvu", names, strict=False))
+        ends = {name: [axes[letter] for letter in letters] for name, letters in AXES.items()}
+        ends |= {"A": ["to_state", "state"], "B": ["to_state", "input"]}
         if self.own_states:
-            coordinates |= {"own_state": list(self.own_states)}
-            ends |= {"x": ("own_state",)}
+            names, ends = names | {"own_state": self.own_states}, ends | {"x": ["own_state"]}
+        coordinates |= {axis: list(values) for axis, values in names.items()}
         variables = {name: ((*over, *dims), getattr(self, name)) for name, dims in ends.items()}
         units = self.units | {signal.name: signal.unit for name in SIGNALS for signal in getattr(self, name)}
         attributes = {"system": self.name, **{f"unit of {name}": unit for name, unit in units.items()}}

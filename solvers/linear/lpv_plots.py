@@ -51,10 +51,7 @@ def draw_poles(poles: Array, name: str, colours: Colours, limits: Any = None, lo
 
     `limits` are least and greatest real and imaginary parts; with `log`, axes are logarithmic, and linear next to zero.
 
-    Raises
-    ------
-    ModelError
-        For unusable limits.
+    Raises `ModelError` for unusable limits.
     """
     from matplotlib.figure import Figure
 
@@ -200,10 +197,7 @@ def _fan(models: Any) -> tuple[list[StateSpace], Colours]:
 def read_members(models: Any, values: Mapping[str, Any] | None = None) -> tuple[str, list[StateSpace], Colours]:
     """Return name and members of a family at values of one parameter, or a sequence of models, and the parameter's values.
 
-    Raises
-    ------
-    ModelError
-        Unless exactly one parameter has several values, as many as there are models.
+    Raises `ModelError` unless exactly one parameter has several values, as many as there are models.
     """
     if callable(getattr(models, "at", None)):
         name, numbers, others = _one_parameter(values)
@@ -296,13 +290,7 @@ def frequencies_around(poles: Array) -> Array:
 
 
 def read_frequencies(omega: Any) -> Array:
-    """Return the frequencies (rad/s) given by a user.
-
-    Raises
-    ------
-    ModelError
-        Unless all are positive.
-    """
+    """Return the frequencies (rad/s) given by a user. Raises `ModelError` unless all are positive."""
     numbers = real_array(omega)
     if numbers is None or numbers.ndim != 1 or not numbers.size or not (np.isfinite(numbers) & (numbers > 0)).all():
         expected, advice = "positive frequencies (rad/s)", "such as np.geomspace(0.1, 100, 200)"

@@ -1,15 +1,24 @@
-"""A linear model as its matrices: responses, parts, loops closed around it, models in series and side by side."""
+"""A linear model as its matrices: responses, parts, inversions, loops closed around it, models in series and side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SINGULAR
+from titop.solvers.linear.state_space import is_state_space, named_signals, named_system, port_labels
+from titop.solvers.signals.exported import exported_name, stems
+from titop.solvers.signals.grammar import read_names
+
+if TYPE_CHECKING:
+    from control import StateSpace
 
 
 @dataclass(frozen=True)
@@ -56,10 +65,7 @@ class Matrices:
     def close_loop(self, delta: Array) -> Matrices:
         """Return the model of the remaining channels with ``w = Δ z + w'`` on the first ones, which stay.
 
-        Raises
-        ------
-        LinAlgError
-            If the loop is ill-posed.
+        Raises `LinAlgError` if the loop is ill-posed.
         """
         n, m = delta.shape
         full = np.zeros((self.B.shape[1], self.C.shape[0]), dtype=delta.dtype)
@@ -77,6 +83,19 @@ class Matrices:
         """Return the model of some outputs and inputs."""
         return Matrices(self.A, self.B[:, inputs], self.C[outputs], self.D[np.ix_(outputs, inputs)])
 
+    def exchange(self, outputs: Array, inputs: Array) -> Matrices:
+        """Return the model with as many outputs as inputs, and these inputs as the outputs, in their places.
+
+        Raises `LinAlgError` if the outputs do not follow the inputs at once.
+        """
+        n, whole = len(self.A), np.block([[self.A, self.B], [self.C, self.D]])
+        inverse = np.linalg.inv(self.D[np.ix_(outputs, inputs)])
+        columns, rows = whole[:, n + inputs] @ inverse, inverse @ whole[n + outputs]
+        whole = whole - columns @ whole[n + outputs]
+        whole[n + outputs], whole[:, n + inputs] = -rows, columns
+        whole[np.ix_(n + outputs, n + inputs)] = inverse
+        return Matrices(whole[:n, :n], whole[:n, n:], whole[n:, :n], whole[n:, n:])
+
     def scale(self, outputs: Array, inputs: Array | float = 1.0) -> Matrices:
         """Return the model with outputs and inputs multiplied by numbers."""
         return Matrices(self.A, self.B * inputs, outputs[:, None] * self.C, outputs[:, None] * self.D * inputs)
@@ -93,3 +112,89 @@ def side_by_side(systems: Sequence[Matrices]) -> Matrices:
     from scipy.linalg import block_diag
 
     return Matrices(*(block_diag(*matrices) for matrices in zip(*systems, strict=True)))
+
+
+if TYPE_CHECKING:
+    from control import StateSpace
+
+
+def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateSpace:
+    """Return a linear system with some channels inverted.
+
+    With the inverted channels last, ``y2 = C2 x + D21 u1 + D22 u2`` is solved for u2, which takes the place of y2. Inverting
+    the parent port of a TITOP block frees it there, inverting a child port clamps it, inverting one component pins it (Alazard,
+    Finozzi and Sanfedino, Multibody System Dynamics 57(3), 2023).
+
+    Parameters
+    ----------
+    system : control.StateSpace
+    channels : sequence of str or (input, output)
+        Pairs of signals; or a common path of inputs and outputs, in equal number and order: ``"arm.P"`` stands for
+        ``arm.P.dV[0..5]`` and ``arm.P.W[0..5]`` (not for a coordinate ``arm.P_x``), ``"hinge"`` for ``hinge`` and ``hinge.a``.
+        Dots may be underscores.
+
+    Returns
+    -------
+    control.StateSpace
+        The same states; the signals of the inverted channels have changed sides.
+
+    Raises
+    ------
+    ModelError
+        For unknown signals, none at all, and when the channels' feedthrough is singular.
+
+    Examples
+    --------
+    >>> import control, titop as tt
+    >>> mass = control.StateSpace([[0.0]], [[0.5]], [[0.0]], [[0.5]], inputs=["force"], outputs=["acceleration"])
+    >>> inverse = tt.invert_channels(mass, [("force", "acceleration")])
+    >>> inverse.input_labels, inverse.output_labels, inverse.D.tolist()
+    (['acceleration'], ['force'], [[2.0]])
+    """
+    if not is_state_space(system):
+        advice = "pass what tt.linearize or tt.block_system returns"
+        raise ModelError(Finding("wrong-type", "system", system, "a linear model with named signals", advice))
+    if not (given := read_names("channels", channels)):
+        advice = "name a common path of inputs and outputs, or pairs (input, output)"
+        raise ModelError(Finding("no-channel", "channels", channels, "one channel at least", advice))
+    pairs = [pair for channel in given for pair in _pairs(system, channel)]
+    ins, outs = (np.array([labels.index(pair[k]) for pair in pairs], dtype=int) for k, labels in enumerate(port_labels(system)))
+    for side, positions, labels in zip(("input", "output"), (ins, outs), port_labels(system), strict=True):
+        if len(set(positions)) < len(positions):
+            twice = next(labels[k] for k in positions if (positions == k).sum() > 1)
+            raise ModelError(Finding("duplicate-channel", "channels", twice, f"each {side} once", "leave one out"))
+    feedthrough = system.D[np.ix_(outs, ins)]
+    sizes = np.linalg.svd(feedthrough, compute_uv=False)
+    if (rank := decided_rank(sizes, SINGULAR * sizes[0])) < len(sizes):
+        got = f"feedthrough of rank {rank} of {len(sizes)}"
+        advice = "only channels whose output follows its input at once can be inverted: forces and accelerations"
+        raise ModelError(Finding("singular-channel", "channels", got, "an invertible feedthrough", advice))
+    states, inputs, outputs = named_signals(system)
+    for k, j in zip(ins, outs, strict=True):
+        inputs[k], outputs[j] = outputs[j], inputs[k]
+    return named_system(Matrices.of(system).exchange(outs, ins), states, inputs, outputs, system.name, float(system.dt or 0.0))
+
+
+def _pairs(system: StateSpace, channel: Any) -> list[tuple[str, str]]:
+    """Return the pairs of signals that a channel stands for."""
+    inputs, outputs = port_labels(system)
+    if isinstance(channel, tuple | list) and len(channel) == 2 and all(isinstance(name, str) for name in channel):
+        pair = exported_name(channel[0]), exported_name(channel[1])
+        for name, labels in zip(pair, (inputs, outputs), strict=True):
+            if name not in labels:
+                raise ModelError(
+                    Finding("unknown-channel", "channels", name, "a signal of the system", did_you_mean(name, labels))
+                )
+        return [pair]
+    found: list[list[str]] = [[], []]
+    if isinstance(channel, str):
+        table = getattr(system, "signals", {})
+        found = [
+            [label for label in labels if exported_name(channel) in stems(table[label].path if label in table else label)]
+            for labels in (inputs, outputs)
+        ]
+    if not found[0] or len(found[0]) != len(found[1]):
+        counts = f"{channel!r}: {len(found[0])} inputs, {len(found[1])} outputs"
+        advice = f"give pairs such as ({inputs[0] if inputs else ''!r}, {outputs[0] if outputs else ''!r})"
+        raise ModelError(Finding("unknown-channel", "channels", counts, "as many inputs as outputs, one at least", advice))
+    return list(zip(*found, strict=True))

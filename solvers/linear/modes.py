@@ -23,8 +23,8 @@ from titop.solvers.engines.reference.engine import reference_passes
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.linearize import linearize
 from titop.solvers.linear.state_space import is_state_space, refuse_not_finite
+from titop.solvers.model.closures import reduction
 from titop.solvers.model.model import Model
-from titop.solvers.model.reduction import reduction
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -21,10 +21,10 @@ from titop.solvers.linear.path_series import refuse_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import read_outputs, state_of
 from titop.solvers.mechanism.inputs import WrenchPlace
+from titop.solvers.model.closures import Reduction, reduction
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
 from titop.solvers.model.prepared import PreparedDynamics
-from titop.solvers.model.reduction import Reduction, reduction
 from titop.solvers.signals.exported import exported_name, state_signals, table_of
 from titop.solvers.signals.quantities import DYNAMIC, Kind
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
@@ -69,16 +69,10 @@ class ActingState(NamedTuple):
 class SystemFunctions:
     """A model between inputs and outputs, as a function of ``x = [displacements; rates; states of the first order]``.
 
-    Parameters
-    ----------
-    point : OperatingPoint
-    inputs, outputs, independent
-        As in `linearize`; no outputs stand for all states.
+    Arguments are those of `linearize`; no outputs stand for all states.
 
     Attributes
     ----------
-    system_inputs : SystemInputs
-    system_outputs : tuple of SystemOutputs
     origin : (nq,) array
         From which displacements are measured: the point's configuration where quaternions are, elsewhere zero.
     """
@@ -146,10 +140,7 @@ class SystemFunctions:
     def acting(self, x: Any, w: Any, params: Mapping[str, float] | None = None) -> ActingState:
         """Return the state and what acts on it, from x and the inputs w.
 
-        Raises
-        ------
-        ModelError
-            For wrong lengths and entries that are not finite.
+        Raises `ModelError` for wrong lengths and entries that are not finite.
         """
         (model, dynamics, follower), nv = self._with(params), self.model.nv
         x, given = self._read(x, w)

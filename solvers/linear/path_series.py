@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import factorial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,15 +16,53 @@ from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.devices.signal_path import Device
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.state_space import named_signals, named_system
 from titop.solvers.signals.exported import Signal
 from titop.solvers.signals.forms import NOISES
 from titop.solvers.signals.named_model import NamedModel
 
-#: Of the fractions for delays of paths.
+if TYPE_CHECKING:
+    from control import StateSpace
+
+#: Of the fractions for delays of paths: even, so that what passes beside the states has gain one.
 ORDER = 4
 
 #: A, B, C and D (..., ., .) of one model or of stacked ones.
 Stacked = tuple[Array, Array, Array, Array]
+
+
+class PathTiming(NamedTuple):
+    """When the signal of a device passes its path.
+
+    Attributes
+    ----------
+    path : str
+        Of the signal.
+    delay, sample_time : float
+        In s; a sample time of zero is none.
+    """
+
+    path: str
+    delay: float
+    sample_time: float
+
+
+def read_timings(model: NamedModel, signals: Sequence[Signal]) -> tuple[PathTiming, ...]:
+    """Return when signals pass their paths, of those that are delayed or sampled there."""
+    devices, found = _channels(model), list[PathTiming]()
+    for signal in signals:
+        path = devices[signal.path][0].path if signal.path in devices else None
+        if path is not None and (path.delay or path.sample_time):
+            found.append(PathTiming(signal.path, path.delay, path.sample_time or 0.0))
+    return tuple(found)
+
+
+def without_fractions(M: StateSpace, paths: Sequence[str]) -> StateSpace:
+    """Return a named system without the fractions for the delays of some signals: what they pass is not delayed any more."""
+    states, inputs, outputs = named_signals(M)
+    left = [k for k, state in enumerate(states) if not any(state.path.startswith(f"{path}.delay[") for path in paths)]
+    matrices = M.A[np.ix_(left, left)], M.B[left], M.C[:, left], M.D
+    return named_system(matrices, [states[k] for k in left], inputs, outputs, str(M.name), M.dt)
 
 
 def pade(order: int, delay: float) -> Matrices:
@@ -52,9 +91,7 @@ def with_paths(
 
     Parameters
     ----------
-    model : NamedModel
     matrices : tuple of four (..., ., .) arrays
-    states, inputs, outputs : sequences of Signal
     before : int
         Number of other inputs and outputs, which come first.
     """
@@ -79,13 +116,7 @@ def with_paths(
 
 
 def refuse_paths(model: NamedModel, paths: Sequence[str]) -> None:
-    """Refuse signals of nonlinear systems with delays, and noise.
-
-    Raises
-    ------
-    ModelError
-        Naming the device.
-    """
+    """Refuse signals of nonlinear systems with delays, and noise. Raises `ModelError` naming the device."""
     devices = _channels(model)
     for path in paths:
         owner, ending = split_end(path)
@@ -125,33 +156,20 @@ def _with_noise(matrices: Stacked, k: int, size: float, rows: list[int], drives:
 
 def _behind_input(matrices: Stacked, k: int, system: Matrices) -> Stacked:
     """Return a model whose input k passes a system first; the states of this come last."""
-    (A, B, _, D), (a, b, c, d) = matrices, system
-    n, m = A.shape[-1], len(a)
-    result_A, result_B, result_C = _grown(matrices, m)
-    result_A[..., :n, n:], result_A[..., n:, n:] = B[..., [k]] @ c, a
-    result_B[..., :n, k], result_B[..., n:, k] = B[..., k] * d.item(), b[:, 0]
-    result_C[..., n:], result_D = D[..., [k]] @ c, D.copy()
-    result_D[..., k] *= d.item()
-    return result_A, result_B, result_C, result_D
+    (A, B, C, D), (a, b, c, d) = matrices, system
+    n, lead, inner = A.shape[-1], A.shape[:-2], np.broadcast_to(a, (*A.shape[:-2], *a.shape))
+    B_new, D_new, passed = B.copy(), D.copy(), np.zeros((*lead, len(a), B.shape[-1]))
+    B_new[..., k], D_new[..., k], passed[..., k] = B[..., k] * d.item(), D[..., k] * d.item(), b[:, 0]
+    A_new = np.block([[A, B[..., [k]] @ c], [np.zeros((*lead, len(a), n)), inner]])
+    return A_new, np.concatenate([B_new, passed], axis=-2), np.concatenate([C, D[..., [k]] @ c], axis=-1), D_new
 
 
 def _behind_output(matrices: Stacked, k: int, system: Matrices) -> Stacked:
     """Return a model whose output k passes a system last; the states of this come last."""
-    (A, _, C, D), (a, b, c, d) = matrices, system
-    n, m = A.shape[-1], len(a)
-    result_A, result_B, result_C = _grown(matrices, m)
-    result_A[..., n:, :n], result_A[..., n:, n:] = b @ C[..., [k], :], a
-    result_B[..., n:, :] = b @ D[..., [k], :]
-    result_C[..., k, :n], result_C[..., k, n:], result_D = C[..., k, :] * d.item(), c[0], D.copy()
-    result_D[..., k, :] *= d.item()
-    return result_A, result_B, result_C, result_D
+    return _dual(_behind_input(_dual(matrices), k, Matrices(*_dual((*system,)))))
 
 
-def _grown(matrices: Stacked, more: int) -> tuple[Array, Array, Array]:
-    """Return A, B and C with room for more states."""
-    A, B, C, _ = matrices
-    n, lead = A.shape[-1], A.shape[:-2]
-    larger_A, larger_B = np.zeros((*lead, n + more, n + more)), np.zeros((*lead, n + more, B.shape[-1]))
-    larger_C = np.zeros((*lead, C.shape[-2], n + more))
-    larger_A[..., :n, :n], larger_B[..., :n, :], larger_C[..., :n] = A, B, C
-    return larger_A, larger_B, larger_C
+def _dual(matrices: Stacked) -> Stacked:
+    """Return the model whose inputs are the outputs, and the reverse: its response is transposed."""
+    A, B, C, D = (np.swapaxes(matrix, -1, -2) for matrix in matrices)
+    return A, C, B, D

@@ -37,23 +37,9 @@ class PoleMap:
     poles: Array
 
     def plot(self, limits: Any = None, log: bool = False) -> Figure:
-        """Draw the poles in the complex plane, coloured by the parameter, with a line for each mode.
+        """Draw the poles in the complex plane, coloured by the parameter, with a line for each mode; see `LPVModel.poles`.
 
-        Parameters
-        ----------
-        limits : (4,) array_like, optional, rad/s
-            Least and greatest real part, least and greatest imaginary part.
-        log : bool
-            Logarithmic axes, linear next to zero.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-
-        Raises
-        ------
-        ModelError
-            For unusable limits.
+        `limits` (4, rad/s) are the least and greatest real part and imaginary part; `log` makes axes logarithmic.
         """
         return draw_poles(self.poles, self.name, Colours(self.values, self.parameter), limits, log)
 

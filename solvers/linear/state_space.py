@@ -210,10 +210,7 @@ def unlike(signals: Iterable[Signal], known: Iterable[Signal]) -> list[Signal]:
 def positions(where: str, names: Sequence[str], known: Sequence[Signal]) -> list[int]:
     """Return where signals stand among others; the name of a vector stands for all of its entries.
 
-    Raises
-    ------
-    ModelError
-        For names that are unknown, or there twice.
+    Raises `ModelError` for names that are unknown, or there twice.
     """
     result: list[int] = []
     labels = [signal.name for signal in known]
@@ -241,10 +238,7 @@ def read_linear(where: str, system: Any, expected: str = "a control.StateSpace o
     numerators: that of its rows or of its columns, whichever is less. The coordinates are those of the observer's or of the
     controller's canonical form, so that they follow the coefficients without jumps.
 
-    Raises
-    ------
-    ModelError
-        For what is neither, for more zeros than poles, and for NaN or infinity.
+    Raises `ModelError` for what is neither, for more zeros than poles, and for NaN or infinity.
     """
     if not is_state_space(system):
         if not all(hasattr(system, name) for name in ("num", "den", "dt", "input_labels", "output_labels")):
@@ -308,13 +302,7 @@ def _improper(where: str, system: Any, channel: tuple[int, int], zeros: int, pol
 
 
 def refuse_not_finite(where: str, system: Any) -> None:
-    """Refuse a state space with NaN or infinity in its matrices.
-
-    Raises
-    ------
-    ModelError
-        Naming the entry.
-    """
+    """Refuse a state space with NaN or infinity in its matrices. Raises `ModelError` naming the entry."""
     for name in "ABCD":
         matrix = np.asarray(getattr(system, name))
         if not np.isfinite(matrix).all():

@@ -14,12 +14,12 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, COMPLEX_STEP, DIFFERENCE_ERROR, DIFFERENCE_STEP, EPS, NEGLIGIBLE
 from titop.blocks.basics.user_functions import check_function
-from titop.solvers.constraints.consistency import accelerations_by_term, mobility
+from titop.solvers.constraints.branch import accelerations_by_term, mobility
 from titop.solvers.equilibrium.linear_validity import reaches
 from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.exported import Signal, components, exported_name, refuse_twice, signals_of
 from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
-from titop.solvers.signals.quantities import OF_COORDINATES, Kind, Quantity
+from titop.solvers.signals.quantities import DEPENDENT, OF_COORDINATES, Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 from titop.solvers.signals.values import quantity_value
@@ -68,10 +68,7 @@ def read_outputs(model: Model, outputs: Any, inputs: SystemInputs, at: AtState |
 
     Functions of the state are asked `at` a state how many numbers they give; at rest in the neutral configuration by default.
 
-    Raises
-    ------
-    ModelError
-        For unknown names, signals named twice, and functions that cannot be called so.
+    Raises `ModelError` for unknown names, signals named twice, and functions that cannot be called so.
     """
     found = tuple(_read(model, output, inputs, at) for output in read_names("outputs", outputs))
     refuse_twice("output", (signal for group in found for signal in group.signals))
@@ -94,13 +91,19 @@ def _read(model: Model, output: Any, inputs: SystemInputs, at: AtState | None) -
     if isinstance(output, tuple) and len(output) == 2 and isinstance(output[0], str) and callable(output[1]):
         return _function(model, *output, inputs, at)
     of = read_name(model, OUTPUT, output)
-    return SystemOutputs(
-        signals_of(model, of),
-        partial(quantity_value, of=of),
-        partial(derivative_of, of=of, inputs=inputs),
-        of,
-        of.kind in OF_COORDINATES,
-    )
+    value, derivatives = partial(quantity_value, of=of), partial(derivative_of, of=of, inputs=inputs)
+    if of.kind in DEPENDENT:  # members of a family have other numbers each
+        value = partial(_value_of_name, name=output)
+        derivatives = partial(_derivatives_of_name, name=output, inputs=inputs)
+    return SystemOutputs(signals_of(model, of), value, derivatives, of, of.kind in OF_COORDINATES)
+
+
+def _value_of_name(at: Snapshot, name: str) -> Array:
+    return quantity_value(at, read_name(at.model, OUTPUT, name))
+
+
+def _derivatives_of_name(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemInputs) -> Array:
+    return derivative_of(at, change, read_name(at.model, OUTPUT, name), inputs)
 
 
 def _function(model: Model, name: str, function: Callable[..., Any], inputs: SystemInputs, at: AtState | None) -> SystemOutputs:
@@ -124,10 +127,7 @@ def _function_at(at: Any, name: str, function: Callable[..., Any]) -> Array:
 def _function_value(name: str, function: Callable[..., Any], q: Array, v: Array, a: Array, u: Array) -> Array:
     """Return a function's finite real result as a vector; it is given copies, which it may change.
 
-    Raises
-    ------
-    ModelError
-        If it is none.
+    Raises `ModelError` if it is none.
     """
     try:
         returned = function(q.copy(), v.copy(), a.copy(), u.copy())
@@ -212,15 +212,8 @@ def _first_step(sizes: Array, moved: Array) -> float:
 def _noticeable(at: Snapshot, along: Array, by_q: Array, by_a: Array, actuators: Array) -> tuple[Array, Array, Array]:
     """Return the sizes of rates (nv), accelerations (nv) and inputs (nu), zero of those that are errors of an equilibrium.
 
-    Parameters
-    ----------
-    at : Snapshot
-    along : (nv,) array
-        How far each coordinate goes until things look different.
-    by_q, by_a : (nv, z) arrays
-        How much coordinates and accelerations change with z, the inputs last.
-    actuators : (nu, inputs) array
-        Which of the inputs each actuator's is.
+    `along` (nv) is how far each coordinate goes until things look different; `by_q` and `by_a` (nv, z) are how much coordinates
+    and accelerations change with z, the inputs last; `actuators` (nu, inputs) tells which input is an actuator's.
     """
     far = np.divide(along[:, None], by_q, out=np.full(by_q.shape, np.inf), where=by_q > 0).min(axis=0, initial=np.inf)
     pulled = by_a @ np.where(far < np.inf, far, 0.0)
@@ -251,12 +244,8 @@ class _Difference(NamedTuple):
 def _difference(value: Callable[[float], float], least: float, plain: float) -> _Difference:
     """Return the derivative of an output by a number at zero.
 
-    Parameters
-    ----------
-    value : callable
-    least, plain : float
-        Where the search for the step begins: what the least of the state tells, and where this is so short that nothing may
-        be seen, what the coordinates' own sizes do.
+    The search for the step begins at what the `least` of the state tells, and where this is so short that nothing may be seen,
+    at what the coordinates' own sizes tell (`plain`).
     """
     settled = settled_step(lambda s: [value(s)], least)
     if settled is None and _LONGER * least < plain:

@@ -121,12 +121,7 @@ def conditioning(pivots: Pivots, names: Sequence[str]) -> Conditioning:
 def conditioning_findings(found: Sequence[Conditioning], own: Collection[str] = ()) -> list[Finding]:
     """Return a warning if elimination loses much accuracy at a configuration where every coordinate moves inertia.
 
-    Parameters
-    ----------
-    found : sequence of Conditioning
-        At some configurations.
-    own : collection of str
-        Names of bodies' own coordinates.
+    `found`: at some configurations. `own`: names of bodies' own coordinates.
     """
     usable = [each for each in found if np.isfinite(each.error)]
     worst = min(usable, key=lambda each: each.ratios.min(initial=1.0), default=None)
@@ -149,15 +144,13 @@ def conditioning_findings(found: Sequence[Conditioning], own: Collection[str] = 
 def find_pivots(parts: Sequence[EliminatedPart], imposed: Array) -> Pivots:
     """Return the pivots of the free coordinates; imposed ones have the ratio 1.
 
-    Parameters
-    ----------
-    parts : sequence of EliminatedPart
-        Parents first; the first is the world.
-    imposed : (nv,) array of bool
+    The `parts` are in order, parents first; the first is the world. `imposed` (nv) tells which coordinates are.
     """
-    found = eliminate(parts, imposed)
-    shares = np.where(found.ratios > 0.0, found.pivots / found.held, 0.0)
-    return Pivots(found.ratios, np.where(imposed, 1.0, shares), np.sqrt(found.held * _mobilities(parts, found, imposed)))
+    elimination = eliminate(parts, imposed)
+    shares = np.where(elimination.ratios > 0.0, elimination.pivots / elimination.held, 0.0)
+    return Pivots(
+        elimination.ratios, np.where(imposed, 1.0, shares), np.sqrt(elimination.held * _mobilities(parts, elimination, imposed))
+    )
 
 
 @np.errstate(all="ignore")
@@ -199,13 +192,13 @@ def _mobilities(parts: Sequence[EliminatedPart], found: Elimination, imposed: Ar
     Computed from the world to the leaves as variances of accelerations. If the efforts have the mass matrix as covariance, each
     coordinate's acceleration follows from its part's motion, plus an independent term whose variance is one over its pivot.
     """
-    own = np.divide(1.0, found.pivots, out=np.zeros(len(imposed)), where=(found.ratios > 0.0) & ~imposed)
+    variances = np.divide(1.0, found.pivots, out=np.zeros(len(imposed)), where=(found.ratios > 0.0) & ~imposed)
     covariances, mobilities = [np.zeros(part.inertia.shape) for part in parts], np.zeros(len(imposed))
     for part, response, C in zip(parts[1:], found.responses[1:], covariances[1:], strict=True):
         C[:6, :6] = part.transport @ covariances[part.parent] @ part.transport.T
         for e, row in enumerate(response, start=6):
             C[e, :e] = C[:e, e] = row[:e] @ C[:e, :e]
-            C[e, e] = own[part.v.start + e - 6] + max(row[:e] @ C[:e, e], 0.0)
+            C[e, e] = variances[part.v.start + e - 6] + max(row[:e] @ C[:e, e], 0.0)
         mobilities[part.v] = C.diagonal()[6:]
     return np.where(found.ratios > 0.0, mobilities, np.inf)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,6 @@ from titop.blocks.contract.own_coordinates import effort_unit, known_units
 from titop.blocks.devices.actuators import Motor, PortActuator
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import Whole, check_stacks, read_state
-
-
-class MovingPorts(Protocol):
-    """Poses and Jacobians of a model's ports."""
-
-    def pose(self, port: str, q: Any) -> tuple[Array, Array]: ...
-    def jacobian(self, port: str, q: Any) -> Array: ...
 
 
 class WrenchPlace(NamedTuple):
@@ -205,41 +198,17 @@ class Inputs:
     def read(self, u: Any, stacked: bool = False) -> Array:
         """Return inputs given as numbers (nu), or stacked ones if `stacked`, or by name (the others are zero).
 
-        Raises
-        ------
-        ModelError
-            For unknown names, a wrong length, and entries that are not finite numbers.
+        Raises `ModelError` for unknown names, a wrong length, and entries that are not finite numbers.
         """
         if not isinstance(u, Mapping):
             return read_state("u", u, self.names, stacked)
-        values = np.zeros(len(self.names))
-        for name, value in u.items():
-            place = self.place_of.get(name)
-            if place is None:
-                raise ModelError(Finding("unknown-input", "u", name, "an input of the model", did_you_mean(name, self.names)))
-            try:
-                if type(value) is not float and np.asarray(value).dtype.kind in "SU":
-                    raise TypeError
-                values[place] = value
-            except (TypeError, ValueError, OverflowError):
-                advice = "give one number for each input"
-                raise ModelError(Finding("wrong-type", f"u[{name!r}]", value, "a number", advice)) from None
-        return read_state("u", values, self.names)
+        return _by_name("u", u, self.place_of, "an input")
 
     def whole(self, u: Any, x: Any = None) -> Array:
         """Return inputs with the states of the model behind them (nu + nx), as `Whole` if the model has states.
 
-        Parameters
-        ----------
-        u : array_like (nu,), mapping of name to number, or None
-            None stands for zero. A `Whole` is returned as it is. All may be stacked.
-        x : array_like (nx,), mapping of name to number, or None
-            None stands for zero.
-
-        Raises
-        ------
-        ModelError
-            For unknown names, wrong lengths, and entries that are no finite numbers.
+        Both are numbers, or mappings of name to number; None stands for zero, and a `Whole` is returned as it is. Both may be
+        stacked. Raises `ModelError` for unknown names, wrong lengths, and entries that are no finite numbers.
         """
         if type(u) is Whole:
             return u
@@ -266,22 +235,13 @@ class Inputs:
     def read_states(self, x: Any, stacked: bool = False) -> Array:
         """Return states given as numbers (nx), by name (the others are zero), or as None for zero.
 
-        Raises
-        ------
-        ModelError
-            For unknown names, wrong lengths, and entries that are no finite numbers.
+        Raises `ModelError` for unknown names, wrong lengths, and entries that are no finite numbers.
         """
         if x is None:
             return np.zeros(len(self.state_names))
         if not isinstance(x, Mapping):
             return read_state("x", x, self.state_names, stacked)
-        values = [0.0] * len(self.state_names)
-        for name, value in x.items():
-            if name not in self.state_names:
-                advice = did_you_mean(name, self.state_names)
-                raise ModelError(Finding("unknown-state", "x", name, "a state of the model", advice))
-            values[self.state_names.index(name)] = value
-        return read_state("x", values, self.state_names)
+        return _by_name("x", x, {name: place for place, name in enumerate(self.state_names)}, "a state")
 
     def pushes(self, u: Array) -> list[Push]:
         """Return the loads of the inputs on ports, own coordinates and interactions."""
@@ -316,7 +276,7 @@ class Inputs:
         efforts = self.motors.dot(inputs) if inputs.ndim == 1 else inputs.dot(self.motors.T)
         return efforts + own_efforts(self.own_pushes(u), q, len(self.motors)) if self.own else efforts
 
-    def matrix(self, model: MovingPorts, q: Any) -> Array:
+    def matrix(self, mechanism: Any, q: Any) -> Array:
         """Return the efforts on the coordinates per unit of each input (nv, nu); zero columns for inputs of interactions."""
         parts = [(at_v, columns, block.input_matrix(q[at_q])) for block, at_q, at_v, columns in self.own]
         matrix = self.motors[:, : len(self.names)].astype(
@@ -324,12 +284,30 @@ class Inputs:
         )
         for (port, inertial), wrench, k in zip(self.places, self.units_at_places, self.columns, strict=True):
             if inertial:
-                back = model.pose(port, q)[0].T
+                back = mechanism.pose(port, q)[0].T
                 wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
-            matrix[:, k] += model.jacobian(port, q).T @ wrench
+            matrix[:, k] += mechanism.jacobian(port, q).T @ wrench
         for at_v, columns, part in parts:
             matrix[at_v, columns] = part
         return matrix
+
+
+def _by_name(argument: str, values: Mapping[str, Any], places: Mapping[str, int], what: str) -> Array:
+    """Return numbers given by name, the others zero."""
+    numbers = np.zeros(len(places))
+    for name, value in values.items():
+        place = places.get(name)
+        if place is None:
+            code, advice = f"unknown-{what.split()[1]}", did_you_mean(name, places)
+            raise ModelError(Finding(code, argument, name, f"{what} of the model", advice))
+        try:
+            if type(value) is not float and np.asarray(value).dtype.kind in "SU":
+                raise TypeError
+            numbers[place] = value
+        except (TypeError, ValueError, OverflowError):
+            expected, advice = "a number", f"give one number for each {what.split()[1]}"
+            raise ModelError(Finding("wrong-type", f"{argument}[{name!r}]", value, expected, advice)) from None
+    return read_state(argument, numbers, tuple(places))
 
 
 def _joined(acting: dict[str, slice], states: dict[str, slice], nu: int) -> list[tuple[str, Any]]:

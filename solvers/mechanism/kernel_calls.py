@@ -37,13 +37,7 @@ NO_CALLS: Any = NoCalls()
 
 
 def real_only(array: Array, name: str) -> Array:
-    """Return an array of real numbers, for kernels.
-
-    Raises
-    ------
-    ModelError
-        If it is complex.
-    """
+    """Return an array of real numbers, for kernels. Raises `ModelError` if it is complex."""
     if array.dtype.kind == "c":
         advice = "use resolve(engine='reference') for complex arguments"
         raise ModelError(Finding("wrong-type", name, "complex numbers", "real numbers", advice))
@@ -53,10 +47,7 @@ def real_only(array: Array, name: str) -> Array:
 def names_key(names: Any) -> tuple[str, ...] | None:
     """Return names of coordinates as a key of kernels.
 
-    Raises
-    ------
-    TypeError
-        If they are no list or tuple, and have to be checked in detail.
+    Raises `TypeError` if they are no list or tuple, and have to be checked in detail.
     """
     if not isinstance(names, list | tuple | None):
         raise TypeError
@@ -66,10 +57,8 @@ def names_key(names: Any) -> tuple[str, ...] | None:
 def driven_by(tau: Any, driven: Array | None) -> Any:
     """Return applied efforts `tau` (nv) plus the efforts (nv) of inputs; `tau` alone where there are none.
 
-    Raises
-    ------
-    TypeError
-        If `tau` is no array of nv numbers: the sum would convert a list to an array, or broadcast a single number.
+    Raises `TypeError` if `tau` is no array of nv numbers: the sum would convert a list to an array, or broadcast a single
+    number.
     """
     if driven is None:
         return tau

@@ -59,10 +59,7 @@ def is_float(value: Any) -> bool:
 def changed_assembly(assembly: Assembly, values: Mapping[str, float], known: Collection[str]) -> Assembly:
     """Return the assembly with some of its `known` parameters changed, after checking names and values.
 
-    Raises
-    ------
-    ModelError
-        For unknown names and values that a block refuses.
+    Raises `ModelError` for unknown names and values that a block refuses.
     """
     for name, value in read_mapping("parameters", values).items():
         if name not in known:
@@ -84,12 +81,7 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float], known: Col
 def known_changed(assembly: Assembly, values: Mapping[str, float], blocks: Mapping[str, Block] | None = None) -> Assembly:
     """Return the assembly with some of its parameters changed to finite numbers, checked by the blocks only.
 
-    Of changed `blocks`, by name, those given are taken as they are.
-
-    Raises
-    ------
-    ModelError
-        For values that a block refuses.
+    Of changed `blocks`, by name, those given are taken as they are. Raises `ModelError` for values that a block refuses.
     """
     changed, findings = _replace_values(assembly, values, blocks=blocks or {})
     if findings:
@@ -115,14 +107,7 @@ def look_at(
 ) -> tuple[list[Finding], list[Finding]]:
     """Return the errors of changed values, as blocks report them, and the warnings that were not there before.
 
-    Parameters
-    ----------
-    assembly : Assembly
-    values : mapping of parameter name to float
-    names : iterable of str, optional
-        Check the blocks of these parameters only.
-    changed : mapping of str to Block, optional
-        Blocks with these values, by name, that exist already.
+    `names`: check the blocks of these parameters only. `changed`: blocks with these values, by name, that exist already.
     """
     errors, warnings = [], []
     single = {entry.partition(".inertia.")[:2]: entry for entry in names or values}  # one entry of each inertia

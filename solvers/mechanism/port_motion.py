@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.errors import Finding, warn
+from titop.blocks.basics.pose import euler_angles
 from titop.blocks.basics.spatial import Array, quaternion_conjugate, quaternion_log, quaternion_matrix, quaternion_product
-from titop.blocks.basics.tolerances import CANCELLED, SAME
-from titop.blocks.basics.user_input import sequence_findings
+from titop.blocks.basics.tolerances import SAME
 
-#: Distance from gimbal lock within which a warning is given (as a sine), and within which it counts as locked (rad).
-_NEAR_LOCK, _LOCKED = math.sin(math.radians(0.1)), CANCELLED**0.5
+#: Distance from gimbal lock within which a warning is given, as a sine.
+_NEAR_LOCK = math.sin(math.radians(0.1))
 
 
 def warn_of_gimbal_lock(port: str, angles: Array, sequence: str) -> None:
@@ -21,34 +21,9 @@ def warn_of_gimbal_lock(port: str, angles: Array, sequence: str) -> None:
     away = math.sin if sequence[0] == sequence[2] else math.cos
     middle = angles[..., 1].tolist()
     if min((abs(away(x)) for x in middle), default=1.0) < _NEAR_LOCK if angles.ndim > 1 else abs(away(middle)) < _NEAR_LOCK:
-        found = f"the middle angle within 0.1 degree of a gimbal lock of the sequence {sequence}"
+        got = f"the middle angle within 0.1 degree of a gimbal lock of the sequence {sequence}"
         advice = "first and third angle are all but undetermined; take another sequence, or the rotation from m.pose"
-        warn([Finding("gimbal-lock", f"{port}.theta", found, "angles away from it", advice)], stacklevel=4)
-
-
-def euler_angles(rotation: Array, sequence: str) -> Array:
-    """Return the intrinsic Euler angles (3, rad) of a rotation matrix.
-
-    Raises
-    ------
-    ModelError
-        If the sequence is not three capital letters of axes, neighbours different.
-    """
-    if findings := sequence_findings("sequence", sequence):
-        raise ModelError(findings)
-    R, (i, j, k) = rotation.tolist(), ("XYZ".index(axis) for axis in sequence)
-    last = 3 - i - j  # the axis that is neither of the first two
-    sign = 1.0 if (j - i) % 3 == 1 else -1.0  # of the permutation (i, j, last)
-    if i == k:
-        away, along = math.hypot(R[i][j], R[i][last]), R[i][i]
-        first, third = (R[j][i], -sign * R[last][i]), (R[i][j], sign * R[i][last])
-    else:
-        away, along = math.hypot(R[i][i], R[i][j]), sign * R[i][last]
-        first, third = (-sign * R[j][last], R[last][last]), (-sign * R[i][j], R[i][i])
-    middle = math.atan2(away, along) if i == k else math.atan2(along, away)
-    if away < _LOCKED:
-        return np.array([math.atan2(sign * R[last][j], R[j][j]), middle, 0.0])
-    return np.array([math.atan2(*first), middle, math.atan2(*third)])
+        warn([Finding("gimbal-lock", f"{port}.theta", got, "angles away from it", advice)], stacklevel=4)
 
 
 def continuous_angles(angles: Array, sequence: str) -> Array:
@@ -69,12 +44,8 @@ def continuous_angles(angles: Array, sequence: str) -> Array:
 def attitude_angles(quaternions: Array, attitude: str) -> Array:
     """Return three angles (n, 3, rad) of unit quaternions (n, 4) without jumps.
 
-    They are the Euler angles of a sequence such as ``"XYZ"``, or with ``"vector"`` the rotation vector from the first attitude.
-
-    Raises
-    ------
-    ModelError
-        If it is neither.
+    They are the Euler angles of a sequence such as ``"XYZ"``, or with ``"vector"`` the rotation vector from the first
+    attitude. Raises `ModelError` if it is neither.
     """
     if attitude != "vector":
         angles = [euler_angles(quaternion_matrix(quaternion), attitude) for quaternion in quaternions]

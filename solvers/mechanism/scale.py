@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.graph.network.assembly import Assembly
-from titop.graph.network.lengths import extent_of
+from titop.graph.network.assembly import Assembly, extent_of
 
 #: Units as powers of energy, length and time.
 _POWERS = {"kg": (1, -2, 2), "m": (0, 1, 0), "s": (0, 0, 1), "N": (1, -1, 0), "J": (1, 0, 0), "Pa": (1, -3, 0), "W": (1, 0, -1)}
@@ -34,7 +33,6 @@ class Scale:
 
     Parameters
     ----------
-    assembly : Assembly
     constraint_units : sequence of str
         Units of the constraints' errors, those of gears last.
     gears : iterable
@@ -43,7 +41,7 @@ class Scale:
     Attributes
     ----------
     extent : float
-        The length (m) of the bodies, see `titop.graph.network.lengths`; zero if they have none.
+        The length (m) of the bodies, see `titop.graph.network.assembly`; zero if they have none.
     length : float
         The same, but one if they have none.
     reach : float
@@ -167,15 +165,22 @@ class StateScale(NamedTuple):
 
     def of_unit(self, unit: str) -> float:
         """Return the characteristic size in a unit such as ``"N m/rad"``; 1 for unknown units."""
-        powers = np.zeros(3)
-        above, *below = unit.split("/")
-        for sign, part in ((1, above), *((-1, part) for part in below)):
-            for factor in part.split():
-                match = re.fullmatch(r"([A-Za-z]+|1)(?:\^(\d+))?", factor)
-                if not match or match[1] not in (*_POWERS, *_PURE):
-                    return 1.0
-                powers += sign * int(match[2] or 1) * np.array(_POWERS.get(match[1], (0, 0, 0)))
-        return float(self.energy ** powers[0] * self.length ** powers[1] * self.rate ** -powers[2])
+        energy, length, time = powers_of(unit)
+        return float(self.energy**energy * self.length**length * self.rate**-time)
+
+
+def powers_of(unit: str) -> tuple[int, int, int]:
+    """Return the powers of energy, length and time in a unit such as ``"N m/rad"``; zeros for unknown units."""
+    powers = np.zeros(3, dtype=int)
+    above, *below = unit.split("/")
+    for sign, part in ((1, above), *((-1, part) for part in below)):
+        for factor in part.split():
+            match = re.fullmatch(r"([A-Za-z]+|1)(?:\^(\d+))?", factor)
+            if not match or match[1] not in (*_POWERS, *_PURE):
+                return 0, 0, 0
+            powers += sign * int(match[2] or 1) * np.array(_POWERS.get(match[1], (0, 0, 0)))
+    energy, length, time = powers.tolist()
+    return energy, length, time
 
 
 def fastest_of(v: Array, coordinates: Array) -> float:

@@ -1,6 +1,6 @@
-"""Cached properties that models with different parameters share.
+"""Cached properties that mechanisms with different parameters share.
 
-Properties cached with `functools.cached_property` belong to one model; models made from it compute them again.
+Properties cached with `functools.cached_property` belong to one mechanism; those made from it compute them again.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ T = TypeVar("T")
 
 
 class _Shared(cached_property[T]):
-    """A property that is computed once and cached, in the model and in a dictionary that it shares with others (`room`)."""
+    """A property that is computed once and cached, in the mechanism and in a dictionary that it shares with others (`room`)."""
 
     room: ClassVar[str]
 
-    def __get__(self, model: Any, owner: type | None = None) -> Any:
-        if model is None:
+    def __get__(self, mechanism: Any, owner: type | None = None) -> Any:
+        if mechanism is None:
             return self
-        attributes, name = model.__dict__, self.attrname
+        attributes, name = mechanism.__dict__, self.attrname
         room = attributes[self.room]
         if name not in room:
-            room[name] = self.func(model)
+            room[name] = self.func(mechanism)
         attributes[name] = value = room[name]
         return value
 
 
 class structural(_Shared[T]):  # noqa: N801  # a decorator
-    """A property that all models of one structure share, for any parameters."""
+    """A property that all mechanisms of one structure share, for any parameters."""
 
     room = "_structural"
 
 
 class geometric(_Shared[T]):  # noqa: N801  # a decorator
-    """A property that models of one structure share if their ports have the same places."""
+    """A property that mechanisms of one structure share if their ports have the same places."""
 
     room = "_geometric"

@@ -2,8 +2,9 @@
 
 A function first calls its kernel without checking the arguments. The kernel refuses types that it does not accept with a
 `TypeError`, and returns a status other than `DONE` where something is wrong. The code here then calls it again: with lists,
-integers and strided arrays converted, with loads, or for all of several stacked states. If that fails too, the arguments are
-checked one by one: either an error is raised, or the engine's Python functions compute the result.
+integers and strided arrays converted, with loads, or for all of several stacked states; at last with arguments that were
+checked one by one. If that fails too, Python functions compute the result or raise the error: where there is no kernel, and
+where constraints have another rank than in general.
 """
 
 from __future__ import annotations
@@ -11,40 +12,21 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.reading import as_arrays, check_stacks, store
+from titop.solvers.arguments.reading import as_arrays, check_stacks, of_one_state, read_wrenches, store
 from titop.solvers.arguments.rowwise import Stack, bound, read_stack, read_states
-from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: The arguments of a state.
 _NAMES = ("q", "v", "a")
-
-
-class Loads(NamedTuple):
-    """The loads at a state that was checked.
-
-    Attributes
-    ----------
-    pushes : list of Push
-        On ports, blocks' own coordinates and interactions.
-    motors : (nv,) array or 0.0
-        Efforts of motors' inputs on the coordinates.
-    mask : (nv,) bool array or None
-        The chosen coordinates: actuated, or prescribed.
-    """
-
-    pushes: list[Push]
-    motors: Any
-    mask: Array | None
 
 
 class LoadedCall:
@@ -59,7 +41,9 @@ class LoadedCall:
     *results : tuple of str
         The shape of each result; sizes of the model are given by name.
     computed : callable
-        ``computed(engine, *state, loads)`` returns the results at one checked state, without kernels.
+        ``computed(mechanism, *state, pushes, motors, mask)`` returns the results at one checked state, without the kernel:
+        under pushes on ports, blocks' own coordinates and interactions, and efforts (nv) of motors' inputs on the coordinates;
+        `mask` (nv) are the chosen coordinates, or None.
     chosen : str
         The argument that selects coordinates, and with them a kernel: ``"actuated"`` or ``"prescribed"``; none by default.
     inputs : {"join", "leave", "both", "stay"}
@@ -99,22 +83,20 @@ class LoadedCall:
     ) -> tuple[Any, ...]:
         """Return the results, stacked if the state is; written into `out` (one array for each) if that is given.
 
-        Raises
-        ------
-        ModelError
-            For unusable arguments, and for all that the engine refuses.
+        Raises `ModelError` for unusable arguments, and for all that the engine refuses.
         """
         if x is not None:
             u = model.mechanism.inputs.whole(u, x)
         if type(names) is list:
             names = tuple(names)
         calls, was_called = model._calls, wrenches is None and u is None  # without loads the function has called the kernel
-        while calls.kernels is not None:  # twice at most: as the arguments are, and as arrays
+        status, is_checked, into = DONE, False, out
+        while calls.kernels is not None:  # three times at most: with the arguments as they are, as arrays, and checked
             if not was_called:
                 try:
                     kernel, joined, driven, acting = calls.kernels[self.name, names], state, None, None
-                    if out is not None:
-                        results = out
+                    if into is not None:
+                        results = into
                     elif self._only is not None:
                         results = (np.empty(model._shapes[self._only]),)
                     else:
@@ -131,15 +113,22 @@ class LoadedCall:
                     else:
                         status = calls.run(kernel, wrenches, acting, joined + results, self.closing)
                     if status == DONE:
-                        return results if driven is None else self._less_inputs(results, driven, kernel.imposed, state)
+                        if driven is not None:
+                            results = self._less_inputs(results, driven, kernel.imposed, state)
+                        return self._stored(results, out) if is_checked else results
                     model.mechanism.engine.raise_pending()
                 except TypeError:
                     pass
-            if not (ready := as_arrays(*state, u)):
+            if ready := as_arrays(*state, u):
+                state, u = ready[:-1], ready[-1]
+            elif is_checked or axes_of(state[0]) == 2:
                 break
-            state, u, was_called = ready[:-1], ready[-1], False
-        compute = self._at_all if axes_of(state[0]) == 2 else self._with_care
-        return self._stored(compute(model, tuple(state), wrenches, u, names), out)
+            else:
+                (state, wrenches, u, names), is_checked, into = self._checked(model, state, wrenches, u, names), True, None
+            was_called = False
+        if axes_of(state[0]) == 2:
+            return self._stored(self._at_all(model, tuple(state), wrenches, u, names), out)
+        return self._stored(self._without_kernel(model, status, *self._checked(model, state, wrenches, u, names)), out)
 
     def _less_inputs(self, results: tuple[Any, ...], driven: Any, imposed: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the results with the inputs' efforts (`driven`) subtracted, as `inputs` says."""
@@ -172,18 +161,43 @@ class LoadedCall:
         if self._joining:
             states = (*states[:2], np.ascontiguousarray(states[2] + driven), *states[3:])
         results = tuple(np.empty((count, *model._shapes[shape])) for shape in self.results)
-        if not calls.runs_all(self.name, kernel, (*states, *results), stack):
-            return None
-        return self._less_inputs(results, driven, kernel.imposed, stack.states)
+        arrays, batch = (*states, *results), calls.kernels[f"{self.name}_batch", None]
+        try:
+            status = calls.run_stacked(batch, lambda rows: tuple([part[rows] for part in arrays]), stack, single=kernel)
+            if status == DONE:
+                return self._less_inputs(results, driven, kernel.imposed, stack.states)
+        except TypeError:
+            pass
+        model.mechanism.engine.raise_pending()
+        return None
 
-    def _with_care(self, model: Resolved, state: tuple[Any, ...], wrenches: Any, u: Any, names: Any) -> tuple[Array, ...]:
-        """Check the arguments, and return the results of the engine's Python functions."""
+    def _checked(self, model: Resolved, state: tuple[Any, ...], wrenches: Any, u: Any, names: Any) -> tuple[Any, ...]:
+        """Return the arguments of one state as kernels accept them: the state, wrenches, inputs, and names of coordinates."""
         mechanism = model.mechanism
         mechanism.engine.raise_pending()
         mask = getattr(mechanism, self.chosen)(names) if self.chosen else None
+        if names is not None and mask is not None:
+            names = tuple(name for name, on in zip(model.coordinate_names, mask, strict=True) if on)
         read = read_states(mechanism, dict(zip(self.state, state, strict=True)))
-        loads = Loads(mechanism.external_pushes(wrenches, u), mechanism.motor_efforts(u), mask)
-        results = self.computed(mechanism.engine, *read, loads)
+        if wrenches is not None:
+            wrenches = read_wrenches(wrenches, mechanism.ports)
+        if model._calls.kernels is not None:
+            read = [real_only(part, name) for part, name in zip(read, self.state, strict=True)]
+            for port, wrench in (wrenches or {}).items():
+                real_only(wrench, f"the wrench on {port}")
+        if u is not None:
+            of_one_state(u := mechanism.inputs.whole(u))
+        return tuple(read), wrenches, u, names
+
+    def _without_kernel(
+        self, model: Resolved, status: int, state: tuple[Array, ...], wrenches: Any, u: Any, names: Any
+    ) -> tuple[Array, ...]:
+        """Return the results of Python functions for checked arguments; or raise the error of a tree's kernel."""
+        mechanism = model.mechanism
+        mask = getattr(mechanism, self.chosen)(names) if self.chosen else None
+        if not (mechanism.is_constrained or (self.chosen == "actuated" and mask is not None)):
+            mechanism.engine.raise_for(status)
+        results = self.computed(mechanism, *state, mechanism.external_pushes(wrenches, u), mechanism.motor_efforts(u), mask)
         return results if isinstance(results, tuple) else (results,)
 
     def _stored(self, results: tuple[Array, ...], out: Any) -> tuple[Any, ...]:
@@ -193,12 +207,8 @@ class LoadedCall:
 def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function]:
     """Let a function of a state (q; q and v; q, v and a) call the kernel of its name first, and take stacked states.
 
-    Parameters
-    ----------
-    *sizes : str or int
-        Shape of the result; sizes of the model are given by name.
-    still : int
-        Number of zero vectors that the kernel takes after the state.
+    `sizes`: shape of the result; sizes of the model are given by name. `still`: number of zero vectors that the kernel takes
+    after the state.
 
     Notes
     -----
@@ -233,10 +243,7 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function
 def between_configurations(*sizes: str) -> Callable[[Function], Function]:
     """Let a function of two configurations, or of one and a step, call the kernel of its name first; both may be stacked.
 
-    Parameters
-    ----------
-    *sizes : str
-        The size of its one result, by name; or two sizes, for two results that are matrices.
+    `sizes`: the size of its one result, by name; or two sizes, for two results that are matrices.
 
     Notes
     -----
@@ -279,13 +286,7 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
 
 
 def in_order(names: tuple[str, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """Return keyword arguments in the order of `names`.
-
-    Raises
-    ------
-    TypeError
-        If their names are not exactly `names`.
-    """
+    """Return keyword arguments in the order of `names`. Raises `TypeError` if their names are not exactly `names`."""
     if named.keys() != set(names):
         raise TypeError
     return tuple(map(named.get, names))
@@ -301,22 +302,9 @@ def with_care(
 ) -> Array:
     """Check a state (q; q and v; q, v and a) and return a function's result there; stacked if the state is.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    kernel : callable or None
-        Takes a state, `still` and an array for the result, and returns a status.
-    one : callable
-        The function of one state, used where there is no kernel.
-    state : tuple of array_like
-    shape : tuple of int
-        Of the function's result.
-    still : tuple of arrays
-
-    Raises
-    ------
-    ModelError
-        For unusable states, for complex ones if there is a kernel, and for all that the function refuses.
+    Raises `ModelError` for unusable states, for complex ones if there is a kernel, and for all that the function refuses.
+    `kernel`: takes a state, `still` and an array for the result, and returns a status. `one`: the function of one state, used
+    where there is no kernel. `shape`: of the function's result.
     """
     if kernel is not None and (ready := as_arrays(*state)):
         result = np.empty(shape)

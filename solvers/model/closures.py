@@ -1,4 +1,8 @@
-"""The rigid closures and gears of a model, and states that satisfy them.
+"""The rigid closures and gears of a model, states that satisfy them, and the reduction to independent coordinates.
+
+Small motions about a state satisfy ``dq = T dq_i`` and ``dv = T dv_i + R dq_i``, with ``dq_i`` the independent coordinates. In
+a tree all coordinates that are not held are independent. With rigid closures or gears and their constraint Jacobian ``J(q)``, T
+spans the null space of J, and R follows from differentiating ``J(q) v = 0``.
 
 Arguments: `q` a configuration (nq); `v` and `a` vectors (nv); `fixed` and `names` names of coordinates; the name of a joint or
 block stands for all of its coordinates.
@@ -7,37 +11,44 @@ block stands for all of its coordinates.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import LOOSE_RANK
 from titop.solvers.arguments.reading import as_arrays
 from titop.solvers.arguments.rowwise import read_states
-from titop.solvers.constraints.assembling import assemble_loops, dependent_coordinates, follow_drivers
+from titop.solvers.constraints.assembling import (
+    assemble_loops,
+    dependent_coordinates,
+    follow_drivers,
+    project_acceleration,
+    project_velocity,
+)
 from titop.solvers.constraints.branch import rank_near, rank_on_branch
-from titop.solvers.constraints.gear_constraint import GearConstraint
-from titop.solvers.mechanism.kernel_calls import DONE, names_key
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.constraints.mechanism import GearConstraint
+from titop.solvers.constraints.multipliers import independent_rows
+from titop.solvers.mechanism.kernel_calls import DONE, names_key, real_only
+from titop.solvers.model.mechanism import Resolved
+from titop.solvers.signals.grammar import read_entries
 
 
 def closure_error(model: Resolved, q: Any) -> Array:
     """Return the errors of closures and gears (k, m and rad), in the order of `constraint_names`; zero where all are closed."""
-    mechanism = model.mechanism
-    return mechanism.engine.dynamics.constraints(mechanism._read_q(q), np.zeros(model.nv)).error
+    return model.mechanism.constraints_at(model.mechanism._read_q(q)).error
 
 
 def closure_jacobian(model: Resolved, q: Any) -> Array:
     """Return the matrix (k, nv) that maps v to the rate of `closure_error` (m/s and rad/s per unit of v)."""
-    mechanism = model.mechanism
-    return mechanism.engine.dynamics.constraints(mechanism._read_q(q), np.zeros(model.nv)).jacobian
+    return model.mechanism.constraints_at(model.mechanism._read_q(q)).jacobian
 
 
 def closure_bias(model: Resolved, q: Any, v: Any) -> Array:
     """Return the part (k, m/s^2 and rad/s^2) of the second time derivative of `closure_error` without accelerations."""
     mechanism = model.mechanism
-    return mechanism.engine.dynamics.constraints(mechanism._read_q(q), mechanism._read_v("v", v)).bias
+    return mechanism.constraints_at(mechanism._read_q(q), mechanism._read_v("v", v)).bias
 
 
 def closure_rank(model: Resolved, q: Any) -> int:
@@ -116,9 +127,9 @@ def assemble_acceleration(model: Resolved, q: Any, v: Any, a: Any, fixed: Iterab
 
 def _nearest_rates(model: Resolved, order: int, state: dict[str, Any], fixed: Iterable[str]) -> Array:
     """Return the velocity (`order` 0) or acceleration (1) that keeps loops closed, nearest to the last entry of `state`."""
-    mechanism, parts, rates = model.mechanism, (*state.values(),), (*state.values(),)[-1]
-    kernels = None if mechanism.gear_count else model._calls.nearest_rates  # gears: driven coordinates are set first
-    if kernels is not None and type(rates) is np.ndarray:
+    mechanism, kernels = model.mechanism, model._calls.nearest_rates
+    parts, rates = (*state.values(),), (*state.values(),)[-1]
+    if kernels is not None and type(rates) is np.ndarray and not mechanism.gear_count:  # with gears, drivers come first
         nearest = rates.copy()
         try:
             if kernels[order](parts[0], parts[1], model._calls.masks[names_key(fixed)], nearest) == DONE:
@@ -132,10 +143,16 @@ def _nearest_rates(model: Resolved, order: int, state: dict[str, Any], fixed: It
     chosen = mechanism.chosen("fixed", fixed)
     if not mechanism.is_constrained:
         return rates.copy()
-    dynamics = mechanism.engine.dynamics
-    close: Any = (dynamics.closed_velocity, dynamics.closed_acceleration)[order]
-    closed: Array = close(*before, follow_drivers(mechanism, rates, chosen, GearConstraint.follow_rate), chosen)
-    return closed
+    rates = follow_drivers(mechanism, rates, chosen, GearConstraint.follow_rate)
+    if kernels is not None:
+        q, v, nearest = (real_only(part, "state") for part in (before[0], (*before, rates)[1], rates.copy()))
+        status = kernels[order](q, v, chosen, nearest)
+        mechanism.engine.raise_pending()
+        if status == DONE:
+            return nearest
+    project: Any = (project_velocity, project_acceleration)[order]
+    projected: Array = project(mechanism, *before, rates, chosen, rank_near(mechanism, before[0]))
+    return projected
 
 
 def independent_coordinates(model: Resolved, q: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:
@@ -163,3 +180,106 @@ def independent_coordinates(model: Resolved, q: Any, names: Iterable[str] | None
         expected, better = "coordinates that determine the others", independent_coordinates(model, q)
         raise ModelError(Finding("dependent-coordinates", "names", chosen, expected, f"take {', '.join(better)}"))
     return chosen
+
+
+class Reduction(NamedTuple):
+    """Which entries of ``x = [dq; dv]`` (2 nv) are states of a linear model, and how the others follow from these.
+
+    Attributes
+    ----------
+    states : (2n,) int array
+        Entries of x.
+    basis : (2nv, 2n) array or None
+        All of x from the states; None where the others are zero.
+    """
+
+    states: Array
+    basis: Array | None = None
+
+    def columns(self, matrix: Array) -> Array:
+        """Return the matrix that acts on the states as `matrix` acts on x."""
+        return matrix[..., self.states] if self.basis is None else matrix @ self.basis
+
+    def rows(self, matrix: Array) -> Array:
+        """Return the rows of the states, from a matrix with one row for each entry of x."""
+        return matrix[..., self.states, :]
+
+
+def reduction(model: Any, q: Array, v: Array, held: Array, independent: Any = None) -> Reduction:
+    """Return the reduction to the states of a linear model about a linearization point.
+
+    Raises `ModelError` if the coordinates are unknown, not independent, or too few. `q`, `v` (nq), (nv). `held` (nv):
+    coordinates that are frozen. `independent`: names of the independent coordinates; by default those chosen by pivoting, in a
+    tree all.
+    """
+    free = np.flatnonzero(~held)
+    chosen = None if independent is None else read_independent(model, independent)
+    closures = closure_derivatives(model, q, v)
+    if closures is None:
+        if chosen is not None and not np.array_equal(chosen, free):
+            raise _not_independent(model, independent, free)
+        return Reduction(np.concatenate([free, model.nv + free]))
+    jacobian, derivatives = closures
+    if chosen is None:
+        chosen = independent_columns(jacobian, free)
+    T, R = null_space(jacobian, derivatives, free, chosen)
+    if T is None:
+        raise _not_independent(model, independent, independent_columns(jacobian, free))
+    sizes = model.mechanism.scale.coordinates
+    T, R = (sizes[:, None] * part / sizes[chosen] for part in (T, R))
+    basis = np.block([[T, np.zeros_like(T)], [R, T]])
+    return Reduction(np.concatenate([chosen, model.nv + chosen]), basis)
+
+
+def closure_derivatives(model: Any, q: Array, v: Array) -> tuple[Array, Array] | None:
+    """Return the constraint Jacobian (k, nv) and the derivative of ``J(q) v`` by q (k, nv), both scaled; None for a tree."""
+    if not model.is_constrained:
+        return None
+    return model.mechanism.scale.comparable(closure_jacobian(model, q)), model.mechanism.scale.comparable(
+        model.mechanism.engine.derivatives.closure_rate(q, v)
+    )
+
+
+def independent_columns(jacobian: Array, free: Array) -> Array:
+    """Return the independent ones of the coordinates `free`: all that pivoting does not choose as dependent.
+
+    Among pivots of equal size the first coordinate is chosen, so that rounding does not change the choice.
+    """
+    return np.delete(free, independent_rows(jacobian[:, free].T))
+
+
+def free_motions(jacobian: Array) -> Array:
+    """Return orthonormal columns (coordinates, n) that span the null space of a Jacobian."""
+    _, sizes, right = np.linalg.svd(jacobian)
+    rank = int((sizes > LOOSE_RANK * sizes.max(initial=0.0)).sum())
+    motions: Array = right[rank:].T
+    return motions
+
+
+def null_space(jacobian: Array, derivatives: Array, free: Array, chosen: Array) -> tuple[Array, Array] | tuple[None, None]:
+    """Return T and R (nv, n) for the chosen independent coordinates; None where these do not determine the others."""
+    others = np.setdiff1d(free, chosen)
+    rank, rank_of_others = (
+        np.linalg.matrix_rank(J, rtol=LOOSE_RANK) if J.size else 0 for J in (jacobian[:, free], jacobian[:, others])
+    )
+    if not np.isin(chosen, free).all() or not len(others) == rank == rank_of_others:
+        return None, None
+    T, R = np.zeros((2, jacobian.shape[1], len(chosen)))
+    T[chosen, range(len(chosen))] = 1.0
+    inverse = np.linalg.pinv(jacobian[:, others], rtol=LOOSE_RANK)
+    T[others] = -inverse @ jacobian[:, chosen]
+    R[others] = -inverse @ derivatives @ T
+    return T, R
+
+
+def read_independent(model: Any, names: Any) -> Array:
+    """Return the entries of v that names of independent coordinates stand for. Raises `ModelError` for unknown names."""
+    return np.unique(np.array(read_entries(model, "independent", names), dtype=int))
+
+
+def _not_independent(model: Any, independent: Any, possible: Array) -> ModelError:
+    names = ", ".join(model.coordinate_names[k] for k in possible)
+    advice = "leave coordinates out with hold= or omit="
+    return ModelError(
+        Finding("not-independent", "independent", independent, f"a complete independent choice, such as {names}", advice)
+    )

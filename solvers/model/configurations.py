@@ -1,12 +1,8 @@
-"""Configurations and velocities of a model from values by name, and steps between configurations.
-
-Arguments: `q` a configuration (nq); `v` and `dq` tangent vectors (nv); `values` numbers by name of joint or coordinate; `rng` a
-NumPy random generator.
-"""
+"""Configurations and velocities of a model from values by name, and steps between configurations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,9 +13,10 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.joints.joint import Joint
 from titop.solvers.arguments.reading import check_quaternions, check_stacks, read_mapping, read_state
+from titop.solvers.arguments.rowwise import read_states
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.model.calls import between_configurations
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 
 
 def neutral(model: Resolved) -> Array:
@@ -80,10 +77,7 @@ def velocity(model: Resolved, values: Mapping[str, Any] | None = None) -> Array:
 @between_configurations("nq")
 def integrate(model: Resolved, q: Any, dq: Any) -> Array:
     """Return the configuration (nq) reached from `q` along the tangent vector `dq` (nv); stacked for stacked arguments."""
-    mechanism = model.mechanism
-    q, dq = mechanism._read_q(q, stacked=True), mechanism._read_v("dq", dq, stacked=True)
-    check_stacks({"q": q, "dq": dq})
-    return mechanism.integrate_unchecked(q, dq)
+    return model.mechanism.integrate_unchecked(*read_states(model.mechanism, {"q": q, "dq": dq}, stacked=True))
 
 
 @between_configurations("nv", "nv")
@@ -116,14 +110,8 @@ def integrate_derivatives(model: Resolved, q: Any, dq: Any) -> tuple[Array, Arra
     >>> by_step.round(3).tolist()
     [[0.993, 0.1, 0.0], [-0.1, 0.993, 0.0], [0.0, 0.0, 1.0]]
     """
-    mechanism = model.mechanism
-    q, dq = mechanism._read_q(q, stacked=True), mechanism._read_v("dq", dq, stacked=True)
-    check_stacks({"q": q, "dq": dq})
-    by_q, by_step = _identities(model, dq, 1.0), _identities(model, dq, 1.0)
-    for block, in_q, in_v in mechanism.plain_coordinates.others:
-        for row in np.ndindex(q.shape[:-1]):
-            by_q[row][in_v, in_v], by_step[row][in_v, in_v] = block.integrate_derivatives(q[row][in_q], dq[row][in_v])
-    return by_q, by_step
+    q, dq = read_states(model.mechanism, {"q": q, "dq": dq}, stacked=True)
+    return _by_blocks(model, dq, 1.0, lambda block, in_q, in_v, k: block.integrate_derivatives(q[k][in_q], dq[k][in_v]))
 
 
 @between_configurations("nv")
@@ -157,20 +145,12 @@ def difference_derivatives(model: Resolved, q0: Any, q1: Any) -> tuple[Array, Ar
     mechanism = model.mechanism
     q0, q1 = mechanism._read_q(q0, "q0", stacked=True), mechanism._read_q(q1, "q1", stacked=True)
     check_stacks({"q0": q0, "q1": q1})
-    by_q0, by_q1 = _identities(model, q1, -1.0), _identities(model, q1, 1.0)
-    for block, in_q, in_v in mechanism.plain_coordinates.others:
-        for row in np.ndindex(q0.shape[:-1]):
-            derivatives = block.difference_derivatives(q0[row][in_q], q1[row][in_q])
-            by_q0[row][in_v, in_v], by_q1[row][in_v, in_v] = derivatives
-    return by_q0, by_q1
+    return _by_blocks(model, q1, -1.0, lambda block, in_q, in_v, k: block.difference_derivatives(q0[k][in_q], q1[k][in_q]))
 
 
 def configuration_rate(model: Resolved, q: Any, v: Any) -> Array:
     """Return dq/dt (nq): v for plain coordinates, for the others the rates of quaternion and position."""
-    mechanism = model.mechanism
-    q, v = mechanism._read_q(q, stacked=True), mechanism._read_v("v", v, stacked=True)
-    check_stacks({"q": q, "v": v})
-    return mechanism.rates(q, v)
+    return model.mechanism.rates(*read_states(model.mechanism, {"q": q, "v": v}, stacked=True))
 
 
 def configuration_derivatives(model: Resolved, q: Any) -> Array:
@@ -188,11 +168,15 @@ def configuration_derivatives(model: Resolved, q: Any) -> Array:
     return derivatives
 
 
-def _identities(model: Resolved, like: Array, scale: float) -> Array:
-    """Return `scale` times the identity (nv, nv), for each row of `like`."""
-    matrices = np.zeros((*like.shape[:-1], model.nv, model.nv), like.dtype)
-    matrices[..., range(model.nv), range(model.nv)] = scale
-    return matrices
+def _by_blocks(model: Resolved, like: Array, first: float, derivatives: Callable[..., Any]) -> tuple[Array, Array]:
+    """Return two matrices (nv, nv) for each row of `like`: `first` and 1 times the identity, but for blocks' `derivatives`."""
+    by_first, by_second = np.zeros((2, *like.shape[:-1], model.nv, model.nv), like.dtype)
+    diagonal = ..., range(model.nv), range(model.nv)
+    by_first[diagonal], by_second[diagonal] = first, 1.0
+    for block, in_q, in_v in model.mechanism.plain_coordinates.others:
+        for row in np.ndindex(like.shape[:-1]):
+            by_first[row][in_v, in_v], by_second[row][in_v, in_v] = derivatives(block, in_q, in_v, row)
+    return by_first, by_second
 
 
 def _write_slopes(model: Resolved, q: Array, derivatives: Array) -> None:

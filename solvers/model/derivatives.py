@@ -1,33 +1,28 @@
-"""Derivatives of a model's dynamics with respect to its state.
-
-Arguments: `q` a configuration (nq); `v`, `a`, `tau`, `dq` and so on vectors (nv); `wrenches` external wrenches (6) on bodies by
-port name, in the port's frame; `out` an array for the result; `u` the inputs of actuators and blocks (nu, or by name); `x`
-the first-order states (nx, or by name).
-"""
+"""Derivatives of a model's dynamics with respect to its state."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of, shape_of
-from titop.solvers.arguments.reading import as_arrays, new_floats
-from titop.solvers.arguments.rowwise import read_states, rowwise
-from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
-from titop.solvers.mechanism.inputs import Push
+from titop.solvers.arguments.reading import as_arrays, check_stacks, new_floats
+from titop.solvers.arguments.rowwise import at_rows
+from titop.solvers.constraints.engine_interface import HybridDerivatives
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
 from titop.solvers.model.calls import LoadedCall
 from titop.solvers.model.dynamics import forward_dynamics
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 
 _INVERSE = LoadedCall(
     "inverse_derivatives",
     ("q", "v", "a"),
     (3, "nv", "nv"),
-    computed=lambda engine, q, v, a, on: engine.derivatives.inverse(q, v, a, on.pushes, on.motors, on.mask),
+    computed=lambda mechanism, *at: mechanism.engine.derivatives.inverse(*at),
     chosen="actuated",
     inputs="stay",
     closing=True,
@@ -36,14 +31,18 @@ _FORWARD = LoadedCall(
     "forward_derivatives",
     ("q", "v", "tau"),
     (3, "nv", "nv"),
-    computed=lambda engine, q, v, tau, on: engine.derivatives.forward(q, v, tau + on.motors, on.pushes),
+    computed=lambda mechanism, q, v, tau, pushes, motors, mask: mechanism.engine.derivatives.forward(
+        q, v, tau + motors, pushes
+    ),
     closing=True,
 )
 _HYBRID = LoadedCall(
     "hybrid_derivatives",
     ("q", "v", "tau", "a"),
     (8, "nv", "nv"),
-    computed=lambda engine, q, v, tau, a, on: np.array(engine.derivatives.hybrid(q, v, tau + on.motors, a, on.mask, on.pushes)),
+    computed=lambda mechanism, q, v, tau, a, pushes, motors, mask: np.array(
+        mechanism.engine.derivatives.hybrid(q, v, tau + motors, a, mask, pushes)
+    ),
     chosen="prescribed",
     closing=True,
 )
@@ -167,15 +166,29 @@ def forward_dynamics_tangent(
     ModelError
         As in `forward_dynamics`.
     """
+    if wrenches is None and u is None and x is None:
+        try:
+            change = dtau[None].copy()
+            if model._calls.tangent(q[None], v[None], tau[None], dq[None], dv[None], change) == DONE:
+                return change[0]
+        except TypeError:
+            pass
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)
+    tau = np.zeros(shape_of(v)) if tau is None else tau
     along = _by_kernel(model, "tangent", (q, v, tau), (dq, dv), dtau, 1, wrenches, u)
     if along is not None:
         return along[0][0] if dq.ndim == 1 else along[0]
     if ready := as_arrays(q, v, tau, dq, dv, dtau, u):
         q, v, tau, dq, dv, dtau, u = ready
         return forward_dynamics_tangent(model, q, v, tau, dq, dv, dtau, wrenches, u)
-    return _tangent(model, *_stacked_state(q, v, tau, dq), dq, dv, dtau, wrenches, u)
+    state, directions = {"q": q, "v": v, "tau": tau}, {"dq": dq, "dv": dv, "dtau": dtau}
+    if axes_of(q) == 2:
+        one, acting = partial(forward_dynamics_tangent, model), {"wrenches": wrenches, "u": u}
+        return at_rows(one, model.mechanism, state | directions | acting)  # type: ignore[no-any-return]
+    matrices, changes = _matrices(model, state, directions, wrenches, u)
+    parts = [(by @ x[..., None])[..., 0] for by, x in zip(matrices, changes, strict=True)]
+    return parts[0] + parts[1] + parts[2]
 
 
 def forward_dynamics_adjoint(
@@ -211,8 +224,16 @@ def forward_dynamics_adjoint(
     ModelError
         As in `forward_dynamics`.
     """
+    if wrenches is None and u is None and x is None:
+        try:
+            by_tau, by_q, by_v = weights[None].copy(), np.empty((1, model.nv)), np.empty((1, model.nv))
+            if model._calls.adjoint(q[None], v[None], tau[None], by_tau, by_q, by_v) == DONE:
+                return by_q[0], by_v[0], by_tau[0]
+        except TypeError:
+            pass
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)
+    tau = np.zeros(shape_of(v)) if tau is None else tau
     along = _by_kernel(model, "adjoint", (q, v, tau), (), weights, 3, wrenches, u)
     if along is not None:
         by_tau, by_q, by_v = along
@@ -220,7 +241,13 @@ def forward_dynamics_adjoint(
     if ready := as_arrays(q, v, tau, weights, u):
         q, v, tau, weights, u = ready
         return forward_dynamics_adjoint(model, q, v, tau, weights, wrenches, u)
-    return _adjoint(model, *_stacked_state(q, v, tau, weights), weights, wrenches, u)
+    state, directions = {"q": q, "v": v, "tau": tau}, {"weights": weights}
+    if axes_of(q) == 2:
+        one, acting = partial(forward_dynamics_adjoint, model), {"wrenches": wrenches, "u": u}
+        return at_rows(one, model.mechanism, state | directions | acting)  # type: ignore[no-any-return]
+    matrices, (row,) = _matrices(model, state, directions, wrenches, u)
+    by_q, by_v, by_tau = ((row[..., None, :] @ by)[..., 0, :] for by in matrices)
+    return by_q, by_v, by_tau
 
 
 def hybrid_dynamics_derivatives(
@@ -293,32 +320,14 @@ def raw_linear_matrices(
     return a, A, np.vstack([np.zeros((n, n)), by_tau])
 
 
-@rowwise
-def _tangent(
-    model: Resolved, q: Any, v: Any, tau: Any, dq: Any, dv: Any, dtau: Any, wrenches: Mapping[str, Any] | None, u: Any
-) -> Array:
-    state, pushes = _read(model, {"q": q, "v": v, "tau": tau, "dq": dq, "dv": dv, "dtau": dtau}, wrenches, u)
-    tangent: Any = model.mechanism.engine.derivatives.tangent
-    return tangent(*state, pushes)  # type: ignore[no-any-return]
-
-
-@rowwise
-def _adjoint(
-    model: Resolved, q: Any, v: Any, tau: Any, weights: Any, wrenches: Mapping[str, Any] | None, u: Any
-) -> tuple[Array, Array, Array]:
-    state, pushes = _read(model, {"q": q, "v": v, "tau": tau, "weights": weights}, wrenches, u)
-    adjoint: Any = model.mechanism.engine.derivatives.adjoint
-    return adjoint(*state, pushes)  # type: ignore[no-any-return]
-
-
-def _read(
-    model: Resolved, arguments: dict[str, Any], wrenches: Mapping[str, Any] | None, u: Any
-) -> tuple[list[Any], list[Push]]:
-    """Return the state and directions as arrays, zeros for None, with motor efforts added to the efforts; and the loads."""
-    mechanism = model.mechanism
-    read = read_states(mechanism, {name: np.zeros(model.nv) if x is None else x for name, x in arguments.items()})
-    read[2] = read[2] + mechanism.motor_efforts(u)
-    return read, mechanism.external_pushes(wrenches, u)
+def _matrices(
+    model: Resolved, state: dict[str, Any], directions: dict[str, Any], wrenches: Mapping[str, Any] | None, u: Any
+) -> tuple[tuple[Array, ...], list[Array]]:
+    """Return the derivatives of forward dynamics at a state, and the directions (nv, zero for None; or stacked ones)."""
+    zeros, read_v = np.zeros(model.nv), model.mechanism._read_v
+    read = {name: read_v(name, zeros if x is None else x, stacked=True) for name, x in directions.items()}
+    check_stacks(read)
+    return forward_dynamics_derivatives(model, **state, wrenches=wrenches, u=u), [*read.values()]
 
 
 def _by_kernel(
@@ -364,14 +373,6 @@ def _by_kernel(
     except TypeError:
         pass
     return None
-
-
-def _stacked_state(q: Any, v: Any, tau: Any, direction: Any) -> tuple[Any, Any, Any]:
-    """Return a single state repeated once for each direction, if the directions are stacked."""
-    if axes_of(q) != 1 or axes_of(direction) != 2:
-        return q, v, tau
-    q, v, tau = (x if x is None else np.repeat(np.asarray(x)[None], len(direction), 0) for x in (q, v, tau))
-    return q, v, tau
 
 
 def _by_state(q: Any, out: Any) -> tuple[Any, ...]:

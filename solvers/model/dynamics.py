@@ -1,9 +1,4 @@
-"""Forward, inverse and hybrid dynamics of a model, and inverse dynamics with the mass matrix.
-
-Arguments: `q` a configuration (nq); `v`, `a` and `tau` vectors (nv); `wrenches` external wrenches (6) on bodies by port name,
-in the port's frame; `out` an array for the result; `u` the inputs of actuators and blocks (nu, or by name); `x` the
-first-order states (nx, or by name).
-"""
+"""Forward, inverse and hybrid dynamics of a model, and inverse dynamics with the mass matrix."""
 
 from __future__ import annotations
 
@@ -15,52 +10,55 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import shape_of
-from titop.solvers.mechanism.kernel_calls import DONE, names_key
+from titop.solvers.constraints import closed_dynamics
+from titop.solvers.mechanism.inputs import Push
+from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
 from titop.solvers.model.calls import LoadedCall
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Mechanism, Resolved
+from titop.solvers.model.terms import inertial_efforts
 
-_FORWARD = LoadedCall(
-    "forward",
-    ("q", "v", "tau"),
-    ("nv",),
-    computed=lambda engine, q, v, tau, on: engine.dynamics.forward(q, v, tau + on.motors, on.pushes),
-    stacked=True,
-)
-_INVERSE = LoadedCall(
-    "inverse",
-    ("q", "v", "a"),
-    ("nv",),
-    computed=lambda engine, q, v, a, on: engine.dynamics.inverse(q, v, a, on.pushes, on.motors, on.mask),
-    chosen="actuated",
-    inputs="leave",
-    stacked=True,
-)
+
+def _forward(mechanism: Mechanism, q: Array, v: Array, tau: Array, pushes: list[Push], motors: Any, mask: None) -> Array:
+    nothing = np.zeros(mechanism.nv)
+    return closed_dynamics.hybrid(mechanism, q, v, tau + motors, nothing, nothing > 0, pushes)[0]
+
+
+def _hybrid(
+    mechanism: Mechanism, q: Array, v: Array, tau: Array, a: Array, pushes: list[Push], motors: Any, mask: Array
+) -> tuple[Array, Array]:
+    a, tau = closed_dynamics.hybrid(mechanism, q, v, tau + motors, a, mask, pushes)
+    return a, tau - motors
+
+
+def _inverse(*arguments: Any) -> Array:
+    return closed_dynamics.inverse(*arguments)
+
+
+def _mass_inverse(mechanism: Mechanism, q: Array, *arguments: Any) -> tuple[Array, Array]:
+    return closed_dynamics.inverse(mechanism, q, *arguments), mechanism.engine.dynamics.mass_matrix(q)
+
+
+def _mass_inertial_inverse(mechanism: Mechanism, q: Array, v: Array, a: Array, *loads: Any) -> tuple[Array, Array]:
+    return inertial_efforts(mechanism, q, v, a), mechanism.engine.dynamics.mass_matrix(q)
+
+
+_FORWARD = LoadedCall("forward", ("q", "v", "tau"), ("nv",), computed=_forward, stacked=True)
+_INVERSE = LoadedCall("inverse", ("q", "v", "a"), ("nv",), computed=_inverse, chosen="actuated", inputs="leave", stacked=True)
 _HYBRID = LoadedCall(
-    "hybrid",
-    ("q", "v", "tau", "a"),
-    ("nv",),
-    ("nv",),
-    computed=lambda engine, q, v, tau, a, on: engine.dynamics.hybrid(q, v, tau, a, on.mask, on.motors, on.pushes),
-    chosen="prescribed",
-    inputs="both",
-    stacked=True,
+    "hybrid", ("q", "v", "tau", "a"), ("nv",), ("nv",), computed=_hybrid, chosen="prescribed", inputs="both", stacked=True
 )
 _MASS_INVERSE = LoadedCall(
     "mass_inverse",
     ("q", "v", "a"),
     ("nv",),
     ("nv", "nv"),
-    computed=lambda engine, q, v, a, on: engine.dynamics.mass_inverse(q, v, a, on.pushes, on.motors, on.mask),
+    computed=_mass_inverse,
     chosen="actuated",
     inputs="leave",
     stacked=True,
 )
 _MASS_INERTIAL_INVERSE = LoadedCall(
-    "mass_inertial_inverse_dynamics",
-    ("q", "v", "a"),
-    ("nv",),
-    ("nv", "nv"),
-    computed=lambda engine, q, v, a, on: engine.dynamics.mass_inertial_inverse(q, v, a),
+    "mass_inertial_inverse_dynamics", ("q", "v", "a"), ("nv",), ("nv", "nv"), computed=_mass_inertial_inverse
 )
 
 
@@ -105,15 +103,19 @@ def forward_dynamics(
     With rigid closures or gears, `q` and `v` have to satisfy them (`assemble`, `assemble_velocity`). `simulate` checks this;
     this function does not.
     """
-    if u is None and x is None:
+    if x is None and (u is None or type(u) is np.ndarray):
         try:
             calls, result, efforts = model._calls, np.empty(model.nv) if out is None else out, tau
             if tau is None:
                 (efforts,) = model._stills[1]
-            if wrenches is None:
+            acting = u
+            if u is not None:
+                acting, driven = calls.read_inputs(u, q)
+                efforts = driven_by(efforts, driven)
+            if wrenches is None and acting is None:
                 status = calls.forward(q, v, efforts, result)
             else:
-                status = calls.run(calls.kernels["forward", None], wrenches, None, (q, v, efforts, result))
+                status = calls.run(calls.kernels["forward", None], wrenches, acting, (q, v, efforts, result))
             if status == DONE:
                 return result
         except TypeError:  # no kernel, as with the reference engine, or arguments that are no arrays yet: `ask` takes both
@@ -333,10 +335,7 @@ def mass_inertial_inverse_dynamics(
 def _pair(out: Any) -> tuple[Any, Any]:
     """Return the two arrays of an `out` argument.
 
-    Raises
-    ------
-    ModelError
-        If `out` is not two objects, or if both are arrays that share memory.
+    Raises `ModelError` if `out` is not two objects, or if both are arrays that share memory.
     """
     advice = "make both with np.empty"
     if not isinstance(out, tuple | list) or len(out) != 2:

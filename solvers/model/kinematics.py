@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.pose import euler_angles
 from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.basics.user_input import axes_of, shape_of
 from titop.solvers.arguments.reading import is_world
 from titop.solvers.arguments.rowwise import read_states, rowwise
 from titop.solvers.mechanism.kernel_calls import DONE
-from titop.solvers.mechanism.port_motion import PortMotion, euler_angles, motion_of_port, turning_motion, warn_of_gimbal_lock
+from titop.solvers.mechanism.port_motion import PortMotion, motion_of_port, turning_motion, warn_of_gimbal_lock
 from titop.solvers.model.calls import with_care
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 
 #: Names of the kernels of accelerations, by (in inertial axes, classical).
 _ACCELERATIONS = {
@@ -215,8 +216,9 @@ def motion(model: Resolved, port: str, q: Any, v: Any, a: Any, sequence: str = "
         return np.concatenate([rotate_vectors(pose(model, port, q)[0], in_port[..., :15]), in_port[..., 15:]], axis=-1)
     readings = model._calls.readings
     if readings is not None:
-        result: Array = readings.motions[str(port), str(sequence)].read(q, v, a)
-        return result
+        result: Array | None = readings.motions[str(port), str(sequence)].read(q, v, a)
+        if result is not None:
+            return result
     return _motion(model, port, q, v, a, sequence)
 
 
@@ -237,8 +239,9 @@ def accelerometer(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str
         return rotate_vectors(pose(model, port, q)[0], accelerometer(model, port, q, v, a))
     readings = model._calls.readings
     if readings is not None:
-        result: Array = readings.accelerometers[str(port)].read(q, v, a)
-        return result
+        result: Array | None = readings.accelerometers[str(port)].read(q, v, a)
+        if result is not None:
+            return result
     return _specific_force(model, port, q, v, a)
 
 

@@ -1,6 +1,6 @@
-"""`Mechanism`: a resolved system with its coordinates, constraints, inputs, parameters and engine.
+"""`Mechanism`: a resolved system with its coordinates, constraints, inputs, parameters and engine; `Resolved`: what has one.
 
-Solvers and engines use it. `Model` is built on it; it does not know `Model`.
+Solvers and engines use mechanisms. `Model` is built on them; they do not know `Model`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import coordinate_mask, of_one_state, read_wrenches
 from titop.solvers.constraints.closed_loops import ClosedLoops
-from titop.solvers.constraints.mechanism import Engine
+from titop.solvers.constraints.engine_interface import Engine
 from titop.solvers.mechanism.conditioning import conditioning, conditioning_findings
 from titop.solvers.mechanism.inputs import PortPush, Push
 from titop.solvers.mechanism.movable_ports import MovablePlace, with_movable
 from titop.solvers.mechanism.shared import structural
 from titop.solvers.sensitivities.inertial_parameters import InertialParameters
-from titop.solvers.signals.line_readings import line_places
+from titop.solvers.signals.lines_and_sections import cut_rod_at, is_rod, line_places, section_of
 from titop.solvers.signals.quantities import OF_LINES, Quantity
-from titop.solvers.signals.section_opening import cut_rod_at, is_rod, section_of
 from titop.solvers.signals.sensors import sensor_entries, sensor_quantities
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ class Mechanism(ClosedLoops):
 
     Parameters
     ----------
-    assembly : Assembly
     engine : callable
         ``engine(mechanism, assembly)`` returns the engine of a mechanism.
     """
@@ -160,15 +158,12 @@ class Mechanism(ClosedLoops):
     def check_inertia(self) -> list[Finding]:
         """Refuse a system in which a joint moves no inertia, neither at the neutral nor at another configuration.
 
+        Raises `ModelError`, naming the joint.
+
         Returns
         -------
         list of Finding
             Warnings: no inertia at the neutral configuration only, or much accuracy lost to rounding.
-
-        Raises
-        ------
-        ModelError
-            Naming the joint.
         """
         findings, doubtful = [], self.engine.doubtful_pivots(self.probes)
         if not doubtful or self._assembly.moves_no_inertia:  # the check of the system has reported it
@@ -272,10 +267,7 @@ class Mechanism(ClosedLoops):
     def loop_of(self, name: str) -> Joined | None:
         """Return the loop of the closure or interaction called `name`; None if it is the name of a joint.
 
-        Raises
-        ------
-        ModelError
-            If the name belongs to none of these.
+        Raises `ModelError` if the name belongs to none of these.
         """
         loops = {loop.closure.name: loop for loop in (*self.rigid_loops, *self.interactions) if len(loop.ports) > 1}
         if not isinstance(name, str) or name not in (*self.joint_names, *loops):
@@ -334,3 +326,44 @@ class Mechanism(ClosedLoops):
         rods = [block for block in self.assembly.blocks.values() if is_rod(block)]
         places = [rod.numbers.fractions * rod.length for rod in rods]
         return {rod.name: (abscissas, rod.fibres(abscissas)) for rod, abscissas in zip(rods, places, strict=True)}
+
+
+class Resolved:
+    """A mechanism, and copies of the attributes that every call of a model's functions reads.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    """
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism, self.name = mechanism, mechanism.name
+        self.nq, self.nv = mechanism.nq, mechanism.nv
+        self.coordinate_names, self.configuration_names = mechanism.coordinate_names, mechanism.configuration_names
+        self._shapes, self._stills = mechanism._shapes, mechanism._stills
+        self._shared = self.__dict__.copy()
+
+    @cached_property
+    def _calls(self) -> Any:
+        """The engine's kernels."""
+        return self.mechanism.engine.calls
+
+    def _on(self, mechanism: Mechanism) -> Self:
+        """Return a model of this class on another mechanism."""
+        model = object.__new__(type(self))
+        Resolved.__init__(model, mechanism)
+        return model
+
+    def _alike(self, mechanism: Mechanism) -> Self:
+        """Return a model of this class on a mechanism of the same structure."""
+        model = object.__new__(type(self))
+        model.__dict__ = self._shared | {"mechanism": mechanism, "_shared": self._shared}
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the kernels, which cannot be sent to another process."""
+        return {name: part for name, part in self.__dict__.items() if name not in ("_calls", "_shared")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._shared = state

@@ -14,8 +14,8 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.model import closures, configurations, derivatives, dynamics, kinematics, readings, sections, series, terms
 from titop.solvers.model import parameters as of_parameters
-from titop.solvers.model.resolved import Resolved
-from titop.solvers.signals.units import units_of
+from titop.solvers.model.mechanism import Resolved
+from titop.solvers.signals.quantities import units_of
 
 if TYPE_CHECKING:
     from control import NonlinearIOSystem
@@ -218,13 +218,7 @@ class Model(Resolved):
 
 
 def read_model(model: Any) -> Model:
-    """Return a model.
-
-    Raises
-    ------
-    ModelError
-        If it is no model, such as a system that was not resolved.
-    """
+    """Return a model. Raises `ModelError` if it is no model, such as a system that was not resolved."""
     if not isinstance(model, Model):
         raise ModelError(Finding("wrong-type", "model", model, "a resolved model", "pass system.resolve()"))
     return model

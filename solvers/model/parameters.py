@@ -5,17 +5,16 @@ Each rigid body has ten inertial parameters, in which inverse dynamics are linea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_numbers import NAMES, inertial_numbers, own_numbers
-from titop.solvers.arguments.named_rows import NamedRows
 from titop.solvers.arguments.reading import read_state, read_wrenches
 from titop.solvers.arguments.rowwise import read_states, rowwise
 from titop.solvers.model.dynamics import forward_dynamics
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 from titop.solvers.sensitivities.inertial_parameters import derivatives_by_inertia, regressor_of
 from titop.solvers.sensitivities.sensitivities import Sensitivities
 
@@ -243,3 +242,37 @@ def _sensitivities(model: Any, names: tuple[str, ...], wrenches: Mapping[str, An
             cache.clear()
         cache[key] = sensitivities = Sensitivities(model, *key)
     return sensitivities
+
+
+class NamedRows(Mapping[str, Array]):
+    """A mapping from names to rows of a matrix; rows are taken from the matrix when they are read.
+
+    For stacked matrices the rows are stacked too.
+
+    Parameters
+    ----------
+    places : dict of str to int
+        Row indices by name.
+    matrix : (m, n) or (batch, m, n) array
+
+    Attributes
+    ----------
+    matrix : (m, n) or (batch, m, n) array
+        All rows, in the order of the names.
+    """
+
+    def __init__(self, places: dict[str, int], matrix: Array) -> None:
+        self._places, self.matrix = places, matrix
+
+    def __getitem__(self, name: str) -> Array:
+        row: Array = self.matrix[..., self._places[name], :]
+        return row
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))

@@ -47,8 +47,6 @@ class PreparedDynamics:
 
     Parameters
     ----------
-    mechanism : Mechanism
-    places : sequence of WrenchPlace
     imposed : (nv,) bool array
         Coordinates whose motion is imposed.
 
@@ -82,15 +80,10 @@ class PreparedDynamics:
 
     def accelerations(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
         """Return all accelerations (nv)."""
-        if not self.mechanism.is_constrained:
-            return self.dynamics(q, v, tau, a)[0]
-        rows, pushes = self.mechanism.engine.dynamics.constraints(q, v), self._pushes()
-        return closed_dynamics.accelerations(self.mechanism, q, v, a, tau, self.imposed, pushes, rows, self.rank)
+        return self.dynamics(q, v, tau, a)[0]
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
         """Return all accelerations and efforts (nv)."""
-        if not self.mechanism.is_constrained:
-            return self.mechanism.engine.dynamics.tree_hybrid(q, v, tau, a, self.imposed, self._pushes())
         return closed_dynamics.hybrid(self.mechanism, q, v, tau, a, self.imposed, self._pushes(), self.rank)
 
     def dynamics_rows(self, q: Array, v: Array, tau: Array, a: Array, wrenches: Array, u: Array) -> tuple[Array, Array]:
@@ -113,17 +106,13 @@ class PreparedDynamics:
     def project(self, q: Array, v: Array, precision: float) -> Closed:
         """Return the closed state next to a nearly closed one, imposed coordinates held.
 
-        Errors (rad, and m for a system of size one) below `precision` remain, and those that no step makes smaller.
-
-        Raises
-        ------
-        ConvergenceError
-            If no closed state is found.
+        Errors (rad, and m for a system of size one) below `precision` remain, and those that no step makes smaller. Raises
+        `ConvergenceError` if no closed state is found.
         """
         mechanism, rank = self.mechanism, self.rank
         q = project_configuration(mechanism, q, self.imposed, rank, precision)
         v = project_velocity(mechanism, q, v, self.imposed, rank)
-        comparable = mechanism.scale.comparable(mechanism.engine.dynamics.constraints(q, v).jacobian)[:, ~self.imposed]
+        comparable = mechanism.scale.comparable(mechanism.constraints_at(q, v).jacobian)[:, ~self.imposed]
         independent = independent_rows(comparable, gears=mechanism.gear_count)
         return Closed(q, v, independence(comparable, rank, mechanism.gear_count), len(independent))
 

@@ -16,7 +16,7 @@ from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import contacts_of, target_motion
 from titop.solvers.mechanism.inputs import acting_inputs
 from titop.solvers.model.kinematics import pose, rotate_vectors
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.values import quantity_value
 
@@ -58,8 +58,9 @@ def reaction(
         return rotate_vectors(pose(model, str(mechanism.transmitting_port(joint)), q)[0], in_port)
     readings = model._calls.readings
     if readings is not None:
-        result: Array = readings.reactions[str(joint)].read(q, v, a, wrenches, u, tau)
-        return result
+        result: Array | None = readings.reactions[str(joint)].read(q, v, a, wrenches, u, tau)
+        if result is not None:
+            return result
     return _reaction(model, joint, q, v, a, wrenches, u, tau)
 
 
@@ -108,8 +109,9 @@ def gear_effort(
         u = model.mechanism.inputs.whole(u, x)
     readings = model._calls.readings
     if readings is not None:
-        effort = readings.gear_efforts[_read_gear(model, gear)].read(q, v, a, wrenches, u, tau)[..., 0]
-        return float(effort) if effort.ndim == 0 else effort
+        effort = readings.gear_efforts[_read_gear(model, gear)].read(q, v, a, wrenches, u, tau)
+        if effort is not None:
+            return float(effort[0]) if effort.ndim == 1 else effort[:, 0]
     return _gear_effort(model, gear, q, v, a, wrenches, u, tau)
 
 
@@ -191,13 +193,7 @@ def contacts(model: Resolved, q: Any, v: Any, name: str | None = None, x: Any = 
 
 
 def _contacts_of(model: Resolved, name: str | None) -> list[Joined]:
-    """Return all contacts, or the one called `name`.
-
-    Raises
-    ------
-    ModelError
-        If there is none of this name.
-    """
+    """Return all contacts, or the one called `name`. Raises `ModelError` if there is none of this name."""
     by_name = contacts_of(model.mechanism)
     if name is not None and name not in by_name:
         raise ModelError(Finding("unknown-contact", "name", name, "a contact", did_you_mean(name, by_name)))
@@ -234,9 +230,10 @@ def outputs(
     if x is not None:
         u = mechanism.inputs.whole(u, x)
     readings = model._calls.readings
-    if readings is None or readings.sensors is None:
+    sensors = None if readings is None else readings.sensors
+    read: Array | None = None if sensors is None else sensors.read(q, v, a, wrenches, u, tau)
+    if read is None:
         return _outputs(model, q, v, a, wrenches, u, tau)
-    read: Array = readings.sensors.read(q, v, a, wrenches, u, tau)
     return _with_lines(model, read, np.asarray(q, float), np.asarray(v, float)) if mechanism.line_sensor_signals else read
 
 

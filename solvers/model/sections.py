@@ -18,9 +18,8 @@ from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.rowwise import read_stack, read_states
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.model.kinematics import pose
-from titop.solvers.model.mechanism import Mechanism
-from titop.solvers.model.resolved import Resolved
-from titop.solvers.signals.section_opening import is_rod
+from titop.solvers.model.mechanism import Mechanism, Resolved
+from titop.solvers.signals.lines_and_sections import is_rod
 
 if TYPE_CHECKING:
     from titop.blocks.bodies.rods.rod import Rod
@@ -178,12 +177,7 @@ def _block(model: Resolved, name: str, member: str, what: str) -> Any:
 def overlaps(model: Resolved, q: Array, t: Array | None = None) -> Iterator[Finding]:
     """Yield a finding for each rod whose neighbouring sections overlap, and each folded body: at the worst place and state.
 
-    Parameters
-    ----------
-    model : Model
-    q : (n, nq) array
-    t : (n,) array, s, optional
-        Times of the configurations, for the messages.
+    `q` (n, nq). `t` (n, s): times of the configurations, for the messages.
     """
     if len(q):
         yield from _overlapping_rods(model, q, t)

@@ -21,13 +21,12 @@ from titop.blocks.basics.series_arrays import SeriesArray, derivatives
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import as_arrays, store
-from titop.solvers.constraints.mechanism import EquationSeries
+from titop.solvers.constraints.engine_interface import EquationSeries
 from titop.solvers.mechanism.kernel_calls import DONE, names_key
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Resolved
 from titop.solvers.series import causality
-from titop.solvers.series.acting_series import acting_series, read_numbers, read_stack
 from titop.solvers.series.base_twists import BaseTwists
-from titop.solvers.series.stacked_states import at_states
+from titop.solvers.series.series_arguments import acting_series, at_states, read_numbers, read_stack
 
 
 class MotionSeries(NamedTuple):
@@ -336,10 +335,7 @@ def motion_series(model: Resolved, port: str, q: Any, v_series: Any, twists: str
 def _read_rows(model: Resolved, name: str, value: Any, rows: int | None, least: int) -> Array:
     """Return a stack of vectors (nv) with their derivatives: exactly `rows` rows, or at least `least` if that is None.
 
-    Raises
-    ------
-    ModelError
-        For another shape, and entries that are not finite.
+    Raises `ModelError` for another shape, and entries that are not finite.
     """
     array = read_numbers(name, value)
     if rows is not None and array.ndim == 2 and len(array) > rows and name == "v_series":

@@ -16,13 +16,13 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import power_of, stored_rate
 from titop.solvers.arguments.rowwise import rowwise
+from titop.solvers.constraints.engine_interface import StateDerivatives
 from titop.solvers.constraints.interaction_loads import stated_motions
-from titop.solvers.constraints.mechanism import StateDerivatives
 from titop.solvers.mechanism.conditioning import Conditioning
 from titop.solvers.mechanism.conditioning import conditioning as conditioning_of
 from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.model.calls import of_state, with_care
-from titop.solvers.model.resolved import Resolved
+from titop.solvers.model.mechanism import Mechanism, Resolved
 
 
 class Energy(NamedTuple):
@@ -70,19 +70,25 @@ def inertial_inverse_dynamics(model: Resolved, q: Any, v: Any, a: Any) -> Array:
 
     Inertial inverse dynamics (key P, algorithm 1): one pass to the leaves and one back, for blocks of every kind.
     """
-    return model.mechanism.engine.dynamics.inertial_inverse(q, v, a)
+    return inertial_efforts(model.mechanism, q, v, a)
+
+
+def inertial_efforts(mechanism: Mechanism, q: Array, v: Array, a: Array) -> Array:
+    """Return the inertial efforts (nv) at a checked state, without kernels: what gravity does not need."""
+    bare_inverse = mechanism.engine.dynamics.bare_inverse
+    return bare_inverse(q, v, a) - bare_inverse(q, 0.0 * v, 0.0 * v)
 
 
 @of_state("nv", still=1)
 def nonlinear_effects(model: Resolved, q: Any, v: Any) -> Array:
     """Return the Coriolis, centrifugal and gravity terms (nv): ``C v`` plus gravity, without passive efforts and loads."""
-    return model.mechanism.engine.dynamics.bare_inverse(q, v)
+    return model.mechanism.engine.dynamics.bare_inverse(q, v, np.zeros(model.nv))
 
 
 @of_state("nv", still=2)
 def gravity_effects(model: Resolved, q: Any) -> Array:
     """Return the part (nv) of the nonlinear effects that is due to gravity."""
-    return model.mechanism.engine.dynamics.bare_inverse(q, np.zeros(model.nv))
+    return model.mechanism.engine.dynamics.bare_inverse(q, *model._stills[2])
 
 
 @of_state("nv", "nv")

@@ -41,11 +41,6 @@ def read_motion(where: str, function: Any, sizes: tuple[int, int], span: tuple[f
         How many numbers a position has, and a velocity.
     span : (float, float), s
         Times over which it is used.
-
-    Raises
-    ------
-    ModelError
-        For what is neither, and for a spline that ends before, or has other shapes.
     """
     if not callable(function):
         raise ModelError(Finding("wrong-type", "prescribed", function, "functions of time", "give f(t) or a scipy spline"))
@@ -76,13 +71,7 @@ class Motion(ABC):
         self._parts = slice(nq), slice(nq, nq + nv), slice(nq + nv, None)
 
     def rows(self, times: Sequence[float]) -> Array:
-        """Return ``[position, velocity, acceleration]`` at some times (n, nq + 2 nv).
-
-        Raises
-        ------
-        ModelError
-            For numbers that are not finite, and other shapes.
-        """
+        """Return ``[position, velocity, acceleration]`` at some times (n, nq + 2 nv)."""
         rows = self._rows(times)
         numbers = rows.reshape(-1)
         if not (isfinite(numbers.dot(numbers)) or np.isfinite(numbers).all()):  # the product may overflow
@@ -127,7 +116,6 @@ class FunctionMotion(Motion):
         self._known: dict[float, Any] = {}
 
     def kinks(self) -> Array:
-        """Return the knots (s), if it has any."""
         return self._knots
 
     def _rows(self, times: Sequence[float]) -> Array:
@@ -160,7 +148,6 @@ class PiecewiseMotion(Motion):
 
     Parameters
     ----------
-    function : scipy.interpolate.PPoly
     where, sizes
         See `read_motion`.
     """
@@ -188,7 +175,6 @@ class PiecewiseMotion(Motion):
         return knots
 
     def jumps(self) -> Array:
-        """Return the knots (s) at which a velocity jumps."""
         knots, rates = self._all.x[1:-1], self._parts[1]
         behind, before = (self._rows(times.tolist())[:, rates] for times in (knots, np.nextafter(knots, -np.inf)))
         between = self._rows((self._all.x[:-1] + _BETWEEN[0] * np.diff(self._all.x)).tolist())[:, rates]

@@ -34,12 +34,6 @@ def function_derivatives(where: str, function: Any, times: Array, order: int) ->
     function : callable, spline of scipy's, or array_like
         A spline is differentiated; a function is called with a `Taylor` for the time; numbers stay what they are.
     times : (n,) array, s
-    order : int
-
-    Raises
-    ------
-    ModelError
-        For splines that end before or have too low a degree, functions that cannot be called so, and what is not finite.
     """
     if hasattr(function, "derivative"):
         derivatives = _spline_derivatives(where, function, times, order)
@@ -131,11 +125,6 @@ def rotation_coefficients(where: str, c: Array, sequence: str) -> Array:
         Coefficients of rotation matrices (3x3), quaternions (x, y, z, w) or Euler angles (3, rad).
     sequence : str
         Axes of the Euler angles.
-
-    Raises
-    ------
-    ModelError
-        If they are none of these, or turn into what is no rotation later on.
     """
     match c.shape[2:]:
         case (3, 3):

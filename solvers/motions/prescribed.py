@@ -31,13 +31,7 @@ def _change(model: Model, order: int, begin: Array, end: Array) -> Array:
 
 
 def with_held(model: Model, prescribed: Mapping[str, Any], hold: Any, q: Any, v: Any) -> dict[str, Callable[[float], Any]]:
-    """Return motions by name, with those of joints or coordinates that stay at their place; `hold` as in `linearize`.
-
-    Raises
-    ------
-    ModelError
-        For unknown names, and if a locked joint moves.
-    """
+    """Return motions by name, with those of joints or coordinates that stay at their place; `hold` as in `linearize`."""
     result = dict(prescribed)
     names = read_names("hold", hold)
     if not names:
@@ -76,7 +70,6 @@ class PrescribedMotion:
 
     Parameters
     ----------
-    model : Model
     functions : mapping of joint or coordinate name to callable
         ``f(t)`` returns position, velocity and acceleration; a scipy spline is differentiated.
     span : (float, float), s
@@ -87,11 +80,6 @@ class PrescribedMotion:
     names : list of str
     mask : (nv,) bool array
     mask_q : (nq,) bool array
-
-    Raises
-    ------
-    ModelError
-        For unknown names and functions that do not return three values of the right length.
     """
 
     def __init__(
@@ -195,13 +183,7 @@ class PrescribedMotion:
         return self._row[0]
 
     def write(self, times: Sequence[float], rows: Array) -> None:
-        """Write what is prescribed at some times into rows ``[q, v, a]`` (n x nq + 2 nv).
-
-        Raises
-        ------
-        ModelError
-            Where a quaternion is none of unit norm.
-        """
+        """Write what is prescribed at some times into rows ``[q, v, a]`` (n x nq + 2 nv)."""
         for motion, columns in self._parts:
             rows[:, columns] = motion.rows(times)
         for name, start in self._quaternions:

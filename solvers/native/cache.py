@@ -1,7 +1,7 @@
 """A folder of compiled kernels, on disk, that notices every edit and every change of what they depend on.
 
 What lies there will be run: a folder or file that others can write, or that belongs to neither the user nor root, is not read.
-What came with titop (see `shipped`) is as safe as titop's sources, and is looked at first.
+What came with titop in its wheel is as safe as titop's sources, and is looked at first.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from titop.solvers.native.identity import SOURCES, exact_name, source_hash
-from titop.solvers.native.shipped import shipped_folder
+from titop.solvers.native.identity import SOURCES, exact_name, source_hash, wheel_name, wheel_obstacle
 
 _DIGEST_SIZE = hashlib.sha256().digest_size
 
@@ -117,3 +118,29 @@ def _user_root() -> Path:
 
 def _temporary_root() -> Path:
     return Path(tempfile.gettempdir()) / f"titop-{os.getuid() if hasattr(os, 'getuid') else 'cache'}"
+
+
+_FOLDER = Path(__file__).with_name("machine_code")
+
+
+@functools.cache
+def shipped_folder() -> Path | None:
+    """Return the folder of machine code that came with titop and can be run in this process, or None where there is none."""
+    if not _FOLDER.is_dir() or wheel_obstacle():
+        return None
+    folder = _FOLDER / wheel_name()
+    return folder if folder.is_dir() else None
+
+
+@contextmanager
+def shipping() -> Iterator[Path]:
+    """Give a folder within the package; the one folder that is then made in it comes with titop, all of it or nothing."""
+    _FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".", dir=_FOLDER) as scratch:
+        yield Path(scratch)
+        (kept,) = Path(scratch).iterdir()
+        new, folder = Path(scratch) / "new", _FOLDER / wheel_name()
+        shutil.copytree(kept, new, copy_function=shutil.copyfile)  # for everyone to read, which the cache is not
+        new.chmod(0o755)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.replace(new, folder)

@@ -11,7 +11,7 @@ import ctypes
 import threading
 from collections.abc import Callable
 
-from titop.solvers.native.loading import provide
+from titop.solvers.native.object_code import provide
 from titop.solvers.native.signatures import ANSWERED, IN_PYTHON, LOST, RAISED
 
 _pending = threading.local()

@@ -2,7 +2,7 @@
 
 It follows CPython's fast convention (``METH_FASTCALL``) and reads NumPy arrays where they lie in memory; that makes a call
 cost about as much as one from C++. The layouts that it relies on are those of CPython's and NumPy's binary interfaces;
-`obstacle` compares them with an array; where they are others, kernels are called through numba (`dispatching`).
+`obstacle` compares them with an array; where they are others, kernels are called through numba (`compilation`).
 """
 
 from __future__ import annotations

@@ -8,12 +8,16 @@ from types import CellType, FunctionType
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba import njit, types
+import numpy as np
+from numba import cfunc, njit, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.extending import typeof_impl
 
-from titop.solvers.native import object_code
+from titop.solvers.native import (
+    compilation,  # noqa: F401 - what kernels may call: plain functions of blocks
+    object_code,
+)
 from titop.solvers.native.calling import (
     EXCEPTION_FUNCTIONS,
     PYTHON_FUNCTIONS,
@@ -22,8 +26,7 @@ from titop.solvers.native.calling import (
     python_function,
     stage_function,
 )
-from titop.solvers.native.loading import LOADED
-from titop.solvers.native.object_code import NUMBA, Codes, ObjectCode
+from titop.solvers.native.object_code import LOADED, NUMBA, Codes, ObjectCode
 from titop.solvers.native.parts import PartCompiler, SharedPart, SharedPartCompiler, known_operators, linked
 from titop.solvers.native.sharing import door
 from titop.solvers.native.signatures import Signature
@@ -58,6 +61,11 @@ _C_LIBRARY |= {"sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2"}
 def inlined(function: Callable[..., Any]) -> Any:
     """Return numba's form of a function that becomes part of the kernels that call it."""
     return _for_any_number(njit(**(_HELPER if obstacle() is None else _DISPATCHED))(function))
+
+
+def part(function: Callable[..., Any]) -> Any:
+    """Return numba's form of a function that becomes part of the stage that calls it, and may allocate memory."""
+    return njit(**(_PART if obstacle() is None else _ENTRY))(function)
 
 
 def shared(function: Callable[..., Any]) -> Any:
@@ -158,3 +166,27 @@ def _missing(module: llvm.ModuleRef, shared: list[SharedPart]) -> list[str]:
     needed = {function.name for function in module.functions if function.is_declaration}
     known = PYTHON_FUNCTIONS.keys() | EXCEPTION_FUNCTIONS | _C_LIBRARY | {part.symbol for part in shared}
     return sorted(need for need in needed - known if not need.startswith("llvm."))
+
+
+_OPTIONS: dict[str, Any] = {"error_model": "numpy"}
+
+
+def dispatched(function: Callable[..., Any], signature: Signature) -> Callable[..., Any]:
+    """Return a function that Python calls: compiled for one signature, a `TypeError` for arguments of other types."""
+    dispatcher = njit(nogil=True, **_OPTIONS)(function)
+    dispatcher.compile(str(signature))
+    dispatcher.disable_compile()
+    nothing = [None if kind.given else np.zeros((0,) * kind.ndim, kind.dtype) for kind in signature.arguments]
+
+    def called(*given: Any) -> Any:
+        if not all(x.dtype.isnative for x in given if isinstance(x, np.ndarray)):  # numba takes them for unaligned ones
+            raise TypeError("expected arrays of the machine's own byte order")
+        rest = iter(given)
+        return dispatcher(*(next(rest) if empty is None else empty for empty in nothing), *rest)
+
+    return called
+
+
+def called_by_address(function: Callable[..., Any], signature: Signature) -> Any:
+    """Return a compiled function of integers, which has its address as ``.address`` as long as it lives."""
+    return cfunc(str(signature), **_OPTIONS)(function)

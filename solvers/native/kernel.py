@@ -20,8 +20,7 @@ from titop.blocks.basics.garbage import collection_paused
 from titop.solvers.native import cache, calling, object_code
 from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.calling import python_function, stage_function
-from titop.solvers.native.loading import LOADED, load, load_address, provide
-from titop.solvers.native.object_code import Codes
+from titop.solvers.native.object_code import LOADED, Codes, load, load_address, provide
 from titop.solvers.native.signatures import INTEGER, Signature, Type
 
 #: A compilation longer than this (s) is announced on the terminal.
@@ -61,13 +60,7 @@ class Unit:
     """
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        signature: Signature,
-        caller: Any,
-        name: str,
-        kept: bool = True,
-        whole: bool = False,
+        self, function: Callable[..., Any], signature: Signature, caller: Any, name: str, kept: bool = True, whole: bool = False
     ) -> None:
         self.function, self.signature, self.caller = function, signature, caller
         self.name, self.title = name, name
@@ -133,7 +126,7 @@ class Kernel(Unit):
 
     def _dispatched(self) -> Callable[..., Any]:
         with _Announcement(self.title, kept=False):
-            from titop.solvers.native.dispatching import dispatched  # loads numba
+            from titop.solvers.native.compilation import dispatched  # loads numba
 
             return dispatched(self.function, self.signature)
 
@@ -183,7 +176,7 @@ class Stage(Unit):
 
     def _dispatched(self) -> Any:
         with _Announcement(self.title, kept=False):
-            from titop.solvers.native.dispatching import called_by_address  # loads numba
+            from titop.solvers.native.compilation import called_by_address  # loads numba
 
             self._compiled = called_by_address(self.function, self.signature)
             return self._compiled
@@ -256,6 +249,16 @@ class SharedHelper(Helper):
         from titop.solvers.native.compilation import shared
 
         return shared(self.function)
+
+
+class StageHelper(Helper):
+    """A function that a stage calls, and becomes part of it; it may allocate memory."""
+
+    @functools.cached_property
+    def _dispatcher(self) -> Any:
+        from titop.solvers.native.compilation import part
+
+        return part(self.function)
 
 
 class UserHelper(Helper):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import NamedTuple
+import ctypes
+from collections.abc import Callable, Container, Mapping
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+import numpy as np
 
 from titop.solvers.native import cache
+from titop.solvers.native.calling import EXCEPTION_FUNCTIONS, PYTHON_CLASSES, PYTHON_FUNCTIONS
 
 #: Among the names of what is needed: numba's own functions.
 NUMBA = "numba"
@@ -51,3 +56,65 @@ def keep(codes: Codes) -> str | None:
         if not is_kept and (reason := cache.write(name, " ".join(needs).encode() + b"\n" + code)):
             return reason
     return None
+
+
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+for _name, _class in PYTHON_CLASSES.items():
+    llvm.add_symbol(_name, id(_class))
+for _name in (*PYTHON_FUNCTIONS, *EXCEPTION_FUNCTIONS):
+    llvm.add_symbol(_name, ctypes.cast(ctypes.pythonapi[_name], ctypes.c_void_p).value)
+
+_METH_FASTCALL = 0x0080
+
+#: Names of the shared parts that this process has loaded.
+LOADED: set[str] = set()
+
+
+class _MethodDef(ctypes.Structure):
+    """CPython's ``PyMethodDef``."""
+
+    _fields_ = (("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
+
+
+_new_function = ctypes.pythonapi.PyCFunction_NewEx
+_new_function.restype = ctypes.py_object
+_new_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+
+
+def load(name: str, codes: Codes) -> Callable[..., Any]:
+    """Return the function `name`, for Python, of machine code made by `compilation`."""
+    method = _MethodDef(name.encode(), load_address(name, codes), _METH_FASTCALL, None)
+    _keep(method)
+    return _new_function(ctypes.addressof(method), np.ndarray, None)
+
+
+def load_address(name: str, codes: Codes) -> int:
+    """Return the address of the function `name` of machine code made by `compilation`, after loading what it needs."""
+    for need in codes[name].needs:
+        if need == NUMBA:
+            from titop.solvers.native.intrinsics import provide_runtime
+
+            provide_runtime()
+        elif need not in LOADED:
+            provide(need, load_address(need, codes))
+            LOADED.add(need)
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(codes[name].code))
+    engine.finalize_object()
+    address = engine.get_function_address(name)
+    if not address:
+        raise RuntimeError(f"no function {name} in its machine code")
+    _keep(engine)
+    return int(address)
+
+
+def provide(name: str, address: int) -> None:
+    """Let machine code find what stands at an address by a name."""
+    llvm.add_symbol(name, address)
+
+
+def _keep(thing: Any) -> None:
+    """Keep what functions point to for ever: they may outlive every module when Python ends."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))

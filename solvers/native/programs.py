@@ -17,8 +17,7 @@ import llvmlite.binding as llvm
 from titop.blocks.bodies.soft.program import CONSTANT, LOAD, OWN, SHARED, Program
 from titop.solvers.native.identity import processor
 from titop.solvers.native.kernel import Stage
-from titop.solvers.native.loading import load_address
-from titop.solvers.native.object_code import Codes, ObjectCode
+from titop.solvers.native.object_code import Codes, ObjectCode, load_address
 from titop.solvers.native.optimising import simplify
 
 #: How a program is called: with the number of points, and the addresses of what all share, what each has, the loads on each,

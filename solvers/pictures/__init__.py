@@ -1,7 +1,7 @@
 """Pictures of models and of their motions.
 
-- `time_plot`: signals over time; `shape_plot`: a model in space at some instants;
-- `animation`: a motion or a mode as an HTML page, of what `scene` shows: shapes that users give (`visuals`) or that stand for
-  bodies, fixed in moving frames (`frames`);
+- `figures`: signals over time, and a model in space at some instants;
+- `animation`: a motion or a mode as an HTML page, of what `scene` shows: shapes that users give or that stand for bodies, fixed
+  in moving frames (`frames`);
 - `outlines`: how rods, deformable bodies and what contacts touch look, for all of these.
 """

@@ -33,8 +33,7 @@ from titop.blocks.joints.joint import unit_vector
 from titop.solvers.linear.modes import Modes
 from titop.solvers.model.model import Model
 from titop.solvers.pictures.outlines import POINT_BYTES, pack_course
-from titop.solvers.pictures.scene import Scene
-from titop.solvers.pictures.visuals import read_visuals
+from titop.solvers.pictures.scene import Scene, read_visuals
 
 #: Size of a file (bytes); frames that do not fit are left out.
 SIZE_LIMIT = 1_000_000
@@ -58,11 +57,9 @@ def write_animation(
 
     Parameters
     ----------
-    model : Model
     t : (n,) array, s
     q : (n, nq) array, rad or m
         Configurations.
-    path : str or Path
     visuals : mapping of block name to shape, optional
         Instead of the inertia ellipsoids, in the bodies' reference frames; ``"world"`` is a block too. A shape is
         ``{"box": [dx, dy, dz]}``, ``{"cylinder": [radius, height]}`` (along z) or ``{"sphere": radius}`` (m), with
@@ -77,13 +74,6 @@ def write_animation(
     -------
     Path
         Of the file. Opened with ``#t=2.5`` behind its address, the page stands still at that time.
-
-    Raises
-    ------
-    ModelError
-        For unknown blocks and unusable shapes, all at once; for a path that does not end in ``.html``.
-    OSError
-        If no file can be written there; it names `path`.
     """
     check_suffix(path, ("html", "htm"))
     scene = Scene(model, q, read_visuals(model, {} if visuals is None else visuals))

@@ -71,12 +71,7 @@ def neutral_chord(block: Block, port: str) -> Array:
 
 @dataclass(frozen=True)
 class Frames:
-    """The moving frames of a model, and where its blocks are connected.
-
-    Attributes
-    ----------
-    model : Model
-    """
+    """The moving frames of a model, and where its blocks are connected."""
 
     model: Model
 

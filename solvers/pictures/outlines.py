@@ -37,7 +37,6 @@ class SweptRod:
 
     Attributes
     ----------
-    rod : Rod
     abscissas : (k,) array, m
     reach : (k, 2) array, m
         How far the sections reach along y and z.
@@ -78,7 +77,6 @@ class DrawnSurface:
 
     Attributes
     ----------
-    body : Block
     in_q : slice
         Where its coordinates stand in q.
     points : (k, 3) array, m

@@ -3,9 +3,9 @@
 A loop of a linear model `M` and an uncertainty, ``z = M w``, ``w = Δ z``, is singular for no Δ of size one if the structured
 singular value of M is below one. All is computed from the matrices of M and a tuple of blocks (`lft.delta_blocks`):
 
-- `structure`: the matrices of M, where blocks stand in Δ, channels balanced; `uncertain_loop`: both as they are read, about the
-  middles of ranges, in units of time and states of their own, so that nothing depends on a user's (rad/s and 1/s in the modules
-  below stand for parts of the loop's rate);
+- `uncertain_loop`: the matrices of M and the blocks as they are read, about the middles of ranges, channels balanced, in units
+  of time and states of their own, so that nothing depends on a user's (rad/s and 1/s in the modules below stand for parts of
+  the loop's rate);
 - `scalings`: D and G, and their analytic centres; `upper_bound`: the bound of mu at a frequency; `sweep`: at all frequencies;
 - `least_size`, `lower_bound`: uncertainties that make the loop singular at a frequency;
 - `member_search`: members that destabilise, or whose gain is high;

@@ -14,20 +14,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.least_size import NONE, Singular
 from titop.solvers.robust.lower_bound import smallest, worst_complex
 from titop.solvers.robust.member_search import EigenvalueSearch
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import Sweep, sweep
 from titop.solvers.robust.upper_bound import Known, UpperBound
 from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread, SweepInterrupt
+from titop.solvers.support.spread import Spread, SweepInterrupt, death
 
 #: Cells of a box that are looked at, at most.
 CELLS = 400
@@ -57,17 +57,8 @@ class _Cell:
 class _Examined(NamedTuple):
     """What a cell came to.
 
-    Attributes
-    ----------
-    member : Singular
-        On the way to its middle, where stability is lost; of value zero if it is not.
-    seen : object
-        What was looked at in the middle.
-    proved : bool
-    singular : Singular
-        Near the middle, likewise.
-    halves : list of _Cell
-        Where nothing else is known.
+    `member`: on the way to its middle, where stability is lost; of value zero if it is not; `seen`: what was looked at in the
+    middle; `singular`: near the middle, likewise; `halves`: where nothing else is known.
     """
 
     member: Singular
@@ -84,14 +75,9 @@ EXAMINED = (_Examined, _Cell, Singular, UpperBound)
 class Branched(NamedTuple):
     """What cells proved.
 
-    Attributes
-    ----------
-    upper : float
-        Bound of mu over all frequencies.
-    found : Singular
-        The nearest unstable member, or other uncertainty that makes the loop singular, met on the way; of value zero without.
-    left : float
-        Part of the volume of the smallest box tried that is not proved; zero where the gap was closed.
+    `upper`: bound of mu over all frequencies; `found`: the nearest unstable member, or other uncertainty that makes the loop
+    singular, met on the way; of value zero without; `left`: part of the volume of the smallest box tried that is not proved;
+    zero where the gap was closed.
     """
 
     upper: float
@@ -101,16 +87,15 @@ class Branched(NamedTuple):
 
 def cells_spread(workers: int | Executor, checkpoint: Checkpoint | None) -> Spread:
     """Return what examines cells, in this process or others."""
-    return Spread(_examining, (), workers, _refuse_death, checkpoint=checkpoint)
+    return Spread(_examining, (), workers, _death, checkpoint=checkpoint)
 
 
 def _examining() -> Callable[[tuple[ParameterBox, _Cell]], _Examined]:
     return lambda task: task[0].examine(task[1])
 
 
-def _refuse_death(task: tuple[ParameterBox, _Cell], how: str) -> ModelError:
-    middle, advice = np.array2string(task[1].middle, precision=4), "workers=1 shows what happens there"
-    return ModelError(Finding("worker-died", "workers", f"{how} at the cell about {middle}", "processes that end well", advice))
+def _death(task: tuple[ParameterBox, _Cell], how: str) -> ModelError:
+    return death(f"the cell about {np.array2string(task[1].middle, precision=4)}", how)
 
 
 def branch_and_bound(
@@ -145,10 +130,7 @@ def branch_and_bound(
     spread : Spread, optional
         What examines the cells.
 
-    Raises
-    ------
-    SweepInterrupt
-        On Ctrl-C, with what is known until then.
+    Raises `SweepInterrupt` on Ctrl-C, with what is known until then.
     """
     if spread is None:
         with cells_spread(1, None) as spread:
@@ -182,14 +164,8 @@ def branch_and_bound(
 class ParameterBox:
     """All members whose normalised parameters, and complex blocks, are no larger than a radius.
 
-    Parameters
-    ----------
-    system : Matrices
-        With the channels of the uncertainty alone; stable.
-    structure : Structure
-    radius : float
-    look : callable, optional
-        A function of the normalised parameters in the middle of every cell that is looked at.
+    `system`: with the channels of the uncertainty alone; stable; `look`: a function of the normalised parameters in the middle
+    of every cell that is looked at.
     """
 
     def __init__(
@@ -205,16 +181,8 @@ class ParameterBox:
 
         Cells are examined side by side, but their turns come one after the other.
 
-        Parameters
-        ----------
-        most : int
-            Cells to examine.
-        progress : bool
-        spread : Spread
-        number : int
-            Of the box, in this study.
-        keep : callable, optional
-            What is done with what was looked at, cell by cell.
+        `most`: cells to examine; `number`: of the box, in this study; `keep`: what is done with what was looked at, cell by
+        cell.
         """
         n = len(self.structure.real)
         root = _Cell(np.zeros(n), np.full(n, self.radius), [])
@@ -259,7 +227,7 @@ class ParameterBox:
         if middle.any():
             search.march(middle)
             search.shrink()
-        return search.best.singular(self.structure)
+        return search.best
 
     def _singular(self, middle: Array, omega: float) -> Singular:
         """Return what makes the loop singular near a cell's middle, at a frequency, if it lies within the box."""

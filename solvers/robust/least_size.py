@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS, NEGLIGIBLE, TYPED
-from titop.solvers.robust.structure import Structure
+from titop.solvers.lft.delta_blocks import Structure
 
 #: Programmes, steps of Newton's method after each, and to the last digits.
 _PROGRAMMES, _NEWTON, _LAST = 30, 5, 20
@@ -61,12 +61,7 @@ class _Point(NamedTuple):
 class LeastSize:
     """Searches for the smallest numbers of blocks that make a loop singular.
 
-    Parameters
-    ----------
-    M : array (columns of z, rows of w)
-    structure : Structure
-    deltas : sequence
-        Numbers of blocks, matrices of rank one of full ones, with which the search begins.
+    `deltas`: numbers of blocks, matrices of rank one of full ones, with which the search begins.
     """
 
     def __init__(self, M: Array, structure: Structure, deltas: Sequence[Any]) -> None:

@@ -22,9 +22,8 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, TYPED
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.robust.least_size import NONE, LeastSize, Singular
-from titop.solvers.robust.structure import Structure
 
 #: The nearest on edges, and among samples, that are made smaller.
 _ON_EDGES, _NEAREST = 4, 4
@@ -60,13 +59,7 @@ _ITERATIONS = 40
 def lower_bound(M: Array, structure: Structure, enough: float = np.inf, seed: int = 0) -> Singular:
     """Return a lower bound of mu of a matrix (columns of z, rows of w), zero where nothing is found.
 
-    Parameters
-    ----------
-    M : array
-    structure : Structure
-    enough : float
-        An upper bound: where it is met the search ends.
-    seed : int
+    `enough`: an upper bound: where it is met the search ends.
     """
     best, rng = NONE, np.random.default_rng(seed)
     for _ in range(1 if structure.is_real or not structure.real else _ROUNDS):
@@ -124,12 +117,7 @@ def _samples(M: Array, structure: Structure, radius: float, rng: np.random.Gener
 def along_edges(M: Array, structure: Structure, seed: int = 0) -> list[Singular]:
     """Return uncertainties of real blocks that make a loop singular, largest values first; of all edges, or random ones.
 
-    Parameters
-    ----------
-    M : array (n, n)
-    structure : Structure
-        Of real blocks alone.
-    seed : int
+    `structure`: of real blocks alone.
     """
     owners = np.repeat(np.arange(len(structure.blocks)), [b.repetitions for b in structure.blocks])
     edges = _edges(len(structure.blocks), np.random.default_rng(seed))
@@ -156,15 +144,7 @@ def _edges(n: int, rng: np.random.Generator) -> list[tuple[int, Array]]:
 class _Edge(NamedTuple):
     """``M diag(numbers)`` along an edge, one of the numbers free.
 
-    Attributes
-    ----------
-    M : array (n, n)
-    owners : int array (n)
-        Block of each channel.
-    free : int
-        Block whose number is free.
-    numbers : array
-        One a block.
+    `owners` (n): block of each channel; `free`: block whose number is free; `numbers`: one a block.
     """
 
     M: Array
@@ -218,13 +198,7 @@ class WorstComplex(NamedTuple):
 def worst_complex(M: Array, structure: Structure, reals: Array, rng: np.random.Generator) -> WorstComplex:
     """Return the worst uncertainties with values (k, real blocks) of the real blocks, which are not all.
 
-    Parameters
-    ----------
-    M : array (columns of z, rows of w)
-    structure : Structure
-    reals : array
-    rng : Generator
-        Of the vectors with which iterations begin.
+    `rng`: of the vectors with which iterations begin.
     """
     free = [k for k in range(len(structure.blocks)) if k not in structure.real]
     closed = _close_real(M, structure, free, reals)

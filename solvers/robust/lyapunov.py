@@ -12,7 +12,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.robust.lyapunov_functions import Certificate
-from titop.solvers.robust.lyapunov_tests import Request, read_test
+from titop.solvers.robust.lyapunov_tests import check_numbers, read_test
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.workers import one_thread
 
@@ -178,8 +178,8 @@ def lyapunov_stability(
     (True, True, True)
     """
     controller = None if controller is None else read_linear("controller", controller)
-    request = Request(family, rates, blocks, controller, degree, points, decay, margin, tolerance, sign)
-    test = read_test(request)
+    check_numbers(degree, points, tolerance)
+    test = read_test(family, rates, blocks, controller, degree, points, decay, margin, sign)
     with progress_bar(progress=progress, desc="Lyapunov functions", unit=" searches") as bar:
 
         def search(factor: float, rate: float = 0.0) -> Certificate | str:

@@ -16,9 +16,9 @@ from scipy.linalg import eigh, matrix_balance, solve_continuous_lyapunov
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.matrix_inequalities import Inequality, Solution, Term, UnknownMatrix, greatest_decrease
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.varying_members import Doubts, Members
 
 #: Points at which the search begins, those added where it fails and their least distance, and how often.
@@ -31,18 +31,10 @@ _BETWEEN = 0.9
 class Certificate(NamedTuple):
     """What a Lyapunov function shows.
 
-    Attributes
-    ----------
-    P : array (terms, n, n)
-        Of ``V = x^T P x`` in the model's states (no unit, up to a factor): one matrix, or the coefficients of a polynomial.
-    decay : float
-        V falls as ``exp(-2 decay t)`` or faster (1/s); recomputed from P.
-    residual : float
-        Largest eigenvalue of the inequality, recomputed, in parts of the decrease of the nominal member's own function (no
-        unit): negative where the inequality holds.
-    status : str
-        How far the search came.
-    proof : bool
+    `P` (terms, n, n): of ``V = x^T P x`` in the model's states (no unit, up to a factor): one matrix, or the coefficients of a
+    polynomial; `decay`: V falls as ``exp(-2 decay t)`` or faster (1/s); recomputed from P; `residual`: largest eigenvalue of
+    the inequality, recomputed, in parts of the decrease of the nominal member's own function (no unit): negative where the
+    inequality holds; `status`: how far the search came.
     """
 
     P: Array
@@ -58,13 +50,7 @@ def common_lyapunov(system: Matrices, structure: Structure, rate: float = 0.0) -
     S is positive and T skew, both commute with Δ: for ``w = Δ z``, ``|δ(t)| <= 1`` at every time, the multiplier's form is not
     negative, thus ``x' P x`` falls along all motions. Of one real block, the condition is also necessary for a common P.
 
-    Parameters
-    ----------
-    system : Matrices
-        The channels of the uncertainty alone, balanced; stable.
-    structure : Structure
-    rate : float
-        The decay (1/s) that is asked for.
+    `system`: the channels of the uncertainty alone, balanced; stable; `rate`: the decay (1/s) that is asked for.
 
     Returns
     -------
@@ -131,16 +117,9 @@ class ParameterLyapunov:
     is linear in the rates, thus it is tested at their ends. With both signs of the rates it makes P positive where A is stable.
     The search begins with few points and adds those where what it found fails.
 
-    Attributes
-    ----------
-    members : Members
-        All stable; the first is the reference.
-    exponents : array (terms, p)
-        Of the monomials, that of the constant first.
-    rates : array (p,)
-        Bounds in units per second, zero of parameters of which P is no function.
-    doubts : callable, optional
-        See `varying_members.Doubts`.
+    `members`: all stable; the first is the reference; `exponents` (terms, p): of the monomials, that of the constant first;
+    `rates` (p): bounds in units per second, zero of parameters of which P is no function; `doubts`: see
+    `varying_members.Doubts`.
     """
 
     members: Members

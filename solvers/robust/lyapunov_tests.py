@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.robust.lyapunov_functions import Certificate, ParameterLyapunov, common_lyapunov, monomials
-from titop.solvers.robust.structure import balance
-from titop.solvers.robust.uncertain_loop import UncertainLoop, check_stable, middle_rate, read_loop
+from titop.solvers.robust.uncertain_loop import UncertainLoop, balance, check_stable, middle_rate, read_loop
 from titop.solvers.robust.varying_members import FractionalFamily, SampledFamily, VaryingFamily
 
 #: Highest degree of P, and values of each parameter on a grid of one or two, and of more.
@@ -31,21 +30,6 @@ _ROUNDING = 100 * EPS
 
 #: States that move by so much of the largest motion of a pole, each in its own unit, are named.
 _NAMED = 0.1
-
-
-class Request(NamedTuple):
-    """What users ask for: the arguments of `lyapunov_stability`."""
-
-    family: Any
-    rates: Any
-    blocks: Any
-    controller: Any
-    degree: Any
-    points: Any
-    decay: bool
-    margin: bool
-    tolerance: Any
-    sign: Any
 
 
 @dataclass
@@ -131,47 +115,47 @@ class LyapunovTest:
         return self._searches[factor].search(decay)
 
 
-def read_test(request: Request) -> LyapunovTest:
-    """Return the test for a request.
+def read_test(
+    given: Any, rates: Any, blocks: Any, controller: Any, degree: int, points: int | None, decay: bool, margin: bool, sign: Any
+) -> LyapunovTest:
+    """Return the test that the arguments of `lyapunov_stability` ask for.
 
-    Raises
-    ------
-    ModelError
-        For unusable arguments, and a nominal loop that is not stable.
+    Raises `ModelError` for unusable arguments, and a nominal loop that is not stable.
     """
-    _check_numbers(request)
-    if isinstance(request.family, LPVModel):
-        return _read_samples(request)
-    lft = request.family
-    if request.controller is not None:
+    if isinstance(given, LPVModel):
+        unused = {"blocks": blocks, "points": points, "margin": margin or None}
+        return _read_samples(given, rates, controller, degree, sign, unused)
+    lft = given
+    if controller is not None:
         if not isinstance(lft, LFTModel):
             got, advice = type(lft).__name__, "close the loop first"
             raise ModelError(Finding("wrong-type", "controller", got, "an LFTModel or an LPVModel to be closed", advice))
-        lft = lft.close(request.controller, sign=request.sign)
-    loop = read_loop(lft, request.blocks)
+        lft = lft.close(controller, sign=sign)
+    loop = read_loop(lft, blocks)
     check_stable(loop)
     loop = replace(loop, system=balance(loop.system, loop.structure))
     real = len(loop.structure.real)
-    count = request.points or (_FEW if real <= 2 else _MANY)
+    count = points or (_FEW if real <= 2 else _MANY)
     family = FractionalFamily(loop.uncertain, loop.structure, count)
-    rates = _read_rates(request.rates, family.names)
-    at_points = bool(rates) or request.points is not None
+    rates = _read_rates(rates, family.names)
+    at_points = bool(rates) or points is not None
     if at_points:
         _refuse_operators(loop, rates)
     else:  # members are needed to look for an unstable one alone
         family = replace(family, count=2 if real <= _CORNERS else 1)
-    if loop.period and (rates or request.decay):
+    if loop.period and (rates or decay):
         name = "rates" if rates else "decay"
         advice = "leave it out: a common function holds for sampled loops too; or model the loop in continuous time"
         raise ModelError(Finding("sampled-loop", name, f"a step of {loop.period} s", "a loop in continuous time", advice))
-    exponents = _exponents(rates, family.names, request.degree)
+    exponents = _exponents(rates, family.names, degree)
     return LyapunovTest(family, rates, exponents, at_points, loop.states, loop.rate, loop.scales, loop.period)
 
 
-def _read_samples(request: Request) -> LyapunovTest:
-    """Return the test of a family of samples."""
+def _read_samples(
+    model: LPVModel, rates: Any, controller: Any, degree: int, sign: Any, unused: Mapping[str, Any]
+) -> LyapunovTest:
+    """Return the test of a family of samples, for which other arguments have to be `unused`."""
     advice = "use tt.lft for ranges that may grow and grids of other points"
-    unused = {"blocks": request.blocks, "points": request.points, "margin": request.margin or None}
     findings = [
         Finding("not-of-samples", name, value, "nothing, for an LPVModel", advice)
         for name, value in unused.items()
@@ -179,16 +163,16 @@ def _read_samples(request: Request) -> LyapunovTest:
     ]
     if findings:
         raise ModelError(findings)
-    if not request.family.valid.any():
+    if not model.valid.any():
         advice = "widen what tt.lpv may trim"
         raise ModelError(Finding("no-members", "family", "no valid point", "a family with equilibria", advice))
-    if getattr(request.controller, "dt", None):
-        got, advice = f"a step of {request.controller.dt} s", "give its continuous form, or use tt.lft and its close"
+    if getattr(controller, "dt", None):
+        got, advice = f"a step of {controller.dt} s", "give its continuous form, or use tt.lft and its close"
         raise ModelError(Finding("sampled-controller", "controller", got, "a controller in continuous time", advice))
-    family = SampledFamily(request.family, request.controller, request.sign)
+    family = SampledFamily(model, controller, sign)
     family = replace(family, rate=middle_rate(family.grid().A[0]))
-    rates = _read_rates(request.rates, family.names)
-    exponents, states = _exponents(rates, family.names, request.degree), family.states
+    rates = _read_rates(rates, family.names)
+    exponents, states = _exponents(rates, family.names, degree), family.states
     return LyapunovTest(family, rates, exponents, True, states, family.rate, np.ones(len(states)))
 
 
@@ -223,17 +207,17 @@ def _refuse_operators(loop: UncertainLoop, rates: Mapping[str, float]) -> None:
         raise ModelError(Finding("not-real", name, ", ".join(others), "real blocks alone in a test at points", advice))
 
 
-def _check_numbers(request: Request) -> None:
+def check_numbers(degree: Any, points: Any, tolerance: Any) -> None:
     """Refuse numbers that are none."""
     findings = []
-    if not _is_count(request.degree, 1, _HIGHEST_DEGREE):
+    if not _is_count(degree, 1, _HIGHEST_DEGREE):
         expected = f"1 to {_HIGHEST_DEGREE}"
-        findings.append(Finding("bad-value", "degree", request.degree, expected, "2 is a good start"))
-    if request.points is not None and not _is_count(request.points, 2, np.inf):
-        findings.append(Finding("bad-value", "points", request.points, "2 or more", "leave it out for a choice"))
-    number = real_array(request.tolerance)
+        findings.append(Finding("bad-value", "degree", degree, expected, "2 is a good start"))
+    if points is not None and not _is_count(points, 2, np.inf):
+        findings.append(Finding("bad-value", "points", points, "2 or more", "leave it out for a choice"))
+    number = real_array(tolerance)
     if number is None or number.ndim or not 0 < number < 1:
-        findings.append(Finding("bad-value", "tolerance", request.tolerance, "between 0 and 1", "such as 0.01"))
+        findings.append(Finding("bad-value", "tolerance", tolerance, "between 0 and 1", "such as 0.01"))
     if findings:
         raise ModelError(findings)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import missing_extra
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, NEGLIGIBLE
 
@@ -86,19 +86,10 @@ def greatest_decrease(unknowns: Sequence[UnknownMatrix], inequalities: Sequence[
 
     What is found is to be verified: the inequalities hold but for tolerances, and the search may end early.
 
-    Parameters
-    ----------
-    unknowns : sequence of UnknownMatrix
-    inequalities : sequence of Inequality
-        All N are positive, or zero.
-    size : sequence of array
-        What traces of the products of the unknowns with these matrices sum up to is their sum of squares: unknowns are known
-        but for a factor.
+    `inequalities`: all N are positive, or zero; `size`: what traces of the products of the unknowns with these matrices sum up
+    to is their sum of squares: unknowns are known but for a factor.
 
-    Raises
-    ------
-    ModelError
-        If Clarabel is not installed.
+    Raises `ModelError` if Clarabel is not installed.
     """
     clarabel = _clarabel()
     A = sparse.vstack([_by_entries(own, unknowns) for own in inequalities], format="csc")
@@ -128,9 +119,8 @@ def _clarabel() -> Any:
     try:
         import clarabel
     except ImportError as error:
-        expected = "the convex solver Clarabel"
-        advice = 'pip install "titop[robust]"; without it tt.mu and tt.robust_stability treat parameters that are constant'
-        raise ModelError(Finding("missing-solver", "titop.lyapunov_stability", "no clarabel", expected, advice)) from error
+        expected = "a convex solver; tt.mu and tt.robust_stability, for parameters that are constant, need none"
+        raise missing_extra("clarabel", "robust", "titop.lyapunov_stability", expected) from error
     return clarabel
 
 

@@ -26,10 +26,10 @@ from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EPS, NEAR_AXIS, SINGULAR, TYPED
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.lft.fractions import singular_at
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.least_size import NONE, Singular
-from titop.solvers.robust.structure import Structure
 
 #: Corners that are tried, and random starts for eigenvalues and for gains.
 _CORNERS, _STARTS, _GAIN_STARTS = 64, 24, 6
@@ -47,47 +47,28 @@ _PEAKS = 30
 _ON_AXIS = float(np.sqrt(EPS))
 
 
-class Member(NamedTuple):
-    """A member at which a loop is unstable, or ill-posed.
-
-    Attributes
-    ----------
-    radius : float
-        Largest normalised parameter; infinite if none was found.
-    deltas : array
-        Normalised parameters, one for each real block.
-    omega : float
-        Frequency (rad/s) of the eigenvalue that crosses; infinite if ill-posed.
-    """
-
-    radius: float
-    deltas: Array
-    omega: float
-
-    def singular(self, structure: Structure) -> Singular:
-        """Return the uncertainty that is the member, of value zero if there is none."""
-        if not np.isfinite(self.radius):
-            return NONE
-        return Singular(1 / float(self.radius), structure.deltas(self.deltas / self.radius), self.omega)
-
-
 class EigenvalueSearch:
     """Searches among the real blocks of an uncertainty, all others zero.
 
-    Parameters
-    ----------
-    system : Matrices
-        With the channels of the uncertainty alone.
-    structure : Structure
-    reach : float
-        How far is searched: largest normalised parameter.
+    `system`: with the channels of the uncertainty alone; `reach`: how far is searched: largest normalised parameter.
     """
 
     def __init__(self, system: Matrices, structure: Structure, reach: float = 10.0) -> None:
         self.system, self.structure, self.reach = system, structure, reach
-        self.best = Member(np.inf, np.zeros(len(structure.real)), 0.0)
+        self._keep(np.inf, np.zeros(len(structure.real)), 0.0)
 
-    def run(self, seed: int = 0) -> Member:
+    @property
+    def best(self) -> Singular:
+        """The nearest member that is unstable, or ill-posed (at an infinite frequency); of value zero if none was found."""
+        if not np.isfinite(self._radius):
+            return NONE
+        return Singular(1 / float(self._radius), self.structure.deltas(self._deltas / self._radius), self._omega)
+
+    def _keep(self, radius: float, deltas: Array, omega: float) -> None:
+        """Keep a member: its largest normalised parameter, all of the real blocks, and where (rad/s) an eigenvalue crosses."""
+        self._radius, self._deltas, self._omega = radius, deltas, omega
+
+    def run(self, seed: int = 0) -> Singular:
         """Return the nearest member that was found."""
         n, rng = len(self.structure.real), np.random.default_rng(seed)
         if not n:
@@ -102,7 +83,7 @@ class EigenvalueSearch:
     def march(self, direction: Array) -> None:
         """Go outwards from the nominal member, and keep the first that is unstable or ill-posed if none nearer is known."""
         direction = direction / np.abs(direction).max()
-        reach = min(self.reach, self.best.radius)
+        reach = min(self.reach, self._radius)
         singular = self._singular(direction)
         end, below = min(reach, singular * (1 - NEAR_AXIS)), 0.0
         for t in np.linspace(0, end, _MARCH + 1)[1:]:
@@ -110,12 +91,12 @@ class EigenvalueSearch:
                 self._bisect(direction, below, float(t))
                 return
             below = t
-        if singular < min(reach, self.best.radius):
-            self.best = Member(singular, singular * direction, np.inf)
+        if singular < min(reach, self._radius):
+            self._keep(singular, singular * direction, np.inf)
 
     def climb(self, start: Array) -> None:
         """Raise the rightmost eigenvalue from a start within the box that is known to be free of unstable members, or not."""
-        size = 0.999 * min(self.reach, self.best.radius)
+        size = 0.999 * min(self.reach, self._radius)
         deltas, trust = size * start, _TRUST * size
         value, slope = self._slope(deltas)
         for _ in range(_CLIMB):
@@ -133,8 +114,8 @@ class EigenvalueSearch:
 
     def shrink(self) -> None:
         """Shorten the best member by linear programmes that keep its eigenvalue on the axis."""
-        for _ in range(_SHRINK if np.isfinite(self.best.radius + self.best.omega) else 0):
-            before, deltas = self.best.radius, self.best.deltas
+        for _ in range(_SHRINK if np.isfinite(self._radius + self._omega) else 0):
+            before, deltas = self._radius, self._deltas
             value, slope = self._slope(deltas)
             n = len(deltas)
             if slope is None:
@@ -147,7 +128,7 @@ class EigenvalueSearch:
             if not found.success or found.x[-1] <= 0:
                 return
             self.march(found.x[:-1])
-            if self.best.radius > before * (1 - TYPED):
+            if self._radius > before * (1 - TYPED):
                 return
 
     def _bisect(self, direction: Array, stable: float, unstable: float) -> None:
@@ -158,10 +139,10 @@ class EigenvalueSearch:
                 unstable = middle
             else:
                 stable = middle
-        if unstable < self.best.radius:
+        if unstable < self._radius:
             values = self._poles(unstable * direction)
             omega = np.inf if values is None else abs(float(values[np.argmax(values.real)].imag))
-            self.best = Member(unstable, unstable * direction, omega)
+            self._keep(unstable, unstable * direction, omega)
 
     def _poles(self, deltas: Array) -> Array | None:
         """Return the poles of a member, None where it is ill-posed."""
@@ -241,12 +222,7 @@ def _crossings(system: Matrices, gain: float) -> list[float]:
 class GainSearch:
     """Searches the box of the real blocks of an uncertainty, all others zero, for the highest gain.
 
-    Parameters
-    ----------
-    system : Matrices
-        With the channels of the uncertainty first, those of the performance behind.
-    structure : Structure
-        Of the uncertainty.
+    `system`: with the channels of the uncertainty first, those of the performance behind; `structure`: of the uncertainty.
     """
 
     def __init__(self, system: Matrices, structure: Structure) -> None:

@@ -13,14 +13,14 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
 from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Structure, balance
 from titop.solvers.robust.uncertain_loop import (
+    balance,
     centre_system,
     check_branching,
     check_sizes,
@@ -31,7 +31,7 @@ from titop.solvers.robust.uncertain_loop import (
 from titop.solvers.robust.upper_bound import in_own_units, upper_bound
 from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
+from titop.solvers.support.spread import Spread, SweepInterrupt, death, read_workers
 from titop.solvers.support.workers import one_thread
 
 if TYPE_CHECKING:
@@ -174,14 +174,12 @@ def mu(
     """
     given, structure, frequencies, responses = _read(lft, omega, blocks)
     check_branching(structure, gap, cells)
-    keeper = None
-    if checkpoint is not None:
-        about = {"responses": responses, "blocks": structure.blocks, "options": (tolerance, gap, cells)}
-        keeper = Checkpoint(checkpoint, "mu", about, (_Bounds, Singular))
+    about = {"responses": responses, "blocks": structure.blocks, "options": (tolerance, gap, cells)}
+    keeper = None if checkpoint is None else Checkpoint(checkpoint, "mu", about, (_Bounds, Singular))
     at: dict[int, _Bounds] = {}
     options, stopped = (structure, tolerance, gap, cells), False
     with (
-        Spread(_bounding, options, read_workers(workers), _refuse_death, checkpoint=keeper) as spread,
+        Spread(_bounding, options, read_workers(workers), _death, checkpoint=keeper) as spread,
         progress_bar(progress=progress, total=len(responses), unit="frequency") as bar,
     ):
         try:
@@ -229,9 +227,8 @@ def _bounding(structure: Structure, tolerance: float, gap: float | None, cells: 
     return lambda task: _bound(structure, task[1], tolerance, gap, cells)
 
 
-def _refuse_death(task: Any, how: str) -> ModelError:
-    advice = "workers=1 shows what happens there"
-    return ModelError(Finding("worker-died", "workers", f"{how} at {task[0]:.6g} rad/s", "processes that end well", advice))
+def _death(task: Any, how: str) -> ModelError:
+    return death(f"{task[0]:.6g} rad/s", how)
 
 
 def _bound(structure: Structure, response: Array, tolerance: float, gap: float | None, cells: int) -> _Bounds:

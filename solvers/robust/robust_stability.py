@@ -17,9 +17,8 @@ from titop.solvers.robust.least_size import Singular
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.member_search import EigenvalueSearch
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import balance
 from titop.solvers.robust.sweep import Sweep, sweep
-from titop.solvers.robust.uncertain_loop import UncertainLoop, check_positive, in_given_ranges, read_stable_loop
+from titop.solvers.robust.uncertain_loop import UncertainLoop, balance, check_positive, in_given_ranges, read_stable_loop
 from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
 from titop.solvers.support.workers import one_thread
@@ -152,10 +151,8 @@ def robust_stability(
     check_positive("1.0 stands for the given ranges", level=level)
     loop = read_stable_loop(lft, blocks, gap, cells)
     loop = replace(loop, system=balance(loop.system, loop.structure))
-    keeper = None
-    if checkpoint is not None:
-        about = {"loop": (loop.uncertain, loop.structure.blocks), "options": (level, margin, gap, cells, tolerance)}
-        keeper = Checkpoint(checkpoint, "robust_stability", about, (*EXAMINED, Sweep))
+    about = {"loop": (loop.uncertain, loop.structure.blocks), "options": (level, margin, gap, cells, tolerance)}
+    keeper = None if checkpoint is None else Checkpoint(checkpoint, "robust_stability", about, (*EXAMINED, Sweep))
     with cells_spread(read_workers(workers), keeper) as spread:
         found, proof = spread.here("bounds", lambda: _bounds(loop, level, margin, gap, tolerance, progress))
         if gap is None or proof is None or not proof.bound > found.value * (1 + gap):
@@ -213,8 +210,8 @@ def _search(loop: UncertainLoop, reach: float, farthest: float) -> Singular:
     """
     while True:
         member = EigenvalueSearch(loop.uncertain, loop.structure, reach).run()
-        if np.isfinite(member.radius) or reach >= farthest:
-            return member.singular(loop.structure)
+        if member.value or reach >= farthest:
+            return member
         reach = min(_LARGER * reach, farthest)
 
 

@@ -31,8 +31,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, FEW_ROUNDINGS
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.robust.structure import Structure
 
 #: Newton's decrement at which a centre is left. At 1 bounds come out several times too high.
 _CENTRED = 0.25
@@ -85,13 +85,7 @@ class Scaling(NamedTuple):
 
 
 class Unknowns:
-    """Coordinates of several hermitian matrices.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Of the matrices.
-    """
+    """Coordinates of several hermitian matrices of some sizes."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.sizes = tuple(sizes)
@@ -144,11 +138,7 @@ class _Barrier(NamedTuple):
 class Centres:
     """Analytic centres of the scalings of a structure.
 
-    Parameters
-    ----------
-    structure : Structure
-    performance : int, optional
-        Place of a block whose level alone is sought, that of all others being one (skew mu).
+    `performance`: place of a block whose level alone is sought, that of all others being one (skew mu).
     """
 
     def __init__(self, structure: Structure, performance: int | None = None) -> None:

@@ -48,7 +48,6 @@ class Sweep:
     ----------
     level : float
         That holds at all frequencies if `proved`.
-    proved : bool
     omega : float
         The frequency (rad/s) of the highest bound that was met, and of the failure where nothing is proved.
     worst : UpperBound or None
@@ -100,7 +99,6 @@ def sweep(
 
     Parameters
     ----------
-    centres : Centres
     system : Matrices
         With the channels of the uncertainty alone; stable.
     level : float
@@ -136,11 +134,7 @@ def sweep(
 class _Pace:
     """Raises the level of a sweep whose intervals are too short: by its tolerance, then by twice as much each time.
 
-    Parameters
-    ----------
-    result : Sweep
-    tolerance : float
-        Relative.
+    `tolerance`: relative.
     """
 
     def __init__(self, result: Sweep, tolerance: float) -> None:

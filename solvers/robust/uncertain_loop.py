@@ -1,4 +1,4 @@
-"""What users give: a linear model with channels of an uncertainty, read, checked, and its ranges centred.
+"""What users give: a linear model with channels of an uncertainty, read, checked, its ranges centred, its channels balanced.
 
 Uncertain numbers are counted from the middle of their range, so that bounds do not depend on nominal values. A parameter whose
 nominal value is off the middle is a fraction of its δ, ``value = nominal + a δ / (1 + b δ)``. It is infinite at ``δ = -1 / b``,
@@ -17,16 +17,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import matrix_balance
+from scipy.linalg import cholesky, matrix_balance, svd
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import SINGULAR
+from titop.blocks.basics.tolerances import CLOSE, EXACT, SINGULAR
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_signals, positions
-from titop.solvers.robust.structure import Structure
 from titop.solvers.signals.exported import Signal
 
 #: So many parameters can be branched over.
@@ -45,7 +44,6 @@ class UncertainLoop:
         Of the system, and of the model given: these differ where ranges were centred.
     inputs, outputs : tuple of Signal
         All channels.
-    states : tuple of str
     period : float
         Sample time (s), zero in continuous time.
     rate : float
@@ -95,10 +93,7 @@ class UncertainLoop:
 def read_stable_loop(lft: Any, blocks: Sequence[DeltaBlock] | None, gap: Any = None, cells: Any = 1) -> UncertainLoop:
     """Return a stable loop as `read_loop` does, its ranges centred; `gap` and `cells` of branching are checked too.
 
-    Raises
-    ------
-    ModelError
-        For unusable arguments, and a nominal loop that is not stable.
+    Raises `ModelError` for unusable arguments, and a nominal loop that is not stable.
     """
     loop = read_loop(lft, blocks)
     check_branching(loop.structure, gap, cells)
@@ -109,10 +104,7 @@ def read_stable_loop(lft: Any, blocks: Sequence[DeltaBlock] | None, gap: Any = N
 def read_loop(lft: Any, blocks: Sequence[DeltaBlock] | None) -> UncertainLoop:
     """Return the loop of an LFT model, or of a state space with its blocks.
 
-    Raises
-    ------
-    ModelError
-        For other types, and channels that are not there.
+    Raises `ModelError` for other types, and channels that are not there.
     """
     model, blocks = getattr(lft, "M", lft), getattr(lft, "blocks", None) if blocks is None else blocks
     if not all(hasattr(model, name) for name in "ABCD") or not hasattr(model, "input_labels"):
@@ -179,10 +171,7 @@ def check_branching(structure: Structure, gap: Any, cells: Any) -> None:
 def channels(names: Any, known: tuple[Signal, ...], skipped: int, where: str) -> list[int]:
     """Return the places of signals among the channels behind those of the uncertainty; a vector's name stands for its entries.
 
-    Raises
-    ------
-    ModelError
-        For unknown names, and signals named twice.
+    Raises `ModelError` for unknown names, and signals named twice.
     """
     wanted = [names] if isinstance(names, str) else list(names)
     if not wanted:
@@ -256,3 +245,108 @@ def to_continuous(system: Matrices, period: float) -> Matrices:
     inner = np.linalg.inv(A + one)
     root = 2 / np.sqrt(period)
     return Matrices(2 / period * inner @ (A - one), root * inner @ B, root * C @ inner, D - C @ inner @ B)
+
+
+# -- balanced channels -------------------------------------------------------------------------------------------------------
+
+#: Directions whose square is smaller than this part of a block's others are taken for as large.
+_LEAST = CLOSE**2
+
+#: Rounds over all blocks.
+_ROUNDS = 20
+
+
+def balance(system: Matrices, structure: Structure) -> Matrices:
+    """Return a stable loop with the channels of all blocks, its first ones, balanced.
+
+    ``δ 1`` commutes with all matrices T, a full block with all numbers, so that ``T z`` and ``T w`` are as good as z and w.
+    What reaches the channels of a block and what they reach are made equal and diagonal, or equal alone, over the frequencies
+    of all poles (as Moore 1981 balances states): from channels that differ by decades, as they do by their units, the method of
+    centres gives bounds that are several times too high. Units go first, by a number for each channel (Osborne 1960): they may
+    be so far apart that no sum of squares holds both.
+    """
+    w, z = structure.shape
+    into, back = _coordinates(_responses(system.part(np.arange(z), np.arange(w))), structure)
+    B, C, D = system.B.copy(), system.C.copy(), system.D.copy()
+    B[:, :w], C[:z] = B[:, :w] @ back, into @ C[:z]
+    D[:, :w] = D[:, :w] @ back
+    D[:z] = into @ D[:z]
+    return Matrices(system.A, B, C, D)
+
+
+def _responses(system: Matrices) -> list[Array]:
+    """Return the responses at zero, infinity and the poles' frequencies, the only one of a matrix."""
+    frequencies = (0.0, *np.unique(np.abs(system.poles)).tolist()) if len(system.A) else ()
+    return [system.response(omega) for omega in (*frequencies, np.inf)]
+
+
+def _coordinates(responses: list[Array], structure: Structure) -> tuple[Array, Array]:
+    """Return the transformation of z, and its inverse for w.
+
+    Responses are taken for as large as each other, with the channels as they are before each round.
+    """
+    z, w = _unit_scales(np.max(np.abs(responses), axis=0), structure)
+    into, back = np.diag(1 / z), np.diag(w)
+    responses = [M / z[:, None] * w for M in responses]
+    for _ in range(_ROUNDS):
+        gains = [float(np.linalg.norm(M, 2)) for M in responses]
+        responses = [M / gain for M, gain in zip(responses, gains, strict=True) if 0 < gain < np.inf]
+        if not responses:
+            break
+        for block, rows, columns in zip(structure.blocks, structure.z, structure.w, strict=True):
+            reached, seen = _squares([M[rows] for M in responses]), _squares([M[:, columns].T for M in responses])
+            T, inverse = _equalling(reached, seen) if block.kind == "full" else _balancing(reached, seen)
+            forth, other = T @ into[rows], back[:, columns] @ inverse
+            if block.kind != "full" and np.abs(forth[:, rows] @ other[columns] - np.eye(len(T))).max() > EXACT:
+                continue  # directions that nothing reaches would be stretched on and on: the loop would become another one
+            for M in responses:
+                M[rows], M[:, columns] = T @ M[rows], M[:, columns] @ inverse
+            into[rows], back[:, columns] = forth, other
+    return into, back
+
+
+def _squares(matrices: list[Array]) -> Array:
+    """Return the sum of all ``Re M M^H``."""
+    return np.sum([(M @ M.conj().T).real for M in matrices], axis=0)
+
+
+def _equalling(reached: Array, seen: Array) -> tuple[Array, Array]:
+    """Return t of z and 1/t of w on the diagonal, with ``t^2 reached`` as large as ``seen / t^2``."""
+    t = 1.0
+    if np.trace(reached) > 0 and np.trace(seen) > 0:
+        t = float(np.trace(seen) / np.trace(reached)) ** 0.25
+    return t * np.eye(len(reached)), np.eye(len(seen)) / t
+
+
+def _balancing(reached: Array, seen: Array) -> tuple[Array, Array]:
+    """Return T with ``T reached T^T = T^-T seen T^-1`` diagonal, and its inverse."""
+    one = np.eye(len(reached))
+    if not (np.trace(reached) > 0 and np.trace(seen) > 0):
+        return one, one
+    lower, other = (cholesky(X + _LEAST * np.trace(X) * one, lower=True) for X in (reached, seen))
+    left, sizes, right = svd(other.T @ lower)
+    root = np.sqrt(sizes)
+    return (left.T @ other.T) / root[:, None], lower @ right.T / root
+
+
+def _unit_scales(gains: Array, structure: Structure) -> tuple[Array, Array]:
+    """Return by what entries of z, and of w, are divided so that the largest gains (columns of z, rows of w) are balanced.
+
+    A full block's entries have the same scale; entries of other blocks one each, which commutes with them.
+    """
+    w, z, units = np.zeros(structure.shape[0], dtype=int), np.zeros(structure.shape[1], dtype=int), 0
+    for block, own_w, own_z in zip(structure.blocks, structure.w, structure.z, strict=True):
+        count = 1 if block.kind == "full" else block.repetitions
+        w[own_w] = units + np.arange(count)
+        z[own_z] = units + np.arange(count)
+        units += count
+    among = np.zeros((units, units))
+    np.maximum.at(among, (z[:, None], w[None]), gains)
+    among, (scales, _) = matrix_balance(among, permute=False, separate=True)
+    out, into = np.linalg.norm(among, axis=0), np.linalg.norm(among, axis=1)
+    size = np.minimum(out, into).max() or 1.0
+    for k in np.flatnonzero((out == 0) != (into == 0)):  # nothing balances these: they are made no larger than what is balanced
+        reached, seen = np.linalg.norm(among[k]), np.linalg.norm(among[:, k])
+        scale = max(reached / size, 1.0) if reached else min(size / seen, 1.0)
+        among[k], among[:, k], scales[k] = among[k] / scale, among[:, k] * scale, scales[k] * scale
+    return scales[z], scales[w]

@@ -48,13 +48,7 @@ _BEHIND = 1e3
 class UpperBound(NamedTuple):
     """A level that a scaling proves.
 
-    Attributes
-    ----------
-    level : float
-    x : array
-        Coordinates of the scaling.
-    g : float
-        Bound of G.
+    `x`: coordinates of the scaling; `g`: bound of G.
     """
 
     level: float
@@ -76,18 +70,9 @@ def upper_bound(
 ) -> UpperBound:
     """Return an upper bound of mu, or of skew mu.
 
-    Parameters
-    ----------
-    centres : Centres
-    M : array (columns of z, rows of w)
-    tolerance : float
-        Relative: where four centres lower the bound by less, it is taken.
-    start : UpperBound, optional
-        A scaling to begin with, of the same matrix or a similar one; needed for skew mu.
-    enough : float
-        A bound below this is good enough.
-    largest : float
-        Bound of G relative to D and to the matrix' gain, where there is no start.
+    `tolerance`: relative: where four centres lower the bound by less, it is taken; `start`: a scaling to begin with, of the
+    same matrix or a similar one; needed for skew mu; `enough`: a bound below this is good enough; `largest`: bound of G
+    relative to D and to the matrix' gain, where there is no start.
     """
     gain = float(np.linalg.norm(M, 2))
     best = UpperBound(gain, centres.unknowns.identity, largest * gain) if start is None else start
@@ -129,15 +114,9 @@ def in_own_units(centres: Centres, M: Array, bound: UpperBound) -> tuple[Array, 
 class LevelSearch:
     """Searches for scalings below a level.
 
-    Parameters
-    ----------
-    centres : Centres
-    tolerance : float
-        Relative: a bound is good enough where it lies half of it below the level.
-    start : callable or None
-        Function of a response and a bound of G that returns the scaling to begin with where nothing is known, or None.
-    known : list of (omega, UpperBound)
-        Scalings at frequencies (rad/s); it grows.
+    `tolerance`: relative: a bound is good enough where it lies half of it below the level; `start`: function of a response and
+    a bound of G that returns the scaling to begin with where nothing is known, or None; `known` (omega, UpperBound): scalings
+    at frequencies (rad/s); it grows.
     """
 
     def __init__(self, centres: Centres, tolerance: float, start: Start, known: Known) -> None:

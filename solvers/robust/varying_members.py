@@ -16,11 +16,10 @@ from scipy.linalg import eigvals
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEAR_AXIS
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.lft.feedback import read_closing
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.robust.structure import Structure
 
 #: Most members of a grid, and random ones between its points.
 _MOST, _BETWEEN = 4096, 200
@@ -60,15 +59,8 @@ Doubts = Callable[[Array, float], Members]
 class FractionalFamily:
     """Members of a linear fractional model; complex and full blocks are zero.
 
-    Attributes
-    ----------
-    system : Matrices
-        The channels of the uncertainty alone, balanced.
-    structure : Structure
-    count : int
-        Values of each parameter on the grid.
-    factor : float
-        By how much all ranges are larger.
+    `system`: the channels of the uncertainty alone, balanced; `count`: values of each parameter on the grid; `factor`: by how
+    much all ranges are larger.
     """
 
     system: Matrices
@@ -152,14 +144,7 @@ def slope_of(block: DeltaBlock, factor: float = 1.0) -> Polynomial:
 class SampledFamily:
     """Members of a family of samples, maybe closed by a controller; between its points, interpolated ones.
 
-    Attributes
-    ----------
-    model : LPVModel
-    controller : control.StateSpace or None
-    sign : {1, -1}
-        Of the controller, as in `LFTModel.close`.
-    rate : float
-        Unit (rad/s) of the members' poles.
+    `sign`: of the controller, as in `LFTModel.close`; `rate`: unit (rad/s) of the members' poles.
     """
 
     model: LPVModel

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.branch_and_bound import CELLS, EXAMINED, ParameterBox, cells_spread
 from titop.solvers.robust.member_search import EigenvalueSearch, Gain, GainSearch
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Structure, balance
 from titop.solvers.robust.sweep import Sweep, sweep
-from titop.solvers.robust.uncertain_loop import channels, read_stable_loop
+from titop.solvers.robust.uncertain_loop import balance, channels, read_stable_loop
 from titop.solvers.robust.upper_bound import UpperBound, upper_bound
 from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
@@ -130,10 +129,8 @@ def worst_case_gain(
     w, z = loop.structure.shape
     columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
     system = balance(loop.system, loop.structure).part([*range(z), *rows], [*range(w), *columns])
-    keeper = None
-    if checkpoint is not None:
-        about = {"loop": (system, loop.structure.blocks), "options": (gap, cells, tolerance)}
-        keeper = Checkpoint(checkpoint, "worst_case_gain", about, (*EXAMINED, Gain, Sweep))
+    about = {"loop": (system, loop.structure.blocks), "options": (gap, cells, tolerance)}
+    keeper = None if checkpoint is None else Checkpoint(checkpoint, "worst_case_gain", about, (*EXAMINED, Gain, Sweep))
     found, stopped = GainSearch(system, loop.structure), False
     upper, intervals, left = np.inf, np.zeros((0, 2)), 0.0
     with cells_spread(read_workers(workers), keeper) as spread:
@@ -146,7 +143,7 @@ def worst_case_gain(
             upper = worst.value * proof.level if proof.proved else np.inf
             intervals = np.array(sorted(proof.intervals)).reshape(-1, 2)
             if np.isinf(upper):
-                found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run().singular(loop.structure))
+                found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run())
             if gap is not None and upper > found.best.value * (1 + gap):
                 try:
                     upper, left = _branch(scaled, whole, worst.value, upper, found, gap, cells, progress, spread)
@@ -177,15 +174,8 @@ def _branch(
     The gain is below a number in all cells if mu is below one with a performance block for this number. If this cannot be
     proved within the cells, the next number lies halfway to the known bound.
 
-    Parameters
-    ----------
-    system : Matrices
-        Its gain in parts of a `unit`.
-    structure : Structure
-        The performance block last.
-    unit, upper : float
-        The bound known, infinite where none is.
-    found : GainSearch
+    `system`: its gain in parts of a `unit`; `structure`: the performance block last; `unit`, `upper`: the bound known, infinite
+    where none is.
     """
     z = structure.z[-1].start
     level, first = found.best.value * (1 + gap), 0.0
@@ -206,10 +196,7 @@ def _branch(
 class _SkewStart:
     """Finds scalings at which the ranges are proved and the gain is high, with which skew mu begins.
 
-    Parameters
-    ----------
-    structure : Structure
-        The performance block last.
+    `structure`: the performance block last.
     """
 
     def __init__(self, structure: Structure) -> None:

@@ -3,8 +3,8 @@
 A parameter belongs to one block and changes it only locally: the block's law, the places of its ports, or the loads that it
 applies. Only these are differentiated by the parameter; the effect on the system follows from its derivatives by the state.
 
-- `state`: the interface of a model used here, a state of it, and a system with one parameter changed by a step;
-- `effects`: the direct effect of a parameter, and the effect on the system when ports move;
+- `effects`: a state, and a system with one parameter changed by a step; the direct effect of a parameter, and the effect on the
+  system when ports move;
 - `changed_parts`: the parts of a system that a parameter may change, and their effects;
 - `inertial_parameters`: masses, centres of mass and inertias of rigid bodies, all in one pass;
 - `parameter_changes`: the parts that one parameter changes, and their derivatives;

@@ -23,16 +23,15 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.assembly import Assembly
-from titop.solvers.constraints.gear_constraint import GearConstraint
 from titop.solvers.constraints.interaction_loads import interaction_efforts
+from titop.solvers.constraints.mechanism import GearConstraint
 from titop.solvers.mechanism.inputs import Inputs, acting_inputs
 from titop.solvers.mechanism.movable_ports import MovablePlace
 from titop.solvers.mechanism.port_motion import PortMotion
-from titop.solvers.sensitivities.effects import ConstraintTurn, Effect, Move
-from titop.solvers.sensitivities.state import SensitivityState, Stepped
+from titop.solvers.sensitivities.effects import ConstraintTurn, Effect, Move, SensitivityState, Stepped
 
 _AT_REST = PortMotion(np.eye(3), np.zeros(3), np.zeros(6), np.zeros(6))
 
@@ -40,10 +39,7 @@ _AT_REST = PortMotion(np.eye(3), np.zeros(3), np.zeros(6), np.zeros(6))
 class ChangedPart:
     """A part of a system that changes with a parameter.
 
-    Parameters
-    ----------
-    name : str
-        Name of the block that it belongs to.
+    `name`: name of the block that it belongs to.
     """
 
     def __init__(self, name: str) -> None:
@@ -73,7 +69,6 @@ class ChangedLaw(ChangedPart):
     """The law of a body or a joint: its part (6 + n) of inverse dynamics."""
 
     def of(self, stepped: Stepped) -> Block:
-        """Return the block."""
         block: Block = self._named(stepped)
         return block
 
@@ -82,7 +77,6 @@ class ChangedLaw(ChangedPart):
         return [_force(block, state, state.model.mechanism.assembly.gravity)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
-        """Add the effect of `changes`, the derivatives of the numbers."""
         force, (_, rows) = changes[0], state.coordinates_of(self.name)
         if force[:6].any():
             effect.efforts += state.parent_jacobian(self.name).T @ force[:6]
@@ -101,7 +95,6 @@ class ChangedPorts(ChangedPart):
         return [part for port in self.ports for part in _at_port(block, port, state)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
-        """Add the effect of `changes`, the derivatives of the numbers."""
         block = state.model.mechanism.assembly.blocks[self.name]
         for k, port in enumerate(self.ports):
             effect.moves += _moves(block, port, state, *changes[3 * k : 3 * k + 3])
@@ -115,11 +108,9 @@ class ChangedPlacement(ChangedPart):
         return stepped.assembly.connection_of_joint[self.name].placement
 
     def parts(self, placement: Pose, state: SensitivityState) -> list[Array]:
-        """Return the pose as a matrix."""
         return [_matrix(placement)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
-        """Add the effect of `changes`, the derivatives of the numbers."""
         eta = _displacement_of(_matrix(state.model.mechanism.assembly.connection_of_joint[self.name].placement), changes[0])
         effect.moves.append(Move.still(MovablePlace(self.name, None), eta))
 
@@ -194,12 +185,7 @@ def attached_ports(assembly: Assembly, block: Block, pushed: Collection[str]) ->
 class ChangedEfforts(ChangedPart):
     """A load on the system: its efforts (nv) at a state.
 
-    Parameters
-    ----------
-    name : str
-        Name of the block that acts.
-    efforts : callable
-        From the block and a `SensitivityState` to efforts.
+    `name`: name of the block that acts; `efforts`: from the block and a `SensitivityState` to efforts.
     """
 
     def __init__(self, name: str, efforts: Callable[[Any, SensitivityState], Array]) -> None:
@@ -207,11 +193,9 @@ class ChangedEfforts(ChangedPart):
         self._efforts = efforts
 
     def parts(self, acting: Any, state: SensitivityState) -> list[Array]:
-        """Return the efforts."""
         return [self._efforts(acting, state)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
-        """Add the effect of `changes` of the efforts."""
         effect.efforts -= changes[0]
 
 
@@ -253,7 +237,6 @@ class ChangedInteraction(ChangedEfforts):
         super().__init__(name, _interaction_efforts)
 
     def of(self, stepped: Stepped) -> Interaction:
-        """Return the interaction."""
         interaction: Interaction = self._named(stepped)
         return interaction
 
@@ -265,7 +248,6 @@ class ChangedInputs(ChangedEfforts):
         super().__init__(name, lambda inputs, state: inputs.matrix(state.model, state.q) @ state.u)
 
     def of(self, stepped: Stepped) -> Inputs:
-        """Return all inputs."""
         return Inputs(stepped.assembly)
 
 
@@ -278,10 +260,9 @@ class ChangedGravity(ChangedPart):
         self._weighing: Any = None
 
     def of(self, stepped: Stepped) -> None:
-        """Return nothing."""
+        return None
 
     def parts(self, nothing: None, state: SensitivityState) -> list[Array]:
-        """Return nothing."""
         return []
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
@@ -289,7 +270,7 @@ class ChangedGravity(ChangedPart):
         weighing = self._weighing or state.model.mechanism.with_assembly(
             replace(state.model.mechanism.assembly, gravity=self._direction)
         )
-        effect.efforts += weighing.engine.dynamics.bare_inverse(state.q, np.zeros(state.model.nv))
+        effect.efforts += weighing.engine.dynamics.bare_inverse(state.q, 0.0 * state.v, 0.0 * state.v)
         self._weighing = weighing
 
 
@@ -308,7 +289,6 @@ class ChangedClosure(ChangedPart):
         return [rates, rates @ np.concatenate([one.acceleration, two.acceleration]) + closure.bias(R, r, one.twist, two.twist)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
-        """Add the effect of `changes`, the derivatives of the numbers."""
         rates, opening = changes
         first = 0
         for loop in state.model.mechanism.rigid_loops:
@@ -327,7 +307,6 @@ class ChangedGear(ChangedPart):
         return [GearConstraint.of(gear, state.model.mechanism.assembly).jacobian(state.model.nv)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
-        """Add the effect of `changes`, the derivatives of the numbers."""
         names = [constraint.gear.name for constraint in state.model.mechanism.gear_constraints]
         row = len(state.model.constraint_names) - len(names) + names.index(self.name)
         effect.turns.append(ConstraintTurn(slice(row, row + 1), changes[0], changes[0] @ state.a))

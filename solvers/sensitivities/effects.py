@@ -1,36 +1,117 @@
 """The effect of a parameter at a state: first its direct effect, then the response of the system.
 
-Directly, a parameter changes efforts, moves ports and changes constraints (`Effect`). The response to moving ports follows from
-the derivatives of a system in which they can move (`Movable`).
+Directly, a parameter changes efforts, moves ports and changes constraints (`Effect`): found from a system with the parameter
+changed by a step (`Stepped`). The response to moving ports follows from the derivatives of a system in which they can move
+(`Movable`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.paths import entry_of, owner_of
+from titop.blocks.basics.spatial import Array, twist_transport
+from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints.closed_dynamics import closure_pushes
+from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.movable_ports import MovablePlace, with_movable
-from titop.solvers.sensitivities.state import SensitiveModel, SensitivityState
+from titop.solvers.mechanism.parameters import changed_block, perturbed_assembly
+from titop.solvers.mechanism.port_motion import PortMotion
+from titop.solvers.signals.named_model import NamedModel
+
+
+class SensitiveModel(NamedModel, Protocol):
+    """A model with dynamics and their derivatives by its state; see `titop.solvers.model.parameters`."""
+
+    def forward_dynamics(
+        self, q: Any, v: Any, tau: Any = None, wrenches: Any = None, out: Array | None = None, u: Any = None
+    ) -> Array: ...
+    def forward_dynamics_derivatives(
+        self, q: Any, v: Any, tau: Any = None, wrenches: Any = None, out: Array | None = None, u: Any = None
+    ) -> tuple[Array, Array, Array]: ...
+
+
+class SensitivityState:
+    """A state of a model with its external loads.
+
+    `u` (nu + nx): first-order states behind the inputs.
+    """
+
+    def __init__(self, model: SensitiveModel, q: Array, v: Array, a: Array, wrenches: Mapping[str, Any], u: Array) -> None:
+        self.model, self.q, self.v, self.a, self.wrenches = model, q, v, a, wrenches
+        self.u = model.mechanism.inputs.without_states(u)
+        self.pushes: list[Push] = model.mechanism.external_pushes(wrenches, u)
+        self._motions: dict[str, PortMotion] = {}
+        self._jacobians: dict[str, Array] = {}
+
+    def motion(self, port: str) -> PortMotion:
+        """Return the motion of a port."""
+        if port not in self._motions:
+            self._motions[port] = self.model.mechanism.engine.observations.port_motion(port, self.q, self.v, self.a)
+        return self._motions[port]
+
+    def jacobian(self, port: str) -> Array:
+        """Return the Jacobian (6, nv) of a port, in its frame."""
+        if port not in self._jacobians:
+            self._jacobians[port] = self.model.mechanism.engine.observations.jacobian(port, self.q)
+        return self._jacobians[port]
+
+    def parent_port(self, block: str) -> PortMotion:
+        """Return the motion of the parent port of a body or of a joint."""
+        if (joining := self.model.mechanism.assembly.connection_of_joint.get(block)) is None:
+            return self.motion(block)
+        rotation, position, twist, acceleration = self.motion(str(joining.parent))
+        placement = joining.placement
+        onto = twist_transport(placement.rotation, placement.position)
+        place = rotation @ placement.rotation, position + rotation @ placement.position
+        return PortMotion(*place, onto @ twist, onto @ acceleration)
+
+    def parent_jacobian(self, block: str) -> Array:
+        """Return the Jacobian (6, nv) of the parent port of a body or of a joint, in its frame."""
+        if (joining := self.model.mechanism.assembly.connection_of_joint.get(block)) is None:
+            return self.jacobian(block)
+        onto = twist_transport(joining.placement.rotation, joining.placement.position)
+        return onto @ self.jacobian(str(joining.parent))
+
+    def coordinates_of(self, block: str) -> tuple[slice, slice]:
+        """Return the slices of a block's own coordinates in q and in v."""
+        nothing, assembly = slice(0, 0), self.model.mechanism.assembly
+        return assembly.q_slices.get(block, nothing), assembly.v_slices.get(block, nothing)
+
+    def efforts_of(self, port: str, wrench: Array) -> Array:
+        """Return the efforts (nv) of a wrench on a port, given in its frame."""
+        efforts: Array = np.dot(self.jacobian(port).T, wrench)
+        return efforts
+
+
+class Stepped:
+    """A system with another value of a parameter, real or complex, without checks."""
+
+    def __init__(self, assembly: Assembly, name: str, value: complex) -> None:
+        self._assembly, self._name, self._value = assembly, name, value
+
+    @cached_property
+    def block(self) -> Any:
+        """The parameter's block."""
+        block: Any = self._assembly.blocks[owner_of(self._name)]
+        return changed_block(block, {entry_of(self._name): self._value})
+
+    @cached_property
+    def assembly(self) -> Assembly:
+        """The whole system, with all that depends on the block changed too."""
+        return perturbed_assembly(self._assembly, {self._name: self._value})
 
 
 class Move(NamedTuple):
     """The motion of a place per unit of the parameter, by small twists of its own frame.
 
-    Attributes
-    ----------
-    place : MovablePlace
-    displacement : (6,) array, m and rad
-    rate, acceleration : (6,) arrays
-        First and second time derivative of the displacement along the motion.
-    rows : slice
-        The coordinates (n) on which it depends.
-    by_rows : (6, n) array
-        Derivative of the displacement by these.
+    `displacement` (6; m and rad); `rate`, `acceleration` (6): its time derivatives along the motion; `rows`: the coordinates
+    (n) on which it depends; `by_rows` (6, n): derivative of the displacement by these.
     """
 
     place: MovablePlace
@@ -49,14 +130,8 @@ class Move(NamedTuple):
 class ConstraintTurn(NamedTuple):
     """The change of k constraints per unit of the parameter.
 
-    Attributes
-    ----------
-    rows : slice
-        Their rows among all constraints.
-    jacobian : (k, nv) array
-        Change of their Jacobian.
-    opening : (k,) array
-        Change of ``J a + bias``, m/s^2 and rad/s^2.
+    `rows`: their rows among all constraints; `jacobian` (k, nv): change of their Jacobian; `opening` (k): change of ``J a +
+    bias``, m/s^2 and rad/s^2.
     """
 
     rows: slice
@@ -68,12 +143,7 @@ class ConstraintTurn(NamedTuple):
 class Effect:
     """The direct effect of a parameter, per unit.
 
-    Attributes
-    ----------
-    efforts : (nv,) array
-        Change of the efforts of inverse dynamics.
-    moves : list of Move
-    turns : list of ConstraintTurn
+    `efforts` (nv): change of the efforts of inverse dynamics.
     """
 
     efforts: Array
@@ -132,13 +202,7 @@ def _along(derivatives: Array, move: Move) -> Array:
 
 
 class Movable:
-    """A model in which some places can be moved.
-
-    Parameters
-    ----------
-    model : Model
-    places : collection of MovablePlace
-    """
+    """A model in which some places can be moved."""
 
     def __init__(self, model: SensitiveModel, places: Collection[MovablePlace]) -> None:
         self.places = frozenset(places)

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.inertial_numbers import NAMES, OWN_NAMES, inertial_derivatives
+from titop.blocks.bodies.inertial_numbers import NAMES, inertial_derivatives
+from titop.blocks.bodies.rigid_body import INERTIAL_NAMES
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import as_arrays
 from titop.solvers.arguments.rowwise import read_states
@@ -22,14 +23,8 @@ _MOST_ROWS = 32
 class InertialRows(NamedTuple):
     """Parameters that are masses, centres of mass or inertias.
 
-    Attributes
-    ----------
-    places : dict of str to int
-        Their indices by name.
-    bodies : tuple of str
-        The bodies to which they belong.
-    rows : array of int
-        Index of each among the own parameters (10 per body) of these bodies.
+    `places`: their indices by name; `bodies`: the bodies to which they belong; `rows`: index of each among the own parameters
+    (10 per body) of these bodies.
     """
 
     places: dict[str, int]
@@ -40,31 +35,20 @@ class InertialRows(NamedTuple):
 class InertialParameters:
     """The names of the inertial parameters of a system; they do not depend on parameter values.
 
-    Parameters
-    ----------
-    assembly : Assembly
-    bodies : tuple of str
-        The rigid bodies that have them.
+    `bodies`: the rigid bodies that have them.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the inertial parameters, ten per body.
-    own_names : tuple of str
-        Names of the masses, centres of mass and inertias from which they follow.
-    places : dict of str to (str, int)
-        Body and index of each mass, centre of mass and inertia on which no interaction depends.
-    met : dict
-        Cached results of `rows`.
+    `names`: names of the inertial parameters, ten per body; `own_names`: names of the masses, centres of mass and inertias from
+    which they follow; `places` (str, int): body and index of each mass, centre of mass and inertia on which no interaction
+    depends; `met`: cached results of `rows`.
     """
 
     def __init__(self, assembly: Assembly, bodies: tuple[str, ...]) -> None:
         self.bodies = bodies
         self.names = tuple(f"{body}.{name}" for body in bodies for name in NAMES)
-        self.own_names = tuple(f"{body}.{name}" for body in bodies for name in OWN_NAMES)
+        self.own_names = tuple(f"{body}.{name}" for body in bodies for name in INERTIAL_NAMES)
         shared = {block.name for loop in assembly.loops for block in loop.closure.own_blocks}  # interactions depend on these
         alone = (body for body in bodies if body not in shared)
-        self.places = {f"{body}.{name}": (body, row) for body in alone for row, name in enumerate(OWN_NAMES)}
+        self.places = {f"{body}.{name}": (body, row) for body in alone for row, name in enumerate(INERTIAL_NAMES)}
         self.met: dict[tuple[str, ...], InertialRows] = {}
 
     def rows(self, names: tuple[str, ...]) -> InertialRows | None:

@@ -20,7 +20,7 @@ from titop.blocks.devices.actuators import Actuator, Motor
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.joints.coordinate_limits import CoordinateLimits
+from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.assembly import Assembly
 from titop.solvers.sensitivities.changed_parts import (
@@ -39,8 +39,7 @@ from titop.solvers.sensitivities.changed_parts import (
     passive_efforts,
     stop_efforts,
 )
-from titop.solvers.sensitivities.effects import Effect
-from titop.solvers.sensitivities.state import SensitivityState, Stepped
+from titop.solvers.sensitivities.effects import Effect, SensitivityState, Stepped
 
 #: Number of steps for which the changed parts are cached: enough for the differences.
 _MOST_STEPS = 32
@@ -49,14 +48,7 @@ _MOST_STEPS = 32
 class ParameterChange:
     """The parts of a system that a parameter of a block changes.
 
-    Parameters
-    ----------
-    assembly : Assembly
-    name : str
-    value : float
-        The parameter's value.
-    pushed : collection of str
-        Names of the ports on which external wrenches may act.
+    `value`: the parameter's value; `pushed`: names of the ports on which external wrenches may act.
     """
 
     def __init__(self, assembly: Assembly, name: str, value: float, pushed: Collection[str]) -> None:

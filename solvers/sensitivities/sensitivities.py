@@ -19,10 +19,9 @@ from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
 from titop.solvers.constraints.multipliers import Shares
 from titop.solvers.mechanism.movable_ports import MovablePlace
-from titop.solvers.sensitivities.effects import Effect, Movable
+from titop.solvers.sensitivities.effects import Effect, Movable, SensitiveModel, SensitivityState
 from titop.solvers.sensitivities.inertial_parameters import inertial_effort_derivatives
 from titop.solvers.sensitivities.parameter_changes import ParameterChange
-from titop.solvers.sensitivities.state import SensitiveModel, SensitivityState
 from titop.solvers.signals.grammar import CAUSE, read_name
 from titop.solvers.signals.quantities import Kind
 
@@ -46,18 +45,10 @@ class _Change(NamedTuple):
 class Sensitivities:
     """Derivatives of a model's dynamics by everything that is not its state.
 
-    Parameters
-    ----------
-    model : Model
-    names : iterable of str
-        Names of parameters, inputs and ports; for a port, derivatives are by a wrench on it in its frame (six columns).
-    pushed : iterable of str
-        Ports on which wrenches act.
+    `names`: names of parameters, inputs and ports; for a port, derivatives are by a wrench on it in its frame (six columns);
+    `pushed`: ports on which wrenches act.
 
-    Raises
-    ------
-    ModelError
-        For unknown names.
+    Raises `ModelError` for unknown names.
     """
 
     def __init__(self, model: SensitiveModel, names: Iterable[str], pushed: Iterable[str] = ()) -> None:

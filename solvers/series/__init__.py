@@ -3,6 +3,5 @@
 - `causality`: forward, hybrid and actuated inverse dynamics, order by order from the tree's inverse dynamics, with the
   derivatives of constraints and of their wrenches on ports;
 - `base_twists`: twists of free bases and wrenches on them in inertial axes;
-- `acting_series`: wrenches and inputs with their derivatives;
-- `stacked_states`: functions of one state, at stacked states.
+- `series_arguments`: stacks of derivatives, wrenches and inputs with theirs, and functions of one state at stacked states.
 """

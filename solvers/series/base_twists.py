@@ -21,7 +21,7 @@ from titop.blocks.basics.spatial import (
 from titop.blocks.basics.taylor import derivatives_of, taylor_array
 from titop.graph.network.connections import Connection
 from titop.solvers.constraints.mechanism import ClosedMechanism
-from titop.solvers.mechanism.configuration_series import configuration_series, integral, quaternion_series
+from titop.solvers.mechanism.coordinates import configuration_series, integral, quaternion_series
 
 #: The frames of twists of free bases: the base's own, as for all velocities of titop, or the inertial one.
 TWISTS = ("body", "spatial")
@@ -30,16 +30,12 @@ TWISTS = ("body", "spatial")
 class BaseTwists:
     """Conversion between body and spatial twists, and wrenches, of the free joints on the world.
 
+    Raises `ModelError` if `twists` is neither "body" nor "spatial".
+
     Parameters
     ----------
-    mechanism : ClosedMechanism
     twists : {"body", "spatial"}
         The frame in which users give and get these. With ``"body"`` nothing is converted.
-
-    Raises
-    ------
-    ModelError
-        If `twists` is neither.
     """
 
     def __init__(self, mechanism: ClosedMechanism, twists: str) -> None:
@@ -91,10 +87,7 @@ class BaseTwists:
     def check_whole(self, imposed: Array) -> None:
         """Refuse `imposed` coordinates (nv, bool) that are some, but not all, of a base's: inertial axes mix them.
 
-        Raises
-        ------
-        ModelError
-            Naming the joint.
+        Raises `ModelError`, naming the joint.
         """
         for base in self._bases:
             if imposed[self._columns(base)].any() and not imposed[self._columns(base)].all():

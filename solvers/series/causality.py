@@ -20,12 +20,13 @@ from titop.blocks.basics.taylor import taylor_array
 from titop.blocks.basics.tolerances import BALANCED, CONSISTENT, EXACT, SAME
 from titop.blocks.constraints.closure import relative_pose
 from titop.graph.network.connections import Joined
+from titop.solvers.constraints import closed_dynamics
+from titop.solvers.constraints.branch import accelerations_by_term, mobility
 from titop.solvers.constraints.closed_dynamics import acting, balancing_terms, constraints_and_rank, partition_at, shares_at
 from titop.solvers.constraints.closed_loops import ClosedLoops
-from titop.solvers.constraints.consistency import accelerations_by_term, mobility
-from titop.solvers.constraints.mechanism import PortSeries
+from titop.solvers.constraints.engine_interface import PortSeries
 from titop.solvers.mechanism.inputs import PortPush, Push
-from titop.solvers.series.acting_series import at_start, up_to
+from titop.solvers.series.series_arguments import at_start, up_to
 
 
 class _Closing(NamedTuple):
@@ -49,7 +50,6 @@ class ConstraintSeries:
 
     Parameters
     ----------
-    mechanism : ClosedLoops
     q : (nq,) array
     v_series : (r + 2, nv) array
         The velocity and its derivatives.
@@ -92,25 +92,13 @@ def hybrid(
 ) -> tuple[Array, Array]:
     """Return all accelerations and all efforts with their derivatives (r + 1, nv each).
 
-    Parameters
-    ----------
-    mechanism : ClosedLoops
-    q, v : (nq,), (nv,) arrays
-    efforts_of : callable
-        Returns the efforts with k derivatives (k + 1, nv), from the velocity with k derivatives (k + 1, nv). They are read
-        where no motion is imposed.
-    a_series : (r + 1, nv) array
-        Read where the motion is `imposed`.
-    imposed : (nv,) bool array
-    pushes : sequence of Push
-
-    Raises
-    ------
-    ModelError
-        Where the dynamics are refused, and for imposed motions that would open the loops at a higher order.
+    Raises `ModelError` where the dynamics are refused, and for imposed motions that would open the loops at a higher order.
+    `q`, `v` (nq), (nv). `efforts_of`: returns the efforts with k derivatives (k + 1, nv), from the velocity with k derivatives
+    (k + 1, nv). They are read where no motion is imposed. `a_series` (r + 1, nv): read where the motion is `imposed`.
+    `imposed` (nv).
     """
     v_series, efforts = np.vstack([v, np.where(imposed, a_series, 0.0)]), np.zeros(a_series.shape)
-    mechanism.engine.dynamics.hybrid(q, v, efforts_of(v_series[:1])[0], a_series[0], imposed, 0.0, at_start(pushes))
+    closed_dynamics.hybrid(mechanism, q, v, efforts_of(v_series[:1])[0], a_series[0], imposed, at_start(pushes))
     equations = (
         _ClosedEquations(mechanism, q, v, imposed) if mechanism.is_constrained else _TreeEquations(mechanism, q, imposed)
     )
@@ -133,12 +121,8 @@ def inverse(
 ) -> Array:
     """Return the efforts (r + 1, nv) that, together with those `driven`, cause a motion.
 
-    With a mask of `actuated` coordinates, efforts act on these alone, and are those of least norm.
-
-    Raises
-    ------
-    ModelError
-        For a motion that opens the loops, or needs efforts on coordinates that are not actuated.
+    With a mask of `actuated` coordinates, efforts act on these alone, and are those of least norm. Raises `ModelError` for a
+    motion that opens the loops, or needs efforts on coordinates that are not actuated.
     """
     if actuated is None:
         return mechanism.engine.series.tree_inverse(q, v_series, pushes) - driven
@@ -157,23 +141,20 @@ def inverse(
         if unbalanced > BALANCED and not _is_rounding(unbalanced * needed, mechanism, q, v_series[: k + 2], pushes, driven[0]):
             expected = "a motion that efforts on the actuated coordinates can cause"
             advice = "actuate more coordinates, or take accelerations from m.forward_dynamics_series"
-            found = f"{unbalanced:.3g} of the largest effort left to others, at order {k}"
-            raise ModelError(Finding("under-actuated", "actuated", found, expected, advice))
+            got = f"{unbalanced:.3g} of the largest effort left to others, at order {k}"
+            raise ModelError(Finding("under-actuated", "actuated", got, expected, advice))
     return efforts
 
 
 def refuse_opening(mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], efforts: Array) -> None:
     """Refuse a motion that opens the loops at some order from the accelerations on, by more than rounding of the `efforts`.
 
-    Raises
-    ------
-    ModelError
-        Naming the order and the constraint.
+    Raises `ModelError`, naming the order and the constraint.
     """
     if not mechanism.is_constrained:
         return
     weights = mechanism.scale.weights
-    jacobian = np.abs(mechanism.engine.dynamics.constraints(q, v_series[0]).jacobian) * weights[:, None]
+    jacobian = np.abs(mechanism.constraints_at(q, v_series[0]).jacobian) * weights[:, None]
     rate = _rate((jacobian @ np.abs(v_series).T).max(axis=0))
     openings = ConstraintSeries(mechanism, q, v_series).rates()[1:]
     allowed = CONSISTENT * rate ** np.arange(2.0, len(openings) + 2.0)
@@ -186,10 +167,10 @@ def refuse_opening(mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Se
         worst = int(np.abs(opening * weights).argmax())
         if abs(opening[worst] * weights[worst]) > size:
             unit, name = mechanism.constraint_units[worst], mechanism.constraint_names[worst]
-            found = f"{opening[worst]:.3g} {unit}/s^{k + 1} left of {name}"
+            got = f"{opening[worst]:.3g} {unit}/s^{k + 1} left of {name}"
             advice = "take motions from m.forward_dynamics_series, or prescribe fewer coordinates"
             expected = f"a motion that keeps the loops closed, here its derivative of order {k}"
-            raise ModelError(Finding("inconsistent-motion", "v_series", found, expected, advice))
+            raise ModelError(Finding("inconsistent-motion", "v_series", got, expected, advice))
 
 
 def _is_rounding(left: Array, mechanism: ClosedLoops, q: Array, v_series: Array, pushes: Sequence[Push], driven: Array) -> bool:

@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.pose import euler_angles
 from titop.blocks.basics.spatial import Array, rotation_exp, skew
 from titop.blocks.basics.tolerances import EXACT
-from titop.solvers.mechanism.port_motion import euler_angles, turning_motion, warn_of_gimbal_lock
-from titop.solvers.signals.contact_readings import contact_derivatives
-from titop.solvers.signals.line_readings import line_derivatives
+from titop.solvers.mechanism.port_motion import turning_motion, warn_of_gimbal_lock
+from titop.solvers.signals.lines_and_sections import line_derivatives
 from titop.solvers.signals.quantities import Kind, Quantity
-from titop.solvers.signals.reaction_derivatives import reaction_derivative, section_wrench_derivative, strain_derivative
+from titop.solvers.signals.reactions_and_contacts import (
+    contact_derivatives,
+    reaction_derivative,
+    section_wrench_derivative,
+    strain_derivative,
+)
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 from titop.solvers.signals.values import SOURCES
@@ -71,13 +76,7 @@ def specific_force_derivative(at: Snapshot, change: SnapshotChanges, port: str) 
 
 
 def angles_by_rotation(port: str, rotation: Array, sequence: str) -> Array:
-    """Return the matrix (3x3) from a small rotation in the port's frame to the change of its Euler angles.
-
-    Raises
-    ------
-    ModelError
-        In gimbal lock.
-    """
+    """Return the matrix (3x3) from a small rotation in the port's frame to the change of its Euler angles."""
     angles = euler_angles(rotation, sequence)
     first, second, third = (np.eye(3)["XYZ".index(axis)] for axis in sequence)
     turn_2, turn_3 = rotation_exp(second * angles[1]), rotation_exp(third * angles[2])
@@ -107,8 +106,6 @@ def derivative_of(at: Snapshot | None, change: SnapshotChanges, of: Quantity, in
         None for quantities of coordinates, with displacements from the point itself; points may then be stacked.
     change : SnapshotChanges
         Changes of the state.
-    of : Quantity
-    inputs : SystemInputs
     """
     owner, placed = of.owner if SOURCES[of.kind].owned else "", of.kind == Kind.POSE and _is_place(of)
     whole = change.once((of.kind, owner, of.sequence, placed), lambda: DERIVATIVES[of.kind](at, change, of, inputs))

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates
-from titop.solvers.signals.units import units_of
+from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates, units_of
 
 #: Head of the names of references that a controller takes.
 REFERENCE = "r_"
@@ -116,13 +115,7 @@ def components(path: str, unit: str, count: int) -> tuple[Signal, ...]:
 
 
 def refuse_twice(role: str, signals: Iterable[Signal]) -> None:
-    """Refuse signals that are named twice, which python-control would pass silently.
-
-    Raises
-    ------
-    ModelError
-        Naming the signal.
-    """
+    """Refuse signals that are named twice, which python-control would pass silently."""
     seen: dict[str, str] = {}
     for signal in signals:
         if signal.name in seen:

@@ -13,10 +13,9 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.own_coordinates import todays
 from titop.blocks.devices.signal_path import Device
 from titop.solvers.constraints.interaction_loads import contacts_of
-from titop.solvers.signals.line_readings import lines_of
+from titop.solvers.signals.lines_and_sections import is_on_rod, lines_of
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
-from titop.solvers.signals.section_opening import is_on_rod
 
 #: Kinds of the measures of lines by their endings, and the ending of the rate.
 _MEASURES, _RATE = {"length": Kind.LENGTH, "volume": Kind.VOLUME}, "rate"
@@ -46,7 +45,6 @@ class CoordinateForm:
     full: bool = False
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return the quantity of a name; None if it is not of this form."""
         for ending, (kind, suffix) in self.endings.items():
             owner = name.removesuffix(ending)
             where = model.mechanism.assembly.entries_of(owner) if owner + ending == name else None
@@ -57,7 +55,6 @@ class CoordinateForm:
         return None
 
     def names(self, model: NamedModel) -> Iterator[str]:
-        """Yield all names."""
         owners = dict.fromkeys((*model.mechanism.assembly.v_slices, *model.coordinate_names))
         return (owner + ending for ending in self.endings for owner in owners)
 
@@ -67,7 +64,6 @@ class PlainPositions:
     """Entries of q: plain coordinates and entries of quaternions, but not the displacements of free and spherical joints."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return the quantity of a name; None if it is not of this form."""
         owner = name.removesuffix(".q")
         if owner == name or owner not in model.configuration_names:
             return None
@@ -77,7 +73,6 @@ class PlainPositions:
         return Quantity(Kind.CONFIGURATION, owner, (model.configuration_names.index(owner),), (f"{owner}.q",))
 
     def names(self, model: NamedModel) -> Iterator[str]:
-        """Yield all names."""
         return (f"{owner}.q" for owner in model.configuration_names if self.read(model, f"{owner}.q") is not None)
 
 
@@ -93,7 +88,6 @@ class PortForm:
     world: bool = False
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return the quantity of a name; None if it is not of this form."""
         if self.whole and self._has(model, name):
             parts = [self._part(name, ending) for ending in self.endings]
             entries, paths = (tuple(x for part in parts for x in getattr(part, field)) for field in ("entries", "paths"))
@@ -110,7 +104,6 @@ class PortForm:
         return port in model.mechanism.ports and (self.world or port != "world")
 
     def names(self, model: NamedModel) -> Iterator[str]:
-        """Yield all names."""
         ports = [port for port in model.port_names if self._has(model, port)]
         yield from ports if self.whole else ()
         yield from (f"{port}.{ending}" for port in ports for ending in self.endings)
@@ -131,14 +124,12 @@ class InputForm:
     single: bool = False
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return the quantity of a name; None if it is not of this form."""
         paths = next((owner.input_names for owner in self._owners(model) if owner.name == name), (name,))
         if not set(paths) <= set(model.input_names):
             return None
         return Quantity(Kind.INPUT, name, tuple(map(model.input_names.index, paths)), tuple(paths))
 
     def names(self, model: NamedModel) -> Iterator[str]:
-        """Yield all names."""
         yield from dict.fromkeys((*model.input_names, *(owner.name for owner in self._owners(model))))
 
     def _owners(self, model: NamedModel) -> Sequence[Block]:
@@ -156,7 +147,6 @@ class NoiseForm:
     """
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return the quantity of a name; None if it is not of this form."""
         owner, _, ending = name.rpartition(".")
         for device, signals in self._devices(model, ending):
             if owner in (device.name, *signals):
@@ -166,7 +156,6 @@ class NoiseForm:
         return None
 
     def names(self, model: NamedModel) -> Iterator[str]:
-        """Yield all names."""
         for ending in NOISES:
             for device, signals in self._devices(model, ending):
                 yield from dict.fromkeys(f"{each}.{ending}" for each in (device.name, *signals))
@@ -185,7 +174,6 @@ class SensorForm:
     """Sensors, their outputs, and outputs that are components of one vector."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return the quantity of a name; None if it is not of this form."""
         if name not in model.mechanism.sensor_entries:
             return None
         sensor, entries = model.mechanism.sensor_entries[name]
@@ -193,7 +181,6 @@ class SensorForm:
         return quantity if entries is None else quantity.only(*entries)
 
     def names(self, model: NamedModel) -> Iterator[str]:
-        """Yield all names."""
         yield from dict.fromkeys(
             name for sensor in model.mechanism.assembly.sensors for name in (sensor.name, *sensor.output_names)
         )
@@ -204,14 +191,12 @@ class ReactionForm:
     """Joints, and closures between ports, with the ending of their wrench."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return the quantity of a name; None if it is not of this form."""
         owner = name.removesuffix(".reaction")
         if owner == name or owner not in self._owners(model):
             return None
         return Quantity(Kind.REACTION, owner, tuple(range(6)), tuple(f"{name}[{k}]" for k in range(6)))
 
     def names(self, model: NamedModel) -> Iterator[str]:
-        """Yield all names."""
         return (f"{owner}.reaction" for owner in self._owners(model))
 
     def _owners(self, model: NamedModel) -> tuple[str, ...]:
@@ -223,7 +208,6 @@ class LineForm:
     """Lines in rods and deformable bodies: their length or volume, and its rate."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return the quantity of a name; None if it is not of this form."""
         owner, _, ending = name.rpartition(".")
         line = lines_of(model).get(owner)
         if line is None or ending not in (line.measured, _RATE):
@@ -231,7 +215,6 @@ class LineForm:
         return Quantity(_MEASURES[line.measured], owner, (int(ending == _RATE),), (name,))
 
     def names(self, model: NamedModel) -> Iterator[str]:
-        """Yield all names."""
         return (f"{name}.{ending}" for name, line in lines_of(model).items() for ending in (line.measured, _RATE))
 
 
@@ -240,7 +223,6 @@ class ContactForm:
     """Contacts, and their spheres and points: gaps and forces."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return the quantity of a name; None if it is not of this form."""
         point, _, ending = name.rpartition(".")
         for owner, loop in contacts_of(model.mechanism).items() if ending in ("gap", "force") else ():
             points = loop.closure.point_names
@@ -254,7 +236,6 @@ class ContactForm:
         return None
 
     def names(self, model: NamedModel) -> Iterator[str]:
-        """Yield all names."""
         for owner, loop in contacts_of(model.mechanism).items():
             for point in dict.fromkeys((owner, *loop.closure.point_names)):
                 yield from (f"{point}.gap", f"{point}.force")
@@ -265,13 +246,11 @@ class OwnStateForm:
     """First-order states; and blocks, each of which stands for all of its states."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return the quantity of a name; None if it is not of this form."""
         names = model.mechanism.inputs.state_names
         paths = (name,) if name in names else tuple(each for each in names if owner_of(each) == name)
         return Quantity(Kind.OWN_STATE, name, tuple(map(names.index, paths)), paths) if paths else None
 
     def names(self, model: NamedModel) -> Iterator[str]:
-        """Yield all names."""
         return iter(model.mechanism.inputs.state_names)
 
 
@@ -280,9 +259,7 @@ class ParameterForm:
     """Parameters of blocks."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        """Return the quantity of a name; None if it is not of this form."""
         return Quantity(Kind.PARAMETER, name, (0,), (name,)) if name in model.mechanism.parameter_names else None
 
     def names(self, model: NamedModel) -> Iterator[str]:
-        """Yield all names."""
         return iter(model.parameters())

@@ -1,17 +1,19 @@
 """The grammar of signal names: the quantity of a dotted name, which depends on the argument in which it is given.
 
 A name consists of an owner, optionally an ending, and optionally the index of a component: ``hinge``, ``hinge.q``,
-``hub.C.w[0]``. Each argument has its `forms`, which are tried in order.
+``hub.C.w[0]``. Each argument has its `forms`, which are tried in order. Controllers name signals in
+python-control's spelling too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.solvers.signals.exported import exported_name
 from titop.solvers.signals.forms import (
     ContactForm,
     CoordinateForm,
@@ -147,17 +149,10 @@ def read_name(model: NamedModel, role: Role, name: Any, where: str | None = None
 
     Parameters
     ----------
-    model : NamedModel
     role : Role
         Role of the argument.
-    name : str
     where, expected : str, optional
         Name of the public function's argument, and a description of valid names, for messages.
-
-    Raises
-    ------
-    ModelError
-        For names that are not valid in this role.
     """
     if isinstance(name, str):
         if quantity := find_name(model, role, name):
@@ -176,13 +171,7 @@ def find_name(model: NamedModel, role: Role, name: str) -> Quantity | None:
 
 
 def read_names(argument: str, names: Any) -> list[Any]:
-    """Return a list of names; a single name becomes a list of one.
-
-    Raises
-    ------
-    ModelError
-        If they are no sequence.
-    """
+    """Return a list of names; a single name becomes a list of one."""
     if isinstance(names, str) or callable(names):
         return [names]
     if not isinstance(names, Sequence):
@@ -191,11 +180,72 @@ def read_names(argument: str, names: Any) -> list[Any]:
 
 
 def read_entries(model: NamedModel, argument: str, names: Any, expected: str = COORDINATE.expected) -> list[int]:
-    """Return the indices in v of named joints and coordinates.
-
-    Raises
-    ------
-    ModelError
-        For unknown names.
-    """
+    """Return the indices in v of named joints and coordinates."""
     return [k for name in read_names(argument, names) for k in read_name(model, COORDINATE, name, expected=expected).entries]
+
+
+class SignalTable:
+    """Signals by name, in titop's spelling (``hub.P.w[0]``) and in python-control's (``hub_P_w[0]``).
+
+    Parameters
+    ----------
+    kind : str
+        What the signals are, for messages.
+    names : iterable of str
+        In titop's spelling.
+    aliases : mapping of str to str, optional
+        Other names for some of them.
+    """
+
+    def __init__(self, kind: str, names: Iterable[str], aliases: Mapping[str, str] | None = None) -> None:
+        self.kind = kind
+        self.names = tuple(names)
+        self._spellings: dict[str, list[str]] = {}
+        for alias, name in ({name: name for name in self.names} | dict(aliases or {})).items():
+            for spelling in {alias, exported_name(alias)}:
+                self._spellings.setdefault(spelling, []).append(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._spellings
+
+    def find(self, where: str, name: str) -> str:
+        """Return a signal's name in titop's spelling.
+
+        Parameters
+        ----------
+        where : str
+            Argument in which the name stands.
+        name : str
+            In either spelling.
+        """
+        names = self._spellings.get(name, [])
+        if len(names) == 1:
+            return names[0]
+        if names:
+            advice = f"it stands for {' and '.join(names)}: rename a block"
+            raise ModelError(Finding("ambiguous-signal", where, name, "the name of one signal", advice))
+        advice = did_you_mean(name, [*self._spellings])
+        raise ModelError(Finding("unknown-signal", where, name, self.kind, advice))
+
+
+def measured_signals(model: NamedModel) -> SignalTable:
+    """Return the signals that a controller can measure: sensors, positions, motion of ports, coordinates, lines, contacts."""
+    return SignalTable(MEASURED.expected, _once(of.paths for of in MEASURED.quantities(model)))
+
+
+def commanded_signals(model: NamedModel) -> SignalTable:
+    """Return the signals that a controller can command: inputs (a tendon's is ``flexor``), then efforts (``hinge.tau``)."""
+    named = {name: read_name(model, COMMANDED, name).paths for name in COMMANDED.names(model)}
+    single = {name: paths[0] for name, paths in named.items() if len(paths) == 1}
+    return SignalTable(COMMANDED.expected, _once(named.values()), single)
+
+
+def _once(groups: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield from dict.fromkeys(path for paths in groups for path in paths)
+
+
+def check_names(where: str, names: Sequence[str]) -> None:
+    """Refuse names that occur twice."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ModelError(Finding("duplicate-name", where, ", ".join(twice), "every signal once", "rename or remove one"))

@@ -24,7 +24,6 @@ class SystemInput(NamedTuple):
         Coordinate, actuator input, or entry of the wrench.
     port : str
         Of a wrench.
-    signal : Signal
     """
 
     kind: Kind
@@ -38,7 +37,6 @@ class SystemInputs:
 
     Parameters
     ----------
-    model : NamedModel
     names : sequence of str
         See `linearize`.
     hold : sequence of str
@@ -66,11 +64,6 @@ class SystemInputs:
         Paths and units of the named inputs.
     depend_on_attitude : bool
         Whether the efforts per unit of the inputs may depend on the configuration.
-
-    Raises
-    ------
-    ModelError
-        For unknown names, signals named twice, and efforts on coordinates whose motion is imposed.
     """
 
     def __init__(self, model: NamedModel, names: Any, hold: Any = (), states: bool = False) -> None:
@@ -126,7 +119,6 @@ class SystemInputs:
 
         Parameters
         ----------
-        model : NamedModel
         q, v, tau : (nq,), (nv,), (nv,) arrays
         wrenches, u
             As in `Model.forward_dynamics`.

@@ -11,11 +11,10 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.mechanism.port_motion import position_and_angles, turning_motion
-from titop.solvers.signals.contact_readings import contact_values
-from titop.solvers.signals.line_readings import line_values
+from titop.solvers.signals.lines_and_sections import line_values, section_of
 from titop.solvers.signals.named_model import NamedModel
 from titop.solvers.signals.quantities import Kind, Quantity
-from titop.solvers.signals.section_opening import section_of
+from titop.solvers.signals.reactions_and_contacts import contact_values
 from titop.solvers.signals.snapshot import Snapshot
 
 
@@ -37,11 +36,6 @@ def quantity_value(at: Snapshot, of: Quantity) -> Array:
 class JoinedValues:
     """The concatenated values of several quantities of a model. Each vector is read once, and all quantities that kernels know
     in one call.
-
-    Parameters
-    ----------
-    model : NamedModel
-    quantities : sequence of Quantity
     """
 
     def __init__(self, model: NamedModel, quantities: Sequence[Quantity]) -> None:
@@ -49,7 +43,8 @@ class JoinedValues:
         placed = [(of, range(*pair)) for of, pair in zip(quantities, pairwise(ends), strict=True)]
         self._size, self._reading, readings = ends[-1], None, model.mechanism.engine.calls.readings
         if readings is not None and (known := [part for part in placed if readings.knows(part[0])]):
-            self._reading = readings.joined(of for of, _ in known)
+            self._known = [of for of, _ in known]
+            self._reading = readings.joined(self._known)
             self._read_rows = np.array([row for _, rows in known for row in rows], dtype=int)
             placed = [part for part in placed if not readings.knows(part[0])]
         same: dict[Any, list[tuple[Quantity, range]]] = {}
@@ -62,7 +57,8 @@ class JoinedValues:
         """Return the values (n) at a state."""
         values = np.zeros(self._size)
         if self._reading is not None:
-            values[self._read_rows] = self._reading.read(at.q, at.v, at.a, at.wrenches, at.u, at.tau)
+            known = self._reading.read(at.q, at.v, at.a, at.wrenches, at.u, at.tau)
+            values[self._read_rows] = np.concatenate([quantity_value(at, of) for of in self._known]) if known is None else known
         for rows, read, of, places in self._groups:
             values[rows] = read(at, of)[places]
         return values

@@ -86,13 +86,7 @@ class FeedbackFunction:
         return value if is_ready and (self._efforts or all_finite(value)) else self._read(value)
 
     def check(self) -> None:
-        """Reject the last returned value if it is not finite.
-
-        Raises
-        ------
-        ModelError
-            Naming the entry.
-        """
+        """Reject the last returned value if it is not finite."""
         self._read(self._last)
 
 
@@ -159,12 +153,10 @@ class Drive:
 
     Parameters
     ----------
-    model : Model
     times : (n,) array, s
         Output times, at which samples are given.
     tau, wrenches, u
         As in `simulate`.
-    loop : ControlLoop or None
 
     Attributes
     ----------

@@ -14,9 +14,8 @@ from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.simulation.alpha_step import AlphaSystem, Step, StepEnd, tangent
 from titop.solvers.simulation.closed_states import ClosedState, project
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
-from titop.solvers.simulation.steppers import Stepper
-from titop.solvers.simulation.trapezoidal_steps import FirstOrderStates, cubic, model_states
+from titop.solvers.simulation.generalized_alpha import FirstOrderStates, GeneralizedAlpha, cubic, model_states
+from titop.solvers.simulation.steppers import Stepper, Tolerances
 
 _SAFETY, _LEAST, _MOST = 0.9, 0.2, 2.0
 #: The step length is kept if it could grow by less than this factor.
@@ -35,8 +34,6 @@ class AlphaSolver(Stepper):
 
     Parameters
     ----------
-    plant : DrivenModel
-    scheme : GeneralizedAlpha
     start, end : float, s
     y0 : array
         ``[q, v]``, on the closures.
@@ -46,15 +43,7 @@ class AlphaSolver(Stepper):
     """
 
     def __init__(
-        self,
-        plant: DrivenModel,
-        scheme: GeneralizedAlpha,
-        start: float,
-        end: float,
-        y0: Array,
-        rtol: float,
-        atol: float,
-        max_step: float,
+        self, plant: DrivenModel, scheme: GeneralizedAlpha, start: float, end: float, y0: Array, tolerances: Tolerances
     ) -> None:
         if plant.model.is_constrained and scheme.spectral_radius > _LARGEST_RADIUS:
             expected, advice = (
@@ -63,8 +52,8 @@ class AlphaSolver(Stepper):
             )
             raise ModelError(Finding("bad-radius", "spectral_radius", scheme.spectral_radius, expected, advice))
         self.plant, self.model, self.scheme = plant, plant.model, scheme
-        self.system = AlphaSystem(plant, scheme, rtol, atol)
-        self.end, self.span, self._max_step = end, end - start, max_step
+        self.system = AlphaSystem(plant, scheme, tolerances)
+        self.end, self.span, self._max_step = end, end - start, tolerances.max_step
         self._begin_anew(start, y0)
 
     def _begin_anew(self, t: float, y: Array) -> None:

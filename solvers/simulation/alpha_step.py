@@ -19,13 +19,13 @@ from titop.solvers.control.loop_signals import Command
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.closed_states import went_too_far
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
+from titop.solvers.simulation.generalized_alpha import ControllerStep, FirstOrderStates, GeneralizedAlpha, ModelStep
 from titop.solvers.simulation.implicit_equations import (
     ImplicitDerivatives,
     ImplicitDynamics,
     Residual,
 )
-from titop.solvers.simulation.trapezoidal_steps import ControllerStep, FirstOrderStates, ModelStep
+from titop.solvers.simulation.steppers import Tolerances
 
 #: Factor by which the extent of coordinates and rates, by which errors are measured, decays in a step.
 _REMEMBERED = 0.99
@@ -61,18 +61,10 @@ class StepEnd(NamedTuple):
 
 
 class AlphaSystem:
-    """Data that all steps of a simulation share: equations, derivatives that remain valid, and tolerances.
+    """Data that all steps of a simulation share: equations, derivatives that remain valid, and tolerances."""
 
-    Parameters
-    ----------
-    plant : DrivenModel
-    scheme : GeneralizedAlpha
-    rtol, atol : float
-        See `AlphaSolver`.
-    """
-
-    def __init__(self, plant: DrivenModel, scheme: GeneralizedAlpha, rtol: float, atol: float) -> None:
-        self.plant, self.model, self.rtol, self.atol = plant, plant.model, rtol, atol
+    def __init__(self, plant: DrivenModel, scheme: GeneralizedAlpha, tolerances: Tolerances) -> None:
+        self.plant, self.model, self.rtol, self.atol = plant, plant.model, tolerances.rtol, tolerances.atol
         self.coefficients, self.equations = scheme.coefficients, ImplicitDynamics(plant)
         self.free = ~plant.motion.mask
         self.counts = dict.fromkeys(("steps", "rejected", "evaluations", "iterations", "jacobians"), 0)

@@ -25,14 +25,7 @@ NEAR = 0.3
 
 
 def close_start(model: Model, q: Array, v: Array, fixed: Sequence[str]) -> tuple[Array, Array]:
-    """Return start values projected onto the closures; coordinates with prescribed motion (`fixed`) keep theirs.
-
-    Raises
-    ------
-    ModelError
-        If the loops are open by more than states closed by `Model.assemble` may be.
-        If they are further away than others leave states that they have closed.
-    """
+    """Return start values projected onto the closures; coordinates with prescribed motion (`fixed`) keep theirs."""
     names = f", fixed={list(fixed)}" if fixed else ""
     cures = f"start from m.assemble(q0{names})", f"start with m.assemble_velocity(q0, v0{names})"
     refuse_open(model.mechanism, q, v, "open-start", ("q0", "v0"), cures)
@@ -46,7 +39,6 @@ class ClosedState(NamedTuple):
 
     Attributes
     ----------
-    y : array
     distance : float
         From a singular configuration; see `Closed`.
     rank : int

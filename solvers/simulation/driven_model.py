@@ -16,7 +16,7 @@ from titop.solvers.control.continuous_loop import ContinuousLoop, LinearFeedback
 from titop.solvers.control.control_loop import ControlLoop
 from titop.solvers.control.sampled_loop import at_output
 from titop.solvers.engines.compiled.engine import CompiledEngine
-from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics
+from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
 from titop.solvers.mechanism.inputs import WrenchPlace
 from titop.solvers.model.model import Model
 from titop.solvers.motions.prescribed import PrescribedMotion
@@ -38,7 +38,6 @@ class DrivenModel(Drive):
     ----------
     model, times, tau, wrenches, u, loop
         See `Drive`.
-    motion : PrescribedMotion
     seed
         Of the errors of devices; see `simulate`.
 
@@ -63,7 +62,7 @@ class DrivenModel(Drive):
     ) -> None:
         super().__init__(model, times, tau, wrenches, u, loop)
         self.motion, self._times = motion, times.tolist()
-        measurements = [] if loop is None else loop.all_measurements
+        measurements = [] if loop is None else [each.measurements for each in loop.connected]
         for each in measurements:
             each.plant = self
         is_stepwise = isinstance(self._inputs, Constant) and not isinstance(loop, ContinuousLoop)
@@ -118,13 +117,7 @@ class DrivenModel(Drive):
         return not (self.model.mechanism.quaternions or self.motion.names)
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
-        """Return q (unit quaternions) and v of a state, with prescribed motions imposed.
-
-        Raises
-        ------
-        ModelError
-            For a state that has become infinite because of a controller.
-        """
+        """Return q (unit quaternions) and v of a state, with prescribed motions imposed."""
         if self.loop is not None and not all_finite(y):
             largest = 0.0 if self.command is None else np.abs([*self.command.u, *self.command.tau]).max()
             got, advice = f"commands up to {largest:.3g}, and no finite state", "the loop is unstable, or the gains are wrong"
@@ -195,11 +188,6 @@ class DrivenModel(Drive):
 
         These are efforts (n, nv) that do not come from inputs; inputs (n, nu), zero where there are none; wrenches (n, 6) by
         port. Functions of the state are called once for each time, in this order.
-
-        Raises
-        ------
-        ModelError
-            For efforts and inputs that are not finite.
         """
         n, model = len(t), self.model
         wrenches = {port: np.tile(self.constant.get(port, np.zeros(6)), (n, 1)) for port in (*self.constant, *self.varying)}

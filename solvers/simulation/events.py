@@ -61,7 +61,6 @@ class EventValue(NamedTuple):
 
     Attributes
     ----------
-    value : float
     since : float, s
         When it was first seen at zero, if it is zero.
     way : {-1, 0, 1}
@@ -85,11 +84,6 @@ class EventValue(NamedTuple):
 class WatchedEvent:
     """An event as a function of time and state ``y``, and its occurrences.
 
-    Parameters
-    ----------
-    plant : DrivenModel
-    event : Event
-
     Attributes
     ----------
     terminal, direction
@@ -110,13 +104,7 @@ class WatchedEvent:
         self.seen: EventValue | None = None
 
     def __call__(self, t: float, y: Array) -> float:
-        """Return the function's value.
-
-        Raises
-        ------
-        ModelError
-            If it is not a number.
-        """
+        """Return the function's value."""
         returned = self._function(t, *self._plant.split(t, np.array(y)))
         number = returned if isinstance(returned, float) else self._read(returned)
         if math.isnan(number):
@@ -147,13 +135,7 @@ class WatchedEvent:
 
 
 def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str, WatchedEvent]:
-    """Return the functions of time and state ``y`` that events stand for, by name.
-
-    Raises
-    ------
-    ModelError
-        For objects that are not events, and for names that occur twice.
-    """
+    """Return the functions of time and state ``y`` that events stand for, by name."""
     listed = [events] if isinstance(events, Event) or not isinstance(events, Iterable) else list(events)
     for event in listed:
         if not isinstance(event, Event):

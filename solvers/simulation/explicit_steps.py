@@ -12,15 +12,15 @@ from scipy.integrate import DOP853, RK23, RK45
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_within
-from titop.solvers.engines.compiled.prepared import CompiledPreparedDynamics, no_control
-from titop.solvers.kernels.entries import step_control as control
+from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics, no_control
+from titop.solvers.kernels.entries import runge_kutta as control
 from titop.solvers.kernels.entries.stepping_entries import judge, set_out
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR as MAY_SWITCH
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.simulation.closed_states import NEAR, PRECISION, ClosedState
 from titop.solvers.simulation.driven_model import DrivenModel
-from titop.solvers.simulation.steppers import OdeStepper
+from titop.solvers.simulation.steppers import OdeStepper, Tolerances
 
 #: States (m, n) as a function of the elapsed parts (m) of a step, 0 to 1.
 Within = Callable[[Array], Array]
@@ -41,7 +41,7 @@ class Tableau(NamedTuple):
     used : int
         Number of stages that the error estimate uses.
     estimators : (1, used) or (2, used) array
-        See `error_of` of the kernels' `step_control`.
+        See `error_of` of the kernels' `runge_kutta`.
     exponent : float
         Of the error, in the length of the next step.
     curve : (k, n) array
@@ -110,12 +110,9 @@ class RungeKutta(OdeStepper):
 
     Parameters
     ----------
-    plant : DrivenModel
     method : str
         As in `tableau`.
     start, end : float, s
-    y0 : array
-    rtol, atol, max_step : float
 
     Attributes
     ----------
@@ -124,24 +121,14 @@ class RungeKutta(OdeStepper):
         Those of the last step's stages.
     """
 
-    def __init__(
-        self,
-        plant: DrivenModel,
-        method: str,
-        start: float,
-        end: float,
-        y0: Array,
-        rtol: float,
-        atol: float,
-        max_step: float,
-    ) -> None:
+    def __init__(self, plant: DrivenModel, method: str, start: float, end: float, y0: Array, tolerances: Tolerances) -> None:
         super().__init__(plant, start, end, y0)
         self.name, self._y, self.method = method, np.array(y0, dtype=float), tableau(method)
         shape = len(self.method.nodes), len(y0)
         self.states, self.rates, self._clock = np.zeros(shape), np.zeros(shape), np.zeros(control.CLOCK_COLUMNS)
-        first = self.method.kind(self.rate, start, y0, end, rtol=rtol, atol=atol, max_step=max_step)
+        first = self.method.kind(self.rate, start, y0, end, **tolerances._asdict())
         clock = {control.TIME: start, control.END: end, control.WISH: first.h_abs, control.GROWTH: control.MOST}
-        clock |= {control.LONGEST: max_step, control.RTOL: rtol, control.ATOL: atol}
+        clock |= {control.LONGEST: tolerances.max_step, control.RTOL: tolerances.rtol, control.ATOL: tolerances.atol}
         clock |= {control.EXPONENT: self.method.exponent, control.EVALUATIONS: first.nfev}
         for column, number in clock.items():
             self._clock[column] = number
@@ -235,13 +222,12 @@ class CompiledRungeKutta(RungeKutta):
 
     Parameters
     ----------
-    plant : DrivenModel
-    *arguments, **options
+    *arguments
         See `RungeKutta`.
     """
 
-    def __init__(self, plant: DrivenModel, *arguments: Any, **options: Any) -> None:
-        super().__init__(plant, *arguments, **options)
+    def __init__(self, plant: DrivenModel, *arguments: Any) -> None:
+        super().__init__(plant, *arguments)
         assert isinstance(plant.prepared, CompiledPreparedDynamics)
         method, model, rows = self.method, plant.model, len(self.method.nodes)
         feedback, guards, nq, nv = plant.linear_feedback, plant.gaps.step_guards, plant.model.nq, plant.model.nv

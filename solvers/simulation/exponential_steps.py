@@ -26,7 +26,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COARSE, EPS, SAME
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.implicit_equations import RateJacobian
-from titop.solvers.simulation.steppers import OdeStepper
+from titop.solvers.simulation.steppers import OdeStepper, Tolerances
 
 #: The first interval between nodes. They are Lobatto's, moved so far that the second is twice the first; unlike equidistant
 #: ones, they do not all meet a vibration in the same phase, which then looks like something slow.
@@ -171,27 +171,14 @@ class ExponentialSteps(OdeStepper):
 
     Parameters
     ----------
-    plant : DrivenModel
-    method : str
     start, end : float, s
-    y0 : array
-    rtol, atol, max_step : float
     """
 
-    def __init__(
-        self,
-        plant: DrivenModel,
-        method: str,
-        start: float,
-        end: float,
-        y0: Array,
-        rtol: float,
-        atol: float,
-        max_step: float,
-    ) -> None:
+    def __init__(self, plant: DrivenModel, method: str, start: float, end: float, y0: Array, tolerances: Tolerances) -> None:
         super().__init__(plant, start, end, y0)
         self.name, self._t, self._end, self._y = method, start, end, np.array(y0, dtype=float)
-        self._rtol, self._atol, self._longest, self._wish = rtol, atol, max_step, min(max_step, end - start)
+        self._rtol, self._atol, self._longest = tolerances
+        self._wish = min(self._longest, end - start)
         self._jacobian, self._given = RateJacobian(plant, self.is_near), 0.0
         self._begun, self._before, self._taken = start, self._y, np.zeros((_NODES, len(y0)))
         self._steps = self._evaluations = self._jacobians = 0

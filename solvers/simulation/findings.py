@@ -31,7 +31,6 @@ def violations(model: Model, t: Array, q: Array, v: Array, tau: Array, u: Array)
 
     Parameters
     ----------
-    model : Model
     t : (n,) array, s
     q, v, tau, u : (n, ...) arrays
         As in `Trajectory`.
@@ -86,7 +85,6 @@ def brief_impacts(model: Model, impacts: Iterable[tuple[str, int, Array, Array]]
 
     Parameters
     ----------
-    model : Model
     impacts : iterable of (str, int, (nq,) array, (nv,) array)
         The contact, the number of the gap that closes, and the state in which it closes.
     step : float, s

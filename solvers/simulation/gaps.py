@@ -13,12 +13,11 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import COINCIDENT, Interaction, motion_among
-from titop.blocks.joints.coordinate_limits import CoordinateLimits
-from titop.blocks.joints.friction_and_limits import stop_bounds
+from titop.blocks.joints.friction_and_limits import CoordinateLimits, stop_bounds
 from titop.blocks.joints.joint import Joint
 from titop.solvers.arguments.reading import all_finite
 from titop.solvers.engines.compiled.law_tables import gap_stage
-from titop.solvers.engines.compiled.prepared import NO_GUARDS, CompiledPreparedDynamics
+from titop.solvers.engines.compiled.prepared_kernels import NO_GUARDS, CompiledPreparedDynamics
 from titop.solvers.model.model import Model
 from titop.solvers.model.prepared import PreparedDynamics
 
@@ -30,11 +29,6 @@ _Part = Callable[[Array, Array], Array]
 
 class Gaps:
     """All gaps of a model: first those evaluated in compiled code, then those evaluated in Python.
-
-    Parameters
-    ----------
-    model : Model
-    dynamics : PreparedDynamics
 
     Attributes
     ----------
@@ -195,13 +189,7 @@ def _redefines_gaps(block: Block) -> bool:
 
 
 def _read(block: Block, motion: TargetMotion, count: int | None = None) -> Array:
-    """Return the gaps of a block, `count` of them if that is known.
-
-    Raises
-    ------
-    ModelError
-        If they are not a vector of finite numbers, or their number has changed.
-    """
+    """Return the gaps of a block, `count` of them if that is known."""
     returned = block.gaps(motion)
     is_ready = type(returned) is np.ndarray and returned.dtype == float
     gaps = returned if is_ready else real_array(returned)

@@ -46,12 +46,7 @@ class Residual(NamedTuple):
 
 
 class ImplicitDynamics:
-    """The implicit equations of motion of a plant.
-
-    Parameters
-    ----------
-    plant : DrivenModel
-    """
+    """The implicit equations of motion of a plant."""
 
     def __init__(self, plant: DrivenModel) -> None:
         self.plant, self.model = plant, plant.model
@@ -151,7 +146,6 @@ class RateJacobian:
 
     Parameters
     ----------
-    plant : DrivenModel
     is_near : callable
         Tells whether dy/dt is evaluated at projected states.
     """

@@ -50,9 +50,7 @@ class Monitor:
 
     Parameters
     ----------
-    plant : DrivenModel
     times : (n,) array, s
-    method : str or GeneralizedAlpha
     max_step : float, s
         Longest step that the user allows.
     progress : bool
@@ -95,7 +93,6 @@ class Monitor:
         Parameters
         ----------
         t : float, s
-        y : array
         steps : callable
             Returns the number of steps; called only when needed.
         switches : (n,) array, optional
@@ -212,8 +209,6 @@ class StiffnessWatch:
 
     Parameters
     ----------
-    plant : DrivenModel
-    method : str
     start : float, s
     longest : float, s
         Longest step allowed.
@@ -278,10 +273,6 @@ def fastest_motion(plant: DrivenModel, t: float, y: Array) -> tuple[float, str, 
 class HalfTurns:
     """The relative rotations of compliant closures, and of free and spherical joints with springs, checked step by step.
 
-    Parameters
-    ----------
-    model : Model
-
     Attributes
     ----------
     passed : dict of name to time (s)
@@ -321,7 +312,6 @@ class Impacts:
 
     Parameters
     ----------
-    plant : DrivenModel
     step : float, s
         Of the integrator; where compiled code does not know rates of gaps, they are differences over a part of it.
     """

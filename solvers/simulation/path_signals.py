@@ -12,7 +12,7 @@ import zlib
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,19 +21,17 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.devices.actuators import Actuator
 from titop.blocks.devices.sensors import Sensor
-from titop.blocks.devices.signal_path import Device
+from titop.blocks.devices.signal_path import PER_CHANNEL, Device
 from titop.solvers.control.control_history import margin_of
+from titop.solvers.control.control_loop import ControlledModel, check_memory, refuse_memory
 from titop.solvers.control.loop_signals import Measurements
 from titop.solvers.control.sampled_loop import read_generator
 from titop.solvers.model.model import Model
 
 
-class DrivenPlant(Protocol):
+class DrivenPlant(ControlledModel, Protocol):
     """The model and its loads, as paths need them."""
 
-    def split(self, t: float, y: Array) -> tuple[Array, Array]: ...
-    def dynamics(self, t: float, q: Array, v: Array) -> tuple[Array, Array]: ...
-    def measure(self, measurements: Measurements, t: float, q: Array, v: Array, a: Array) -> Array: ...
     def commanded(self, t: float, q: Array, v: Array) -> Array: ...
 
 
@@ -42,10 +40,8 @@ class PathChain:
 
     Parameters
     ----------
-    device : Device
     times : (n,) array, s
         The first sample is at the first.
-    rng : numpy.random.Generator
     held : bool
         Whether values are constant between instants.
 
@@ -61,7 +57,7 @@ class PathChain:
         self.device, self.held, self._rng, self._begin = device, held, rng, float(times[0])
         self._errors_first, count = isinstance(device, Sensor), len(device.channels)
         self.period, self._delay = path.sample_time, path.delay
-        self._per_channel = {name: np.broadcast_to(getattr(path, name), count) for name in _NUMBERS}
+        self._per_channel = {name: np.broadcast_to(getattr(path, name), count) for name in PER_CHANNEL}
         limits = (-np.inf, np.inf) if path.limits is None else path.limits
         self._lower, self._upper = (np.broadcast_to(limit, count) for limit in limits)
         self.margin = margin_of(self.period or self._delay, times) if self.period or self._delay else 0.0
@@ -162,24 +158,15 @@ class PathChain:
         }
 
     def recall(self, memory: Mapping[str, Array], t: float) -> None:
-        """Go on at a time (s) from what `memory` returned.
-
-        Raises
-        ------
-        ModelError
-            If a path of another kind or with other times left it.
-        """
+        """Go on at a time (s) from what `memory` returned."""
         where = f"{self.device.name}.path"
-        for name, array in self.memory().items():
-            then = memory.get(name)
-            if then is None or then.dtype.kind != array.dtype.kind or then.shape[1:] != array.shape[1:]:
-                refuse_path(where, name if then is None else f"{name} of shape {then.shape}", f"{name} of this path")
-        if memory["grid"].shape != (4,) or memory["values"].shape[0] != 4 or not np.isfinite(memory["grid"]).all():
-            refuse_path(where, memory["grid"], "the times of this path")
+        check_memory(where, "path", memory, self.memory(), ("pending",))
+        if not np.isfinite(memory["grid"]).all():
+            refuse_memory(where, memory["grid"], "the times of this path", "path")
         begin, taken, *times = memory["grid"].tolist()
         for name, then, now in zip(("sample_time", "delay"), times, (self.period or 0.0, self._delay), strict=True):
             if abs(then - now) > SAME * now:
-                refuse_path(f"{where}.{name}", f"{now:g} s", f"{then:g} s, as before")
+                refuse_memory(f"{where}.{name}", f"{now:g} s", f"{then:g} s, as before", "path")
         self._begin, self._taken = begin, int(taken)
         shown, received, self._walk, self._last = memory["values"]
         self._received = None if np.isnan(received).any() else received
@@ -189,26 +176,17 @@ class PathChain:
             self._put(t, shown)
 
 
-_NUMBERS = ("bias", "noise_density", "random_walk", "quantum", "dead_zone", "rate_limit")
-
-
 class PathSignals:
     """The chains of all devices whose paths are more than filters.
 
     Parameters
     ----------
-    model : Model
     times : (n,) array, s
     measurements : sequence of Measurements
         Of the controllers: sensors that none of them reads are left out.
     seed : int, numpy.random.SeedSequence or Generator
     is_stepwise : bool
         Whether commands change only at instants.
-
-    Raises
-    ------
-    ModelError
-        For elements that have no meaning without a sample time.
     """
 
     def __init__(self, model: Model, times: Array, measurements: Sequence[Measurements], seed: Any, is_stepwise: bool) -> None:
@@ -322,12 +300,6 @@ class PathSignals:
         for chain in self._chains:
             if chain.device.name in memory:
                 chain.recall(memory[chain.device.name], t)
-
-
-def refuse_path(where: str, got: Any, expected: str) -> NoReturn:
-    """Refuse to go on with another path than before."""
-    advice = "go on with the same paths, or begin anew: q0=start.q[-1], v0=start.v[-1]"
-    raise ModelError(Finding("other-path", where, got, expected, advice))
 
 
 def _devices(devices: Sequence[Device]) -> Iterator[Device]:

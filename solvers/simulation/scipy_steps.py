@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.implicit_equations import RateJacobian
-from titop.solvers.simulation.steppers import OdeStepper
+from titop.solvers.simulation.steppers import OdeStepper, Tolerances
 
 #: Implicit integrators.
 _METHODS: dict[str, type[OdeSolver]] = {"LSODA": LSODA, "BDF": BDF, "Radau": Radau}
@@ -24,18 +24,14 @@ class ScipySteps(OdeStepper):
 
     Parameters
     ----------
-    plant : DrivenModel
     method : {"LSODA", "BDF", "Radau"}
     start, end : float, s
-    y0 : array
-    **options
-        ``rtol``, ``atol`` and ``max_step``.
     """
 
-    def __init__(self, plant: DrivenModel, method: str, start: float, end: float, y0: Array, **options: float) -> None:
+    def __init__(self, plant: DrivenModel, method: str, start: float, end: float, y0: Array, tolerances: Tolerances) -> None:
         super().__init__(plant, start, end, y0)
         jacobian, factors = RateJacobian(plant, self.is_near), NewtonFactors(plant.model)
-        self._solver: OdeSolver = _METHODS[method](self.rate, start, y0, end, jac=jacobian, **options)
+        self._solver: OdeSolver = _METHODS[method](self.rate, start, y0, end, jac=jacobian, **tolerances._asdict())
         if hasattr(self._solver, "solve_lu"):
             self._solver.lu, self._solver.solve_lu = factors.factor, factors.solve
         self._steps, self.name = 0, method
@@ -114,7 +110,6 @@ class Factors(NamedTuple):
         The same for each other block, as matrices.
     below : (m, nq) array
         Rows of v, by q.
-    lu, pivots : arrays
     """
 
     inverse: Array
@@ -131,10 +126,6 @@ class NewtonFactors:
     Rates of q depend only on q and v of the same block. So q is eliminated block by block, and only a matrix of half the size
     has to be factored: a fifth of the work, and small enough that libraries use no threads for it, which on a busy machine
     would wait for each other.
-
-    Parameters
-    ----------
-    model : Model
     """
 
     def __init__(self, model: Model) -> None:

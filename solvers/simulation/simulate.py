@@ -14,23 +14,23 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_functions import check_switch
 from titop.blocks.basics.user_input import real_array
-from titop.solvers.arguments.one_sided import refuse_pushing
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.control.loop_arguments import LoopArguments, read_loop
+from titop.solvers.constraints.interaction_loads import refuse_pushing
+from titop.solvers.control.loop_arguments import read_loop
+from titop.solvers.control.loop_list import Loop
 from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
 from titop.solvers.motions.prescribed import PrescribedMotion, with_held
 from titop.solvers.simulation.closed_states import close_start
-from titop.solvers.simulation.continuing import Start, leave
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, WatchedEvent, read_events
 from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Monitor
-from titop.solvers.simulation.solution import ReachedStates, SimulationInterrupt, interrupt
-from titop.solvers.simulation.steppers import EXPLICIT, require_projecting
+from titop.solvers.simulation.start_and_end import ReachedStates, SimulationInterrupt, Start, interrupt, leave
+from titop.solvers.simulation.steppers import EXPLICIT, Tolerances, require_projecting
 from titop.solvers.simulation.trajectory import Trajectory
 
 #: Integrators: explicit ones for smooth problems, then implicit ones for stiff problems.
@@ -116,9 +116,13 @@ def simulate(
         inputs ``r_<output>``, these get the references, and all inputs named like outputs get the outputs themselves.
 
         Several controllers each have their own rate, delay, references, noise and operating point: `Loop`. Continuous and
-        sampled ones may be mixed, one in continuous time. At a common instant all read before any of their commands takes
-        effect; they are called in the order of the list. Commands of the same signal add up. Inputs and efforts of operating
-        points act once; `operating_point` is that of all loops without one.
+        sampled ones may be mixed. At a common instant all read before any of their commands takes effect; they are called in
+        the order of the list. Commands of the same signal add up. Inputs and efforts of operating points act once;
+        `operating_point` is that of all loops without one.
+
+        In a cascade, outputs of a controller are references of controllers after it in the list: ``r_<output>`` sets the
+        reference of an output (as a deviation from its operating point), any other name an input of that name. At a common
+        instant they arrive at once, unless their loop has a delay.
     reference : mapping of name to number, array (n,) or callable, or array_like (nr,) or (n, nr), optional
         Absolute values, also with an operating point; by the output's name, or in the order of the controller's inputs. The
         default is the operating point's outputs, or zero.
@@ -199,8 +203,8 @@ def simulate(
     wrenches = {name: value if callable(value) else copy.copy(value) for name, value in wrenches.items()}  # a snapshot
     q, v = motion.impose(times[0], before.q, before.v)
     check_switch("saturate", saturate)
-    loop_arguments = LoopArguments(controller, reference, sample_time, delay, operating_point, noise, saturate, seed, wrenches)
-    loop = read_loop(model, times, q, v, loop_arguments)
+    arguments = Loop(controller, sample_time, delay, reference, noise, operating_point)
+    loop = read_loop(model, times, q, v, arguments, saturate, seed, wrenches)
     before.recall_loop(loop)
     plant = DrivenModel(model, times, tau, wrenches, motion, u, loop, seed)
     before.recall_paths(plant)
@@ -219,7 +223,7 @@ def simulate(
     solution = ReachedStates(times[:1], y0[None], {})
     if isinstance(scheme, GeneralizedAlpha):
         scheme.check_step(max_step)
-    begin, tolerances = time.perf_counter(), {"rtol": rtol, "atol": atol, "max_step": max_step}
+    begin, tolerances = time.perf_counter(), Tolerances(rtol, atol, max_step)
     try:
         if model.nv == 0 and watched:
             expected, advice = "a model with coordinates, whose motion is integrated", "ask their functions at the times"
@@ -292,7 +296,7 @@ def _integrate(
     y0: Array,
     events: Sequence[WatchedEvent],
     method: str | GeneralizedAlpha,
-    tolerances: dict[str, float],
+    tolerances: Tolerances,
     monitor: Monitor,
     memory: Mapping[str, Array],
 ) -> ReachedStates:
@@ -302,7 +306,7 @@ def _integrate(
     kept closed. All others go step by step: see `titop.solvers.simulation.stepping.integrate_stepwise` for the arguments.
     """
     is_free = not plant.model.is_constrained and not plant.has_stages
-    kinks = plant.kinks(tolerances["rtol"])
+    kinks = plant.kinks(tolerances.rtol)
     ends_within = events or plant.gaps.count or len(kinks) or (plant.loop is not None and plant.loop.sampled) or plant.paths
     if method in EXPLICIT and not ends_within and (plant.is_plain or is_free):
         return _integrate_at_once(plant, times, y0, str(method), tolerances, monitor)
@@ -331,7 +335,7 @@ class _EveryStep:
 
 
 def _integrate_at_once(
-    plant: DrivenModel, times: Array, y0: Array, method: str, tolerances: dict[str, float], monitor: Monitor
+    plant: DrivenModel, times: Array, y0: Array, method: str, tolerances: Tolerances, monitor: Monitor
 ) -> ReachedStates:
     """Return the states at the output times, by CyRK's explicit integrators."""
     from CyRK import PySolver, pysolve_ivp
@@ -350,7 +354,7 @@ def _integrate_at_once(
             events=(every_step,),
             pass_dy_as_arg=True,
             solution_reuse=solver,
-            **tolerances,
+            **tolerances._asdict(),
         )
     except KeyboardInterrupt:
         raise interrupt(every_step.last, span[1], _solution(solver, times, y0)) from None

@@ -15,7 +15,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -52,16 +52,19 @@ _RATE = CLOSE
 
 
 def require_projecting(method: str) -> None:
-    """Reject methods that cannot keep loops closed.
-
-    Raises
-    ------
-    ModelError
-    """
+    """Reject methods that cannot keep loops closed."""
     if method not in _PROJECTING:
         expected = " or ".join((*_PROJECTING, "generalized-alpha"))
         advice = 'with rigid closures or gears take "Radau" for stiff systems, "DOP853" for others'
         raise ModelError(Finding("unknown-method", "method", method, expected, advice))
+
+
+class Tolerances(NamedTuple):
+    """Tolerances of a step's error, relative and absolute, and the longest step (s)."""
+
+    rtol: float
+    atol: float
+    max_step: float
 
 
 class Stepper(ABC):
@@ -149,7 +152,6 @@ class OdeStepper(Stepper):
 
     Parameters
     ----------
-    plant : DrivenModel
     start, end : float, s
     y0 : array
         On the closures.
@@ -319,8 +321,6 @@ class LastStep:
 
     Parameters
     ----------
-    plant : DrivenModel
-    stepper : Stepper
     state : array
         At the end of the step, on the closures.
 

@@ -24,8 +24,8 @@ from titop.solvers.simulation.exponential_steps import ExponentialSteps
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Monitor
 from titop.solvers.simulation.scipy_steps import ScipySteps
-from titop.solvers.simulation.solution import ReachedStates, interrupt
-from titop.solvers.simulation.steppers import EXPLICIT, LastStep, Stepper
+from titop.solvers.simulation.start_and_end import ReachedStates, interrupt
+from titop.solvers.simulation.steppers import EXPLICIT, LastStep, Stepper, Tolerances
 from titop.solvers.simulation.switching import Switching
 
 
@@ -35,7 +35,7 @@ def integrate_stepwise(
     y0: Array,
     events: Sequence[WatchedEvent],
     method: str | GeneralizedAlpha,
-    tolerances: dict[str, float],
+    tolerances: Tolerances,
     kinks: Array,
     monitor: Monitor,
     memory: Mapping[str, Array],
@@ -44,27 +44,15 @@ def integrate_stepwise(
 
     Parameters
     ----------
-    plant : DrivenModel
     times : (n,) array, s
     y0 : array
         State at the first time.
-    events : sequence of WatchedEvent
-    method : str or GeneralizedAlpha
-    tolerances : dict
-        ``rtol``, ``atol``, ``max_step``.
     kinks : array, s
         Increasing; steps end there.
     monitor : Monitor
         Examines the steps.
     memory : mapping of name to array
         Left by the same method where it ended before, or nothing.
-
-    Raises
-    ------
-    ConvergenceError
-        If the integrator gives up.
-    SimulationInterrupt
-        On Ctrl-C, with the states reached.
     """
     begin, end = float(times[0]), float(times[-1])
     outputs, last, acts_until, anew = OutputStates(times, y0), (begin, y0), begin, True
@@ -130,14 +118,14 @@ def _remembers(memory: Mapping[str, Array], stepper: Stepper, method: str | Gene
 
 
 def _stepper(
-    plant: DrivenModel, method: str | GeneralizedAlpha, span: tuple[float, float], y0: Array, tolerances: dict[str, float]
+    plant: DrivenModel, method: str | GeneralizedAlpha, span: tuple[float, float], y0: Array, tolerances: Tolerances
 ) -> Stepper:
     if isinstance(method, GeneralizedAlpha):
-        return AlphaSolver(plant, method, *span, y0, **tolerances)
+        return AlphaSolver(plant, method, *span, y0, tolerances)
     if method == "exponential":
-        return ExponentialSteps(plant, method, *span, y0, **tolerances)
+        return ExponentialSteps(plant, method, *span, y0, tolerances)
     explicit = CompiledRungeKutta if plant.has_stages else RungeKutta
-    return (explicit if method in EXPLICIT else ScipySteps)(plant, method, *span, y0, **tolerances)
+    return (explicit if method in EXPLICIT else ScipySteps)(plant, method, *span, y0, tolerances)
 
 
 class OutputStates:

@@ -45,7 +45,6 @@ class Switching:
 
     Parameters
     ----------
-    plant : DrivenModel
     span : (float, float), s
         Begin and end of the integration.
     y : array

@@ -201,7 +201,7 @@ class Trajectory:
         ModelError
             For unknown names, an argument that is no list of names, and if nothing is left to draw.
         """
-        from titop.solvers.pictures.time_plot import plot_over_time
+        from titop.solvers.pictures.figures import plot_over_time
 
         if not isinstance(names, str | list | tuple | None):
             raise ModelError(Finding("wrong-type", "names", names, "a name, or a list of names", 'write plot(["hinge"])'))
@@ -247,7 +247,7 @@ class Trajectory:
             For times outside the trajectory.
         """
         from titop.solvers.pictures.animation import configurations
-        from titop.solvers.pictures.shape_plot import plot_shapes
+        from titop.solvers.pictures.figures import plot_shapes
 
         instants = self._instants(np.linspace(self.t[0], self.t[-1], 5) if times is None and len(self.t) else times)
         return plot_shapes(

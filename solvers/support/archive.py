@@ -52,10 +52,7 @@ def write_archive(
 ) -> None:
     """Write arrays to a file of one of some `formats`, by its suffix; `axes` are names of dimensions in netCDF files.
 
-    Raises
-    ------
-    ModelError
-        If the path has another suffix.
+    Raises `ModelError` if the path has another suffix.
     """
     check_suffix(path, formats)
     with replaced_file(path) as file:
@@ -75,27 +72,10 @@ def _format_of(path: str | os.PathLike[str]) -> str:
 class Archive:
     """The arrays of a file that another program may have written; its suffix says its format, by default ``.npz``.
 
-    Parameters
-    ----------
-    path : str or path
-    writer : str
-        What writes such files, for messages.
-    max_bytes : int
-        Most bytes of all arrays.
+    Nothing in it is executed. `writer` says in messages what writes such files. Arguments of the methods are the `name` of an
+    array and `kinds` of NumPy's dtypes; they, too, refuse what does not fit.
 
-    Attributes
-    ----------
-    arrays : dict of name to array
-
-    Raises
-    ------
-    ModelError
-        If there is no file, or it holds anything but arrays of numbers and texts, or more than `max_bytes`; nothing in it is
-        executed.
-
-    Notes
-    -----
-    Arguments of the methods: `name`, of an array; `kinds`, of NumPy's dtypes.
+    Raises `ModelError` if there is no file, or it holds anything but arrays of numbers and texts, or more than `max_bytes`.
     """
 
     def __init__(self, path: str | os.PathLike[str], writer: str, max_bytes: int = MAX_BYTES) -> None:
@@ -155,10 +135,7 @@ class Archive:
     def array(self, name: str, *shape: int | None, kinds: str = "f") -> Array:
         """Return an array; its `shape` may leave sizes open (None).
 
-        Raises
-        ------
-        ModelError
-            If there is none, or one of another shape or kind; so do the other methods.
+        Raises `ModelError` if there is none, or one of another shape or kind.
         """
         array = self.arrays.get(name)
         if array is None:

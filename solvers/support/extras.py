@@ -6,13 +6,7 @@ from typing import Any
 
 
 def import_xarray(what: str) -> Any:
-    """Return the module xarray, which `what` needs.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed; says how to install it.
-    """
+    """Return the module xarray, which `what` needs. Raises `ImportError` if it is not installed; says how to install it."""
     try:
         import xarray
     except ImportError:

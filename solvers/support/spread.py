@@ -20,6 +20,12 @@ from titop.solvers.support.workers import Answer, Borrowed, Here, Make, Processe
 _MOST = 10_000
 
 
+def death(where: str, how: str) -> ModelError:
+    """Return the error of a task whose processes died."""
+    advice = "workers=1 shows what happens there"
+    return ModelError(Finding("worker-died", "workers", f"{how} at {where}", "processes that come to their end", advice))
+
+
 class SweepInterrupt(KeyboardInterrupt):
     """Ctrl-C during a sweep (`lpv`, `trim_along`, `monte_carlo`, `mu` and the like); what was computed until then is kept.
 
@@ -49,13 +55,7 @@ class SweepInterrupt(KeyboardInterrupt):
 
 
 def read_workers(workers: Any) -> int | Executor:
-    """Return a number of processes, or an executor, checked.
-
-    Raises
-    ------
-    ModelError
-        If it is neither.
-    """
+    """Return a number of processes, or an executor, checked. Raises `ModelError` if it is neither."""
     if isinstance(workers, Executor):
         return workers
     if not isinstance(workers, int) or isinstance(workers, bool) or not 1 <= workers <= _MOST:
@@ -164,10 +164,7 @@ class Spread:
     def results(self, tasks: list[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
         """Yield the key and the answer of each task, in their order; after Ctrl-C those that are there, before it is raised.
 
-        Parameters
-        ----------
-        tasks : list of (key, task)
-            May grow meanwhile.
+        The list of keys and tasks may grow meanwhile.
         """
         asked = done = 0
         try:

@@ -57,6 +57,9 @@ _BATCHES = 8
 #: Tasks that an executor has at a time, and how many parts all tasks are given in at most.
 _AWAY, _PARTS = 256, 2000
 
+#: Seconds between two looks whether an executor that is silent still has processes, and after how many without any it is lost.
+_SILENCE, _LOOKS = 10.0, 3
+
 #: What a process says first, once it can work.
 _READY = b"ready"
 
@@ -119,16 +122,7 @@ class _Others:
 
 
 class Processes(_Others):
-    """A number of processes answer.
-
-    Parameters
-    ----------
-    make, arguments
-        ``make(*arguments)`` returns the function that answers, in each process.
-    count : int
-    method : {"fork", "spawn", "forkserver"}, optional
-        How processes start. Forked ones, the default where there are any, take functions of any kind.
-    """
+    """A number of processes answer; arguments are those of `titop.solvers.support.spread.Spread`."""
 
     def __init__(self, make: Make, arguments: tuple[Any, ...], count: int, method: str | None = None) -> None:
         if method is None and "fork" in multiprocessing.get_all_start_methods():
@@ -139,13 +133,7 @@ class Processes(_Others):
         self._falls, self._begun = 0, False
 
     def answers(self, first: Hashable) -> list[Answer]:
-        """Wait until some tasks are answered, be it the `first` or others.
-
-        Raises
-        ------
-        ModelError
-            If processes cannot start.
-        """
+        """Wait until some tasks are answered, be it the `first` or others. Raises `ModelError` if processes cannot start."""
         while True:
             self._employ()
             lines = {worker.line: worker for worker in self._crew if worker.batch or not worker.ready}
@@ -258,14 +246,7 @@ def _serve(line: Any, make: Make, arguments: tuple[Any, ...]) -> None:
 
 
 class Borrowed(_Others):
-    """The processes of an executor answer: `concurrent.futures`, dask, MPI.
-
-    Parameters
-    ----------
-    make, arguments
-        As for `Processes`; sent to the executor's processes, where titop has to be installed.
-    executor : Executor
-    """
+    """The processes of an executor answer: `concurrent.futures`, dask, MPI; titop has to be installed there."""
 
     def __init__(self, make: Make, arguments: tuple[Any, ...], executor: Executor) -> None:
         self._executor, self._made = executor, _pack((make, arguments))
@@ -273,18 +254,18 @@ class Borrowed(_Others):
         super().__init__()
         self._away: dict[Future[list[bytes]], list[Hashable]] = {}
         self._most, self._begun = 0, False
+        self._seen, self._looks = False, 0
 
     def answers(self, first: Hashable) -> list[Answer]:
         """Wait until some tasks are answered, be it the `first` or others.
 
-        Raises
-        ------
-        ModelError
-            If the executor takes no tasks, or its processes cannot do the first.
+        Raises `ModelError` if the executor takes no tasks, if its processes cannot do the first, or if none of them is left.
         """
         while True:
             self._submit()
-            done, _ = wait(self._away, return_when=FIRST_COMPLETED)
+            done, _ = wait(self._away, _SILENCE, FIRST_COMPLETED)
+            if not done:
+                self._refuse_loss()
             if answers := [answer for future in [*self._away] if future in done for answer in self._collect(future)]:
                 return answers
 
@@ -323,6 +304,15 @@ class Borrowed(_Others):
             del self._tasks[key]
         return [Answer(key, message) for key, message in zip(batch, messages, strict=True)]
 
+    def _refuse_loss(self) -> None:
+        """Refuse to wait for an executor that had processes and has had none for some looks; queues may give the first late."""
+        self._looks = 0 if _has_processes(self._executor) else self._looks + 1
+        self._seen = self._seen or self._begun or not self._looks
+        if self._seen and self._looks >= _LOOKS:
+            got = f"no process for {_LOOKS * _SILENCE:.0f} s, {len(self._tasks)} tasks not answered"
+            advice = "start processes, and call again; what was answered is in the checkpoint, if there is one"
+            raise ModelError(Finding("worker-died", "workers", got, "an executor that has processes", advice))
+
     def _broken(self, how: str, key: Hashable) -> ModelError:
         found, expected = f"{how} (task {key})", "an executor whose processes answer tasks"
         advice = "titop has to be installed there; a pool of concurrent.futures ends with its first process"
@@ -332,6 +322,15 @@ class Borrowed(_Others):
         """Take back what has not begun."""
         for future in self._away:
             future.cancel()
+
+
+def _has_processes(executor: Executor) -> bool:
+    """Tell whether an executor has processes; dask's client knows, others end their futures with the last process."""
+    client: Any = getattr(executor, "_client", None)
+    try:
+        return not hasattr(client, "scheduler_info") or bool(client.scheduler_info()["workers"])
+    except OSError:  # the scheduler is gone, too
+        return False
 
 
 #: The functions that this process has made for executors, by their token: the last few.

@@ -1,7 +1,8 @@
-"""A rod as the numbers from which its law is computed.
+"""A rod as the numbers from which its law is computed. Places along it are in parts of the length.
 
-Between neighbouring points, a distance h apart, the strain ``xi = xi* + Phi q`` is taken at two places, and the pose changes by
-the exponential of (Zanna, SIAM Journal on Numerical Analysis 36(4), 1999)::
+Points are Gauss points of every smooth stretch, and the ends of these. Between neighbouring points, a distance h apart, the
+strain ``xi = xi* + Phi q`` is taken at two places, and the pose changes by the exponential of (Zanna, SIAM Journal on Numerical
+Analysis 36(4), 1999)::
 
     Omega = h (xi_1 + xi_2) / 2 + sqrt(3) h^2 [xi_1, xi_2] / 12
 
@@ -10,21 +11,97 @@ which errs by ``h^5``. A port is reached by one more such step from the point be
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.polynomial.legendre import leggauss
 
+from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.pose import Pose
+from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import EXACT
-from titop.blocks.bodies.rods.rod_quadrature import breaks_of, fine_points, rod_points
+from titop.blocks.basics.tolerances import EXACT, RANK, SAME
+from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.section_shapes import SectionMoments
-from titop.blocks.bodies.rods.strain_basis import StrainBasis
-from titop.blocks.bodies.rods.strains import COMPONENTS, LINEAR_FIRST, reference_along
-from titop.blocks.bodies.water.immersion import Water, diagonals, water_numbers
-from titop.blocks.bodies.water.line_water import LineWater
+from titop.blocks.bodies.rods.strains import COMPONENTS, LINEAR_FIRST, StrainBasis, reference_along
+from titop.blocks.bodies.water.immersion import LineWater, Water, diagonals, water_numbers
+
+#: Gauss points of a stretch that integrate stiffness: exactly for polynomials of degree 63.
+_FINE = 32
+#: Most points of a stretch.
+MAX_POINTS = 100
+
+
+def breaks_of(bases: Iterable[StrainBasis], cuts: Iterable[float] = ()) -> list[float]:
+    """Return where the stretches between cuts, and jumps and kinks of bases, begin and end, from 0 to 1."""
+    places = [0.0]
+    for place in sorted({*cuts, *(place for basis in bases for place in basis.breaks)}):
+        if place - places[-1] > SAME and 1.0 - place > SAME:
+            places.append(place)
+    return [*places, 1.0]
+
+
+def gauss_points(breaks: list[float], count: int) -> tuple[Array, Array]:
+    """Return the Gauss points and weights of all stretches, `count` for each."""
+    roots, weights = _gauss(count)
+    parts = [(start + (stop - start) * roots, (stop - start) * weights) for start, stop in pairwise(breaks)]
+    return np.concatenate([places for places, _ in parts]), np.concatenate([weights for _, weights in parts])
+
+
+def rod_points(breaks: list[float], count: int) -> tuple[Array, Array]:
+    """Return the points of a rod and their weights: Gauss points, and with no weight both ends of every stretch."""
+    places, weights = gauss_points(breaks, count)
+    rows = np.arange(len(breaks)) * count
+    return np.insert(places, rows, breaks), np.insert(weights, rows, 0.0)
+
+
+def fine_points(breaks: list[float], count: int) -> tuple[Array, Array]:
+    """Return points and weights that integrate stiffness, for rods of `count` Gauss points a stretch."""
+    return gauss_points(breaks, max(_FINE, count + 4))
+
+
+def check_points(reader: FieldReader, bases: Mapping[str, StrainBasis], count: int, length: float) -> None:
+    """Report bases whose functions depend on each other, everywhere or at `count` Gauss points of a stretch."""
+    breaks = breaks_of(bases.values())
+    for name, basis in bases.items():
+        try:
+            if _is_independent(basis, breaks, count, length):
+                continue
+            solvable = _is_independent(basis, breaks, MAX_POINTS, length)
+        except ModelError as error:
+            where = f"{reader.owner}.strains.{name}"
+            reader.findings += [replace(finding, where=where) for finding in error.findings]
+            continue
+        if not solvable:
+            advice = "leave out those that the others make up, or widen them apart"
+            reader.report("singular-basis", f"strains.{name}", basis, "functions that do not depend on each other", advice)
+            continue
+        enough = next(more for more in range(count + 1, MAX_POINTS + 1) if _is_independent(basis, breaks, more, length))
+        what = f"{enough} for the {basis.count} functions of {name}"
+        reader.report("too-few-points", "points", count, f"at least {what}", f"write points={enough}")
+
+
+def _is_independent(basis: StrainBasis, breaks: list[float], count: int, length: float) -> bool:
+    places, weights = gauss_points(breaks, count)
+    values = basis.values(places, length) * np.sqrt(weights)[:, None]
+    sizes = np.sqrt((values**2).sum(0))
+    if len(values) < basis.count or not (sizes > 0).all():
+        return False
+    singular = np.linalg.svd(values / sizes, compute_uv=False)
+    return decided_rank(singular, RANK * singular[0]) == len(singular)
+
+
+@lru_cache(maxsize=MAX_POINTS)
+def _gauss(count: int) -> tuple[Array, Array]:
+    """Return Gauss points and weights between 0 and 1."""
+    roots, weights = leggauss(count)
+    return (1.0 + roots) / 2.0, weights / 2.0
+
 
 #: Where the strain is taken between two points, in parts of their distance.
 COLLOCATION = 0.5 + np.sqrt(3.0) / 6.0 * np.array([-1.0, 1.0])
@@ -92,18 +169,9 @@ class RodLayout(NamedTuple):
 def rod_numbers(
     layout: RodLayout, length: Any, section: Section, material: RodMaterial, reference: Any, around: LineWater | None = None
 ) -> RodNumbers:
-    """Return the numbers of a rod's law; complex parameters make them complex.
+    """Return the numbers of a rod's law in the fluid around it; complex parameters make them complex.
 
-    Parameters
-    ----------
-    layout : RodLayout
-    length : float, m
-    section : Section
-    material : RodMaterial
-    reference : (6,) array or callable
-        The reference strain ``[k; s]``, or a function of X.
-    around : LineWater, optional
-        The fluid around the rod.
+    The reference strain is ``[k; s]``, or a function of X.
     """
     breaks = breaks_of(layout.bases.values(), layout.cuts)
     fractions, weights = rod_points(breaks, layout.points)
@@ -143,15 +211,8 @@ def rod_numbers(
     )
 
 
-def packed(numbers: RodNumbers, mountings: Sequence[Pose]) -> Array:
-    """Return the numbers in one row, as kernels read them: see `Rod.law_numbers`.
-
-    Parameters
-    ----------
-    numbers : RodNumbers
-    mountings : sequence of Pose
-        How each port stands at the end of its step.
-    """
+def pack(numbers: RodNumbers, mountings: Sequence[Pose]) -> Array:
+    """Return the numbers in one row (see `Rod.law_numbers`), with the pose of each port in the frame at the end of its step."""
     intervals, count = len(numbers.fractions) - 1, len(numbers.steps)
     steps = np.column_stack([numbers.steps, numbers.reference.reshape(count, -1), numbers.shapes.reshape(count, -1)])
     parts: list[Any] = [numbers.components, steps[:intervals], numbers.inertia, numbers.stiffness, numbers.damping]
@@ -166,7 +227,7 @@ def packed(numbers: RodNumbers, mountings: Sequence[Pose]) -> Array:
     return np.concatenate([head, row, whole.ravel(), water_numbers(water)])
 
 
-def packed_to_places(numbers: RodNumbers) -> tuple[Array, int, Array]:
+def pack_to_places(numbers: RodNumbers) -> tuple[Array, int, Array]:
     """Return, of numbers with steps to some places, where these are reached, how many steps lead there, and all in one row.
 
     Where a place is a point of the rod it is reached by no step of its own, and is the point's number; others have those behind
@@ -183,7 +244,7 @@ def packed_to_places(numbers: RodNumbers) -> tuple[Array, int, Array]:
         shapes=numbers.shapes[kept],
         water=None,
     )
-    return places, len(between), packed(left, [Pose()] * len(between))
+    return places, len(between), pack(left, [Pose()] * len(between))
 
 
 def _shapes(layout: RodLayout, fractions: Array) -> Array:

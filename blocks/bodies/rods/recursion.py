@@ -3,10 +3,8 @@
 Locals: ``X`` the transport ``Ad(g)^-1`` of a step, ``Z`` the motion subspace of its end relative to its start, ``J`` the
 Jacobian of a section by ``[V_P; v]`` (6 x 6 + n). Twists are linear first, each in its section's own frame.
 
-The exponential of SE(3) and its tangent operator, for many displacements at once.
-
-A displacement ``x = [rho; phi]`` is linear first. With ``s = phi . phi`` the powers of ``ad(x)`` end at the fourth
-(``ad^5 = -2 s ad^3 - s^2 ad``), and four functions of s suffice::
+Steps are exponentials of SE(3), with tangent operators. A displacement ``x = [rho; phi]`` is linear first. With
+``s = phi . phi`` the powers of ``ad(x)`` end at the fourth (``ad^5 = -2 s ad^3 - s^2 ad``), and four functions of s suffice::
 
     exp(x)^-1 d exp(x) = T dx        T = 1 - f1 ad + f2 ad^2 - f3 ad^3 + f4 ad^4
 
@@ -18,12 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import factorial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.bodies.rods.discretisation import RodNumbers, as_twists
+from titop.blocks.bodies.water.immersion import skews
 
 #: Below this squared angle (rad^2) the series are used; there the first of its terms that is left out is below 1e-19.
 _SERIES = 4.0
@@ -36,14 +35,7 @@ def _coefficients(factors: Array, shift: int) -> Array:
 
 
 #: Coefficients of the powers of s in f1 to f4 (4 x terms).
-_OF_VALUES = np.array(
-    [
-        _coefficients(1.0 - _TERMS, 2),
-        _coefficients(1.0 - _TERMS, 3),
-        _coefficients(1.0 + _TERMS, 4),
-        _coefficients(1.0 + _TERMS, 5),
-    ]
-)
+_OF_VALUES = np.array([_coefficients(1.0 - _TERMS, k) for k in (2, 3)] + [_coefficients(1.0 + _TERMS, k) for k in (4, 5)])
 #: Of their derivatives by s.
 _OF_SLOPES = _OF_VALUES[:, 1:] * _TERMS[1:]
 
@@ -51,26 +43,14 @@ _OF_SLOPES = _OF_VALUES[:, 1:] * _TERMS[1:]
 def adjoint(twists: Array) -> Array:
     """Return ``ad(V)`` (..., 6, 6; m and rad) of twists or displacements (..., 6)."""
     matrix = np.zeros((*twists.shape, 6), twists.dtype)
-    x, y, z, u, v, w = np.moveaxis(twists, -1, 0)
-    for rows, columns, (a, b, c) in ((0, 0, (u, v, w)), (0, 3, (x, y, z)), (3, 3, (u, v, w))):
-        block = matrix[..., rows : rows + 3, columns : columns + 3]
-        block[..., 0, 1], block[..., 0, 2], block[..., 1, 2] = -c, b, -a
-        block[..., 1, 0], block[..., 2, 0], block[..., 2, 1] = c, -b, a
+    both = skews(twists.reshape(*twists.shape[:-1], 2, 3))
+    matrix[..., :3, 3:] = both[..., 0, :, :]
+    matrix[..., :3, :3] = matrix[..., 3:, 3:] = both[..., 1, :, :]
     return matrix
 
 
 class Exponentials(NamedTuple):
-    """Exponentials of displacements (..., 6).
-
-    Attributes
-    ----------
-    rotation : (..., 3, 3) array
-    position : (..., 3) array, m
-    transport : (..., 6, 6) array
-        ``Ad(exp(x))^-1``, m.
-    tangent : (..., 6, 6) array
-        T, m.
-    """
+    """Exponentials of displacements x (..., 6): rotation, position (m), ``Ad(exp(x))^-1`` and T (..., 6, 6; m)."""
 
     rotation: Array
     position: Array
@@ -82,8 +62,8 @@ def exponentials(displacements: Array) -> Exponentials:
     """Return the exponentials of displacements (..., 6; m, rad), and their tangent operators."""
     A = adjoint(displacements)
     s = _squared_angles(displacements)
-    f1, f2, f3, f4 = _values(s)
-    tangent = _horner(A, f1, f2, f3, f4)
+    (f1, f2, f3, f4), one = _values(s), np.eye(6)
+    tangent = one + A @ (A @ (A @ (f4 * A - f3 * one) + f2 * one) - f1 * one)
     rotation, position = poses(displacements)
     return Exponentials(rotation, position, transports(rotation, position), tangent)
 
@@ -115,14 +95,10 @@ def tangent_rates(displacements: Array, rates: Array) -> Array:
 
 def transports(rotation: Array, position: Array) -> Array:
     """Return ``Ad(g)^-1`` (..., 6, 6; m) of poses: rotations (..., 3, 3) and positions (..., 3)."""
-    x, y, z = np.moveaxis(position, -1, 0)
     back = np.swapaxes(rotation, -1, -2)
     matrix = np.zeros((*rotation.shape[:-2], 6, 6), np.result_type(rotation, position))
     matrix[..., :3, :3] = matrix[..., 3:, 3:] = back
-    lever = np.zeros((*rotation.shape[:-2], 3, 3), matrix.dtype)
-    lever[..., 0, 1], lever[..., 0, 2], lever[..., 1, 2] = z, -y, x
-    lever[..., 1, 0], lever[..., 2, 0], lever[..., 2, 1] = -z, y, -x
-    matrix[..., :3, 3:] = back @ lever
+    matrix[..., :3, 3:] = -back @ skews(position)
     return matrix
 
 
@@ -131,16 +107,9 @@ def _squared_angles(displacements: Array) -> Array:
     return (displacements[..., 3:] ** 2).sum(-1)[..., None, None]
 
 
-def _horner(A: Array, f1: Array, f2: Array, f3: Array, f4: Array) -> Array:
-    """Return ``1 - f1 A + f2 A^2 - f3 A^3 + f4 A^4``."""
-    one = np.eye(6)
-    return one + A @ (A @ (A @ (f4 * A - f3 * one) + f2 * one) - f1 * one)
-
-
 def _values(s: Array) -> list[Array]:
     """Return f1 to f4."""
-    small = np.real(s) < _SERIES
-    near, far = np.where(small, s, 0.0 * s), np.where(small, _SERIES + 0.0 * s, s)
+    small, near, far = _sides(s)
     angle = np.sqrt(far)
     sine, cosine = np.sin(angle), np.cos(angle)
     closed = (
@@ -154,8 +123,7 @@ def _values(s: Array) -> list[Array]:
 
 def _slopes(s: Array, f1: Array, f2: Array, f3: Array, f4: Array) -> list[Array]:
     """Return the derivatives of f1 to f4 by s."""
-    small = np.real(s) < _SERIES
-    near, far = np.where(small, s, 0.0 * s), np.where(small, _SERIES + 0.0 * s, s)
+    small, near, far = _sides(s)
     closed = (
         (0.5 - 0.5 * far**2 * f4 - f1) / far,
         (f1 - 3.0 * f2) / (2.0 * far),
@@ -163,6 +131,12 @@ def _slopes(s: Array, f1: Array, f2: Array, f3: Array, f4: Array) -> list[Array]
         (f3 - 5.0 * f4) / (2.0 * far),
     )
     return [np.where(small, _polynomial(row, near), one) for row, one in zip(_OF_SLOPES, closed, strict=True)]
+
+
+def _sides(s: Array) -> tuple[Any, Array, Array]:
+    """Return where the series are used, and squares for them and for closed forms, both harmless elsewhere."""
+    small = np.real(s) < _SERIES
+    return small, np.where(small, s, 0.0 * s), np.where(small, _SERIES + 0.0 * s, s)
 
 
 def _polynomial(coefficients: Array, s: Array) -> Array:
@@ -180,13 +154,7 @@ _MAGNUS = np.sqrt(3.0) / 12.0
 
 
 class RodMotion:
-    """A rod's sections at a configuration: those at its points, then those at its ports.
-
-    Parameters
-    ----------
-    numbers : RodNumbers
-    q : (n,) array
-    """
+    """A rod's sections at a configuration q (n): those at its points, then those at its ports."""
 
     def __init__(self, numbers: RodNumbers, q: Array) -> None:
         self._numbers = numbers

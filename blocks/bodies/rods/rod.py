@@ -1,23 +1,19 @@
-"""Cosserat rods by strain coordinates."""
+"""Cosserat rods by strain coordinates, and rods cut at a section."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.spatial import Array
-from titop.blocks.bodies.rods.discretisation import packed
+from titop.blocks.bodies.rods.discretisation import RodLayout, RodNumbers, pack
 from titop.blocks.bodies.rods.recursion import RodMotion, gyroscopic, mass_matrix, transports
 from titop.blocks.bodies.rods.rod_sections import RodSections
-from titop.blocks.bodies.water.immersion import (
-    moving_wrenches,
-    stream_wrenches,
-    sum_over_sections,
-    weightless,
-    wrenches_to_efforts,
-)
+from titop.blocks.bodies.rods.strains import LINEAR_FIRST
+from titop.blocks.bodies.water.immersion import Water, moving_wrenches, sum_over_sections, wrenches_to_efforts
 from titop.blocks.contract.law import LawTerms
 
 
@@ -119,34 +115,19 @@ class Rod(RodSections):
 
     def mass_matrix(self, q: Array) -> Array:
         """Return the inertia of the sections at the points, and of the added mass, about P."""
-        return self._mass_matrix(self._jacobians(q))
-
-    def _jacobians(self, q: Array) -> Array:
-        """Return the Jacobians (s, 6, 6 + n) of the points by ``[V_P; v]``."""
-        return RodMotion(self.numbers, q).jacobians()[: self._points]
+        return self._mass_matrix(RodMotion(self.numbers, q).jacobians()[: self._points])
 
     def _mass_matrix(self, jacobians: Array) -> Array:
         inertia, water = mass_matrix(self.numbers.inertia, jacobians), self.numbers.water
         return inertia if water is None else inertia + sum_over_sections(water.added, jacobians)
 
-    def added_inertia(self, q: Array) -> Array:
-        """Return the added mass, a part of the mass matrix."""
+    def _water_at(self, q: Array) -> tuple[Water, Array] | None:
+        """Return the fluid at the points."""
         water = self.numbers.water
-        return super().added_inertia(q) if water is None else sum_over_sections(water.added, self._jacobians(q))
+        return None if water is None else (water, RodMotion(self.numbers, q).jacobians()[: self._points])
 
-    def weightless_inertia(self, q: Array) -> Array:
-        """Return the inertia of the displaced fluid and of the added mass."""
-        water = self.numbers.water
-        return super().weightless_inertia(q) if water is None else sum_over_sections(weightless(water), self._jacobians(q))
-
-    def stream_efforts(self, q: Array, v: Array, twist: Array, rotation: Array) -> Array:
-        """Return drag, lift, and the change of the added-mass wrench by a current."""
-        water, motion, inside = self.numbers.water, RodMotion(self.numbers, q), slice(self._points)
-        if water is None:
-            return super().stream_efforts(q, v, twist, rotation)
-        current = (rotation.T @ water.current) @ motion.poses()[0][inside]
-        twists = motion.biases(v, twist)[0][inside]
-        return wrenches_to_efforts(motion.jacobians()[inside], stream_wrenches(water, twists, current))
+    def _in_places(self, vector: Array, q: Array) -> Array:
+        return vector @ RodMotion(self.numbers, q).poses()[0][: self._points]
 
     def elastic_energy(self, q: Array) -> Any:
         """Return the elastic energy ``q^T K q / 2`` (J)."""
@@ -181,11 +162,9 @@ class Rod(RodSections):
     def _gyroscopic(self, jacobians: Array, twists: Array, accelerations: Array) -> Array:
         """Return the gyroscopic efforts (6 + n) of sections and of the added mass, at P and along the coordinates."""
         efforts, water = gyroscopic(self.numbers.inertia, jacobians, twists, accelerations), self.numbers.water
-        return (
-            efforts
-            if water is None
-            else efforts + wrenches_to_efforts(jacobians, moving_wrenches(water.added, twists, accelerations))
-        )
+        if water is None:
+            return efforts
+        return efforts + wrenches_to_efforts(jacobians, moving_wrenches(water.added, twists, accelerations))
 
     def law(self, q: Array, v: Array, twist: Array) -> LawTerms:
         """Return the law at a state, from one pass over the points."""
@@ -236,4 +215,53 @@ class Rod(RodSections):
         and D; for every port the point before it, its step as an interval's, and its pose in the section's frame; the inertia
         of every point with the fluid that it moves along; and what the fluid does.
         """
-        return packed(self.numbers, [pose for _, pose in self.rod_ports.values()])
+        return pack(self.numbers, [pose for _, pose in self.rod_ports.values()])
+
+
+# -- rods cut at a section -----------------------------------------------------------------------------------------------------
+
+#: Number of the coordinates of a cut.
+CUT = 6
+
+
+class CutRod(Rod):
+    """A rod with six further coordinates: the relative displacement of the part beyond a section, at a fraction of its length.
+
+    The efforts that keep the cut closed are the internal wrench of the section. The six are the exponential coordinates of the
+    displacement, linear first, in the section's frame; zero closes the cut. Points lie as in a rod whose strain jumps there, so
+    that both parts have their own Gauss points, with the same accuracy as for the whole rod. The rod's own coordinates come
+    first, with unchanged meaning.
+    """
+
+    def __init__(self, rod: Rod, fraction: float) -> None:
+        vars(self).update(vars(rod.snapshot()))
+        self.cut_at = fraction
+        self.coordinates = (*rod.coordinates, *(f"cut{k}" for k in range(CUT)))
+        self._update()
+
+    def _layout(self, places: Sequence[float]) -> RodLayout:
+        return super()._layout(places)._replace(cuts=(self.cut_at,))
+
+    def numbers_to(self, places: Sequence[float]) -> RodNumbers:
+        """Return the numbers of the law with the cut, and with steps to some places in place of those to the ports."""
+        return _cut(super().numbers_to(places), self.cut_at)
+
+
+def _cut(numbers: RodNumbers, fraction: float) -> RodNumbers:
+    """Return a rod's numbers with one further step, after the point at the cut, displaced by the strain of the cut alone."""
+    k = int(np.abs(numbers.fractions - fraction).argmin())
+    n, water = len(numbers.components), numbers.water
+    shapes = np.pad(np.insert(numbers.shapes, k, 0.0, axis=0), [(0, 0), (0, 0), (0, CUT)])
+    shapes[k, :, n:] = 1.0
+    return RodNumbers(
+        np.concatenate([numbers.components, LINEAR_FIRST]),
+        np.insert(numbers.fractions, k, numbers.fractions[k]),
+        numbers.before + (numbers.before >= k),
+        np.insert(numbers.steps, k, 1.0),
+        np.insert(numbers.reference, k, 0.0, axis=0),
+        shapes,
+        np.insert(numbers.inertia, k, 0.0, axis=0),
+        np.pad(numbers.stiffness, (0, CUT)),
+        np.pad(numbers.damping, (0, CUT)),
+        water and Water(water.current, *(np.insert(part, k, 0.0, axis=0) for part in water[1:])),
+    )

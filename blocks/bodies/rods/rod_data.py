@@ -1,32 +1,78 @@
-"""The data of a rod: its fields and its parameters; all but the law."""
+"""The data of a rod: its ports, its fields and its parameters; all but the law."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of
-from titop.blocks.basics.pose import Pose, pose_suspicions
+from titop.blocks.basics.pose import Pose, pose_suspicions, read_pose
 from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.modal_fields import integer
+from titop.blocks.basics.tolerances import SAME
+from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.rigid_body import moved_pose, pose_parameters
-from titop.blocks.bodies.rods.discretisation import RodLayout, RodMaterial, RodNumbers, rod_numbers
-from titop.blocks.bodies.rods.rod_ports import TIP, RodPort, read_rod_ports
-from titop.blocks.bodies.rods.rod_quadrature import MAX_POINTS, breaks_of, check_points, fine_points
+from titop.blocks.bodies.rods.discretisation import (
+    MAX_POINTS,
+    RodLayout,
+    RodMaterial,
+    RodNumbers,
+    breaks_of,
+    check_points,
+    fine_points,
+    rod_numbers,
+)
 from titop.blocks.bodies.rods.section import Section
-from titop.blocks.bodies.rods.strain_basis import StrainBasis
-from titop.blocks.bodies.rods.strains import COMPONENTS, STRAIGHT, read_reference, read_strains, reference_along
-from titop.blocks.bodies.water.coefficients import read_coefficients, read_lift, report_dry, with_coefficient
-from titop.blocks.bodies.water.fluid import Fluid, read_fluid
-from titop.blocks.bodies.water.line_water import ADDED, DRAG, POTENTIAL, water_around
-from titop.blocks.contract.block import Block
-from titop.blocks.contract.fields import Consumed, Field, Fixed, Kept, optional, put, refuse_change, scalar
+from titop.blocks.bodies.rods.strains import COMPONENTS, STRAIGHT, StrainBasis, read_reference, read_strains, reference_along
+from titop.blocks.bodies.water.fluid import Fluid, read_coefficients, read_fluid, read_lift, report_dry, with_coefficient
+from titop.blocks.bodies.water.immersed import Immersed
+from titop.blocks.bodies.water.immersion import ADDED, DRAG, POTENTIAL, water_around
+from titop.blocks.contract.block import PARENT_PORT, Block
+from titop.blocks.contract.fields import Consumed, Field, Fixed, Kept, optional, put, scalar
+
+#: Name of the port at the tip, which every rod has.
+TIP = "tip"
+
+
+class RodPort(NamedTuple):
+    """Where a port stands: abscissa (m) for the length with which the rod was made, and pose in the frame of the section."""
+
+    abscissa: float
+    pose: Pose
+
+
+def read_rod_ports(reader: FieldReader, ports: Any, length: float) -> dict[str, RodPort]:
+    """Read the ports of a rod: abscissas X (m), or pairs of one and a pose in the section's frame; the tip comes first."""
+    read = {TIP: RodPort(length, Pose())}
+    for name, value in reader.mapping("ports", ports, "names to abscissas", '{"camera": 0.2}').items():
+        if not isinstance(name, str) or not name or "." in name or not name.isprintable() or name == PARENT_PORT:
+            expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
+            reader.report("bad-name", str(name), name, expected, "rename the port")
+        read[str(name)] = _read_port(reader, f"ports.{name}", value, length)
+    return read
+
+
+def _read_port(reader: FieldReader, field: str, value: Any, length: float) -> RodPort:
+    pose = Pose()
+    if isinstance(value, tuple) and len(value) == 2:
+        value, pose = value[0], read_pose(reader, field, value[1])
+    array = real_array(value)
+    if array is None or array.shape:
+        expected, advice = "an abscissa (m), or (abscissa, pose in the section's frame)", "write 0.2 or (0.2, tt.Pose(...))"
+        reader.report("wrong-type", field, value, expected, advice)
+        return RodPort(length, pose)
+    abscissa = reader.scalar(field, value)
+    if not -SAME * length <= abscissa <= (1.0 + SAME) * length:
+        if np.isfinite(abscissa):
+            advice = "count from the base, in metres; what lies beyond the rod is placed by a pose"
+            reader.report("off-the-rod", field, abscissa, f"an abscissa from 0 to the length, {length:g} m", advice)
+        return RodPort(length, pose)
+    return RodPort(float(np.clip(abscissa, 0.0, length)), pose)
+
 
 #: The scalar parameters, and their units; of the last two one is given.
 _SCALARS = {"length": "m", "density": "kg/m^3", "young": "Pa", "damping": "Pa s", "poisson": "1", "shear_modulus": "Pa"}
@@ -41,7 +87,7 @@ def _read_section(rod: Block, field: str, value: Any) -> Section:
     return Section.circle(_UNIT_RADIUS)
 
 
-class RodData(Block):
+class RodData(Immersed):
     """The part of `Rod` that is data."""
 
     has_sections = True
@@ -69,7 +115,8 @@ class RodData(Block):
     #: The basis of every free component of the strain, by name.
     strains = Fixed[dict[str, StrainBasis]](lambda rod, field, value: value)
     basis = Consumed()
-    points = Fixed(lambda rod, field, value: integer(rod.reader, field, value, 1, MAX_POINTS))
+    ports = Fixed[tuple[str, ...]](lambda rod, field, value: value)  # type: ignore[assignment]
+    points = Fixed(lambda rod, field, value: rod.reader.integer(field, value, 1, MAX_POINTS))
 
     def __init__(
         self,
@@ -109,6 +156,7 @@ class RodData(Block):
         self.given_length = self.length if 0 < self.length < math.inf else 1.0
         #: The ports by name.
         self.rod_ports: dict[str, RodPort] = read_rod_ports(reader, ports, self.given_length)
+        self.ports = tuple(self.rod_ports)
         if not any(finding.where == f"{self.name}.points" for finding in reader.findings):
             check_points(reader, self.strains, self.points, self.given_length)
         self.coordinates = tuple(f"{name}{k}" for name, basis in self.strains.items() for k in range(basis.count))
@@ -202,7 +250,7 @@ class RodData(Block):
             if around := water_around(self):
                 reader.findings += around.findings(self.name, fractions, self.given_length)
         except ModelError as error:
-            reader.findings += [_with_owner(finding, self.name) for finding in error.findings]
+            reader.findings += [replace(finding, where=f"{self.name}.{finding.where}") for finding in error.findings]
             return
         if not (reference[:, 3] > 0).all():
             lowest = reference[:, 3].min()
@@ -218,15 +266,6 @@ class RodData(Block):
         for port, (_, pose) in self.rod_ports.items():
             warnings += pose_suspicions(f"{self.name}.{port}", pose)
         return errors + self._findings, warnings
-
-    @property
-    def ports(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the child ports."""
-        return tuple(self.rod_ports)
-
-    @ports.setter
-    def ports(self, ports: Any) -> None:
-        refuse_change(self, "ports", ports)
 
     @property
     def named_ports(self) -> dict[str, RodPort]:
@@ -311,8 +350,3 @@ class RodData(Block):
                 changed.rod_ports[head] = port._replace(pose=moved_pose(port.pose, entry, value))
         changed._update()
         return changed
-
-
-def _with_owner(finding: Finding, name: str) -> Finding:
-    """Return a finding of a section or basis with the rod's name prepended."""
-    return Finding(finding.code, f"{name}.{finding.where}", finding.value, finding.expected, finding.advice)

@@ -14,25 +14,13 @@ from titop.blocks.bodies.rods.section_shapes import largest_around, twisting_arm
 from titop.blocks.bodies.rods.strains import LINEAR_FIRST, reference_along
 
 #: Number of sets of places whose discretisation, some tens of kB each, a rod caches.
-_KEPT = 16
+_CACHED = 16
 #: Number of configurations evaluated together: some MB.
 _TOGETHER = 256
 
 
 class Fibres(NamedTuple):
-    """The fibres of a rod at k sections.
-
-    Attributes
-    ----------
-    reference : (k, 6) array, rad/m and no unit
-        Reference strain.
-    shapes : (k, 6, n) array, 1/m and 1/m^2
-        Derivative of the strain by each coordinate.
-    reach : (2, k) array, m
-        Extents of the sections along y and z.
-    shape : str
-        Of the sections.
-    """
+    """Fibres of a rod at k sections: reference strain (k, 6), derivatives of strains (k, 6, n), extents (2, k; m), shape."""
 
     reference: Array
     shapes: Array
@@ -65,21 +53,21 @@ class RodSections(RodData):
         """
         numbers = self._numbers_at(self.fractions(abscissas))
         if np.ndim(q) == 1:
-            found = section_poses(numbers, np.asarray(q))
+            R, r = section_poses(numbers, np.asarray(q))
         else:
             parts = [section_poses(numbers, q[k : k + _TOGETHER]) for k in range(0, max(len(q), 1), _TOGETHER)]
-            found = np.concatenate([R for R, _ in parts]), np.concatenate([r for _, r in parts])
-        return found[0][..., self._points :, :, :], found[1][..., self._points :, :]
+            R, r = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return R[..., self._points :, :, :], r[..., self._points :, :]
 
     def _numbers_at(self, fractions: Array) -> RodNumbers:
         """Return the numbers of the law with steps to some places, cached for the last sets."""
-        kept, key = self._reached, fractions.tobytes()
-        numbers = kept.get(key)  # other threads may remove it meanwhile
+        cache, key = self._reached, fractions.tobytes()
+        numbers = cache.get(key)  # other threads may remove it meanwhile
         if numbers is None:
             numbers = self.numbers_to(fractions.tolist())
-            if len(kept) >= _KEPT:
-                kept.pop(next(iter(kept)), None)
-            kept[key] = numbers
+            if len(cache) >= _CACHED:
+                cache.pop(next(iter(cache)), None)
+            cache[key] = numbers
         return numbers
 
     def strain(self, q: Array, abscissas: Any) -> Array:

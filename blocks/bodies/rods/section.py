@@ -1,9 +1,9 @@
-"""Cross-sections of rods."""
+"""Cross-sections of rods, and their dimensions: numbers, tapered ones, functions of the abscissa."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,52 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import parts_of, split_path
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.rods.dimensions import Dimension, along, dimension_parameters, read_dimension, with_end
+from titop.blocks.basics.user_functions import check_function, sampled
+from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.rods.section_shapes import SHAPES, SectionMoments
+
+#: A dimension: the same all along, at the base and at the tip (between them it changes linearly), or a function of X (m).
+Dimension = tuple[Any, ...] | Callable[[float], float]
+
+
+def read_dimension(reader: FieldReader, field: str, value: Any, unit: str = "m") -> Dimension:
+    """Read a dimension: a number, a pair of numbers at base and tip, or a function of the abscissa X (m)."""
+    if callable(value):
+        check_function(f"{reader.owner}.{field}", value, "X")
+        return value
+    array = real_array(value)
+    if array is not None and array.shape in ((1,), (2,)):
+        return tuple(reader.array(field, array, array.shape).tolist())
+    if array is not None and array.shape:
+        advice = "for anything but a linear taper give a function of X"
+        reader.report("wrong-shape", field, value, f"a number ({unit}), or two: at base and tip", advice)
+        return (np.nan,)
+    return (reader.scalar(field, value),)
+
+
+def along(name: str, dimension: Dimension, fractions: Array, length: float) -> Array:
+    """Return a dimension at places along the rod (k): `fractions` of its `length` (m)."""
+    if callable(dimension):
+        return sampled(f"section.{name}", dimension, fractions, length, ())
+    base, tip = dimension[0], dimension[-1]
+    return base + (tip - base) * fractions
+
+
+def dimension_parameters(name: str, dimension: Dimension, unit: str) -> dict[str, tuple[float, str]]:
+    """Return the numbers of a dimension by name: ``radius``, or ``radius.base`` and ``radius.tip``; a function has none."""
+    if callable(dimension):
+        return {}
+    values = [(float(value), unit) for value in dimension]
+    return {name: values[0]} if len(values) == 1 else {f"{name}.base": values[0], f"{name}.tip": values[1]}
+
+
+def with_end(dimension: Dimension, end: str | None, value: Any) -> Dimension:
+    """Return a dimension with its number at ``base`` or ``tip`` changed, or its only one."""
+    if end is None:
+        return (value,)
+    assert not callable(dimension)
+    return (value, dimension[1]) if end == "base" else (dimension[0], value)
+
 
 #: Dimensions of a section given by area and moments, and their units.
 _OWN = {"area": "m^2", "iy": "m^4", "iz": "m^4", "torsion_constant": "m^4", "shear_factor_y": "1", "shear_factor_z": "1"}
@@ -73,8 +116,7 @@ class Section:
             self.dimensions[name] = dimension
             if not callable(dimension) and np.isfinite(dimension).all() and max(dimension) <= 0 and name != "inner_radius":
                 reader.findings.append(_sign_finding(f"section.{name}", max(dimension)))
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
 
     @classmethod
     def circle(cls, radius: Any) -> Section:
@@ -218,7 +260,7 @@ class Section:
         """Return the section's numbers by name, with units; a taper has two: ``radius.base`` and ``radius.tip``."""
         numbers: dict[str, tuple[float, str]] = {}
         for name, dimension in self.dimensions.items():
-            numbers |= dimension_parameters(name, dimension, _OWN.get(name, "m") if self.shape == "own" else "m")
+            numbers |= dimension_parameters(name, dimension, _OWN.get(name, "m"))
         return numbers
 
     def with_parameter(self, name: str, value: Any) -> Section:

@@ -19,22 +19,16 @@ _FIFTH_POWERS = 1.0045237627951398
 
 
 class SectionMoments(NamedTuple):
-    """Numbers of a rod's cross-sections at k places.
+    """Numbers of a rod's cross-sections at k places."""
 
-    Attributes
-    ----------
-    area : (k,) array, m^2
-    iy, iz : (k,) arrays, m^4
-        Second moments about y (integral of z^2) and z.
-    torsion_constant : (k,) array, m^4
-    shear_factors : (2, k) array, no unit
-        Of the shear areas along y and z.
-    """
-
+    #: m^2
     area: Array
+    #: Second moments (k, m^4) about y (integral of z^2) and z.
     iy: Array
     iz: Array
+    #: m^4
     torsion_constant: Array
+    #: Of the shear areas along y and z (2, k).
     shear_factors: Array
 
 
@@ -88,29 +82,15 @@ def rectangle_torsion(width: Array, height: Array) -> Array:
 
 
 def largest_around(shape: str, about_y: Array, about_z: Array) -> Array:
-    """Return the largest sum of two bending contributions on outlines (in their unit).
-
-    Parameters
-    ----------
-    shape : str
-        A rectangle; all others are ellipses.
-    about_y, about_z : arrays
-        Largest contribution of each.
-    """
+    """Return the largest sum of bending about y and z on outlines, rectangles or ellipses, from the largest of each."""
     return np.abs(about_y) + np.abs(about_z) if shape == "rectangle" else np.hypot(about_y, about_z)
 
 
 def twisting_arm(shape: str, y: Array, z: Array) -> Array:
     """Return the largest shear stress (k, m) of torsion on outlines, per unit of shear modulus and twist.
 
-    It is where outlines are nearest to the axis (Timoshenko and Goodier, Theory of Elasticity, sections 106 and 109).
-
-    Parameters
-    ----------
-    shape : str
-        A rectangle; all others are ellipses.
-    y, z : (k,) arrays, m
-        Extents of the sections.
+    It is where outlines, rectangles or ellipses that reach y and z (k, m), are nearest to the axis (Timoshenko and Goodier,
+    Theory of Elasticity, sections 106 and 109).
     """
     long, short = np.maximum(y, z), np.minimum(y, z)
     if shape != "rectangle":

@@ -6,59 +6,27 @@ from typing import Any, Self
 
 import numpy as np
 
-from titop.blocks.basics.errors import ModelError
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.soft.quadrature import gauss, gauss_angles, gauss_radii
-from titop.blocks.bodies.soft.surface import Edge, circle, placed, polygon, sector, swept, triangulate
-from titop.blocks.bodies.soft.tetrahedra import mesh_outline, mesh_points, read_tetrahedra
+from titop.blocks.bodies.soft.quadrature import (
+    Edge,
+    circle,
+    gauss,
+    gauss_angles,
+    gauss_radii,
+    loft,
+    mesh_outline,
+    mesh_points,
+    move,
+    polygon,
+    read_tetrahedra,
+    sector,
+    sweep,
+    triangulate,
+)
 from titop.blocks.contract.description import Picture
-
-#: Rows of points along a body, and how many of them are drawn as lines.
-_ROWS, _LINES = 13, 7
-
-
-def lofted(rings: list[Array], scales: tuple[float, float], length: float) -> Picture:
-    """Return the outline of a body along z from the origin.
-
-    Parameters
-    ----------
-    rings : one or two (m, 2) arrays, m
-        Its section's outer edge, then that of a hole, point by point beside the first; counter-clockwise.
-    scales : two floats
-        Factors of the section at the base and at the tip.
-    length : float, m
-    """
-    count, parts, triangles, lines = len(rings[0]), [], [], []
-    heights = np.linspace(0.0, length, _ROWS)
-    sizes = np.linspace(*scales, _ROWS)
-    for k, ring in enumerate(rings):
-        grid = np.arange(_ROWS * count).reshape(_ROWS, count) + k * _ROWS * count
-        parts.append(np.column_stack([np.outer(sizes, ring[:, 0]).ravel(), np.outer(sizes, ring[:, 1]).ravel(),
-                                      np.repeat(heights, count)]))  # fmt: skip
-        sides = _strip(grid)
-        triangles.append(sides[:, ::-1] if k else sides)
-        lines += [np.append(row, row[0]) for row in grid[:: (_ROWS - 1) // (_LINES - 1)]]
-        lines += list(grid.T[:: max(1, count // 4)])
-    points, size = np.concatenate(parts), _ROWS * count
-    ends = np.array([np.arange(count), np.arange(count) + size - count])
-    if len(rings) == 2:
-        triangles += [_strip(np.array([ends[0] + size, ends[0]])), _strip(np.array([ends[1], ends[1] + size]))]
-    else:
-        middles = len(points) + np.arange(2)
-        points = np.concatenate([points, [[0.0, 0.0, 0.0], [0.0, 0.0, length]]])
-        base, tip = (np.stack([end, np.roll(end, -1), np.full(count, m)], 1) for end, m in zip(ends, middles, strict=True))
-        triangles += [base[:, ::-1], tip]
-    return Picture(points, np.concatenate(triangles), tuple(lines))
-
-
-def _strip(grid: Array) -> Array:
-    """Return the triangles between rows of closed rings, the first row below the next seen from outside."""
-    here, beside = grid[:-1], np.roll(grid[:-1], -1, axis=1)
-    above, across = grid[1:], np.roll(grid[1:], -1, axis=1)
-    lower, upper = np.stack([here, beside, across], axis=-1), np.stack([here, across, above], axis=-1)
-    return np.concatenate([lower.reshape(-1, 3), upper.reshape(-1, 3)])
 
 
 class Domain:
@@ -79,8 +47,8 @@ class Domain:
     outline : Picture, optional
         The surface at rest, for pictures.
     surface : (m, 13) array, optional
-        The surface at rest as a quadrature, for the volume of cavities: see `titop.blocks.bodies.soft.surface`. By default that
-        of the outline's triangles.
+        The surface at rest as a quadrature, for the volume of cavities: see `titop.blocks.bodies.soft.quadrature`. By default
+        that of the outline's triangles.
 
     Raises
     ------
@@ -105,8 +73,7 @@ class Domain:
         self.tip: Array | None = None if tip is None else reader.array("tip", tip, (3,))
         if not reader.findings and not self.volumes.sum() > 0:
             reader.report("bad-volume", "volumes", self.volumes.sum(), "a positive sum", "check the signs of the weights")
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
         #: The surface at rest; None for your own points.
         self.outline = outline
         #: The same as a quadrature; None for your own points.
@@ -121,13 +88,13 @@ class Domain:
             Of the domain's frame in that of the parent port.
         """
 
-        def moved(points: Array) -> Array:
+        def carry(points: Array) -> Array:
             return points @ pose.rotation.T + pose.position
 
-        tip = None if self.tip is None else moved(self.tip)
-        outline = None if self.outline is None else self.outline._replace(points=moved(self.outline.points))
-        surface = None if self.surface is None else placed(self.surface, pose.rotation, pose.position)
-        return type(self)(moved(self.points), self.volumes, tip, outline, surface)
+        tip = None if self.tip is None else carry(self.tip)
+        outline = None if self.outline is None else self.outline._replace(points=carry(self.outline.points))
+        surface = None if self.surface is None else move(self.surface, pose)
+        return type(self)(carry(self.points), self.volumes, tip, outline, surface)
 
     @classmethod
     def cylinder(cls, radius: float, length: float, along: int = 6, around: int = 6, outwards: int = 2) -> Self:
@@ -174,9 +141,8 @@ class Domain:
         sizes = {"radius": radius, "inner_radius": inner_radius, "length": length}
         _check(sizes, {"along": along, "around": around, "outwards": outwards})
         if not inner_radius < radius:
-            reader = FieldReader("domain")
-            reader.report("bad-inner-radius", "inner_radius", inner_radius, f"less than {radius}", "check both radii")
-            raise ModelError(reader.findings)
+            expected = f"less than {radius}"
+            raise ModelError(Finding("bad-inner-radius", "domain.inner_radius", inner_radius, expected, "check both radii"))
         return cls._round((inner_radius, radius), (1.0, 1.0), length, along, around, outwards)
 
     @classmethod
@@ -194,13 +160,11 @@ class Domain:
         """
         _check({"radius": radius, "angle": angle, "length": length}, {"along": along, "around": around, "outwards": outwards})
         if angle > 2.0 * np.pi:
-            reader = FieldReader("domain")
-            reader.report("bad-angle", "angle", angle, "at most 2 pi (rad)", "give radians")
-            raise ModelError(reader.findings)
+            raise ModelError(Finding("bad-angle", "domain.angle", angle, "at most 2 pi (rad)", "give radians"))
         (r, weights), (angles, shares) = gauss_radii(outwards, radius), gauss_angles(around, angle)
-        section = np.stack([np.outer(r, np.cos(angles)).ravel(), np.outer(r, np.sin(angles)).ravel()], axis=1)
+        section = _polar(r, angles)
         arc = angle * (np.arange(_SIDES) / (_SIDES - 1) - 0.5)
-        ring = np.vstack([radius * np.stack([np.cos(arc), np.sin(arc)], axis=1), [0.0, 0.0]])
+        ring = np.vstack([_polar([radius], arc), [0.0, 0.0]])
         areas = np.outer(weights, shares).ravel()
         return cls._swept(section, areas, (1.0, 1.0), length, along, [ring], [sector(radius, angle, around, outwards)])
 
@@ -256,10 +220,9 @@ class Domain:
         squares, weights = gauss(outwards, outer**2 - inner**2)
         r = np.sqrt(inner**2 + squares)
         angles = 2.0 * np.pi * np.arange(around) / around
-        section = np.stack([np.outer(r, np.cos(angles)).ravel(), np.outer(r, np.sin(angles)).ravel()], axis=1)
+        section = _polar(r, angles)
         areas = np.repeat(weights * np.pi / around, around)
-        turns = 2.0 * np.pi * np.arange(_SIDES) / _SIDES
-        ring = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+        ring = _polar([1.0], 2.0 * np.pi * np.arange(_SIDES) / _SIDES)
         rings = [outer * ring, inner * ring] if inner else [outer * ring]
         edges = [circle(outer, around), *([circle(inner, around).reversed] if inner else [])]
         return cls._swept(section, areas, scales, length, along, rings, edges)
@@ -281,12 +244,17 @@ class Domain:
         places = (size[:, None, None] * section).reshape(-1, 2)
         points = np.column_stack([places, np.repeat(z, len(section))])
         volumes = np.outer(weights * size**2, areas).ravel()
-        surface = swept(edges, scales, length, along)
-        return cls(points, volumes, [0.0, 0.0, length], lofted(rings, scales, length), surface)
+        surface = sweep(edges, scales, length, along)
+        return cls(points, volumes, [0.0, 0.0, length], loft(rings, scales, length), surface)
 
 
 #: Sides of round outlines.
 _SIDES = 24
+
+
+def _polar(radii: Any, angles: Array) -> Array:
+    """Return places (k, 2) at all angles on all radii."""
+    return np.stack([np.outer(radii, np.cos(angles)).ravel(), np.outer(radii, np.sin(angles)).ravel()], axis=1)
 
 
 def _is_zero(value: Any) -> bool:
@@ -303,5 +271,4 @@ def _check(sizes: dict[str, Any], counts: dict[str, Any]) -> None:
         lowest = 3 if name == "around" else 1
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < lowest:
             reader.report("bad-count", name, value, f"a whole number from {lowest}", "say how many points there are")
-    if reader.findings:
-        raise ModelError(reader.findings)
+    reader.raise_findings()

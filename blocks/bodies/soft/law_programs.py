@@ -18,25 +18,24 @@ from titop.blocks.bodies.soft.chain import Chain, ChainLink, kinematic_links
 from titop.blocks.bodies.soft.differentiation import (
     Symbols,
     casadi,
+    column,
     expression_of,
-    nested,
-    stacked,
+    namespace,
+    program_of,
     symbols,
     symmetric,
-    unstacked,
-    written,
+    unknowns_of,
 )
-from titop.blocks.bodies.soft.frame_motion import FrameMotion
 from titop.blocks.bodies.soft.material import kelvin_voigt
 from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_fields import with_numbers
-from titop.blocks.bodies.soft.soft_ports import SoftPort, frame_through
+from titop.blocks.bodies.soft.soft_ports import FrameMotion, SoftPort, frame_through
 
 #: What a point has: its place x (m), the volume for which it stands (m^3), and its mass (kg).
 PLACE, VOLUME, MASS, POINT_SIZE = slice(0, 3), 3, 4, 5
 
 #: Where F stands, row by row, in the state of a point that has the columns of F after its place.
-_ROWS = [3 + 3 * column + row for row in range(3) for column in range(3)]
+_ROWS = [3 + 3 * j + i for i in range(3) for j in range(3)]
 
 
 class LawPrograms:
@@ -45,19 +44,8 @@ class LawPrograms:
     Their shared numbers are q, v and a (n each), twist V and acceleration A of the parent port (6 each), and `numbers`; each
     point has what `POINT_SIZE` numbers say. Matrices are laid out row by row.
 
-    Parameters
-    ----------
-    kinematics : callable
-        ``f(x, q)`` or ``f(x, q, numbers)``.
-    n : int
-        How many coordinates there are.
-    numbers : sequence of str
-        Names of the numbers that functions are told.
-    material_energy : callable, optional
-        ``energy(F, numbers)`` per volume; without it there is no viscosity either.
-    ports : sequence of SoftPort
-    own_energy, own_dissipation : callable, optional
-        ``energy(q, numbers)`` and ``dissipation(q, v, numbers)`` of the whole body.
+    They are derived from kinematics of n coordinates and `numbers` of these names, the material's ``energy(F, numbers)`` per
+    volume (without it there is no viscosity either), ports, and energy and dissipation of the whole body; see `SoftBody`.
     """
 
     #: The programs that compiled laws call, in the order in which they know them.
@@ -83,8 +71,8 @@ class LawPrograms:
         entries = self._shared.entries
         self._q, self._v, self._a = entries[:n], entries[n : 2 * n], entries[2 * n : 3 * n]
         self._V, self._A = entries[3 * n : 3 * n + 6], entries[3 * n + 6 : 3 * n + 12]
-        self._numbers = nested(dict(zip(numbers, entries[3 * n + 12 :], strict=True)))
-        self._columns_q, self._columns_v, self._columns_a = stacked(self._q), stacked(self._v), stacked(self._a)
+        self._numbers = namespace(dict(zip(numbers, entries[3 * n + 12 :], strict=True)))
+        self._columns_q, self._columns_v, self._columns_a = column(self._q), column(self._v), column(self._a)
         self._links = kinematic_links(kinematics, Symbols(self._columns_q, self._q), self._numbers)
 
     @functools.cached_property
@@ -92,11 +80,11 @@ class LawPrograms:
         """A hash of all that the programs are derived from, before it is differentiated."""
         F = symbols("F", 9)
         density = self._energy_of(F.entries) if self.material_energy else casadi().SX(1, 0)
-        given = [written([self._shared, F, symbols("f", 0)], [], [], [density, self.own_stored, self.own_dissipated])]
+        programs = [program_of([self._shared, F], each=[density, self.own_stored, self.own_dissipated])]
         frames = [chain.links for port, chain in zip(self.ports, self._frames, strict=True) if port.frame]
-        given += [link.primal(self._shared) for link in [*self._links, *(link for links in frames for link in links)]]
+        programs += [link.primal(self._shared) for link in [*self._links, *(link for links in frames for link in links)]]
         points = [port.points for port in self.ports]
-        return hashlib.sha256(repr((self.n, given, points)).encode()).hexdigest()
+        return hashlib.sha256(repr((self.n, programs, points)).encode()).hexdigest()
 
     def _chain(self, links: Sequence[ChainLink], start: Any, accelerated: bool = True) -> Chain:
         return Chain(links, start, self._columns_q, self._columns_v, self._columns_a if accelerated else None)
@@ -115,7 +103,7 @@ class LawPrograms:
 
     @property
     def _place(self) -> Any:
-        return stacked(self._point.entries[PLACE])
+        return column(self._point.entries[PLACE])
 
     @functools.cached_property
     def places(self) -> Program:
@@ -130,32 +118,28 @@ class LawPrograms:
     @functools.cached_property
     def columns(self) -> Program:
         """At every point p, u, b without accelerations (3 each) and J (3 x n)."""
-        found = self._coasting
-        return self._of_points(each=[found.state, found.rate, found.acceleration, found.columns])
+        point = self._coasting
+        return self._of_points(each=[point.state, point.rate, point.acceleration, point.columns])
 
     @functools.cached_property
     def efforts(self) -> Program:
         """In total ``J^T f`` (n) of forces f (3) on the points."""
-        return self._of_points(totals=[self._moving.pulled(self._force.vector)], loads=self._force)
+        return self._of_points(totals=[self._moving.gradient(self._force.vector)], loads=self._force)
 
     @functools.cached_property
     def bends(self) -> Program:
         """In total ``d(J^T f)/dq`` (n x n) of constant forces; at every point p, u, b, J, du/dq and db/dq (3 x n each)."""
-        found = self._moving
-        each = [found.state, found.rate, found.acceleration, found.columns, found.rate_columns, found.acceleration_columns]
-        return self._of_points(totals=[found.bent(self._force.vector)], each=each, loads=self._force)
+        point = self._moving
+        each = [point.state, point.rate, point.acceleration, point.columns, point.rate_columns, point.acceleration_columns]
+        return self._of_points(totals=[point.hessian(self._force.vector)], each=each, loads=self._force)
 
     @functools.cached_property
     def thirds(self) -> Program:
         """At every point the third derivatives (3) of its place along v."""
-        found = self._coasting.acceleration
-        return self._of_points(each=[casadi().jtimes(found, self._columns_q, self._columns_v)])
+        return self._of_points(each=[casadi().jtimes(self._coasting.acceleration, self._columns_q, self._columns_v)])
 
-    def _of_points(
-        self, once: Sequence[Any] = (), totals: Sequence[Any] = (), each: Sequence[Any] = (), loads: Symbols | None = None
-    ) -> Program:
-        once = once or [casadi().SX(*part.shape) for part in totals]
-        return written([self._shared, self._point, loads or symbols("f", 0)], once, totals, each)
+    def _of_points(self, loads: Symbols | None = None, **outputs: Any) -> Program:
+        return program_of([self._shared, self._point, *([loads] if loads else [])], **outputs)
 
     # -- material ----------------------------------------------------------------------------------------------------------
 
@@ -163,7 +147,7 @@ class LawPrograms:
     def _stretching(self) -> Chain:
         """What moves a point and the columns of F there."""
         axes = [casadi().SX.eye(3)[:, k] for k in range(3)]
-        return self._chain([link.stretched() for link in self._links], casadi().vertcat(self._place, *axes))
+        return self._chain([link.with_directions() for link in self._links], casadi().vertcat(self._place, *axes))
 
     @property
     def _gradient(self) -> Any:
@@ -173,48 +157,54 @@ class LawPrograms:
     @functools.cached_property
     def stored(self) -> Program:
         """In total the elastic energy (J)."""
-        return self._of_points([self.own_stored], [self._density])
+        return self._of_points(once=[self.own_stored], totals=[self._density])
 
     @functools.cached_property
     def resistance(self) -> Program:
         """In total the efforts (n) with which elasticity and damping resist."""
-        own = casadi().gradient(self.own_stored, self._columns_q) + casadi().gradient(self.own_dissipated, self._columns_v)
-        return self._of_points([own], [self._stretching.pulled(self._loaded(self._stress[0]))])
+        load = self._load_of(self._stress[0])
+        return self._of_points(once=[self._own_resistance], totals=[self._stretching.gradient(load)])
 
     @functools.cached_property
     def resistance_slopes(self) -> Program:
         """In total the derivatives of these efforts by q and v (n x n each)."""
-        own = casadi().gradient(self.own_stored, self._columns_q) + casadi().gradient(self.own_dissipated, self._columns_v)
-        once = [casadi().jacobian(own, along) for along in (self._columns_q, self._columns_v)]
+        once = [casadi().jacobian(self._own_resistance, along) for along in (self._columns_q, self._columns_v)]
         stress, by_gradient, by_rate = self._stress
         G, spread = self._stretching.columns[_ROWS, :], self._stretching.rate_columns[_ROWS, :]
         product = casadi().mtimes
-        by_q = product(G.T, product(by_gradient, G) + product(by_rate, spread)) + self._stretching.bent(self._loaded(stress))
-        return self._of_points(once, [by_q, symmetric(product(G.T, product(by_rate, G)))])
+        by_q = product(G.T, product(by_gradient, G) + product(by_rate, spread)) + self._stretching.hessian(
+            self._load_of(stress)
+        )
+        return self._of_points(once=once, totals=[by_q, symmetric(product(G.T, product(by_rate, G)))])
 
-    def _loaded(self, stress: Any) -> Any:
-        """Return what works on a point's state, of what works on F (9)."""
+    def _load_of(self, stress: Any) -> Any:
+        """Return the load on a point's state of a load on F (9)."""
         load = casadi().SX(12, 1)
         load[_ROWS] = stress
         return load
 
     @property
     def own_stored(self) -> Any:
-        """What the whole body's own energy says (J)."""
+        """The whole body's own energy (J)."""
         energy = self.own_energy and with_numbers(self.own_energy, 1)
         return expression_of(energy(self._q, self._numbers) if energy else 0.0)
 
     @property
     def own_dissipated(self) -> Any:
-        """What the whole body's own dissipation says (W)."""
+        """The whole body's own dissipation (W)."""
         dissipation = self.own_dissipation and with_numbers(self.own_dissipation, 2)
         return expression_of(dissipation(self._q, self._v, self._numbers) if dissipation else 0.0)
+
+    @property
+    def _own_resistance(self) -> Any:
+        """Efforts (n) of the whole body's own energy and dissipation."""
+        return casadi().gradient(self.own_stored, self._columns_q) + casadi().gradient(self.own_dissipated, self._columns_v)
 
     @property
     def _density(self) -> Any:
         if self.material_energy is None:
             return casadi().SX(0.0)
-        F = unstacked(self._gradient, (3, 3)).ravel()
+        F = unknowns_of(self._gradient, (3, 3)).ravel()
         return self._energy_of(F) * self._point.entries[VOLUME].expression
 
     def _energy_of(self, F: Any) -> Any:
@@ -224,7 +214,7 @@ class LawPrograms:
 
     @functools.cached_property
     def _stress(self) -> tuple[Any, Any, Any]:
-        """What works on F at a point (9), times the point's volume, and its derivatives by F and by its rate (9 x 9 each).
+        """The load on F at a point (9), times the point's volume, and its derivatives by F and by its rate (9 x 9 each).
 
         Derived by F, not through it: what depends on q alone stays apart from what depends on the point.
         """
@@ -235,10 +225,10 @@ class LawPrograms:
         stored = self._energy_of(F.entries)
         dissipated = expression_of(kelvin_voigt(square, squares, self._material_numbers))
         stress = casadi().gradient(stored, F.vector) + casadi().gradient(dissipated, rate.vector)
-        found = [stress, casadi().jacobian(stress, F.vector), casadi().jacobian(stress, rate.vector)]
+        parts = [stress, casadi().jacobian(stress, F.vector), casadi().jacobian(stress, rate.vector)]
         here = [casadi().densify(part[_ROWS]) for part in (self._stretching.state, self._stretching.rate)]
         volume = self._point.entries[VOLUME].expression
-        stress, by_gradient, by_rate = (volume * part for part in casadi().substitute(found, [F.vector, rate.vector], here))
+        stress, by_gradient, by_rate = (volume * part for part in casadi().substitute(parts, [F.vector, rate.vector], here))
         return stress, by_gradient, by_rate
 
     @property
@@ -268,14 +258,14 @@ class LawPrograms:
         In total those of the wrench on P (6 x n) and of the efforts (n x n) by q; one after the other of every port those of
         twist and acceleration by q, and of its acceleration by v (6 x n each).
         """
-        wrenches, at_parent = symbols("W", 6 * len(self.ports)), stacked([*self._V, *self._A])
-        pressed, efforts = casadi().SX(6, self.n), casadi().SX(self.n, self.n)
+        wrenches, at_parent = symbols("W", 6 * len(self.ports)), column([*self._V, *self._A])
+        by_q = casadi().SX(6, self.n), casadi().SX(self.n, self.n)
         each: list[Any] = []
         for k, chain in enumerate(self._frames):
             each += self._frame.slopes_at(chain, at_parent)
-            by_q = self._frame.pressed_at(chain, wrenches.vector[6 * k : 6 * k + 6])
-            pressed, efforts = pressed + by_q[0], efforts + by_q[1]
-        return self._of_points(totals=[pressed, efforts], each=each, loads=wrenches)
+            wrench, efforts = self._frame.wrench_slopes_at(chain, wrenches.vector[6 * k : 6 * k + 6])
+            by_q = by_q[0] + wrench, by_q[1] + efforts
+        return self._of_points(totals=by_q, each=each, loads=wrenches)
 
     @functools.cached_property
     def _frame(self) -> FrameMotion:
@@ -284,29 +274,26 @@ class LawPrograms:
     @functools.cached_property
     def _frames(self) -> list[Chain]:
         """What moves rotation (3 x 3) and position (3) of every port."""
-        return [self.frame_of(port) for port in self.ports]
+        return [self._frame_of(port) for port in self.ports]
 
-    def frame_of(self, port: SoftPort) -> Chain:
-        """Return what moves rotation (3 x 3) and position (3) of a port."""
+    def _frame_of(self, port: SoftPort) -> Chain:
         if port.frame is not None:
             frame = with_numbers(port.frame, 1)
-            whole = self._link(lambda _, q: _joined(*frame(q, self._numbers)), 0, self.n)
+            whole = self._link(lambda _, q: _pose_entries(*frame(q, self._numbers)), 0, self.n)
             return self._chain([whole], casadi().SX(0, 1))
         start = casadi().SX(np.concatenate([*port.points, *(np.eye(3) if len(port.points) == 1 else ())]))
-        links = [link.stretched() if len(port.points) == 1 else link.tripled() for link in self._links]
-        last = self._link(lambda state, _: _joined(*frame_through(port, state)), start.numel(), 0)
+        links = [link.with_directions() if len(port.points) == 1 else link.of_three() for link in self._links]
+        last = self._link(lambda state, _: _pose_entries(*frame_through(port, state)), start.numel(), 0)
         return self._chain([*links, last], start)
 
     def _link(self, function: Callable[[Any, Any], Any], size: int, count: int) -> ChainLink:
         return ChainLink.of(function, size, Symbols(self._columns_q, self._q), 0, count)
 
 
-def _joined(rotation: Any, position: Any) -> Any:
+def _pose_entries(rotation: Any, position: Any) -> Any:
     entries = [*np.asarray(rotation, dtype=object).ravel(), *np.asarray(position, dtype=object).ravel()]
     return np.array(entries, dtype=object)
 
 
-@functools.lru_cache(maxsize=256)
-def shared_programs(*functions: Any) -> LawPrograms:
-    """Return the programs of a law; bodies of the same functions, names and ports share them. See `LawPrograms`."""
-    return LawPrograms(*functions)
+#: Returns the programs of a law; bodies of the same functions, names and ports share them.
+shared_programs = functools.lru_cache(maxsize=256)(LawPrograms)

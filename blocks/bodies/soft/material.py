@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.soft.soft_fields import read_numbers, with_numbers
@@ -61,8 +60,7 @@ class Material:
             reader.report("bad-name", "parameters", "viscosity", "a name other than viscosity", advice)
         fields = {f"parameters.{name}": value for name, value in values.items()}
         check_numbers(reader, fields | {"viscosity": reader.scalar("viscosity", viscosity)})
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
         self.energy, self.incompressible = with_numbers(energy, 1), bool(incompressible)
         #: Numbers by name, with units.
         self.parameters = {name: (value, units[name]) for name, value in values.items()} | {"viscosity": (viscosity, "Pa s")}
@@ -106,7 +104,7 @@ class Material:
             C: half the shear modulus, a sixth of Young's.
         viscosity : float, Pa s
         """
-        return cls(_incompressible, _checked({"stiffness": (stiffness, "Pa")}), viscosity, incompressible=True)
+        return cls(_incompressible, _check({"stiffness": (stiffness, "Pa")}), viscosity, incompressible=True)
 
     @staticmethod
     def determinant(F: Any) -> Any:
@@ -141,14 +139,13 @@ def _incompressible(F: Any, numbers: Any) -> Any:
 
 
 def _elastic(young: Any, poisson: Any) -> dict[str, tuple[float, str]]:
-    return _checked({"young": (young, "Pa"), "poisson": (poisson, "1")})
+    return _check({"young": (young, "Pa"), "poisson": (poisson, "1")})
 
 
-def _checked(numbers: dict[str, tuple[float, str]]) -> dict[str, tuple[float, str]]:
+def _check(numbers: dict[str, tuple[float, str]]) -> dict[str, tuple[float, str]]:
     reader = FieldReader("material")
     check_numbers(reader, {name: reader.scalar(name, value) for name, (value, _) in numbers.items()})
-    if reader.findings:
-        raise ModelError(reader.findings)
+    reader.raise_findings()
     return numbers
 
 
@@ -179,13 +176,9 @@ _RANGES = {
 
 
 def check_numbers(reader: FieldReader, numbers: Mapping[str, Any]) -> None:
-    """Report invalid numbers of materials, for the names with known ranges.
+    """Report invalid numbers of materials, for the names with known ranges, by fields such as ``young`` or ``material.young``.
 
-    Parameters
-    ----------
-    reader : FieldReader
-    numbers : mapping of field to number
-        Fields such as ``young`` or ``material.young``; numbers may be complex, or NaN if they were reported before.
+    They may be complex, or NaN if they were reported before.
     """
     for field, value in numbers.items():
         name = parts_of(field)[-1]

@@ -14,53 +14,32 @@ CONSTANT, SHARED, OWN, LOAD = "constant", "shared", "own", "load"
 
 
 class Value(NamedTuple):
-    """A number of a program.
-
-    Attributes
-    ----------
-    operation : str
-        A key of `OPERATIONS`, or where the number comes from.
-    arguments : tuple
-        Which earlier values the operation takes; of a constant the number, of an input its place.
-    """
+    """A number of a program: an operation, a key of `OPERATIONS`, on earlier values; a constant; or an input by its place."""
 
     operation: str
     arguments: tuple[Any, ...]
 
 
 class Program(NamedTuple):
-    """A list of operations, the same at every material point.
+    """A list of operations, the same at every material point."""
 
-    Attributes
-    ----------
-    values : tuple of Value
-        Each computed from earlier ones.
-    shared, own, loads : int
-        How many numbers all points share, how many each has, and how many act on each.
-    once : tuple of int
-        Which values, of shared numbers alone, are added to the totals once.
-    totals : tuple of int
-        Which values are summed over the points.
-    each : tuple of int
-        Which values are results at every point.
-    """
-
+    #: Each computed from earlier ones.
     values: tuple[Value, ...]
+    #: How many numbers all points share, how many each has, and how many act on each.
     shared: int
     own: int
     loads: int
+    #: Which values, of shared numbers alone, are added to the totals once.
     once: tuple[int, ...]
+    #: Which values are summed over the points.
     totals: tuple[int, ...]
+    #: Which values are results at every point.
     each: tuple[int, ...]
 
     def evaluate(self, shared: Array, own: Array, loads: Array | None = None) -> tuple[Array, Array]:
         """Return the totals (count), and the results at every point (points, count); numbers may be complex.
 
-        Parameters
-        ----------
-        shared : (shared,) array
-        own : (points, own) array
-        loads : (points, loads) array, optional
+        Of every point there are numbers (points, own), and perhaps loads (points, loads).
         """
         places = {SHARED: shared, OWN: own.T, LOAD: np.zeros((self.loads, len(own))) if loads is None else loads.T}
         known: list[Any] = []
@@ -95,11 +74,11 @@ def _each(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda x: entrywise(x) if np.asarray(x).dtype == object else function(x)
 
 
-def _compared(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda x, y: np.where(compare(np.real(x), np.real(y)), 1.0, 0.0)
 
 
-def _chosen(choose: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _choice(choose: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda x, y: np.where(choose(np.real(x), np.real(y)), x, y)
 
 
@@ -125,33 +104,19 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "divide": np.divide,
     "negate": np.negative,
     "square": np.square,
-    "sqrt": _each(np.sqrt),
     "power": np.power,
-    "exp": _each(np.exp),
-    "expm1": _each(np.expm1),
-    "log": _each(np.log),
-    "log1p": _each(np.log1p),
-    "sin": _each(np.sin),
-    "cos": _each(np.cos),
-    "tan": _each(np.tan),
-    "asin": _each(np.arcsin),
-    "acos": _each(np.arccos),
-    "atan": _each(np.arctan),
     "atan2": _arctan2,
-    "sinh": _each(np.sinh),
-    "cosh": _each(np.cosh),
-    "tanh": _each(np.tanh),
-    "asinh": _each(np.arcsinh),
-    "acosh": _each(np.arccosh),
-    "atanh": _each(np.arctanh),
+    **{name: _each(getattr(np, name)) for name in ("sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan")},
+    **{name: _each(getattr(np, name)) for name in ("sinh", "cosh", "tanh")},
+    **{f"a{name}": _each(getattr(np, f"arc{name}")) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     "absolute": lambda x: np.where(np.real(x) < 0, np.negative(x), x),
     "sign": lambda x: np.sign(np.real(x)),
-    "minimum": _chosen(np.less),
-    "maximum": _chosen(np.greater),
-    "less": _compared(np.less),
-    "less_equal": _compared(np.less_equal),
-    "equal": _compared(np.equal),
-    "not_equal": _compared(np.not_equal),
+    "minimum": _choice(np.less),
+    "maximum": _choice(np.greater),
+    "less": _comparison(np.less),
+    "less_equal": _comparison(np.less_equal),
+    "equal": _comparison(np.equal),
+    "not_equal": _comparison(np.not_equal),
     "not": lambda x: np.where(np.real(x) == 0, 1.0, 0.0),
     "and": lambda x, y: np.where((np.real(x) != 0) & (np.real(y) != 0), 1.0, 0.0),
     "or": lambda x, y: np.where((np.real(x) != 0) | (np.real(y) != 0), 1.0, 0.0),

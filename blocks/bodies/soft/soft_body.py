@@ -136,7 +136,7 @@ class SoftBody(SoftData):
         return LawTerms(M, h, passive, rotation, position, subspace, np.array(biases))
 
     def law_numbers(self) -> Array:
-        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.soft_numbers`."""
+        """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.soft_points`."""
         numbers = self.number_values
         return np.concatenate([[len(self.points), len(numbers)], numbers, self.points.ravel()])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.law_programs import MASS, PLACE, POINT_SIZE, VOLUME, LawPrograms, shared_programs
 from titop.blocks.bodies.soft.material import Material, check_numbers
 from titop.blocks.bodies.soft.soft_fields import (
-    ShapeError,
     read_density,
     read_names,
     read_numbers,
@@ -84,41 +84,33 @@ class SoftData(Block):
         self.domain, self.material, self.density = domain, material, density
         self.coordinates = coordinates
         n = len(self.coordinates)
-        self.units = getattr(kinematics, "units", None) if units is None else units
-        scales = getattr(kinematics, "scales", None) if scales is None else scales
+        known = {name: getattr(kinematics, name, None) for name in ("units", "scales", "parameters")}
+        self.units = known["units"] if units is None else units
+        scales = known["scales"] if scales is None else scales
         #: Range of each coordinate (n, in its unit) over which the kinematics are nearly linear; 1 by default.
         self.coordinate_scales = np.ones(n) if scales is None else reader.array("scales", scales, (n,))
-        self._values, self._value_units = read_numbers(
-            reader, getattr(kinematics, "parameters", None) if parameters is None else parameters
-        )
-        if self.material:
-            self._values |= {f"material.{key}": value for key, (value, _) in self.material.parameters.items()}
-            self._value_units |= {f"material.{key}": unit for key, (_, unit) in self.material.parameters.items()}
+        self._values, self._value_units = read_numbers(reader, known["parameters"] if parameters is None else parameters)
+        for key, (value, unit) in self.material.parameters.items() if self.material else ():
+            self._values[f"material.{key}"], self._value_units[f"material.{key}"] = value, unit
         #: The child ports by name.
         self.soft_ports = read_soft_ports(reader, ports, domain)
         self.ports = tuple(self.soft_ports)
         #: The law as programs; None where the fields cannot be used.
         self.programs: LawPrograms | None = None
         if not reader.findings:
-            energies = self.material and self.material.energy, tuple(self.soft_ports.values()), energy, dissipation
-            self._derive(lambda: shared_programs(kinematics, n, self.number_names, *energies))
+            self._derive(self.material and self.material.energy, tuple(self.soft_ports.values()), energy, dissipation)
 
-    def _derive(self, make: Callable[[], LawPrograms]) -> None:
+    def _derive(self, *functions: Any) -> None:
         """Make the programs of the law, and check them at rest."""
         reader = self.reader
         try:
-            self.programs = make()
+            self.programs = shared_programs(self.kinematics, len(self.coordinates), self.number_names, *functions)
             self._check_rest()
             self._check_functions()
-        except ShapeError as error:
-            reader.report("wrong-shape", "kinematics", f"{error} numbers", "the three numbers of a place", "return [x, y, z]")
         except ModelError as error:
-            reader.findings += [
-                Finding(f.code, f"{self.name}.kinematics", f.value, f.expected, f.advice) for f in error.findings
-            ]
+            reader.findings += [replace(finding, where=f"{self.name}.kinematics") for finding in error.findings]
         except Exception as error:  # whatever the user's function raises
-            found = f"{type(error).__name__}: {error}".splitlines()[0]
-            reader.report("bad-kinematics", "kinematics", found, "a function of unknowns", advice_on(error))
+            reader.report("bad-kinematics", "kinematics", _reason(error), "a function of unknowns", advice_on(error))
 
     def _check_rest(self) -> None:
         """Report points at which kinematics have no place or no derivatives at rest, or are folded there."""
@@ -126,25 +118,23 @@ class SoftData(Block):
         # in some direction of all coordinates: what is no number in any of them is none there
         rest = self.shared(self.neutral(), np.cos(1.0 + np.arange(self.nv)))
         with np.errstate(all="ignore"):
-            placed, moved = (
-                each for _, each in (p.evaluate(rest, self.points) for p in (self.programs.places, self.programs.thirds))
-            )
-        lost = ~(np.isfinite(placed).all(axis=1) & np.isfinite(moved).all(axis=1))
+            places, thirds = (p.evaluate(rest, self.points)[1] for p in (self.programs.places, self.programs.thirds))
+        lost = ~(np.isfinite(places).all(axis=1) & np.isfinite(thirds).all(axis=1))
         if lost.any():
-            where = np.array2string(self.points[lost.argmax(), PLACE], precision=4)
+            value = f"not a number at x = {self._place_of(lost.argmax())}"
             advice = "functions such as sin(q)/q need tt.Kinematics.sinc(q), which has derivatives at zero"
-            self.reader.report(
-                "not-differentiable", "kinematics", f"not a number at x = {where}", "derivatives at q = 0", advice
-            )
-            return
-        self._check_volumes(np.linalg.det(placed[:, 3:].reshape(-1, 3, 3)))
+            self.reader.report("not-differentiable", "kinematics", value, "derivatives at q = 0", advice)
+        else:
+            self._check_volumes(np.linalg.det(places[:, 3:].reshape(-1, 3, 3)))
+
+    def _place_of(self, point: Any) -> str:
+        return np.array2string(self.points[point, PLACE], precision=4)
 
     def _check_volumes(self, volumes: Array) -> None:
         if (volumes <= 0).any():
-            worst = int(volumes.argmin())
-            where = np.array2string(self.points[worst, PLACE], precision=4)
-            found, advice = f"det F = {volumes[worst]:.3g} at x = {where}", "check signs: the map turns the body inside out"
-            self.reader.report("folded", "kinematics", found, "det F > 0 at rest", advice)
+            value = f"det F = {volumes.min():.3g} at x = {self._place_of(volumes.argmin())}"
+            advice = "check signs: the map turns the body inside out"
+            self.reader.report("folded", "kinematics", value, "det F > 0 at rest", advice)
         elif self.material and self.material.incompressible:
             rng, worst_off = np.random.default_rng(0), 0.0
             for q in [self.neutral(), *(0.3 * self.random_configuration(rng) for _ in range(3))]:
@@ -158,29 +148,27 @@ class SoftData(Block):
         """Report functions of the whole body that give no number, and functions that give no frame at rest."""
         programs = self.programs
         assert programs is not None
-        for field, unit, said in (
+        for field, unit, value in (
             ("energy", "J", lambda: programs.own_stored),
             ("dissipation", "W", lambda: programs.own_dissipated),
         ):
-            self._called(field, f"a number ({unit}), of unknowns", said, lambda number: number.is_scalar())
+            self._check_value(field, f"a number ({unit}), of unknowns", value, lambda number: number.is_scalar())
         for name, port in self.soft_ports.items():
             if port.frame is not None:
                 expected = "a rotation (3 x 3) and a position (3), of unknowns"
-                self._called(f"ports.{name}", expected, functools.partial(self._frame_at_rest, port), _is_frame)
+                self._check_value(f"ports.{name}", expected, functools.partial(self._frame_at_rest, port), _is_frame)
 
     def _frame_at_rest(self, port: SoftPort) -> Array:
         alone = LawPrograms(self.kinematics, self.nv, self.number_names, ports=[port])
         return alone.port_poses.evaluate(self.shared(self.neutral()), self.points[:1])[1][0]
 
-    def _called(self, field: str, expected: str, said: Callable[[], Any], is_right: Callable[[Any], bool]) -> None:
-        """Report what a function says that is not right, or how it fails."""
+    def _check_value(self, field: str, expected: str, value_of: Callable[[], Any], is_right: Callable[[Any], bool]) -> None:
+        """Report a function's value that is not right, or how it fails."""
         try:
-            found = said()
-            if not is_right(found):
-                self.reader.report("bad-values", field, str(found), expected, "check what the function returns")
+            if not is_right(value := value_of()):
+                self.reader.report("bad-values", field, str(value), expected, "check what the function returns")
         except Exception as error:  # whatever the user's function raises
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            self.reader.report("function-fails", field, reason, expected, advice_on(error))
+            self.reader.report("function-fails", field, _reason(error), expected, advice_on(error))
 
     @functools.cached_property
     def points(self) -> Array:
@@ -239,16 +227,16 @@ class SoftData(Block):
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return density, the material's numbers and the kinematics' own, by name, with units."""
         unit = "kg/m^3" if (self._densities == 1.0).all() else "1"
-        own = {name: (float(value), self._value_units[name]) for name, value in self._values.items()}
-        return {"density": (float(self.density), unit), **own}
+        numbers = {name: (float(value), self._value_units[name]) for name, value in self._values.items()}
+        return {"density": (float(self.density), unit), **numbers}
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the body, its parameters as they are now, and what is suspicious."""
         errors, warnings = super().check()
         if not errors:
             reader = FieldReader(self.name)
-            own = {name: value for name, value in self._values.items() if name.startswith("material.")}
-            check_numbers(reader, {"density": self.density, **own})
+            numbers = {name: value for name, value in self._values.items() if name.startswith("material.")}
+            check_numbers(reader, {"density": self.density, **numbers})
             errors += reader.findings
         return errors, warnings
 
@@ -290,6 +278,10 @@ _ADVICE = (
 )
 
 _ELSE = "write it by NumPy's functions of numbers, without branches on x or q"
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def advice_on(error: Exception) -> str:

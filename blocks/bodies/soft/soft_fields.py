@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.soft.differentiation import as_array
@@ -28,9 +29,9 @@ def with_numbers(function: Callable[..., Any], count: int) -> Callable[..., Any]
     return function if argument_count(function) > count else lambda *arguments: function(*arguments[:count])
 
 
-def read_names(reader: FieldReader, given: Any, kinematics: Any) -> tuple[str, ...]:
+def read_names(reader: FieldReader, value: Any, kinematics: Any) -> tuple[str, ...]:
     """Read the names of the coordinates, which ready kinematics know."""
-    names = getattr(kinematics, "coordinates", None) if given is None else given
+    names = getattr(kinematics, "coordinates", None) if value is None else value
     names = names.tolist() if isinstance(names, np.ndarray) else names
     names = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else names
     advice = 'write coordinates=("bending",), a name for each entry of q'
@@ -42,25 +43,22 @@ def read_names(reader: FieldReader, given: Any, kinematics: Any) -> tuple[str, .
     return names
 
 
-def read_units(reader: FieldReader, given: Any, n: int) -> tuple[str, ...]:
-    """Read the units of n coordinates, "1" unless given."""
-    if given is None:
+def read_units(reader: FieldReader, units: Any, n: int) -> tuple[str, ...]:
+    """Read the units of n coordinates; "1" for None."""
+    if units is None:
         return ("1",) * n
-    known = isinstance(given, Sequence) and not isinstance(given, str) and all(isinstance(unit, str) for unit in given)
-    if not known or len(given) != n:
-        reader.report("wrong-shape", "units", given, f"{n} units", 'give one for each coordinate, such as ("rad", "m")')
+    known = isinstance(units, Sequence) and not isinstance(units, str) and all(isinstance(unit, str) for unit in units)
+    if not known or len(units) != n:
+        reader.report("wrong-shape", "units", units, f"{n} units", 'give one for each coordinate, such as ("rad", "m")')
         return ("1",) * n
-    return tuple(given)
+    return tuple(units)
 
 
-def read_numbers(reader: FieldReader, given: Any) -> tuple[dict[str, float], dict[str, str]]:
+def read_numbers(reader: FieldReader, parameters: Any) -> tuple[dict[str, float], dict[str, str]]:
     """Read parameters of kinematics, numbers or pairs of one and its unit: values and units by name."""
     values: dict[str, float] = {}
     units: dict[str, str] = {}
-    if given is not None and not isinstance(given, Mapping):
-        reader.report("wrong-type", "parameters", given, "a mapping of names to numbers", 'write {"length": (0.2, "m")}')
-        given = None
-    for name, value in (given or {}).items():
+    for name, value in reader.mapping("parameters", parameters, "names to numbers", '{"length": (0.2, "m")}').items():
         number, unit = value if isinstance(value, Sequence) and len(value) == 2 and isinstance(value[1], str) else (value, "1")
         if not str(name).isidentifier() or name in ("material", "density"):
             reader.report("bad-name", "parameters", name, "a Python name, neither material nor density", "rename the parameter")
@@ -92,15 +90,7 @@ def read_density(reader: FieldReader, density: Any, points: Array) -> tuple[floa
 
 
 class DeformationStage(NamedTuple):
-    """A part of kinematics that are composed.
-
-    Attributes
-    ----------
-    function : callable
-        ``f(x, q, numbers)`` of its own coordinates.
-    first, size : int
-        Which of all coordinates these are.
-    """
+    """A part of kinematics that are composed: ``f(x, q, numbers)`` of `size` of all coordinates, from the `first` on."""
 
     function: Callable[..., Any]
     first: int
@@ -120,11 +110,8 @@ def checked_kinematics(kinematics: Callable[..., Any]) -> Callable[[Any, Any, An
     def checked(x: Any, q: Any, numbers: Any) -> Any:
         entries = np.array(located(np.asarray(x), q, numbers), dtype=object).ravel()
         if len(entries) != 3:
-            raise ShapeError(len(entries))
+            expected = "the three numbers of a place"
+            raise ModelError(Finding("wrong-shape", "kinematics", f"{len(entries)} numbers", expected, "return [x, y, z]"))
         return as_array(entries.tolist())
 
     return checked
-
-
-class ShapeError(ValueError):
-    """Kinematics gave another number of entries than three."""

@@ -1,8 +1,8 @@
-"""Frames of the ports of deformable bodies."""
+"""Ports of deformable bodies: where they stand, and how frames move that coordinates move."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,20 +10,14 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import FieldReader, real_array
+from titop.blocks.bodies.soft.chain import Chain
+from titop.blocks.bodies.soft.differentiation import casadi, column, substitute, symbols
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.contract.block import PARENT_PORT
 
 
 class SoftPort(NamedTuple):
-    """Where a port stands.
-
-    Attributes
-    ----------
-    points : tuple of (x, y, z), m
-        One material point, or three.
-    frame : callable, optional
-        Instead, ``frame(q)`` or ``frame(q, numbers)``.
-    """
+    """Where a port stands: one or three material points (x, y, z; m), or ``frame(q)`` or ``frame(q, numbers)`` instead."""
 
     points: tuple[tuple[float, ...], ...]
     frame: Callable[..., Any] | None = None
@@ -37,11 +31,8 @@ def read_soft_ports(reader: FieldReader, ports: Any, domain: Domain) -> dict[str
     """Read ports: a material point, three of them, or a function of q."""
     if ports is None:
         ports = {} if domain.tip is None else {TIP: _end_points(domain, domain.tip)}
-    if not isinstance(ports, Mapping):
-        reader.report("wrong-type", "ports", ports, "a mapping of names to material points", 'write {"tip": [0, 0, 0.2]}')
-        ports = {}
     read: dict[str, SoftPort] = {}
-    for name, value in ports.items():
+    for name, value in reader.mapping("ports", ports, "names to material points", '{"tip": [0, 0, 0.2]}').items():
         if not isinstance(name, str) or not name or "." in name or not name.isprintable() or name == PARENT_PORT:
             expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
             reader.report("bad-name", str(name), name, expected, "rename the port")
@@ -59,12 +50,12 @@ def _end_points(domain: Domain, tip: Array) -> Array:
 def _read_port(reader: FieldReader, field: str, value: Any) -> SoftPort | None:
     if callable(value):
         return SoftPort((), value)
-    given = real_array(value)
+    array = real_array(value)
     expected = "a material point (3), three of them (3 x 3), or a function of q"
-    if given is None or given.shape not in ((3,), (3, 3)) or not np.isfinite(given).all():
+    if array is None or array.shape not in ((3,), (3, 3)) or not np.isfinite(array).all():
         reader.report("wrong-type", field, value, expected, "give the port's place, and points along its x and y axes")
         return None
-    points = given.reshape(-1, 3)
+    points = array.reshape(-1, 3)
     if len(points) == 3:
         along, beside = points[1] - points[0], points[2] - points[0]
         if not abs(along @ beside) < SAME * np.linalg.norm(along) * np.linalg.norm(beside):
@@ -75,26 +66,96 @@ def _read_port(reader: FieldReader, field: str, value: Any) -> SoftPort | None:
 
 
 def frame_through(port: SoftPort, state: Any) -> tuple[Any, Any]:
-    """Return rotation (3 x 3) and position (3) of a port, of unknowns.
+    """Return rotation (3 x 3) and position (3) of a port with points, of unknowns.
 
-    At three points the x axis goes through the second and y near the third: key P, (4) to (6), if they keep their distances and
-    their right angle. At one point these axes are those of the material there: the first two columns of ``F = df/dx``.
-
-    Parameters
-    ----------
-    port : SoftPort
-        With points.
-    state : (9,) or (12,) array
-        Where three points stand; or where one does, and the columns of F there.
+    The state is where three points stand (9); the x axis goes through the second and y near the third: key P, (4) to (6), if
+    they keep their distances and their right angle. Or it is where one stands, and the columns of ``F = df/dx`` there (12); the
+    axes follow from the first two of these.
     """
     place, along, beside = state[:3], state[3:6], state[6:9]
     if len(port.points) == 3:
         along, beside = along - place, beside - place
     x = _unit(along)
     y = _unit(beside - (beside @ x) * x)
-    z = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]
-    return np.column_stack([x, y, np.array(z, dtype=object)]), place
+    return np.column_stack([x, y, _cross(x, y)]), place
 
 
 def _unit(vector: Any) -> Any:
     return vector / np.sqrt(vector @ vector)
+
+
+class FrameMotion:
+    """Twist and acceleration (6 each) of a frame in its own axes, of its pose and the pose's rates.
+
+    A pose is a rotation R (3 x 3, row by row) and a position r (3) in the frame of the parent port, which has twist V and
+    acceleration A. Relative to it the frame has twist S v, from ``R^T dR/dt`` and ``R^T dr/dt``, with S linear in the
+    derivatives of the pose by q.
+    """
+
+    def __init__(self) -> None:
+        pose, rate, change = (symbols(name, 12) for name in ("x", "u", "b"))
+        parent, wrench = symbols("V", 12), symbols("W", 6)
+        self._pose, self._rate, self._change = pose.vector, rate.vector, change.vector
+        self._parent, self._wrench = parent.vector, wrench.vector
+        (R, r), (dR, dr), (ddR, ddr) = ((x.entries[:9].reshape(3, 3), x.entries[9:]) for x in (pose, rate, change))
+        relative = _twist(R.T @ dR, R.T @ dr)
+        relative_rate = _twist(dR.T @ dR + R.T @ ddR, dR.T @ dr + R.T @ ddr)
+        V, A = parent.entries[:6], parent.entries[6:]
+        twist = _transport(R, r, V) + relative
+        u, w = relative[:3], relative[3:]
+        crossing = np.concatenate([_cross(twist[3:], u) + _cross(twist[:3], w), _cross(twist[3:], w)])
+        self._relative, self._relative_rate = column(relative), column(relative_rate)
+        self._twist, self._acceleration = column(twist), column(_transport(R, r, A) + relative_rate + crossing)
+        force, torque = R @ wrench.entries[:3], R @ wrench.entries[3:]
+        self._at_parent = column(np.concatenate([force, torque + _cross(r, force)]))
+        self._work = casadi().gradient(casadi().dot(self._relative, self._wrench), self._rate)
+
+    def rate_at(self, chain: Chain) -> Any:
+        """Return ``dS/dt v + S a`` (6)."""
+        return self._at(chain, self._relative_rate)
+
+    def subspace_at(self, chain: Chain) -> Any:
+        """Return S (6 x n)."""
+        return self._slopes(chain, self._relative, (self._rate, chain.columns))
+
+    def slopes_at(self, chain: Chain, parent: Any) -> list[Any]:
+        """Return the derivatives (6 x n each) of twist and acceleration by q, and of the acceleration by v.
+
+        `parent` is twist and acceleration of the parent port.
+        """
+        columns, rates, changes = chain.columns, chain.rate_columns, chain.acceleration_columns
+        by_q = (self._pose, columns), (self._rate, rates)
+        return [
+            self._slopes(chain, self._twist, *by_q, parent=parent),
+            self._slopes(chain, self._acceleration, *by_q, (self._change, changes), parent=parent),
+            self._slopes(chain, self._acceleration, (self._rate, columns), (self._change, 2.0 * rates), parent=parent),
+        ]
+
+    def wrench_slopes_at(self, chain: Chain, wrench: Any) -> tuple[Any, Any]:
+        """Return the derivatives by q of a wrench W, constant in the frame, at the parent port (6 x n), and of ``S^T W``."""
+        by_pose = self._pose, chain.columns
+        turning = self._slopes(chain, self._work, by_pose, wrench=wrench)
+        efforts = chain.hessian(self._at(chain, self._work, wrench=wrench)) + casadi().mtimes(chain.columns.T, turning)
+        return self._slopes(chain, self._at_parent, by_pose, wrench=wrench), efforts
+
+    def _slopes(self, chain: Chain, expression: Any, *by: tuple[Any, Any], parent: Any = None, wrench: Any = None) -> Any:
+        """Return the derivatives of an expression by symbols, times the columns of what these stand for, summed."""
+        parts = [(self._at(chain, casadi().jacobian(expression, symbol), parent, wrench), columns) for symbol, columns in by]
+        return sum(casadi().mtimes(part, columns) for part, columns in parts)
+
+    def _at(self, chain: Chain, expression: Any, parent: Any = None, wrench: Any = None) -> Any:
+        values = [(self._pose, chain.state), (self._rate, chain.rate), (self._change, chain.acceleration)]
+        return substitute(expression, [*values, (self._parent, parent), (self._wrench, wrench)])
+
+
+def _twist(spin: Any, way: Any) -> Any:
+    return np.array([*way, spin[2, 1], spin[0, 2], spin[1, 0]], dtype=object)
+
+
+def _transport(R: Any, r: Any, x: Any) -> Any:
+    """Return a twist (6) of the parent port at a frame that moves with it."""
+    return np.concatenate([R.T @ (x[:3] + _cross(x[3:], r)), R.T @ x[3:]])
+
+
+def _cross(x: Any, y: Any) -> Any:
+    return np.array([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]], dtype=object)

@@ -1,4 +1,4 @@
-"""Fluid forces at the sections of a body, and on the body.
+"""Fluid forces at the sections of a body, and on the body; the fluid along a rod or a beam.
 
 At a section that moves with the twist V, with the current c in its axes, C = [c; 0] and U = V - C, in the section's frame::
 
@@ -15,33 +15,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross, skew
+from titop.blocks.basics.user_functions import sampled
+from titop.blocks.bodies.water.fluid import (
+    Coefficients,
+    Fluid,
+    fluid_parameters,
+    matrix_findings,
+    of_direction,
+)
 
 
 class Water(NamedTuple):
-    """The numbers of a fluid at s sections.
+    """The numbers of a fluid at s sections."""
 
-    Attributes
-    ----------
-    current : (3,) array, m/s
-        In the inertial frame.
-    displaced : (s, 4) array
-        Mass (kg) and first moment (kg m) of the displaced fluid.
-    added : (s, 6, 6) array
-        Added mass (kg, kg m, kg m^2).
-    quadratic : (s, 6, 6) array
-        Drag wrench per unit of speed and twist (kg/m, times m for each moment and rotation).
-    linear : (s, 6, 6) array
-        Drag wrench per unit of twist.
-    spinning : (s, 3, 3) array, N m s^2
-        Drag moment per unit of angular speed and angular velocity.
-    """
-
+    #: In the inertial frame (3, m/s).
     current: Array
+    #: Mass (kg) and first moment (kg m) of the displaced fluid (s, 4).
     displaced: Array
+    #: Added mass (s, 6, 6; kg, kg m, kg m^2).
     added: Array
+    #: Drag wrench per unit of speed and twist (s, 6, 6; kg/m, times m for each moment and rotation).
     quadratic: Array
+    #: Drag wrench per unit of twist (s, 6, 6).
     linear: Array
+    #: Drag moment per unit of angular speed and angular velocity (s, 3, 3; N m s^2).
     spinning: Array
 
     @property
@@ -58,14 +57,20 @@ class Water(NamedTuple):
 
 def weightless(water: Water) -> Array:
     """Return the inertia (s, 6, 6) of sections on which gravity does not act: of displaced fluid and added mass."""
-    mass, (x, y, z) = water.displaced[:, 0], water.displaced[:, 1:].T
-    displaced = np.zeros_like(water.added, dtype=water.displaced.dtype)
-    for k in range(3):
-        displaced[:, k, k] = mass
-    for (i, j), moment in zip(((1, 2), (2, 0), (0, 1)), (x, y, z), strict=True):
-        displaced[:, 3 + j, i], displaced[:, 3 + i, j] = moment, -moment
-        displaced[:, i, 3 + j], displaced[:, j, 3 + i] = moment, -moment
-    return displaced + water.added
+    inertia, moments = water.added.astype(np.result_type(water.added, water.displaced)), skews(water.displaced[:, 1:])
+    inertia[:, :3, :3] += water.displaced[:, :1, None] * np.eye(3)
+    inertia[:, :3, 3:] -= moments
+    inertia[:, 3:, :3] += moments
+    return inertia
+
+
+def skews(vectors: Array) -> Array:
+    """Return the matrices (..., 3, 3) of cross products with vectors (..., 3)."""
+    matrices = np.zeros((*vectors.shape, 3), vectors.dtype)
+    x, y, z = np.moveaxis(vectors, -1, 0)
+    matrices[..., 0, 1], matrices[..., 0, 2], matrices[..., 1, 2] = -z, y, -x
+    matrices[..., 1, 0], matrices[..., 2, 0], matrices[..., 2, 1] = z, -y, x
+    return matrices
 
 
 def sum_over_sections(inertia: Array, jacobians: Array) -> Array:
@@ -81,24 +86,19 @@ def wrenches_to_efforts(jacobians: Array, wrenches: Array) -> Array:
 
 def moving_wrenches(added: Array, twists: Array, accelerations: Array) -> Array:
     """Return the wrenches (s, 6) ``A dV/dt - ad(V)^T A V`` of the added mass."""
-    return _times(added, accelerations) + _turned(twists, _times(added, twists))
+    return _times(added, accelerations) + _coadjoint(twists, _times(added, twists))
 
 
 def stream_wrenches(water: Water, twists: Array, current: Array) -> Array:
     """Return the wrenches (s, 6) of the stream without gravity: drag, lift, and the current's change of added-mass wrenches.
 
-    Parameters
-    ----------
-    water : Water
-    twists : (s, 6) array
-    current : (s, 3) array, m/s
-        In the axes of the sections.
+    Twists (s, 6) and the current (s, 3; m/s) are in the axes of the sections.
     """
     nothing = np.zeros_like(current)
     flow, C = twists - np.concatenate([current, nothing], axis=1), np.concatenate([current, nothing], axis=1)
     turning = np.concatenate([cross(twists[:, 3:], current), nothing], axis=1)
     drifting, carried = _times(water.added, C), _times(water.added, flow)
-    wrenches = _turned(twists, drifting) + _turned(C, carried) - _times(water.added, turning)
+    wrenches = _coadjoint(twists, drifting) + _coadjoint(C, carried) - _times(water.added, turning)
     spun = _times_speed(water.spinning, flow[:, 3:], flow[:, 3:])
     drag = _times_speed(water.quadratic, flow, flow[:, :3]) + _times(water.linear, flow)
     drag = drag + np.concatenate([0.0 * spun, spun], axis=1)
@@ -121,7 +121,7 @@ def _times_speed(matrices: Array, vectors: Array, flow: Array) -> Array:
     return product
 
 
-def _turned(twists: Array, wrenches: Array) -> Array:
+def _coadjoint(twists: Array, wrenches: Array) -> Array:
     """Return ``-ad(V)^T W`` (s, 6)."""
     spins, forces = twists[:, 3:], wrenches[:, :3]
     return np.concatenate([cross(spins, forces), cross(spins, wrenches[:, 3:]) + cross(twists[:, :3], forces)], axis=1)
@@ -143,3 +143,79 @@ def water_numbers(water: Water) -> Array:
     parts = water.displaced, water.added, water.quadratic, water.linear, water.spinning
     points = np.hstack([part.reshape(len(water.added), -1) for part in parts])
     return np.concatenate([water.current, [float(water.presses)], points.ravel()])
+
+
+#: Added mass of the ellipse that a section is, or that reaches as far, in a fluid without friction.
+POTENTIAL = "potential"
+#: The coefficients by name, and their units.
+ADDED = dict.fromkeys(("normal", "normal_y", "normal_z", "tangential"), "1")
+DRAG = ADDED | {"torsional": "1", "viscous_normal": "Pa s", "viscous_tangential": "Pa s"}
+
+
+class LineWater(NamedTuple):
+    """The fields for the fluid around a rod or a beam; see `titop.blocks.bodies.rods.rod.Rod`."""
+
+    fluid: Fluid
+    added_mass: Coefficients
+    drag: Coefficients
+    lift: Array | None
+
+    def at(self, reach: Array, area: Array, fractions: Array, lengths: Array, given_length: float) -> Water:
+        """Return the numbers of the fluid at k places along the line.
+
+        Sections reach so far along y and z (2, k; m). Places are fractions of the length, with `lengths` (k, m) as weights;
+        functions of X are called with the `given_length`.
+        """
+        y, z = reach
+        mass, nothing = self.fluid.density * area * lengths, 0.0 * lengths
+        half = 0.5 * self.fluid.density * lengths
+        widths = y + z, 2.0 * z, 2.0 * y  # across to flow along x, y and z
+        drag = [half * width * of_direction(self.drag, names) for width, names in zip(widths, _DIRECTIONS, strict=True)]
+        spinning = half * ((y + z) / 2.0) ** 4 * of_direction(self.drag, ("torsional",))
+        along, across = (lengths * of_direction(self.drag, (f"viscous_{name}",)) for name in ("tangential", "normal"))
+        quadratic = diagonals([*drag, nothing, nothing, nothing]) + lifting(self.lift, half * widths[0])
+        return Water(
+            self.fluid.current,
+            np.stack([mass, nothing, nothing, nothing], axis=1),
+            self._added_mass(mass, y, z, lengths) + _matrices("added_mass", self.added_mass, fractions, lengths, given_length),
+            quadratic + _matrices("drag", self.drag, fractions, lengths, given_length),
+            diagonals([along, across, across, nothing, nothing, nothing]),
+            diagonals([spinning, nothing, nothing]),
+        )
+
+    def _added_mass(self, mass: Array, y: Array, z: Array, lengths: Array) -> Array:
+        nothing = 0.0 * mass
+        if isinstance(self.added_mass, str):
+            ring = np.pi * self.fluid.density * lengths
+            return diagonals([nothing, ring * z**2, ring * y**2, ring * (y**2 - z**2) ** 2 / 8.0, nothing, nothing])
+        moved = [mass * of_direction(self.added_mass, names) for names in _DIRECTIONS]
+        return diagonals([*moved, nothing, nothing, nothing])
+
+    def findings(self, name: str, fractions: Array, given_length: float) -> list[Finding]:
+        """Return what is wrong with functions of X at inner places of a rod."""
+        ones = np.ones(len(fractions))
+        for field, coefficients in (("added_mass", self.added_mass), ("drag", self.drag)):
+            for matrix in _matrices(field, coefficients, fractions, ones, given_length) if callable(coefficients) else ():
+                if wrong := matrix_findings(f"{name}.{field}", matrix, field == "added_mass"):
+                    return wrong
+        return []
+
+    def parameters(self) -> dict[str, tuple[float, str]]:
+        """Return the numbers by dotted name, with units."""
+        return fluid_parameters(self, ADDED, DRAG, "1")
+
+
+def water_around(line: Any) -> LineWater | None:
+    """Return the fields for the fluid around a rod or a beam, None without a fluid."""
+    return None if line.fluid is None else LineWater(line.fluid, line.added_mass, line.drag, line.lift)
+
+
+#: The names of coefficients along x, y and z, the more special first.
+_DIRECTIONS = ("tangential",), ("normal_y", "normal"), ("normal_z", "normal")
+
+
+def _matrices(field: str, coefficients: Coefficients, fractions: Array, lengths: Array, given_length: float) -> Any:
+    """Return the matrices at places (k, 6, 6), from a matrix per unit length or a function of X that returns one."""
+    if callable(coefficients):
+        return sampled(field, coefficients, fractions, given_length, (6, 6)) * lengths[:, None, None]
+    return coefficients * lengths[:, None, None] if isinstance(coefficients, np.ndarray) else 0.0

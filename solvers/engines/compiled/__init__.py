@@ -4,11 +4,11 @@
   blocks and interactions;
 - `packed`: a system as tables, and its variants; `repacking`: changes of parameters in the tables; `rounding`: whether
   changed parameters may make pivots too small;
-- `acted_on`: kernels bound to tables, with the wrenches and inputs of a call; `constrained`: kernels with rigid closures and
-  gears; `efforts`: kernels of efforts; `readings`: sensors, reactions, motions of ports;
+- `acted_on`: kernels bound to tables, with the wrenches and inputs of a call; `bound_kernels`: those of rigid closures and
+  gears, of efforts and of series; `readings`: sensors, reactions, motions of ports;
 - `calls`: all kernels by the names of a model's functions;
-- `dynamics`, `derivatives`, `states`, `series`, `observations`: the engine's cores, for checked arguments;
-- `prepared`: the dynamics for integrators;
+- `dynamics`, `derivatives`, `observations`: the engine's cores, for checked arguments;
+- `prepared_kernels`: the dynamics for integrators;
 - `engine`: the engine, and mechanisms with changed parameters;
 - `compile_ahead`: compiling all kernels in advance.
 """

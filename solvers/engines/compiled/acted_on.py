@@ -36,7 +36,6 @@ class Bound:
     ----------
     function : callable
         Takes the arguments `before`, the tables, the arguments `behind`, a state and results; returns a status.
-    before, tables, behind : tuple
     shares : bool
         Whether efforts are split between actuators and constraints. The last argument before the tables then are the efforts
         (nv) of inputs, which act in addition.
@@ -79,22 +78,15 @@ class Bound:
 class Acting:
     """Calls of a compiled model with wrenches on fixed ports, with or without inputs.
 
-    Copies of the tables with room for the loads are kept between calls, one for each call that runs at the same time.
+    Copies of the tables with room for the loads are kept between calls, one for each call that runs at the same time. Raises
+    `ModelError` for an unknown port.
 
     Parameters
     ----------
-    system : PackedSystem
-    inputs : Inputs
-    ports : sequence of str
     driven : bool
         Whether inputs act.
     closing : bool
         Whether the tables get room for the wrenches of rigid closures on their ports, as the last loads.
-
-    Raises
-    ------
-    ModelError
-        For an unknown port.
     """
 
     def __init__(
@@ -120,18 +112,7 @@ class Acting:
     def run_rows(self, bound: Bound, wrenches: Sequence[Array], u: Array | None, rows: Iterable[tuple[Any, ...]]) -> int:
         """Call a kernel as `run` does with the arguments of each of several `rows`; return the first status that is not `DONE`.
 
-        Parameters
-        ----------
-        bound : Bound
-        wrenches : sequence of (6,) or (n, 6) arrays
-            On each port, for all rows or for each row.
-        u : (nu,) or (n, nu) array
-        rows : iterable of tuple
-
-        Raises
-        ------
-        TypeError
-            As in `run`.
+        Raises `TypeError` as in `run`. `wrenches` (6), (n, 6): on each port, for all rows or for each row. `u` (nu), (n, nu).
         """
         room = self.rooms.pop() if self.rooms else self.new_room()
         _, calls, puts, put_inputs = room
@@ -196,13 +177,7 @@ class Variants(dict[Any, Any]):
 
 
 class ActedOn:
-    """The external loads of a system, for each call.
-
-    Parameters
-    ----------
-    system : PackedSystem
-    inputs : Inputs
-    """
+    """The external loads of a system, for each call."""
 
     def __init__(self, system: PackedSystem, inputs: Inputs) -> None:
         self.system, self._inputs, self._nq = system, inputs, system.mechanism.nq
@@ -218,21 +193,9 @@ class ActedOn:
     ) -> int:
         """Call a kernel with `wrenches`, and the inputs `u` on ports and of interactions, in its tables; return its status.
 
-        Parameters
-        ----------
-        bound : Bound
-        wrenches : mapping of port name to (6,) array_like, optional
-        u : (nu,) array, optional
-            As `read_inputs` returns them.
-        arguments : tuple
-            The kernel's arguments behind its tables.
-        closing : bool
-            Whether the tables have room for the wrenches of rigid closures on their ports, as derivatives need it.
-
-        Raises
-        ------
-        TypeError
-            If a wrench is not six real numbers, or `u` has another length: they have to be checked in detail.
+        Raises `TypeError` if a wrench is not six real numbers, or `u` has another length: they have to be checked in detail.
+        `wrenches` (6) are by port name, `u` (nu) as `read_inputs` returns them, `arguments` those behind the kernel's tables.
+        `closing`: whether the tables have room for the wrenches of rigid closures on their ports, as derivatives need it.
         """
         if type(wrenches) is not dict and not isinstance(wrenches, _WRENCHES):
             raise TypeError
@@ -259,12 +222,8 @@ class ActedOn:
     def read_inputs(self, u: Any, q: Any, closing: bool = False) -> tuple[Array | None, Array | None]:
         """Return inputs (nu) if any can act on ports or by interactions, and efforts (nv) if any can along coordinates.
 
-        Derivatives (`closing`) leave out what inputs of blocks change with q.
-
-        Raises
-        ------
-        TypeError
-            If arguments have to be checked in detail.
+        Derivatives (`closing`) leave out what inputs of blocks change with q. Raises `TypeError` if arguments have to be
+        checked in detail.
         """
         inputs = self._inputs
         if type(u) is not np.ndarray or u.dtype is not _FLOAT or inputs.state_names:
@@ -290,23 +249,12 @@ class ActedOn:
     ) -> int:
         """Call a kernel at stacked states: at once where the same acts on ports all the time, or row by row; return its status.
 
-        Parameters
-        ----------
-        bound : Bound, optional
-            For stacked states.
-        at : callable
-            From an index of rows, or of one row, to the kernel's arguments behind its tables.
-        stack : Stack
-        closing : bool
-            Whether the tables have room for closures.
-        single : Bound, optional
-            The same for single states, which serves row by row.
-
-        Raises
-        ------
-        TypeError
-            If loads have to be checked in detail.
+        Raises `TypeError` if loads have to be checked in detail. `bound`: for stacked states. `at`: from an index of rows, or
+        of one row, to the kernel's arguments behind its tables. `closing`: whether the tables have room for closures.
+        `single`: the same for single states, which serves row by row.
         """
+        if bound is not None and stack.wrenches is None and stack.u is None:
+            return bound.call(*at(slice(None)))
         loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
         if not self._inputs.drives_ports:
@@ -330,10 +278,7 @@ class ActedOn:
     def _read(self, u: Any) -> Array:
         """Return inputs (nu) as an array of floats, and stacked ones as they are.
 
-        Raises
-        ------
-        ModelError
-            For unusable and complex ones.
+        Raises `ModelError` for unusable and complex ones.
         """
         return real_only(u if type(u) is np.ndarray and u.ndim == 2 else np.asarray(self._inputs.whole(u)), "u")
 

@@ -17,21 +17,20 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on, moves_fluid
 from titop.blocks.contract.block import overrides_method
 from titop.solvers.arguments.reading import coordinate_mask
-from titop.solvers.arguments.rowwise import Stack
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
-from titop.solvers.engines.compiled.constrained import (
+from titop.solvers.engines.compiled.bound_kernels import (
+    CONSTANT,
+    CompiledEfforts,
     HybridKernels,
     constrained_derivatives,
     constrained_forward,
-    generic_hybrid,
+    has_series,
     least_efforts,
     nearest_motion,
     shared_derivatives,
 )
-from titop.solvers.engines.compiled.efforts import CompiledEfforts
 from titop.solvers.engines.compiled.packed import PackedSystem, moving_otherwise
 from titop.solvers.engines.compiled.readings import CompiledReadings
-from titop.solvers.engines.compiled.series import CONSTANT, has_series
 from titop.solvers.kernels.entries import (
     derivative_entries,
     directional_entries,
@@ -42,9 +41,7 @@ from titop.solvers.kernels.entries import (
 )
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.kernel_calls import DONE
 from titop.solvers.model.mechanism import Mechanism
-from titop.solvers.native.callbacks import raise_pending
 
 
 class KernelRow(NamedTuple):
@@ -114,7 +111,7 @@ _MOVING = {
 _SERIES = {name: getattr(series_entries, name) for name in ("inverse_dynamics_series", "forward_dynamics_series")}
 
 #: Functions that run kernels under loads.
-_UNDER_LOADS = ("run", "read_inputs", "driven")
+_UNDER_LOADS = ("run", "run_stacked", "read_inputs", "driven")
 
 
 class CompiledCalls:
@@ -124,7 +121,6 @@ class CompiledCalls:
     ----------
     mechanism : Mechanism
         Its coordinates and constraints.
-    system : PackedSystem
     """
 
     def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
@@ -168,26 +164,6 @@ class CompiledCalls:
         """The external loads of the system."""
         return ActedOn(self._system, self._mechanism.inputs)
 
-    # -- under loads -----------------------------------------------------------------------------------------------------
-
-    def runs_all(self, name: str, kernel: Bound, arrays: tuple[Array, ...], stack: Stack) -> bool:
-        """Let a kernel write into the last of some arrays with a row for each state of a stack; tell whether it did.
-
-        By the kernel of single states, or where there is one and the same acts on all states, by one of stacked states.
-        """
-        together = self.kernels[f"{name}_batch", None] if f"{name}_batch" in ROWS else None
-        try:
-            if together is not None and stack.wrenches is None and stack.u is None:
-                status = together.call(*arrays)
-            else:
-                status = self._acted_on.run_stacked(
-                    together, lambda rows: tuple([part[rows] for part in arrays]), stack, single=kernel
-                )
-        except TypeError:
-            status = layout.WRONG_SIZE
-        raise_pending()
-        return status == DONE
-
     # -- of chosen coordinates -------------------------------------------------------------------------------------------
 
     @cached_property
@@ -206,7 +182,7 @@ class CompiledCalls:
     @cached_property
     def hybrids(self) -> Variants:
         """The kernels of hybrid dynamics by masks of the imposed coordinates, for the generic rank of the constraints."""
-        return Variants(lambda mask: generic_hybrid(self._system, np.frombuffer(mask, dtype=bool).copy()))
+        return Variants(lambda mask: HybridKernels(self._system, np.frombuffer(mask, dtype=bool).copy()))
 
     def hybrid_of(self, names: tuple[str, ...] | None) -> HybridKernels:
         """Return the kernels of hybrid dynamics in which the motion of some coordinates is imposed."""
@@ -299,23 +275,12 @@ class CompiledCalls:
         return None if moving_otherwise(self._system) else partial(dynamics_entries.configuration_rate, self._system.ints)
 
 
-def _forward_derivatives(calls: CompiledCalls, names: None) -> Bound:
-    system = calls._system
-    return constrained_derivatives(system, system.closing(), system.mechanism.generic_rank)
-
-
-def _inverse_derivatives(calls: CompiledCalls, names: tuple[str, ...] | None) -> Bound:
-    system = calls._system
-    nothing, rank = np.zeros(system.mechanism.nv), system.mechanism.generic_rank
-    return shared_derivatives(system, calls.masks[names], nothing, system.closing(), rank)
-
-
 #: Methods that bind kernels with constraints, and for chosen coordinates.
 _BINDING: dict[str, Callable[[CompiledCalls, Any], Bound]] = {
-    "forward": lambda calls, names: constrained_forward(calls._system, calls._system.mechanism.generic_rank),
-    "forward_derivatives": _forward_derivatives,
+    "forward": lambda calls, names: constrained_forward(calls._system),
+    "forward_derivatives": lambda calls, names: constrained_derivatives(calls._system, calls._system.closing()),
     "inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names]),
-    "inverse_derivatives": _inverse_derivatives,
+    "inverse_derivatives": lambda calls, names: shared_derivatives(calls._system, calls.masks[names]),
     "mass_inverse": lambda calls, names: least_efforts(calls._system, calls.masks[names], with_mass=True),
     "hybrid": lambda calls, names: calls.hybrid_of(names).dynamics(calls._system.arrays),
     "hybrid_derivatives": lambda calls, names: calls.hybrid_of(names).derivatives(calls._system.closing()),
@@ -323,13 +288,7 @@ _BINDING: dict[str, Callable[[CompiledCalls, Any], Bound]] = {
 
 
 class PortCalls:
-    """The kernels for one port of a system, by name.
-
-    Raises
-    ------
-    ModelError
-        If there is no such port.
-    """
+    """The kernels for one port of a system, by name. Raises `ModelError` if there is no such port."""
 
     #: Entries, and whether in inertial axes, and whether classical.
     _ROWS: Mapping[str, tuple[Pair, tuple[bool, ...]]] = {

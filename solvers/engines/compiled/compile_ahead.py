@@ -6,42 +6,22 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
+from pkgutil import walk_packages
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.solvers import kernels
 from titop.solvers.engines.compiled.law_kinds import all_interactions, all_laws
-from titop.solvers.kernels.derivatives import interaction_derivatives, interaction_directions
-from titop.solvers.kernels.entries import (
-    closed_derivative_entries,
-    closure_entries,
-    derivative_entries,
-    directional_entries,
-    dynamics_entries,
-    effort_entries,
-    gap_entries,
-    hybrid_entries,
-    moving_entries,
-    observation_entries,
-    reading_entries,
-    series_entries,
-    state_entries,
-    stepping_entries,
-)
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
-from titop.solvers.kernels.ports import guards, interactions, loads, own_states, port_wrenches, surroundings
-from titop.solvers.kernels.series import loads as load_series
-from titop.solvers.kernels.tree import joints, multi_joints, springs, world_poses
 from titop.solvers.native import cache, calling
+from titop.solvers.native.cache import shipping
 from titop.solvers.native.identity import wheel_obstacle, wheel_settings
 from titop.solvers.native.kernel import Feature, Kernel, Unit
-from titop.solvers.native.shipped import shipping
 from titop.solvers.support.spread import spread
 
-#: The kernels' modules that have features.
-_WITH_FEATURES = (
-    *(guards, interaction_derivatives, interaction_directions, interactions, joints, loads, load_series),
-    *(multi_joints, own_states, world_poses, port_wrenches, springs, surroundings),
-)
+#: Whose kernels take longest: they make a group of their own.
+_LONGEST = "derivative_entries"
 
 #: The code of a process that runs with its own settings.
 _COMPILING = (sys.executable, "-m", "titop.solvers.cli", "compile")
@@ -56,28 +36,25 @@ def _groups() -> list[list[Unit]]:
     """Return the units in groups that share most of their helpers, since each process compiles a helper once. The longest group
     comes first, so that parallel processes end at about the same time.
     """
-    modules = (
-        *(derivative_entries, closed_derivative_entries, closure_entries, dynamics_entries, hybrid_entries),
-        *(observation_entries, reading_entries, effort_entries, directional_entries, moving_entries),
-        *(series_entries, state_entries, stepping_entries, gap_entries),
-    )
-    pairs = [[thing for thing in vars(module).values() if isinstance(thing, Pair)] for module in modules]
-    alone = [[thing for thing in vars(module).values() if isinstance(thing, Kernel)] for module in modules]
-    derivatives, *passes = ([*(pair.mixed for pair in some), *kernels] for some, kernels in zip(pairs, alone, strict=True))
+    found = [walk.name for walk in walk_packages(kernels.__path__, f"{kernels.__name__}.") if not walk.ispkg]
+    held = [(name, thing) for name in found for thing in vars(import_module(name)).values()]
+    pairs = [(name, pair) for name, pair in held if isinstance(pair, Pair) and pair.mixed.function.__module__ == name]
+    alone = [(name, unit) for name, unit in held if isinstance(unit, Kernel) and unit.function.__module__ == name]
+    whole = [*((name, pair.mixed) for name, pair in pairs), *alone]
+    derivatives, passes = ([unit for name, unit in whole if name.endswith(_LONGEST) is is_last] for is_last in (True, False))
     laws = [stage for law in all_laws() for stage in (law.terms, law.outward, law.inward, law.slopes, law.energy) if stage]
     laws += [stage for law in all_laws() if (acts := law.surroundings) for stage in (acts.apply, acts.apply_slopes)]
     laws += [OUTWARD, INWARD]
-    acting = [
-        stage for kind in all_interactions() for stage in (kind.act, kind.slopes, kind.stored, kind.gap, kind.touches) if stage
-    ]
-    acting += [stage for kind in all_interactions() for stage in (kind.rates, kind.rates_driven, kind.rates_slopes) if stage]
-    rigid = [pair.rigid for some in pairs for pair in some]
-    features = [thing for module in _WITH_FEATURES for thing in vars(module).values() if isinstance(thing, Feature)]
-    return [[part for some in passes for part in some], [*rigid], [*laws], [*acting], [*features], [*derivatives]]
+    acting = [stage for kind in all_interactions() for stage in kind if stage]
+    features = [unit for name, unit in held if isinstance(unit, Feature) and unit.function.__module__ == name]
+    return [[*passes], [pair.rigid for _, pair in pairs], [*laws], [*acting], [*features], [*derivatives]]
 
 
 def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
     """Compile what the cache does not have yet; return how many functions that were.
+
+    Raises `ModelError` if there is no folder to keep machine code in, if it does not keep it, if a process dies, or if kernels
+    are called through numba (see ``TITOP_CALLS`` in ``examples/pages/speed.md``).
 
     Parameters
     ----------
@@ -85,12 +62,6 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
         Number of processes; by default as many as there are processors.
     progress : bool
         Whether a terminal shows a progress bar.
-
-    Raises
-    ------
-    ModelError
-        If there is no folder to keep machine code in, if it does not keep it, if a process dies, or if kernels are called
-        through numba (see ``TITOP_CALLS`` in ``examples/pages/speed.md``).
     """
     from tqdm import tqdm
 
@@ -102,11 +73,9 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
         raise ModelError(Finding("no-cache", "cache", cache.obstacle(), "a folder for machine code", advice))
     missing = [name for name, unit in units().items() if not unit.is_kept]
     workers = workers or os.cpu_count() or 1
-    tasks = [
-        part
-        for group in _groups()
-        for part in _parts([unit.name for unit in group if unit.name in missing], max(1, workers // 2))
-    ]
+    parts = max(1, workers // 2)
+    groups = [[unit.name for unit in group if unit.name in missing] for group in _groups()]
+    tasks = [part for names in groups for k in range(parts) if (part := names[k::parts])]
     with tqdm(total=len(missing), desc="compiling", disable=None if progress else True, leave=False) as bar:
         for count in spread(tasks, _compiling, (), workers, _died):
             bar.update(count)
@@ -120,12 +89,8 @@ def compile_for_wheels(workers: int | None = None) -> None:
     """Compile everything for all processors of this one's kind, into titop's own folder.
 
     From there a wheel takes it along, so that those who install it compile nothing. Where sources, Python or processor are not
-    those that it was made for, it is left alone and all is compiled as without it.
-
-    Raises
-    ------
-    ModelError
-        If it fails, there is no such kind of this processor, or titop's folder cannot be written.
+    those that it was made for, it is left alone and all is compiled as without it. Raises `ModelError` if it fails, there is
+    no such kind of this processor, or titop's folder cannot be written.
     """
     if reason := calling.obstacle() or wheel_obstacle():
         raise ModelError(Finding("no-wheel", "kernels", reason, "machine code for many processors", "build a wheel without it"))
@@ -141,11 +106,6 @@ def compile_for_wheels(workers: int | None = None) -> None:
         raise ModelError(
             Finding("no-wheel", "titop's folder", found, "one that can be written", "use a clone of titop")
         ) from None
-
-
-def _parts(names: list[str], count: int) -> list[list[str]]:
-    """Return the names in at most `count` parts, none of them empty."""
-    return [part for k in range(count) if (part := names[k::count])]
 
 
 def _compiling() -> Callable[[list[str]], int]:

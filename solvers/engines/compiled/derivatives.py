@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_derivatives
-from titop.solvers.constraints.branch import is_open_at, rank_on_branch, refuse_dead_centre
-from titop.solvers.constraints.mechanism import DerivativesCore
+from titop.solvers.constraints.engine_interface import DerivativesCore, HybridDerivatives
+from titop.solvers.engines.compiled.acted_on import Bound
+from titop.solvers.engines.compiled.bound_kernels import constrained_derivatives
 from titop.solvers.engines.compiled.calls import CompiledCalls
-from titop.solvers.engines.compiled.constrained import HybridKernels, constrained_derivatives, shared_derivatives
-from titop.solvers.engines.compiled.dynamics import settled_hybrid
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.kernels.entries import closed_derivative_entries, derivative_entries, directional_entries
+from titop.solvers.kernels.entries import derivative_entries
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
 from titop.solvers.mechanism.inputs import Push, own_effort_derivatives, own_efforts, own_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.model.mechanism import Mechanism
@@ -30,36 +28,7 @@ class CompiledDerivatives(DerivativesCore):
     def __init__(self, mechanism: Mechanism, system: PackedSystem, calls: CompiledCalls) -> None:
         self._mechanism, self._system, self._calls, self._nv = mechanism, system, calls, mechanism.nv
 
-    # -- along one direction, in trees without the matrices ----------------------------------------------------------------
-
-    def tangent(self, q: Array, v: Array, tau: Array, dq: Array, dv: Array, dtau: Array, pushes: list[Push]) -> Array:
-        if self._mechanism.is_constrained:
-            return super().tangent(q, v, tau, dq, dv, dtau, pushes)
-        system, da, rows = self._system.with_pushes(pushes), dtau.astype(float), _one_row(q, v, tau, dq, dv)
-        rows[2] += own_efforts(pushes, q, self._nv)
-        for push in own_pushes(pushes):
-            da[push.v] += push.derivatives(q) @ dq[push.v]
-        system.raise_for(system.kernel(directional_entries.forward_tangent)(*system.arrays, *rows, da[None]))
-        return da
-
-    def adjoint(self, q: Array, v: Array, tau: Array, weights: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
-        if self._mechanism.is_constrained:
-            return super().adjoint(q, v, tau, weights, pushes)
-        system, by_tau, by_q, by_v = (
-            self._system.with_pushes(pushes),
-            weights.astype(float),
-            np.empty(self._nv),
-            np.empty(self._nv),
-        )
-        rows = _one_row(q, v, tau)
-        rows[2] += own_efforts(pushes, q, self._nv)
-        results = by_tau[None], by_q[None], by_v[None]
-        system.raise_for(system.kernel(directional_entries.forward_adjoint)(*system.arrays, *rows, *results))
-        for push in own_pushes(pushes):
-            by_q[push.v] += by_tau[push.v] @ push.derivatives(q)
-        return by_q, by_v, by_tau
-
-    # -- inverse dynamics ------------------------------------------------------------------------------------------------
+    # -- dynamics --------------------------------------------------------------------------------------------------------
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         q, v, a = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
@@ -71,42 +40,13 @@ class CompiledDerivatives(DerivativesCore):
     def inverse(self, q: Array, v: Array, a: Array, pushes: list[Push], motors: Any, actuated: Array | None) -> Array:
         if actuated is None:
             return self.tree_inverse(q, v, a, pushes)
-        if not own_pushes(pushes):
-            q, v, a = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
-            result, driven, tables = (
-                np.empty((3, self._nv, self._nv)),
-                np.zeros(self._nv) + motors,
-                self._system.closing(pushes),
-            )
-
-            def run(rank: int) -> int:
-                return int(shared_derivatives(self._system, actuated, driven, tables, rank).call(q, v, a, result))
-
-            if self._settled(q, run) == layout.OK:
-                return result
         return closed_derivatives.inverse(self._mechanism, q, v, a, pushes, motors, actuated)
-
-    def _settled(self, q: Array, run: Callable[[int], int]) -> int:
-        """Return the status of a kernel for a given number of acting constraints: the generic rank, or else the rank at q."""
-        mechanism = self._mechanism
-        status = run(mechanism.generic_rank)
-        if status == layout.SINGULAR and not is_open_at(mechanism, q):
-            status = run(rank_on_branch(mechanism, q))
-        raise_pending()
-        return status
-
-    # -- forward and hybrid dynamics -------------------------------------------------------------------------------------
 
     def forward(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
         q, v, tau = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau")
         result, driven = np.empty((3, self._nv, self._nv)), tau + own_efforts(pushes, q, self._nv)
         if self._mechanism.is_constrained:
-            tables = self._system.closing(pushes)
-
-            def run(rank: int) -> int:
-                return int(constrained_derivatives(self._system, tables, rank).call(q, v, driven, result))
-
-            if self._settled(q, run) != layout.OK:
+            if not self._runs(constrained_derivatives(self._system, self._system.closing(pushes)), q, v, driven, result):
                 nothing = np.zeros(self._nv)
                 return np.array(closed_derivatives.hybrid(self._mechanism, q, v, tau, nothing, nothing > 0, pushes)[:3])
         else:
@@ -118,15 +58,9 @@ class CompiledDerivatives(DerivativesCore):
 
     def hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> HybridDerivatives:
         q, v, tau, a = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau"), real_only(a, "a")
-        tables, result = self._system.closing(pushes), np.empty((8, self._nv, self._nv))
-        driven = tau + own_efforts(pushes, q, self._nv)
-
-        def run(kernels: HybridKernels) -> int:
-            if kernels is not self._calls.hybrids[mask.tobytes()]:
-                refuse_dead_centre(self._mechanism, q, mask, kernels.whole, kernels.rank)
-            return int(kernels.derivatives(tables).call(q, v, driven, a, result))
-
-        if not settled_hybrid(self._mechanism, self._system, self._calls, q, mask, run):
+        result, driven = np.empty((8, self._nv, self._nv)), tau + own_efforts(pushes, q, self._nv)
+        kernel = self._calls.hybrids[mask.tobytes()].derivatives(self._system.closing(pushes))
+        if not self._runs(kernel, q, v, driven, a, result):
             return closed_derivatives.hybrid(self._mechanism, q, v, tau, a, mask, pushes)
         changes = HybridDerivatives(*result)
         if not own_pushes(pushes):
@@ -134,6 +68,14 @@ class CompiledDerivatives(DerivativesCore):
         by_q = own_effort_derivatives(pushes, q, self._nv)
         efforts = np.where(mask[:, None], changes.dtau_dtau @ by_q - by_q, 0.0)
         return changes._replace(da_dq=changes.da_dq + changes.da_dtau @ by_q, dtau_dq=changes.dtau_dq + efforts)
+
+    def _runs(self, kernel: Bound, *arguments: Array) -> bool:
+        """Tell whether a kernel runs; in a tree raise its error."""
+        status = kernel.call(*arguments)
+        if not self._mechanism.is_constrained:
+            self._system.raise_for(status)
+        raise_pending()
+        return bool(status == layout.OK)
 
     # -- closures --------------------------------------------------------------------------------------------------------
 
@@ -152,9 +94,9 @@ class CompiledDerivatives(DerivativesCore):
     ) -> tuple[Array, Array]:
         q, v, a, weights = real_only(q, "q"), real_only(v, "v"), real_only(a, "a"), self._mechanism.scale.weights
         changes, rows = np.empty((3, self._nv, self._nv)), np.empty((4, len(weights), self._nv))
-        kernel = system.kernel(closed_derivative_entries.inverse_slopes_with_closures)
+        kernel = system.kernel(derivative_entries.inverse_slopes_with_closures)
         held = real_only(multipliers, "multipliers") / weights
-        system.raise_for(kernel(system.tables.paths, system.loops(0), *system.closing(pushes), q, v, a, held, changes, rows))
+        system.raise_for(kernel(system.tables.paths, system.loops, *system.closing(pushes), q, v, a, held, changes, rows))
         return changes, rows / weights[:, None]
 
     # -- motion of ports -------------------------------------------------------------------------------------------------
@@ -206,9 +148,9 @@ class CompiledDerivatives(DerivativesCore):
         general = self._system.general_block(block)
         if name not in general.ports:
             return base, twist
-        own = columns[last + 1 - general.block.nv : last + 1, layout.COLUMN_S : layout.COLUMN_S + 6]
+        subspace = columns[last + 1 - general.block.nv : last + 1, layout.COLUMN_S : layout.COLUMN_S + 6]
         row = entries_of[layout.PORTS] + list(general.ports).index(name)
-        return sums[row, :12], twist + v[general.v] @ own
+        return sums[row, :12], twist + v[general.v] @ subspace
 
 
 def _carried(pose: Array, twist: Array) -> Array:
@@ -216,9 +158,3 @@ def _carried(pose: Array, twist: Array) -> Array:
     linear, angular = (twist.reshape(2, 3) @ pose[:9].reshape(3, 3).T).tolist()
     (x, y, z), (a, b, c) = pose[9:].tolist(), angular
     return np.array([linear[0] + y * c - z * b, linear[1] + z * a - x * c, linear[2] + x * b - y * a, a, b, c])
-
-
-def _one_row(*state: Array) -> list[Array]:
-    """Return a checked state, and directions, as copies with one row each."""
-    names = ("q", "v", "tau", "dq", "dv")
-    return [real_only(x, name).astype(float)[None] for x, name in zip(state, names, strict=False)]

@@ -13,13 +13,13 @@ from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.derivatives import CompiledDerivatives
-from titop.solvers.engines.compiled.dynamics import CompiledDynamics
+from titop.solvers.engines.compiled.dynamics import CompiledDynamics, CompiledSeries
 from titop.solvers.engines.compiled.law_tables import (
     compiled_interaction,
     compiled_law,
     compiled_surroundings,
 )
-from titop.solvers.engines.compiled.observations import CompiledObservations
+from titop.solvers.engines.compiled.observations import CompiledObservations, CompiledStates
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.repacking import (
     NEAR,
@@ -30,8 +30,6 @@ from titop.solvers.engines.compiled.repacking import (
     with_parameters_of,
 )
 from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, moves_at_rest, plainly_sound
-from titop.solvers.engines.compiled.series import CompiledSeries
-from titop.solvers.engines.compiled.states import CompiledStates
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
@@ -51,7 +49,6 @@ class CompiledEngine:
     ----------
     mechanism : Mechanism
         The coordinates and constraints.
-    assembly : Assembly
     """
 
     def __init__(self, mechanism: Mechanism, assembly: Assembly) -> None:

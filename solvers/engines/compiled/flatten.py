@@ -19,7 +19,7 @@ from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.joint import CHILD_PORT, Link, is_elementary
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Connection
-from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, IntegerRows, Ints, Tables
+from titop.solvers.engines.compiled.tables import JOINT_SIZES, ActingBlock, GeneralBlock, IntegerRows, Ints, Tables
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.kernels.tree import packing
 
@@ -49,7 +49,6 @@ def flatten(assembly: Assembly, parameter_names: tuple[str, ...]) -> Tables:
 
     Parameters
     ----------
-    assembly : Assembly
     parameter_names : tuple of str
         In the order of the vector of parameters.
     """
@@ -224,13 +223,12 @@ class _Flattening:
         return row
 
     def _tree(self, count: int) -> Ints:
-        sizes = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL: 3, layout.FREE: 6}
         last = [-1] * count  # coordinate of each element nearest to its children
         order: list[int] = []
         before = [-1] * len(self.assembly.coordinate_names)
         for row, entries in enumerate(self.ints.rows[1:count], start=1):
             at = last[entries[layout.PARENT]]
-            own = range(entries[layout.V], entries[layout.V] + sizes[entries[layout.KIND]])
+            own = range(entries[layout.V], entries[layout.V] + JOINT_SIZES[entries[layout.KIND]])
             for k in (*own, *range(entries[layout.OWN_V], entries[layout.OWN_V] + entries[layout.OWN])):
                 before[k], at = at, k
                 order.append(k)
@@ -242,7 +240,6 @@ class _Flattening:
 
         From the row `first_port` on, ports of closures, interactions and loads are told where these are.
         """
-        sizes = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL: 3, layout.FREE: 6}
         nv = len(self.assembly.coordinate_names)
         coordinate, before = list(range(nv)), [-1] * nv
         at_port: dict[int, tuple[int, int]] = {}  # by offset in `law`: row of `sums`, nearest row of `columns`
@@ -251,7 +248,7 @@ class _Flattening:
                 entries[layout.ROW], at = at_port[entries[layout.PORT]]
             else:
                 at = self.ints.rows[entries[layout.PARENT]][layout.LAST] if entries[layout.PARENT] else -1
-            for k in range(entries[layout.V], entries[layout.V] + sizes[entries[layout.KIND]]):
+            for k in range(entries[layout.V], entries[layout.V] + JOINT_SIZES[entries[layout.KIND]]):
                 before[k], at = at, k
             entries[layout.LAST] = at
             if entries[layout.LAW] >= 0:
@@ -331,7 +328,9 @@ class _Flattening:
                 turns = int(bool(loop.closure.rows.rotation.any()))
                 first[loop.closure.name] = self._acting(loop.first, CONSTRAINTS=constraints, TURNS=turns)
                 self._acting(loop.second)
-                self._more_rows(constraints - 2)
+                for _ in range(constraints - 2):
+                    self.ints.add()
+                    self.sources.add()
         return first
 
     def _gears(self) -> dict[str, int]:
@@ -363,11 +362,6 @@ class _Flattening:
                 self.slopes_size += rows * width + 12 * p + width
                 found.append(ActingBlock(loop.closure, row))
         return tuple(found)
-
-    def _more_rows(self, count: int) -> None:
-        for _ in range(count):
-            self.ints.add()
-            self.sources.add()
 
     def _loads(self) -> None:
         for load in self.assembly.loads:

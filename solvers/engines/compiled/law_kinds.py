@@ -17,8 +17,10 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.soft import program
 from titop.blocks.contract.block import Block
+from titop.blocks.devices.path_states import PATH_LAW
 from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
+from titop.solvers.kernels.laws.user_laws import interaction_stages_of
 from titop.solvers.native.identity import source_hash
 from titop.solvers.native.programs import ProgramCode
 
@@ -35,7 +37,7 @@ def _of_flexible_body(body: Any) -> str:
     """Return where the law of a body stands: in a fluid it is a beam."""
     if body.fluid is not None:
         return "beam_water.LAW"
-    return "modal_stages.LAW" if body.second_order is None else "stiffening_stages.LAW"
+    return "modal.LAW" if body.second_order is None else "stiffening_stages.LAW"
 
 
 def _of_contact(contact: Any) -> str:
@@ -92,7 +94,7 @@ def _kind(block: Block, kinds: dict[str, Kind]) -> Kind | None:
 
 def all_laws() -> list[CompiledLaw]:
     """Return the laws of all kinds."""
-    kinds = ("modal_stages.LAW", "stiffening_stages.LAW", "beam_water.LAW", "rod_stages.LAW", "soft_stages.LAW")
+    kinds = ("modal.LAW", "stiffening_stages.LAW", "beam_water.LAW", "rod_stages.LAW", "soft_stages.LAW")
     return [_load(place) for place in kinds]
 
 
@@ -100,7 +102,7 @@ def all_interactions() -> list[InteractionStages]:
     """Return what the interactions of all kinds do."""
     kinds = ("interaction_kinds.COMPLIANT", "interaction_kinds.SPRING", "interaction_kinds.CABLE", "contact.CONTACT")
     others = ("rod_contact.CONTACT", "soft_contact.CONTACT", "rod_lines.LINE", "soft_lines.LINE", "rod_loads.LOAD")
-    return [_load(place) for place in (*kinds, *others)]
+    return [*(_load(place) for place in (*kinds, *others)), interaction_stages_of(PATH_LAW)]
 
 
 #: Of the sources that derive programs, as they are when Python reads them.
@@ -141,7 +143,6 @@ def run_line(programs: Any, name: str, shared: Array, points: Array) -> Array:
 
     Parameters
     ----------
-    programs : LinePrograms
     name : str
         One of its `ORDER`.
     shared : (k,) array

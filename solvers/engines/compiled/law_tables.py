@@ -21,9 +21,8 @@ from titop.solvers.engines.compiled.law_kinds import interaction_codes, interact
 from titop.solvers.engines.compiled.python_laws import PythonInteraction, PythonLaw, PythonSurroundings
 from titop.solvers.engines.compiled.tables import ActingBlock, GeneralBlock, Ints
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
 from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
-from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, CompiledSurroundings
 from titop.solvers.kernels.laws.user_laws import interaction_stages_of, stages_of, surroundings_of
 from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.kernel import Stage
@@ -170,8 +169,7 @@ def compiled_surroundings(block: Block) -> CompiledSurroundings | None:
 def compiled_interaction(interaction: Interaction) -> InteractionStages | None:
     """Return the compiled kind of an interaction, or None if it answers through Python."""
     if interaction.compiled_law is not None:
-        law, states = interaction.compiled_law, len(interaction.state_names)
-        return interaction_stages_of(law, states) if not _says_anew(interaction, _ACTING) else None
+        return interaction_stages_of(interaction.compiled_law) if not _says_anew(interaction, _ACTING) else None
     kind = interaction_of_kind(interaction)
     return None if kind is None or overrides(interaction) else kind
 

@@ -1,4 +1,4 @@
-"""Observations of the compiled engine at checked states: motion of ports, energy, efforts, multipliers."""
+"""Observations of the compiled engine at checked states: motion of ports, energy, efforts, multipliers; first-order states."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_numbers import NAMES
 from titop.blocks.contract.applied import gravity_energy, has_weight, is_acted_on, moves_fluid, weight_energy
 from titop.blocks.contract.block import overrides_method
-from titop.blocks.contract.surroundings import mass_and_moment
-from titop.blocks.interactions.soft_line import SoftPath
+from titop.blocks.contract.description import mass_and_moment
+from titop.blocks.interactions.soft_tendon import SoftPath
 from titop.graph.network.connections import Joined
+from titop.solvers.arguments.reading import of_one_state
+from titop.solvers.constraints.engine_interface import StateDerivatives
 from titop.solvers.constraints.interaction_loads import touch_rows
 from titop.solvers.engines.compiled.calls import CompiledCalls
 from titop.solvers.engines.compiled.law_kinds import run_line
@@ -21,12 +23,13 @@ from titop.solvers.engines.compiled.law_tables import touches_stage
 from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
 from titop.solvers.engines.compiled.readings import IDENTITY
 from titop.solvers.engines.compiled.tables import GeneralBlock
-from titop.solvers.kernels.entries import dynamics_entries, observation_entries
+from titop.solvers.kernels.entries import dynamics_entries, observation_entries, state_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.model.mechanism import Mechanism
+from titop.solvers.native.callbacks import raise_pending
 
 
 class CompiledObservations:
@@ -62,10 +65,10 @@ class CompiledObservations:
         for general in self._system.tables.general:
             if is_acted_on(general.block):
                 at, twist = world[general.element], work[general.element, layout.TWIST : layout.TWIST + 6]
-                own = general.block.applied_efforts(q[general.q], v[general.v], twist, at[:9].reshape(3, 3), at[9:])
+                applied = general.block.applied_efforts(q[general.q], v[general.v], twist, at[:9].reshape(3, 3), at[9:])
                 kernel = partial(self._system.bound(observation_entries.port_jacobian), general.element, -1, IDENTITY, False)
-                efforts += self._asked(kernel, (6, self._nv), q).T @ own[:6]
-                efforts[general.v] += own[6:]
+                efforts += self._asked(kernel, (6, self._nv), q).T @ applied[:6]
+                efforts[general.v] += applied[6:]
         return efforts
 
     def actuation_matrix(self, q: Array) -> Array:
@@ -102,7 +105,8 @@ class CompiledObservations:
         state = real_only(q, "q"), real_only(v, "v")
         system.raise_for(dynamics_entries.outward(ints, floats, numbers, stages, *state, law, work))
         result = np.empty((len(loop.closure.point_names), layout.TOUCH_SIZE))
-        sizes = row[[layout.ACT_PORTS, layout.ACT_COORDINATES, layout.ACT_INPUTS, layout.NUMBER_COUNT]].tolist()
+        counts = layout.ACT_PORTS, layout.ACT_COORDINATES, layout.ACT_INPUTS, layout.ACT_STATES, layout.NUMBER_COUNT
+        sizes = row[[*counts]].tolist()
         tables = (stages, row[layout.BLOCK] * layout.STAGE_COLUMNS), (numbers, row[layout.NUMBERS]), (law, row[layout.LAW])
         addresses = [array.ctypes.data + array.itemsize * int(at) for array, at in (*tables, (result, 0))]
         system.raise_for(stage(*sizes, *addresses))
@@ -113,15 +117,15 @@ class CompiledObservations:
 
     def mass_center(self, q: Array) -> Array:
         kernel = self._system.bound(observation_entries.center_of_mass)
-        found, wet = self._asked(kernel, (4,), q), self._moving_fluid
+        center, wet = self._asked(kernel, (4,), q), self._moving_fluid
         if not wet:
-            return found
+            return center
         _, _, world = observed(self._system, q, np.zeros(self._nv))
-        mass, moment = found[3], found[3] * found[:3]
+        mass, moment = center[3], center[3] * center[:3]
         for general in wet:
-            own, first = mass_and_moment(general.block.added_inertia(q[general.q]))
+            fluid, first = mass_and_moment(general.block.added_inertia(q[general.q]))
             at = world[general.element]
-            mass, moment = mass - own, moment - own * at[9:] - at[:9].reshape(3, 3) @ first
+            mass, moment = mass - fluid, moment - fluid * at[9:] - at[:9].reshape(3, 3) @ first
         with np.errstate(invalid="ignore", divide="ignore"):  # a system without mass has no centre
             return np.append(np.divide(moment, mass), mass)
 
@@ -157,3 +161,56 @@ def surrounded(system: PackedSystem) -> list[GeneralBlock]:
     """Return the blocks with applied efforts or energy other than gravity on their inertia."""
     blocks = system.tables.general
     return [each for each in blocks if is_acted_on(each.block) or overrides_method(each.block, "applied_energy")]
+
+
+class CompiledStates:
+    """The first-order states of the compiled engine; see `StatesCore` for its functions."""
+
+    def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
+        self._mechanism, self._system = mechanism, system
+
+    def rates(self, q: Array, v: Array, u: Array) -> Array:
+        system, rates = self._system, np.empty(len(self._mechanism.inputs.state_names))
+        if len(rates):
+            state = real_only(q, "q"), real_only(v, "v")
+            system.raise_for(state_entries.state_rates(*self._driven(u), *state, rates))
+        return rates
+
+    def slopes(self, q: Array, v: Array, u: Array) -> tuple[StateDerivatives, Array]:
+        system, nv, nx = self._system, self._mechanism.nv, len(self._mechanism.inputs.state_names)
+        by_state, by_w, efforts = np.zeros((2 * nx, nv)), np.zeros((nx, self._mechanism.inputs.count)), np.empty((nx, nv))
+        if nx:
+            columns, (ints, *tables) = self._columns, self._driven(u)
+            driven, state = np.empty((nx, len(columns))), (real_only(q, "q"), real_only(v, "v"))
+            results = by_state, driven, efforts
+            system.raise_for(state_entries.state_slopes(ints, system.bare.ints, *tables, system.tables.paths, *state, *results))
+            by_w[:, columns] = driven
+        parts = by_state[:nx], by_state[nx:], *np.split(by_w, [len(self._mechanism.inputs.names)], axis=1)
+        return StateDerivatives(*parts), efforts.T
+
+    def following(self, q: Array, v: Array, u: Array, begun: Array, guess: Array, half: float) -> tuple[Array, Array]:
+        x, inverse = guess.copy(), np.zeros((len(guess),) * 2)
+        status = state_entries.follow_states(half, *self._driven(u), q, v, begun, x, inverse)
+        if status != layout.OK:
+            raise_pending()
+            x[:] = np.nan
+        return x, inverse
+
+    @cached_property
+    def _columns(self) -> Array:
+        """Indices of the inputs and states of interactions with states among all, one interaction after the other."""
+        stated = dict(self._mechanism.inputs.states)
+        parts = [
+            np.arange(self._mechanism.inputs.count)[columns]
+            for name, columns in self._mechanism.inputs.driving
+            if name in stated
+        ]
+        return np.concatenate(parts)
+
+    def _driven(self, u: Array) -> tuple[Array, Array, Array, Array]:
+        """Return the tables, with inputs and states."""
+        ints, floats, numbers, addresses = self._system.all_tables
+        numbers, u = numbers.copy(), real_only(of_one_state(u), "u")
+        for name, columns in self._mechanism.inputs.driving:
+            numbers[0, self._system.acting_inputs[name]] = u[columns]
+        return ints, floats, numbers, addresses

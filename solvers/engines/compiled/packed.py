@@ -75,27 +75,15 @@ class PackedSystem:
     laws : LawStages
     """
 
-    mechanism: Mechanism
-    structure: Assembly
-    tables: Tables
-    units: tuple[str, ...]
-    params: Array
-    changes: dict[str, float]
-    blocks: dict[str, Block]
-    ints: Array
-    floats: Array
-    frames: Array
-    ports: Array
-    numbers: Array
-    laws: LawStages
-
     def __init__(self, mechanism: Mechanism, assembly: Assembly) -> None:
         self.mechanism, self.structure = mechanism, assembly
         self._check_closures()
         described = assembly_parameters(assembly)
         self.tables = tables = flatten(assembly, tuple(described))
         self.units = tuple(unit for _, unit in described.values())
-        self.params, self.changes, self.blocks = np.array([value for value, _ in described.values()]), {}, {}
+        self.params = np.array([value for value, _ in described.values()])
+        self.changes: dict[str, float] = {}
+        self.blocks: dict[str, Block] = {}
         self.ints = tables.ints
         self.numbers = law_numbers((*tables.general, *tables.interactions), self.ints)
         place_rooms(tables.general, self.ints, self.numbers)
@@ -178,10 +166,11 @@ class PackedSystem:
         """The kernels' tables of the constraints, with no motion imposed: see `constraint_tables`."""
         return constraint_tables(self.mechanism, self.tables, np.zeros(self.mechanism.nv, dtype=bool))
 
-    def loops(self, rank: int, held: bool = False) -> Array:
-        """Return the kernels' table of rigid closures and gears, with the number of acting constraints."""
+    @property
+    def loops(self) -> Array:
+        """The kernels' table of rigid closures and gears, with the number of constraints that act in general."""
         loops = self.constraint_tables[0].copy()
-        loops[0, [layout.RANK, layout.WHOLE_RANK, layout.HELD]] = rank, rank, held
+        loops[0, [layout.RANK, layout.WHOLE_RANK]] = self.mechanism.generic_rank
         return loops
 
     def raise_for(self, status: int) -> None:

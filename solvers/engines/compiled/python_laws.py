@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -109,45 +110,32 @@ class PythonInteraction:
 
     def __init__(self, interaction: Interaction) -> None:
         self.interaction = interaction
-        self.act, self.slopes, self.stored = map(_callback, (self._act, self._slopes, self._stored))
-        self.rates, self.rates_driven, self.rates_slopes = map(_callback, (self._rates, self._rates_driven, self._rates_slopes))
+        self.act = self._stage(lambda motion: interaction.act(motion), lambda p, n: 6 * p + n)
+        self.slopes = self._stage(lambda motion: [load_derivatives(interaction, motion, stepping(interaction))])
+        self.stored = self._stage(lambda motion: [interaction.stored(motion)], lambda p, n: 1)
+        self.rates = self._stage(lambda motion: [read_rates(interaction, motion)], lambda p, n: len(interaction.state_names))
+        self.rates_driven = self._stage(lambda motion: [rates_by_driving(interaction, motion)])
+        self.rates_slopes = self._stage(
+            lambda motion: [rates_by_motion(interaction, motion), loads_by_states(interaction, motion).T]
+        )
 
-    def _act(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, loads: int) -> None:
-        wrenches, efforts = self.interaction.act(self._told(p, n, m, count, numbers, motion))
-        _array(loads, 6 * p + n)[:] = np.concatenate([np.ravel(wrenches), np.ravel(efforts)])
+    def _stage(
+        self, answer: Callable[[TargetMotion], Iterable[Any]], size: Callable[[int, int], int] | None = None
+    ) -> Callback:
+        """Return the stage that writes the numbers of an answer: of a user's, `size` many for p ports, n coordinates."""
 
-    def _slopes(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, slopes: int) -> None:
-        told = self._told(p, n, m, count, numbers, motion)
-        found = load_derivatives(self.interaction, told, stepping(self.interaction))
-        _array(slopes, found.size)[:] = found.ravel()
+        def stage(p: int, n: int, m: int, _states: int, count: int, _stages: int, numbers: int, motion: int, to: int) -> None:
+            values = np.concatenate([np.ravel(part) for part in answer(self._motion(p, n, m, count, numbers, motion))])
+            _array(to, size(p, n) if size else values.size)[:] = values
 
-    def _stored(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, energy: int) -> None:
-        _array(energy, 1)[0] = self.interaction.stored(self._told(p, n, m, count, numbers, motion))
+        return Callback(stage, INTERACTION_ARGUMENTS)
 
-    def _rates(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, rates: int) -> None:
-        found = read_rates(self.interaction, self._told(p, n, m, count, numbers, motion))
-        _array(rates, len(self.interaction.state_names))[:] = found
-
-    def _rates_driven(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, slopes: int) -> None:
-        found = rates_by_driving(self.interaction, self._told(p, n, m, count, numbers, motion))
-        _array(slopes, found.size)[:] = found.ravel()
-
-    def _rates_slopes(self, p: int, n: int, m: int, count: int, _stages: int, numbers: int, motion: int, slopes: int) -> None:
-        told = self._told(p, n, m, count, numbers, motion)
-        by_motion, by_states = rates_by_motion(self.interaction, told), loads_by_states(self.interaction, told)
-        _array(slopes, by_motion.size + by_states.size)[:] = np.concatenate([by_motion.ravel(), by_states.T.ravel()])
-
-    def _told(self, p: int, n: int, m: int, count: int, numbers: int, motion: int) -> TargetMotion:
+    def _motion(self, p: int, n: int, m: int, count: int, numbers: int, motion: int) -> TargetMotion:
         """Return the motion of the interaction's targets from where it stands."""
-        given = _array(motion, layout.MOTION_SIZE * p + 2 * n).copy()
-        ports, own = given[: layout.MOTION_SIZE * p].reshape(p, layout.MOTION_SIZE), given[layout.MOTION_SIZE * p :]
+        row = _array(motion, layout.MOTION_SIZE * p + 2 * n).copy()
+        ports, own = row[: layout.MOTION_SIZE * p].reshape(p, layout.MOTION_SIZE), row[layout.MOTION_SIZE * p :]
         u, x = self.interaction.inputs_and_states(_array(numbers, count)[count - m :].copy())
         return TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], own[:n], own[n:], u, x)
-
-
-def _callback(stage: Callable[..., None]) -> Callback:
-    """Return the callback of a stage of interactions."""
-    return Callback(stage, INTERACTION_ARGUMENTS)
 
 
 def _array(address: int, count: int) -> Array:

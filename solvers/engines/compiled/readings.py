@@ -10,9 +10,9 @@ import numpy as np
 
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import axes_of, sequence_findings
+from titop.blocks.basics.user_input import sequence_findings
 from titop.solvers.arguments.reading import all_finite, as_arrays
-from titop.solvers.arguments.rowwise import are_stacked, at_rows, read_stack, read_states
+from titop.solvers.arguments.rowwise import are_stacked, read_stack
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.engines.compiled.acted_on import ActedOn, Bound, Variants
 from titop.solvers.engines.compiled.packed import interaction_rows
@@ -71,10 +71,8 @@ class KernelReading:
 
     Parameters
     ----------
-    mechanism : Mechanism
     acted_on : ActedOn
         What acts on the system, or on its like in which all ports are in use if one of the rows needs that.
-    rows : sequence of ReadingRow
     angles : sequence of (str, str, int)
         Port, sequence and place of all Euler angles, for warnings of their locks.
     picked : list of int, optional
@@ -101,12 +99,17 @@ class KernelReading:
 
     def _on(self, tables: tuple[Array, ...]) -> Bound:
         """Return the kernel of the constraints' multipliers, on tables with room for closures."""
-        kernel, rank = self._system.kernel(reading_entries.closed_readings).compiled, self._mechanism.generic_rank
+        kernel = self._system.kernel(reading_entries.closed_readings).compiled
         weights = np.ascontiguousarray(self._mechanism.scale.weights)
-        return Bound(kernel, (self._table, self._frames, self._system.loops(rank), weights), tables)
+        return Bound(kernel, (self._table, self._frames, self._system.loops, weights), tables)
 
-    def read(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None) -> Array:
-        """Return the readings at a state, or at stacked ones, under loads; efforts `tau` matter with constraints only."""
+    def read(
+        self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None, u: Any = None, tau: Any = None
+    ) -> Array | None:
+        """Return the readings at a state, or at stacked ones, under loads; efforts `tau` matter with constraints only.
+
+        None for a state at which the kernel cannot be used, or that has to be checked.
+        """
         if type(q) is type(v) is type(a) is np.ndarray and (tau is None or type(tau) is np.ndarray):
             single = q.ndim == 1
             state = (q[None], v[None], a[None]) if single else (q, v, a)
@@ -125,45 +128,34 @@ class KernelReading:
         if ready := as_arrays(q, v, a, u, tau):
             q, v, a, u, tau = ready
             return self.read(q, v, a, wrenches, u, tau)
-        if axes_of(q) == 2 and (self._is_closed or tau is not None or are_stacked(q, wrenches, u)):
-            given = {"q": q, "v": v, "a": a, "wrenches": wrenches, "u": u, "tau": tau}
-            if are_stacked(q, wrenches, u) and (found := self._read_stack(given)) is not None:
-                return found
-            return np.asarray(at_rows(self.read, self._mechanism, given))
-        return self._shown(self._read_with_care(q, v, a, wrenches, u, tau))
+        return self._read_stack(q, v, a, wrenches, u, tau) if are_stacked(q, wrenches, u) else None
 
     def _status(self, state: tuple[Any, ...], tau: Any, wrenches: Mapping[str, Any] | None, u: Any, result: Array) -> int:
         """Call the kernel at stacked states under loads, or with constraints; return its status.
 
-        Raises
-        ------
-        TypeError
-            Where loads have to be read with more care: also where kernels would leave what is not finite alone.
+        Raises `TypeError` where loads have to be read with more care: also where kernels would leave what is not finite alone.
         """
-        if tau is not None and (tau.dtype != float or not all_finite(tau)):
+        if tau is not None and (tau.dtype != float or tau.shape != state[1].shape or not all_finite(tau)):
             raise TypeError
-        if not self._is_closed:
-            if tau is not None and tau.shape != state[1].shape:
-                raise TypeError
-            if wrenches is None and u is None:
-                return int(self._bound.call(*state, result))
-            if u is not None:
-                u, _ = self._acted_on.read_inputs(u, self._anywhere)
-            return self._acted_on.run(self._bound, wrenches, u, (*state, result))
-        applied = np.zeros(state[1].shape) if tau is None else tau
-        if wrenches is None and u is None:
-            return int(self._bound.call(*state, applied, tau is not None, result))
+        driven: Array | None = None
+        closed: tuple[Any, ...] = ()
         if u is not None:
-            u, driven = self._acted_on.read_inputs(u, None, closing=True)
+            place = None if self._is_closed else self._anywhere  # where own inputs push does not matter
+            u, driven = self._acted_on.read_inputs(u, place, closing=self._is_closed)
+        if self._is_closed:
+            applied = np.zeros(state[1].shape) if tau is None else tau
             if tau is not None and driven is not None:
-                applied = driven_by(applied, np.broadcast_to(driven, state[1].shape))
-        return self._acted_on.run(self._bound, wrenches, u, (*state, applied, tau is not None, result), closing=True)
+                applied = driven_by(applied, np.broadcast_to(driven, applied.shape))
+            closed = applied, tau is not None
+        if wrenches is None and u is None:
+            return int(self._bound.call(*state, *closed, result))
+        return self._acted_on.run(self._bound, wrenches, u, (*state, *closed, result), closing=self._is_closed)
 
-    def _read_stack(self, given: dict[str, Any]) -> Array | None:
+    def _read_stack(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array | None:
         """Return the readings at stacked states, each with its own loads; None if states have to be checked one by one."""
-        known = given["tau"] is not None
-        states = {name: given[name] for name in ("q", "v", "a", *(["tau"] if known else []))}
-        stack = read_stack(self._mechanism, states, given["wrenches"], given["u"])
+        known = tau is not None
+        states = {"q": q, "v": v, "a": a} | ({"tau": tau} if known else {})
+        stack = read_stack(self._mechanism, states, wrenches, u)
         result = np.empty((len(stack.states[0]), self._size))
         if self._is_closed and stack.u is not None and self._mechanism.inputs.own:
             return None
@@ -183,19 +175,6 @@ class KernelReading:
         raise_pending()
         return None
 
-    def _read_with_care(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None, u: Any, tau: Any) -> Array:
-        """Return the readings for arguments that the kernel does not accept, or raise the error."""
-        given = {"q": q, "v": v, "a": a, **({} if tau is None else {"tau": tau})}
-        q, v, a, *efforts = read_states(self._mechanism, given, stacked=True)
-        pushes = self._mechanism.external_pushes(wrenches, u)
-        if not self._is_closed:
-            return self.under(pushes, q, v, a)
-        applied = efforts[0] + self._mechanism.motor_efforts(u) if efforts else None
-        carried = self._mechanism.engine.observations.multipliers(q, v, a, pushes, applied)
-        if self._table[0, sensor_readings.WHAT] == sensor_readings.MULTIPLIER:
-            return carried[self._table[:, sensor_readings.AT]]
-        return self.under([*pushes, *closed_dynamics.closure_pushes(self._mechanism, q, carried)], q, v, a)
-
     def under(self, pushes: Sequence[Push], q: Array, v: Array, a: Array) -> Array:
         """Return the readings at a checked state, or at stacked ones, with all loads given as pushes."""
         kernel, tables = self._system.kernel(reading_entries.readings), self._system.with_pushes(pushes).arrays
@@ -207,8 +186,8 @@ class KernelReading:
 
     def multipliers(self, pushes: list[Push], q: Array, v: Array, a: Array, applied: Array | None) -> Array | None:
         """Return readings of constraints at a checked state; None if the kernel reports a problem."""
-        own = np.zeros((1, self._mechanism.nv)) + own_efforts(pushes, q, self._mechanism.nv)
-        efforts = own if applied is None else own + real_only(applied, "tau")
+        driven = np.zeros((1, self._mechanism.nv)) + own_efforts(pushes, q, self._mechanism.nv)
+        efforts = driven if applied is None else driven + real_only(applied, "tau")
         state = [real_only(x, name)[None] for x, name in ((q, "q"), (v, "v"), (a, "a"))]
         result = np.empty((1, self._size))
         status = self._on(self._system.closing(pushes)).call(*state, efforts, applied is not None, result)
@@ -244,7 +223,6 @@ class CompiledReadings:
 
     Parameters
     ----------
-    mechanism : Mechanism
     acted_on : ActedOn
         What acts on the system.
 
@@ -292,8 +270,8 @@ class CompiledReadings:
 
     def multipliers(self, q: Array, v: Array, a: Array, pushes: list[Push], applied: Array | None) -> Array:
         """Return the multipliers (k) of all constraints at a checked state."""
-        found = self._all_multipliers.multipliers(pushes, q, v, a, applied)
-        return closed_dynamics.multipliers(self._mechanism, q, v, a, pushes, applied) if found is None else found
+        carried = self._all_multipliers.multipliers(pushes, q, v, a, applied)
+        return closed_dynamics.multipliers(self._mechanism, q, v, a, pushes, applied) if carried is None else carried
 
     @cached_property
     def _all_multipliers(self) -> KernelReading:
@@ -321,8 +299,8 @@ class CompiledReadings:
         places: dict[Any, int] = {}
         size = 0
         for of in quantities:
-            own, start = self._rows_of(of)
-            for entry, row in zip(of.entries if of.kind in _OF_COORDINATES else [None], own, strict=True):
+            parts, start = self._rows_of(of)
+            for entry, row in zip(of.entries if of.kind in _OF_COORDINATES else [None], parts, strict=True):
                 key = row.what, row.at, row.port, row.axes, row.factor, row.frame.tobytes()
                 if key not in places:
                     places[key], size = size, size + SIZES[row.what]
@@ -330,7 +308,7 @@ class CompiledReadings:
                 place = places[key]
                 picked += [place] if entry is not None else [place + start + k for k in of.entries]
             if of.kind == Kind.ANGLES or (of.kind == Kind.POSE and max(of.entries) > 2):
-                angles.append((of.owner, of.sequence, place + SIZES[own[0].what] - 3))
+                angles.append((of.owner, of.sequence, place + SIZES[parts[0].what] - 3))
         return self._reading(rows, angles, None if picked == [*range(size)] else picked)
 
     def _rows_of(self, of: Quantity) -> tuple[list[ReadingRow], int]:

@@ -45,7 +45,6 @@ def inertial_parameters(assembly: Assembly, positions: dict[str, int]) -> dict[s
 
     Parameters
     ----------
-    assembly : Assembly
     positions : mapping of parameter name to int
         Positions of the parameters that packing brings into effect.
     """
@@ -109,14 +108,7 @@ _GEOMETRY = ("position", "rotation", "axis", "axis1", "axis2", "pitch")
 
 
 class Repacking:
-    """The parameters of a system that its tables hold; shared by all models of the same structure.
-
-    Parameters
-    ----------
-    assembly : Assembly
-    tables : Tables
-    inputs : Inputs
-    """
+    """The parameters of a system that its tables hold; shared by all models of the same structure."""
 
     def __init__(self, assembly: Assembly, tables: Tables, inputs: Inputs) -> None:
         self._assembly, self._tables, self._inputs = assembly, tables, inputs
@@ -125,7 +117,8 @@ class Repacking:
     def positions(self) -> dict[str, int]:
         """Indices of the parameters that take effect by writing tables and numbers again; others need other tables."""
         assembly, tables = self._assembly, self._tables
-        unsprung = set(tables.joints) - self._sprung_joints()
+        joints = (connection.joint for connection in assembly.connections)
+        unsprung = set(tables.joints) - {joint.name for joint in joints if isinstance(joint, Joint) and joint.is_sprung}
         general = tables.general_names | {loop.closure.name for loop in assembly.loops} | {gear.name for gear in assembly.gears}
         general -= {block.name for block in tables.numbered if has_own_numbers(block)}
         general |= {block.name for block in (*assembly.actuators, *assembly.sensors)}
@@ -147,10 +140,6 @@ class Repacking:
         """The places of masses and entries of inertias: see `inertial_parameters`."""
         return inertial_parameters(self._assembly, self.positions)
 
-    def _sprung_joints(self) -> set[str]:
-        joints = (connection.joint for connection in self._assembly.connections)
-        return {joint.name for joint in joints if isinstance(joint, Joint) and joint.is_sprung}
-
 
 def changed_numbers(system: PackedSystem, values: Mapping[str, float]) -> dict[str, Block]:
     """Return those blocks with numbers of their own that have some of the changed parameters, with the changes so far."""
@@ -169,7 +158,6 @@ def with_parameters_of(
 
     Parameters
     ----------
-    system : PackedSystem
     params : array
         All parameters.
     values : mapping of str to float

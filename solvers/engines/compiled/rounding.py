@@ -7,7 +7,6 @@ Each element is two parts of the elimination in one frame: its joint, and the bo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from titop.blocks.basics.spatial import Array, cross, twist_transport
 from titop.blocks.basics.tolerances import CANCELLED, LOOSE_RANK
 from titop.blocks.contract.block import Block, PortRef
 from titop.solvers.engines.compiled.packed import PackedSystem
+from titop.solvers.engines.compiled.tables import JOINT_SIZES
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import EliminatedPart, Pivots, find_pivots
@@ -100,8 +100,6 @@ def _rounded(body: Block, port: str | None) -> Array:
     return np.concatenate([np.full(3, mass), np.diag(inertia) + 2 * mass * (squares.sum() - squares)])
 
 
-#: Coordinates of the elementary joints.
-_SIZES: dict[Any, int] = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL: 3, layout.FREE: 6}
 #: Coordinates whose pivot is more than this part of the inertia that they carry lose at most about ten digits to rounding.
 _PLAINLY_SOUND = LOOSE_RANK
 #: Factor by which pivots at other configurations may be smaller than those seen.
@@ -165,6 +163,6 @@ def _allow_for(system: PackedSystem, pivots: Pivots) -> None:
     rounding[small] *= np.minimum(1.0, _MARGIN * pivots.shares[small] / pivots.ratios[small])
     for row in range(1, len(system.tables.constants)):
         entries = system.ints[row]
-        joint = range(entries[layout.V], entries[layout.V] + _SIZES[entries[layout.KIND]])
+        joint = range(entries[layout.V], entries[layout.V] + JOINT_SIZES[entries[layout.KIND]])
         block = range(entries[layout.OWN_V], entries[layout.OWN_V] + entries[layout.OWN])
         system.floats[row, layout.ROUNDING] = rounding[[*joint, *block]].min(initial=system.floats[row, layout.ROUNDING])

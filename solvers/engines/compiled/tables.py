@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
+#: Coordinates of the elementary joints.
+JOINT_SIZES: dict[int, int] = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL: 3, layout.FREE: 6}
+
 
 @dataclass(frozen=True)
 class GeneralBlock:

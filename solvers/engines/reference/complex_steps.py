@@ -1,6 +1,7 @@
 """Derivatives of the reference engine: complex steps through the elimination, without any formula of the compiled engine.
 
-Where users' functions do not keep imaginary parts, finite differences are used.
+Where users' functions do not keep imaginary parts, finite differences are used. First-order states are computed by the
+interactions' own functions.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import EXACT
 from titop.blocks.contract.block import is_titops_own
-from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.interaction import Interaction, rates_by_driving, rates_by_motion
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import free_rank, least_beside_dead_centre, rank_near, refuse_dead_centre
 from titop.solvers.constraints.closed_dynamics import acting
-from titop.solvers.constraints.mechanism import DerivativesCore
+from titop.solvers.constraints.engine_interface import DerivativesCore, HybridDerivatives, StateDerivatives
+from titop.solvers.constraints.interaction_loads import efforts_by_states, read_rates, stated_motions, target_derivatives
 from titop.solvers.constraints.multipliers import DEPENDENT
-from titop.solvers.engines.reference.dynamics import ReferenceDynamics
-from titop.solvers.engines.reference.observations import ReferenceObservations
-from titop.solvers.mechanism.hybrid_derivatives import HybridDerivatives
+from titop.solvers.engines.reference.dynamics import ReferenceDynamics, ReferenceObservations
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.model.mechanism import Mechanism
 
@@ -57,10 +59,9 @@ class ReferenceDerivatives(DerivativesCore):
         return self._stepped(efforts, q, v, a)
 
     def forward(self, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-        if self._mechanism.is_constrained:
-            return self._stepped(lambda q, v, tau: closed_dynamics.forward(self._mechanism, q, v, tau, pushes), q, v, tau)
-        nothing, imposed = np.zeros(self._nv), np.zeros(self._nv, dtype=bool)
-        return self._stepped(lambda q, v, tau: self._dynamics.tree_hybrid(q, v, tau, nothing, imposed, pushes)[0], q, v, tau)
+        nothing, none = np.zeros(self._nv), np.zeros(self._nv, dtype=bool)
+        hybrid = closed_dynamics.hybrid
+        return self._stepped(lambda q, v, tau: hybrid(self._mechanism, q, v, tau, nothing, none, pushes)[0], q, v, tau)
 
     def _stepped(self, function: Any, q: Array, v: Array, x: Array) -> Array:
         """Return the derivatives (3, nv, nv) of a function of q, v and x."""
@@ -93,9 +94,9 @@ class ReferenceDerivatives(DerivativesCore):
 
         def motions(x: Array) -> Array:
             dq, dv = x.reshape(2, self._nv)
-            found = self._observations.port_motions(ports, self._mechanism.integrate_unchecked(q, dq), v + dv, a)
-            falling = [np.concatenate([rotation.T @ gravity, np.zeros(3)]) for rotation, *_ in found]
-            return np.array([(twist, A + fall) for (_, _, twist, A), fall in zip(found, falling, strict=True)])
+            at_ports = self._observations.port_motions(ports, self._mechanism.integrate_unchecked(q, dq), v + dv, a)
+            falling = [np.concatenate([rotation.T @ gravity, np.zeros(3)]) for rotation, *_ in at_ports]
+            return np.array([(twist, A + fall) for (_, _, twist, A), fall in zip(at_ports, falling, strict=True)])
 
         if not ports:
             return []
@@ -114,9 +115,7 @@ class ReferenceDerivatives(DerivativesCore):
             dq, dv, dtau, da = x.reshape(4, self._nv)
             q_, v_ = self._mechanism.integrate_unchecked(q, dq), v + dv
             a_, tau_ = a + np.where(mask, da, 0.0), tau + np.where(mask, 0.0, dtau)
-            if self._mechanism.is_constrained:
-                return np.array(closed_dynamics.hybrid(self._mechanism, q_, v_, tau_, a_, mask, pushes, rank, least))
-            return np.array(self._dynamics.tree_hybrid(q_, v_, tau_, a_, mask, pushes))
+            return np.array(closed_dynamics.hybrid(self._mechanism, q_, v_, tau_, a_, mask, pushes, rank, least))
 
         by_each = self._step(both, np.zeros(4 * self._nv))
         return HybridDerivatives(*_split_columns(by_each[0], 4), *_split_columns(by_each[1], 4))
@@ -125,3 +124,52 @@ class ReferenceDerivatives(DerivativesCore):
 def _split_columns(matrix: Array, parts: int) -> Array:
     """Return the `parts` groups of columns of a matrix, stacked."""
     return np.stack(np.split(matrix, parts, axis=1))
+
+
+#: Number of Newton's iterations, and after how many of them derivatives are computed again.
+_ITERATIONS, _RENEWED = 30, 3
+
+
+class ReferenceStates:
+    """The first-order states of the reference engine; see `StatesCore` for its functions."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._mechanism = mechanism
+
+    def rates(self, q: Array, v: Array, u: Array) -> Array:
+        motions = stated_motions(self._mechanism, q, v, u)
+        return np.concatenate([np.zeros(0), *(read_rates(loop.closure, motion) for loop, motion in motions)])
+
+    def slopes(self, q: Array, v: Array, u: Array) -> tuple[StateDerivatives, Array]:
+        inputs, nv = self._mechanism.inputs, self._mechanism.nv
+        nx, places, driving = len(inputs.state_names), dict(inputs.states), dict(inputs.driving)
+        by_state, by_w, efforts = np.zeros((nx, 2 * nv)), np.zeros((nx, inputs.count)), np.zeros((nv, nx))
+        for loop, motion in stated_motions(self._mechanism, q, v, u):
+            rows = places[loop.closure.name]
+            by_state[rows] = rates_by_motion(loop.closure, motion) @ target_derivatives(self._mechanism, loop, q, v, motion)
+            by_w[rows, driving[loop.closure.name]] = rates_by_driving(loop.closure, motion)
+            efforts[:, rows] = efforts_by_states(self._mechanism, loop, q, motion)
+        parts = *np.split(by_state, 2, axis=1), *np.split(by_w, [len(inputs.names)], axis=1)
+        return StateDerivatives(*parts), efforts
+
+    def following(self, q: Array, v: Array, u: Array, begun: Array, guess: Array, half: float) -> tuple[Array, Array]:
+        x, inverse, places = np.empty(len(guess)), np.zeros((len(guess),) * 2), dict(self._mechanism.inputs.states)
+        for loop, motion in stated_motions(self._mechanism, q, v, u):
+            rows = places[loop.closure.name]
+            x[rows], inverse[rows, rows] = _solve_step(loop.closure, motion, begun[rows], guess[rows], half)
+        return x, inverse
+
+
+def _solve_step(interaction: Interaction, motion: TargetMotion, begun: Array, x: Array, half: float) -> tuple[Array, Array]:
+    """Return the states of one interaction, and the inverse: see `StatesCore.following`."""
+    inverse: Array = np.eye(len(x))
+    m = len(motion.u)
+    for iteration in range(_ITERATIONS):
+        at = motion._replace(x=x)
+        if iteration % _RENEWED == 0:
+            inverse = np.linalg.inv(np.eye(len(x)) - half * rates_by_driving(interaction, at)[:, m:])
+        change = inverse @ (x - begun - half * read_rates(interaction, at))
+        x = x - change
+        if np.abs(change).max() <= EXACT * np.abs([x, begun]).max():
+            return x, inverse
+    return np.full(len(x), np.nan), inverse

@@ -8,12 +8,10 @@ from typing import Any
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.graph.network.assembly import Assembly
-from titop.solvers.engines.reference.complex_steps import ReferenceDerivatives
-from titop.solvers.engines.reference.dynamics import ReferenceDynamics
-from titop.solvers.engines.reference.observations import ReferenceObservations
+from titop.solvers.engines.reference.complex_steps import ReferenceDerivatives, ReferenceStates
+from titop.solvers.engines.reference.dynamics import ReferenceDynamics, ReferenceObservations
 from titop.solvers.engines.reference.passes import Passes
 from titop.solvers.engines.reference.series import ReferenceSeries
-from titop.solvers.engines.reference.states import ReferenceStates
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.kernel_calls import NO_CALLS
 from titop.solvers.mechanism.parameters import assembly_parameters, changed_assembly, suspicions
@@ -25,8 +23,6 @@ class ReferenceEngine:
 
     Parameters
     ----------
-    mechanism : Mechanism
-    assembly : Assembly
     dtype : type
         Of the parameters; complex in complex steps.
     """

@@ -167,8 +167,8 @@ class Passes:
         twists = [self.port_twist(states, q, v, ref.block.name, ref.name) for ref in loop.ports]
         places = [self.assembly.place(name) for name in loop.coordinates]
         own_q, own_v = q[[at for at, _ in places]], v[[at for _, at in places]]
-        inputs, own = loop.closure.inputs_and_states(u)
-        return motion_among(poses, twists, own_q, own_v, inputs, self.mechanism.scale.reach, own)
+        inputs, stated = loop.closure.inputs_and_states(u)
+        return motion_among(poses, twists, own_q, own_v, inputs, self.mechanism.scale.reach, stated)
 
     def _subtract(self, states: list[State], q: Array, block: str, port: str | None, wrench: Array) -> None:
         k = self.index[block]
@@ -208,25 +208,12 @@ class Passes:
             state.A = state.B @ np.concatenate([states[node.parent].A, a[parent.v]]) + state.gamma
             M, h = hats[k]
             f, m = _split(imposed[node.v])
-            own = a[node.v]
+            along = a[node.v]
             if f.size:
-                own[f - 6] = self._solve(M, f, effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ own[m - 6] - M[f, :6] @ state.A)
-            effort[node.v][m - 6] = M[m, :6] @ state.A + M[m, 6:] @ own + h[m]
-
-    def mass_matrix(self, states: list[State]) -> Array:
-        """Return the mass matrix (nv, nv), every motion having been imposed on its way inwards: the hats are composite.
-
-        A unit of a block's own coordinate takes a column of its hat, of which the wrench goes on to the world.
-        """
-        matrix = np.zeros((self.nv, self.nv), np.result_type(self.dtype, *(state.M_hat for state in states)))
-        for k, (node, state) in enumerate(zip(self.nodes, states, strict=True)):
-            column, at = state.M_hat[:, 6:], k
-            matrix[node.v, node.v] = column[6:]
-            while self.nodes[at].parent > 0:
-                column, at = states[at].B.T @ column[:6], self.nodes[at].parent
-                own = self.nodes[at].v
-                matrix[own, node.v], matrix[node.v, own] = column[6:], column[6:].T
-        return matrix
+                along[f - 6] = self._solve(
+                    M, f, effort[node.v][f - 6] - h[f] - M[np.ix_(f, m)] @ along[m - 6] - M[f, :6] @ state.A
+                )
+            effort[node.v][m - 6] = M[m, :6] @ state.A + M[m, 6:] @ along + h[m]
 
     @staticmethod
     def _solve(M: Array, f: Array, right: Array) -> Array:
@@ -309,9 +296,9 @@ class Passes:
         """Return the Jacobians (6 x nv) of all blocks' twists."""
         jacobians = [np.zeros((6, self.nv))]
         for node, state in zip(self.nodes[1:], states[1:], strict=True):
-            own = state.B[:, :6] @ jacobians[node.parent]
-            own[:, self.nodes[node.parent].v] = own[:, self.nodes[node.parent].v] + state.B[:, 6:]
-            jacobians.append(own)
+            jacobian = state.B[:, :6] @ jacobians[node.parent]
+            jacobian[:, self.nodes[node.parent].v] = jacobian[:, self.nodes[node.parent].v] + state.B[:, 6:]
+            jacobians.append(jacobian)
         return jacobians
 
     def accelerations(self, states: list[State], a: Array, base: Array) -> list[Array]:

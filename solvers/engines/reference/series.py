@@ -21,9 +21,9 @@ from titop.blocks.contract.applied import BlockMotion, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.interactions.interaction import motion_among
-from titop.solvers.constraints.mechanism import EquationSeries, PortSeries
+from titop.solvers.constraints.engine_interface import EquationSeries, PortSeries
 from titop.solvers.engines.reference.passes import Passes
-from titop.solvers.mechanism.configuration_series import configuration_series
+from titop.solvers.mechanism.coordinates import configuration_series
 from titop.solvers.mechanism.inputs import ActingPush, OwnPush, PortPush, Push, acting_inputs, own_efforts, port_pushes
 
 #: An array along a motion; a plain one stands still.
@@ -59,7 +59,6 @@ class MovingTree:
 
     Parameters
     ----------
-    passes : Passes
     q : (nq,) array
     v_series : (order + 1, nv) array
         Velocity and its derivatives.
@@ -142,8 +141,8 @@ class MovingTree:
         for k, node in enumerate(passes.nodes[1:], start=1):
             if is_acted_on(node.block):
                 block = self.blocks[k]
-                own = self._q[node.q], self._v[node.v]
-                place = BlockMotion(*own, *(numbers(part) for part in (block.V, block.rotation, block.position)))
+                state = self._q[node.q], self._v[node.v]
+                place = BlockMotion(*state, *(numbers(part) for part in (block.V, block.rotation, block.position)))
                 with asking(node.block):
                     pressing[k] = stacked(efforts_at(node.block, place, passes.assembly.gravity), self.order)
         for load in passes.assembly.loads:
@@ -174,11 +173,11 @@ class MovingTree:
             ports = [(ref.block.name, ref.name) for ref in loop.ports]
             motions = [[numbers(part) for part in self.at_port(*port)] for port in ports]
             places = [assembly.place(name) for name in loop.coordinates]
-            own = self._q[[at for at, _ in places]], self._v[[at for _, at in places]]
+            along = self._q[[at for at, _ in places]], self._v[[at for _, at in places]]
             u = inputs.get(loop.closure.name, np.zeros(len(loop.closure.inputs)))
             poses, twists = [(rotation, position) for rotation, position, _ in motions], [twist for *_, twist in motions]
             with asking(loop.closure):
-                wrenches, on_coordinates = loop.closure.act(motion_among(poses, twists, *own, u, mechanism.scale.reach))
+                wrenches, on_coordinates = loop.closure.act(motion_among(poses, twists, *along, u, mechanism.scale.reach))
             for port, wrench in zip(ports, wrenches, strict=True):
                 self._press(pressing, port, wrench)
             for (_, at), effort in zip(places, on_coordinates, strict=True):
@@ -253,13 +252,7 @@ class ReferenceSeries:
         return [PortSeries(*(derivatives(part, tree.order) for part in place)) for place in places]
 
     def _finite(self, efforts: Array) -> Array:
-        """Return efforts (r + 1, nv).
-
-        Raises
-        ------
-        ModelError
-            Naming order and coordinate, for those that are no numbers.
-        """
+        """Return efforts (r + 1, nv). Raises `ModelError`, naming order and coordinate, for those that are no numbers."""
         if np.isfinite(efforts).all():
             return efforts
         order, entry = (int(k) for k in np.argwhere(~np.isfinite(efforts))[0])

@@ -12,17 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.closures.cholesky import solve_symmetric
-from titop.solvers.kernels.closures.consistency import contradicted, opened
-from titop.solvers.kernels.closures.constraint_rows import constraints
+from titop.solvers.kernels.closures.constraint_rows import constraints, contradicted, opened
 from titop.solvers.kernels.closures.following import fold_mass_matrix, fold_rows, fold_vector, leaders_lengths, unfold_vector
-from titop.solvers.kernels.closures.independent_rows import choose_rows, longest_free_row, longest_row, rows_to_choose
-from titop.solvers.kernels.equations.mass_inverse import mass_and_efforts_of
-from titop.solvers.kernels.equations.whole_passes import inverse_from, outward_whole, status_of
+from titop.solvers.kernels.closures.independent_rows import choose_rows, longest_row, rows_to_choose
+from titop.solvers.kernels.equations.whole_passes import inverse_from, mass_and_efforts_of, outward_whole, status_of
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.tree.factor import factor, solve_rows
+from titop.solvers.kernels.tree.factor import factor, solve_rows, solve_symmetric
 from titop.solvers.kernels.tree.joints import element_of
-from titop.solvers.kernels.tree.world_poses import world_poses
+from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.native.kernel import helper, shared
 
 
@@ -63,9 +60,8 @@ def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare,
     jacobian, folded, lengths, start = room[:k], room[k:], vectors[0], vectors[1]
     for j in range(n):
         start[j] = 0.0
-        if imposed is not None:
-            if imposed[j]:
-                start[j] = a[j]
+        if imposed is not None and imposed[j]:
+            start[j] = a[j]
     if imposed is not None:
         unfold_vector(loops, floats, start)  # what follows imposed motions
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
@@ -78,10 +74,9 @@ def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare,
     constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
     fold_rows(loops, floats, jacobian, folded)
     leaders_lengths(loops, floats, lengths)
-    largest = longest_row(loops, floats, jacobian)
+    largest = longest_row(loops, floats, jacobian, imposed)
     if imposed is not None:
         add_gears(loops, jacobian, start, bias)
-        largest = longest_free_row(loops, floats, jacobian, imposed)
         for c in range(m):
             clear_where(imposed, folded[c])
     r = choose_rows(folded, lengths, largest, sides[2], chosen)
@@ -105,9 +100,8 @@ def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare,
         return status
     unfold_vector(loops, floats, a)
     if not loops[0, layout.HELD] and (r < m or imposed is not None):
-        if imposed is not None:
-            if opened(error):
-                return layout.INCONSISTENT
+        if imposed is not None and opened(error):
+            return layout.INCONSISTENT
         alone = lengths
         for j in range(n):
             alone[j] = columns[j, r]

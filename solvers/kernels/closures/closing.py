@@ -1,4 +1,4 @@
-"""States on the closures next to those that integrators reach."""
+"""States on the closures next to those that integrators reach, and rates next to others that keep loops closed."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import math
 
 import numpy as np
 
+from titop.blocks.basics.tolerances import BALANCED, CANCELLED
 from titop.solvers.kernels.closures.closed_passes import clear_where
 from titop.solvers.kernels.closures.constraint_rows import constraints
-from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, remaining
-from titop.solvers.kernels.closures.independent_rows import choose_rows, longest_free_row
-from titop.solvers.kernels.closures.least_norm import add_least, split_rows, to_nearest
+from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, number_rows
+from titop.solvers.kernels.closures.independent_rows import choose_rows, longest_row
+from titop.solvers.kernels.closures.least_norm import add_least, split_rows
 from titop.solvers.kernels.equations.whole_passes import outward_whole, status_of
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.moving import integrate_group, turns
-from titop.solvers.kernels.tree.world_poses import world_poses
+from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.native.kernel import helper, shared
 
 #: Newton's steps from the end of an integrator's step; where these are not enough others look closer.
@@ -64,11 +65,10 @@ def closing_step(sizes, imposed, loops, there, step, closed, told):
     leaders_lengths(loops, floats, lengths)
     for c in range(m):
         clear_where(imposed, folded[c])
-    largest = longest_free_row(loops, floats, jacobian, imposed)
+    largest = longest_row(loops, floats, jacobian, imposed)
     independent = followers + choose_rows(folded, lengths, largest, sides[2], chosen)
     count = min(independent, followers + more)
-    for c in range(count):
-        which[c] = loops[1 + c, layout.CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
+    number_rows(loops, chosen, which[:count])
     told[1], told[2] = 1.0, float(independent)
     if count < followers + more:
         told[1] = 0.0
@@ -118,3 +118,45 @@ def close(precision, sizes, plain, imposed, loops, there, step, closed, told):
         least = told[0]
         move(ints, plain, q, step)
     return False
+
+
+@shared
+def to_nearest(split, taken, jacobian, bias, second, sizes, held, v, x):
+    """Replace rates x, but those `held`, by the nearest with ``J x = 0``, or ``-bias`` for `second` ones; return a status.
+
+    `taken` is the number of rows that are orthogonal where rates are not held.
+    """
+    n, which = x.size, split[1]
+    right, step, given = np.empty((which.size, 1)), np.empty((n, 1)), x.copy()
+    for _ in range(2):  # the second time for rounding
+        for c in range(which.size):
+            i = which[c]
+            right[c, 0] = -bias[i] if second else 0.0
+            for j in range(n):
+                right[c, 0] -= jacobian[i, j] * x[j]
+        step[:] = 0.0
+        add_least(split, 0, taken, right, step)
+        for j in range(n):
+            if not held[j]:
+                x[j] += sizes[j] * step[j, 0]
+    return contradiction(jacobian, bias, second, sizes, v, given, x)
+
+
+@helper
+def contradiction(jacobian, bias, second, sizes, v, given, x):
+    """Return as a status whether rates leave more of the constraints than rounding, as `assembling` judges it."""
+    rest, scale, rate, entry, fastest = 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(x.size):
+        fastest = max(fastest, abs(x[j] / sizes[j]))
+    for i in range(jacobian.shape[0]):
+        wanted = -bias[i] if second else 0.0
+        left, terms, speed = wanted, abs(wanted), 0.0
+        for j in range(x.size):
+            left -= jacobian[i, j] * x[j]
+            terms += abs(jacobian[i, j]) * (abs(given[j]) + abs(x[j]))
+            speed += abs(jacobian[i, j] * v[j])
+            entry = max(entry, abs(jacobian[i, j] * sizes[j]))
+        rest, scale, rate = max(rest, abs(left)), max(scale, terms), max(rate, speed)
+    if second:
+        scale += rate * rate
+    return layout.OK if rest <= BALANCED * scale + CANCELLED * entry * fastest else layout.INCONSISTENT

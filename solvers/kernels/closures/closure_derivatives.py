@@ -16,18 +16,7 @@ from titop.solvers.kernels.closures.constraint_rows import bias_of, gradients, p
 from titop.solvers.kernels.derivatives.interaction_derivatives import write_frame
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.port_motion import relative_pose, twist_of_port
-from titop.solvers.kernels.spatial.algebra import (
-    dot,
-    entry_of,
-    minus,
-    plus,
-    put_six,
-    scaled,
-    six,
-    transport,
-    twist_cross,
-    unit,
-)
+from titop.solvers.kernels.spatial.algebra import dot, entry_of, minus, plus, put_six, scaled, six, transport, twist_cross, unit
 from titop.solvers.kernels.spatial.rotations import rotation_log
 from titop.solvers.native.kernel import helper, shared
 

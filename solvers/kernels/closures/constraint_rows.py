@@ -6,12 +6,12 @@ rotation vector, w the relative angular velocity in the frame of port 2.
 
 from __future__ import annotations
 
-from titop.blocks.basics.tolerances import CANCELLED
+from titop.blocks.basics.tolerances import CANCELLED, CONSISTENT, OPEN, SAME
 from titop.blocks.laws.vectors import cross3, dot3, times, transposed
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.ports.loads import push_port
 from titop.solvers.kernels.ports.port_motion import relative_pose, twist_of_port
-from titop.solvers.kernels.ports.pushes import push_port
-from titop.solvers.kernels.spatial.algebra import dot, six, transport
+from titop.solvers.kernels.spatial.algebra import dot, six, three, transport
 from titop.solvers.kernels.spatial.rotations import log_rate_bias, log_rate_transposed, rotation_log
 from titop.solvers.native.kernel import helper, shared
 
@@ -20,9 +20,8 @@ from titop.solvers.native.kernel import helper, shared
 def port_acceleration(ints, floats, law, work, row):
     """Return the acceleration of the port at `row` where the coordinates are not accelerated."""
     i = ints[row, layout.ELEMENT]
-    if law is not None:
-        if ints[row, layout.PORT] >= 0:
-            return six(law, 0, ints[row, layout.PORT] + layout.PORT_ACC)
+    if law is not None and ints[row, layout.PORT] >= 0:
+        return six(law, 0, ints[row, layout.PORT] + layout.PORT_ACC)
     return transport(floats, row, 0, six(work, i, layout.ACC))
 
 
@@ -57,12 +56,9 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
             jacobian[k, j] = 0.0
         jacobian[k, ints[row, layout.DRIVEN_V]] = floats[row, layout.DRIVEN]
         jacobian[k, ints[row, layout.DRIVER_V]] = floats[row, layout.DRIVER]
-        error[k] = (
-            floats[row, layout.DRIVEN] * q[ints[row, layout.DRIVEN_Q]]
-            + floats[row, layout.DRIVER] * q[ints[row, layout.DRIVER_Q]]
-        )
-        error[k] -= floats[row, layout.OFFSET]
-        bias[k] = 0.0
+        driven = floats[row, layout.DRIVEN] * q[ints[row, layout.DRIVEN_Q]]
+        driver = floats[row, layout.DRIVER] * q[ints[row, layout.DRIVER_Q]]
+        error[k], bias[k] = driven + driver - floats[row, layout.OFFSET], 0.0
         k += 1
 
 
@@ -76,27 +72,19 @@ def _terms(E, A):
 
 
 @helper
-def _three(floats, row, o):
-    return floats[row, o], floats[row, o + 1], floats[row, o + 2]
-
-
-@helper
 def _value(floats, row, turn, r, phi):
     """Return ``along . r + about . phi + c . R n - offset``."""
-    value = dot3(_three(floats, row, layout.ALONG), r) + dot3(_three(floats, row, layout.ABOUT), phi)
-    return (
-        value
-        + dot3(_three(floats, row, layout.ALIGNED1), times(turn, _three(floats, row, layout.ALIGNED2)))
-        - floats[row, layout.OFFSET]
-    )
+    value = dot3(three(floats, row, layout.ALONG), r) + dot3(three(floats, row, layout.ABOUT), phi)
+    aligned = dot3(three(floats, row, layout.ALIGNED1), times(turn, three(floats, row, layout.ALIGNED2)))
+    return value + aligned - floats[row, layout.OFFSET]
 
 
 @helper
 def gradients(floats, row, turn, r, phi, turns):
     """Return E1 and E2: the constraint's rate is ``E1 V1 + E2 V2``; phi counts if the closure `turns`, and is zero if not."""
-    along, back = _three(floats, row, layout.ALONG), transposed(turn)
-    about = log_rate_transposed(phi, _three(floats, row, layout.ABOUT)) if turns else phi
-    aligned = cross3(_three(floats, row, layout.ALIGNED2), times(back, _three(floats, row, layout.ALIGNED1)))
+    along, back = three(floats, row, layout.ALONG), transposed(turn)
+    about = log_rate_transposed(phi, three(floats, row, layout.ABOUT)) if turns else phi
+    aligned = cross3(three(floats, row, layout.ALIGNED2), times(back, three(floats, row, layout.ALIGNED1)))
     angular = about[0] + aligned[0], about[1] + aligned[1], about[2] + aligned[2]
     arm, at_1, at_2 = cross3(along, r), times(turn, angular), times(back, along)
     return (
@@ -114,8 +102,61 @@ def bias_of(floats, row, turn, r, phi, turns, V1, V2, E2):
     ahead, orbit = times(turn, (V2[0], V2[1], V2[2])), cross3(r, w1)
     r_rate = ahead[0] - V1[0] + orbit[0], ahead[1] - V1[1] + orbit[1], ahead[2] - V1[2] + orbit[2]
     swung, carried = times(turn, cross3(w, (V2[0], V2[1], V2[2]))), cross3(r_rate, w1)
-    along = _three(floats, row, layout.ALONG)
-    c, n = times(back, _three(floats, row, layout.ALIGNED1)), _three(floats, row, layout.ALIGNED2)
+    along = three(floats, row, layout.ALONG)
+    c, n = times(back, three(floats, row, layout.ALIGNED1)), three(floats, row, layout.ALIGNED2)
     bias = dot3(along, swung) + dot3(along, carried) + dot3(c, cross3(w, cross3(w, n)))
     bias += dot3((E2[3], E2[4], E2[5]), cross3(w, spin))
-    return bias + dot3(_three(floats, row, layout.ABOUT), log_rate_bias(phi, w)) if turns else bias
+    return bias + dot3(three(floats, row, layout.ABOUT), log_rate_bias(phi, w)) if turns else bias
+
+
+#: As in `titop.solvers.constraints.branch`: what counts as open.
+_OPEN = 0.1 * OPEN
+
+
+@helper
+def opened(error):
+    """Return whether loops are open by more than rounding and an integrator leave."""
+    worst = 0.0
+    for i in range(error.size):
+        worst = max(worst, abs(error[i]))
+    return worst > _OPEN
+
+
+@helper
+def contradicted(jacobian, error, bias, v, a, alone):
+    """Return whether accelerations leave more than rounding of the constraints' second derivatives, the loops being closed.
+
+    `alone` are the accelerations without closures.
+    """
+    rest, terms, rounded, rate = 0.0, 0.0, 0.0, 0.0
+    for i in range(error.size):
+        if abs(error[i]) > _OPEN:
+            return False
+        left, scale, before, speed = bias[i], abs(bias[i]), 0.0, 0.0
+        for j in range(a.size):
+            left += jacobian[i, j] * a[j]
+            scale += abs(jacobian[i, j] * a[j])
+            before += abs(jacobian[i, j] * alone[j])
+            speed += abs(jacobian[i, j] * v[j])
+        rest, terms, rounded, rate = max(rest, abs(left)), max(terms, scale), max(rounded, before), max(rate, speed)
+    return rest > SAME * rounded + CONSISTENT * (terms + rate * rate)
+
+
+@helper
+def opening(error, jacobian, second, v, a, first_gear):
+    """Return whether accelerations, or the configuration, open the loops by more than a simulation does.
+
+    `second` are the second derivatives ``J a + bias`` of the rigid closures, the constraints before `first_gear`.
+    """
+    if opened(error):
+        return True
+    rest, terms, rate = 0.0, 0.0, 0.0
+    for i in range(error.size):
+        along, scale, speed = 0.0, 0.0, 0.0
+        for j in range(a.size):
+            along += jacobian[i, j] * a[j]
+            scale += abs(jacobian[i, j] * a[j])
+            speed += abs(jacobian[i, j] * v[j])
+        left = second[i] if i < first_gear else along
+        rest, terms, rate = max(rest, abs(left)), max(terms, scale + abs(left - along)), max(rate, speed)
+    return rest > CONSISTENT * (terms + rate * rate)

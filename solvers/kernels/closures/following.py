@@ -87,6 +87,14 @@ def remaining(loops, c):
 
 
 @helper
+def number_rows(loops, chosen, which):
+    """Write the numbers of constraints: of gears with followers, then of those `chosen` among the remaining ones."""
+    followers = loops[0, layout.FOLLOWERS]
+    for c in range(which.size):
+        which[c] = loops[1 + c, layout.CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
+
+
+@helper
 def fold_rows(loops, floats, jacobian, folded):
     """Write the rows ``J G`` of the remaining constraints into `folded`."""
     for c in range(folded.shape[0]):

@@ -96,25 +96,13 @@ def _remove_from_few(rest, shares, p, start, end, squares):
 
 
 @helper
-def longest_row(loops, floats, matrix):
-    """Return the largest square of a row, lengths in units of the system's."""
+def longest_row(loops, floats, matrix, imposed):
+    """Return the largest square of a row, lengths in units of the system's; columns of `imposed` coordinates are left out."""
     largest = 0.0
     for i in range(matrix.shape[0]):
         square = 0.0
         for j in range(matrix.shape[1]):
-            square += (matrix[i, j] * one_of(loops, floats, j)) ** 2
-        largest = max(largest, square)
-    return largest
-
-
-@helper
-def longest_free_row(loops, floats, matrix, imposed):
-    """Return the largest square of a row as `longest_row` does, columns of `imposed` coordinates left out."""
-    largest = 0.0
-    for i in range(matrix.shape[0]):
-        square = 0.0
-        for j in range(matrix.shape[1]):
-            if not imposed[j]:
+            if imposed is None or not imposed[j]:
                 square += (matrix[i, j] * one_of(loops, floats, j)) ** 2
         largest = max(largest, square)
     return largest

@@ -8,6 +8,9 @@ carry: ``x = w + J^T lambda``. Rows that are made orthogonal first where efforts
 which nothing is left there, then leave the least on the rest. Least in the units that are given: these columns are taken as
 they are, the others over what counts as one of their coordinates, so that no unit decides what is independent. Rows stand side
 by side (n x k), and what is split in columns (n x m): inner loops then run along memory.
+
+What independent rows carry can be moved to the others along combinations of rows that vanish, ``N^T J = 0``: of each other row,
+itself less the independent ones that make it up. The least multipliers of all constraints have no part along N.
 """
 
 from __future__ import annotations
@@ -15,10 +18,11 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.tolerances import BALANCED, CANCELLED, RANK
-from titop.solvers.kernels.closures.consistency import opening
-from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, ones_of, remaining
+from titop.solvers.kernels.closures.constraint_rows import opening
+from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, number_rows, ones_of
 from titop.solvers.kernels.closures.independent_rows import choose_rows, longest_row
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.tree.factor import solve_symmetric
 from titop.solvers.native.kernel import helper, shared
 
 #: Squares, over the largest of a row: less is left of dependent rows by rounding, more of independent ones. Rounding is that of
@@ -86,9 +90,8 @@ def _independent_rows(loops, floats, jacobian, which):
     folded, lengths, squares, chosen = np.empty((m, n)), np.empty(n), np.empty(m), np.empty(min(m, n), np.int64)
     fold_rows(loops, floats, jacobian, folded)
     leaders_lengths(loops, floats, lengths)
-    r = choose_rows(folded, lengths, longest_row(loops, floats, jacobian), squares, chosen)
-    for c in range(followers + r):
-        which[c] = loops[1 + c, layout.CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
+    r = choose_rows(folded, lengths, longest_row(loops, floats, jacobian, None), squares, chosen)
+    number_rows(loops, chosen, which[: followers + r])
     return followers + r
 
 
@@ -269,42 +272,64 @@ def add_least(split, first, end, right, x):
 
 
 @shared
-def to_nearest(split, taken, jacobian, bias, second, sizes, held, v, x):
-    """Replace rates x, but those `held`, by the nearest with ``J x = 0``, or ``-bias`` for `second` ones; return a status.
+def find_multipliers(loops, floats, jacobian, weights, known, needed, multipliers):
+    """Write the least multipliers (k) with which the constraints carry efforts (nv) that are `needed`; tell whether they can.
 
-    `taken` is the number of rows that are orthogonal where rates are not held.
+    Unless all other efforts are `known`, what is left beside the constraints need not vanish: the least efforts act there.
+    Sizes of multipliers are those times the constraints' `weights`.
     """
-    n, which = x.size, split[1]
-    right, step, given = np.empty((which.size, 1)), np.empty((n, 1)), x.copy()
-    for _ in range(2):  # the second time for rounding
-        for c in range(which.size):
-            i = which[c]
-            right[c, 0] = -bias[i] if second else 0.0
-            for j in range(n):
-                right[c, 0] -= jacobian[i, j] * x[j]
-        step[:] = 0.0
-        add_least(split, 0, taken, right, step)
-        for j in range(n):
-            if not held[j]:
-                x[j] += sizes[j] * step[j, 0]
-    return contradiction(jacobian, bias, second, sizes, v, given, x)
+    k, n = jacobian.shape
+    unknown, carried, left, ones = np.empty(n, np.bool_), np.zeros((k, 1)), np.empty((n, 1)), np.empty(n)
+    unknown[:] = not known
+    ones_of(loops, floats, ones)
+    for j in range(n):
+        left[j, 0] = needed[j]
+    split, first, end = split_constraints(loops, floats, jacobian, ones, unknown, True)
+    if end < 0 or not take_least(split, first, end, unknown, ones, left, carried) <= BALANCED:
+        return False
+    write_multipliers(split, end, carried, multipliers)
+    return end == k or _share_with_others(split, end, jacobian, weights, ones, unknown, not known, multipliers)
 
 
-@helper
-def contradiction(jacobian, bias, second, sizes, v, given, x):
-    """Return as a status whether rates leave more of the constraints than rounding, as `assembling` judges it."""
-    rest, scale, rate, entry, fastest = 0.0, 0.0, 0.0, 0.0, 0.0
-    for j in range(x.size):
-        fastest = max(fastest, abs(x[j] / sizes[j]))
-    for i in range(jacobian.shape[0]):
-        wanted = -bias[i] if second else 0.0
-        left, terms, speed = wanted, abs(wanted), 0.0
-        for j in range(x.size):
-            left -= jacobian[i, j] * x[j]
-            terms += abs(jacobian[i, j]) * (abs(given[j]) + abs(x[j]))
-            speed += abs(jacobian[i, j] * v[j])
-            entry = max(entry, abs(jacobian[i, j] * sizes[j]))
-        rest, scale, rate = max(rest, abs(left)), max(scale, terms), max(rate, speed)
-    if second:
-        scale += rate * rate
-    return layout.OK if rest <= BALANCED * scale + CANCELLED * entry * fastest else layout.INCONSISTENT
+@shared
+def _share_with_others(split, end, jacobian, weights, ones, counts, what, multipliers):
+    """Let constraints that depend on those in `split` carry their share; tell whether that is clear.
+
+    The rows are orthogonal in the columns of which `counts` is `what`: in all, over what counts as one (`ones`) unless these
+    efforts are sought (`what`).
+    """
+    k, n = jacobian.shape
+    _, which, _, order, _ = split
+    m, others, redundant = k - end, np.empty(k - end, np.int64), np.ones(k, np.bool_)
+    for c in range(end):
+        redundant[which[c]] = False
+    count = 0
+    for i in range(k):
+        if redundant[i]:
+            others[count] = i
+            count += 1
+    rows, made, vanishing, system = np.empty((n, m)), np.zeros((end, m)), np.zeros((k, m)), np.empty((m, m + 1))
+    for j in range(n):
+        for c in range(m):
+            rows[j, c] = jacobian[others[c], j] if what else jacobian[others[c], j] * ones[j]
+    take_out(split, counts, what, 0, end, rows, made)
+    to_given_rows(split, end, made)
+    for c in range(m):
+        vanishing[others[c], c] = weights[others[c]]
+        for p in range(end):
+            i = which[order[p]]
+            vanishing[i, c] = -weights[i] * made[order[p], c]
+    for c in range(m):
+        for d in range(c + 1):
+            system[c, d] = 0.0
+            for i in range(k):
+                system[c, d] += vanishing[i, c] * vanishing[i, d]
+        system[c, m] = 0.0
+        for i in range(k):
+            system[c, m] += vanishing[i, c] * weights[i] * multipliers[i]
+    if not solve_symmetric(system, m):
+        return False
+    for i in range(k):
+        for c in range(m):
+            multipliers[i] -= vanishing[i, c] * system[c, m] / weights[i]
+    return True

@@ -1,7 +1,6 @@
 """Derivatives of the dynamics of the tree.
 
-- `tree_derivatives`: the resolution over linearised blocks; `general_derivatives`, `passive_derivatives`,
-  `interaction_derivatives`: the parts in it of what it meets;
-- `directional`: derivatives along one direction, and transposed, in linear time; `direction_rooms`, `general_directions`,
-  `interaction_directions`: the parts in it of what it meets.
+- `tree_derivatives`: the resolution over linearised blocks; `interaction_derivatives`: the part in it of interactions;
+- `directional`: derivatives along one direction, and transposed, in linear time; `interaction_directions`: the part in it of
+  interactions.
 """

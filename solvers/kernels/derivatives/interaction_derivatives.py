@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.laws.vectors import product
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, call_interaction, floats_at, ints_at, part_of, row_at, vector_at
 from titop.solvers.kernels.ports.interactions import loads_of, next_interaction
-from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, dot, matrix_of, rotate, scaled, six, transport
+from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, composed_pose, dot, put_pose, scaled, six, transport
 from titop.solvers.native.kernel import feature, helper
 
 
@@ -197,12 +196,8 @@ def write_frame(ints, floats, sums, port, slopes, o):
         for j in range(12):
             slopes[0, o + j] = sums[at, layout.BASE + j]
         return
-    turn = product(matrix_of(sums, i, layout.BASE), matrix_of(floats, port, layout.R))
-    x, y, z = rotate(sums, i, layout.BASE, floats[port, 9], floats[port, 10], floats[port, 11])
-    for j in range(9):
-        slopes[0, o + j] = turn[j]
-    slopes[0, o + 9], slopes[0, o + 10] = sums[i, layout.BASE + 9] + x, sums[i, layout.BASE + 10] + y
-    slopes[0, o + 11] = sums[i, layout.BASE + 11] + z
+    rotation, position = composed_pose(sums, i, layout.BASE, floats, port, layout.R)
+    put_pose(slopes, 0, o, rotation, position)
 
 
 @helper

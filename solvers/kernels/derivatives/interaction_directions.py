@@ -10,12 +10,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.derivatives.direction_rooms import DISPLACED, FIRST, ROOM_COLUMNS, SECOND, THIRD
 from titop.solvers.kernels.derivatives.interaction_derivatives import frames_at, width_of, write_frame
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at, part_of, row_at, vector_at
 from titop.solvers.kernels.ports.interactions import next_interaction
-from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, entry_of, minus, put_six, scaled, six, transport
+from titop.solvers.kernels.spatial.algebra import (
+    add_six,
+    carry_wrench,
+    entry_of,
+    minus,
+    plus,
+    put_six,
+    scaled,
+    six,
+    transport,
+    unit,
+)
+from titop.solvers.kernels.tree.subtree_sums import DISPLACED, FIRST, ROOM_COLUMNS, SECOND, THIRD
 from titop.solvers.native.kernel import feature, helper
 
 
@@ -23,11 +34,8 @@ from titop.solvers.native.kernel import feature, helper
 def subtract_interaction_change(ints, floats, law, slopes, dq, dv, sums, room, change):
     """Subtract the changes of interactions along a direction from those of wrenches, in `room`, and of efforts."""
     if ints[0, layout.INTERACTIONS] > 0:
-        directions = address_of(dq, 0), address_of(dv, 0)
-        if (
-            interaction_change((*_tables(ints, floats, law, slopes, sums, room), *directions, address_of(change, 0)))
-            != layout.OK
-        ):
+        tables = _tables(ints, floats, law, slopes, sums, room)
+        if interaction_directions((*tables, False, address_of(dq, 0), address_of(dv, 0), address_of(change, 0))) != layout.OK:
             change[:] = np.nan
 
 
@@ -35,8 +43,8 @@ def subtract_interaction_change(ints, floats, law, slopes, dq, dv, sums, room, c
 def subtract_interaction_pull(ints, floats, law, slopes, dual, sums, room, by_q, by_v):
     """Subtract how interactions pull ports, in `room`, and coordinates."""
     if ints[0, layout.INTERACTIONS] > 0:
-        results = address_of(by_q, 0), address_of(by_v, 0)
-        if interaction_pull((*_tables(ints, floats, law, slopes, sums, room), address_of(dual, 0), *results)) != layout.OK:
+        tables = _tables(ints, floats, law, slopes, sums, room)
+        if interaction_directions((*tables, True, address_of(by_q, 0), address_of(by_v, 0), address_of(dual, 0))) != layout.OK:
             by_q[:] = np.nan
 
 
@@ -46,30 +54,20 @@ def _tables(ints, floats, law, slopes, sums, room):
     return (*tables, address_of(sums, 0), sums.shape[0], sums.shape[1], address_of(room, 0))
 
 
-@feature(12)
-def interaction_change(ints, rows, floats, law, slopes, sums, sum_rows, columns, room, dq, dv, change):
-    """See `subtract_interaction_change`."""
+@feature(13)
+def interaction_directions(ints, rows, floats, law, slopes, sums, sum_rows, columns, room, transposed, q, v, efforts):
+    """See `subtract_interaction_change` and, `transposed`, `subtract_interaction_pull`."""
     table, bodies = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
     record, answers = row_at(law, table[0, layout.LAW_SIZE]), row_at(slopes, table[0, layout.SLOPES_SIZE])
     bases, moved, n = floats_at(sums, sum_rows, columns), floats_at(room, sum_rows, ROOM_COLUMNS), table[0, layout.NV]
-    by_q, by_v, efforts, row = vector_at(dq, n), vector_at(dv, n), vector_at(change, n), table[0, layout.FIRST_INTERACTION]
+    by_q, by_v, along, row = vector_at(q, n), vector_at(v, n), vector_at(efforts, n), table[0, layout.FIRST_INTERACTION]
     for _ in range(table[0, layout.INTERACTIONS]):
-        _write_motion(table, bodies, record, answers, by_q, by_v, bases, moved, row)
-        _subtract_answer(table, answers, moved, row, efforts)
-        row = next_interaction(table, row)
-    return layout.OK
-
-
-@feature(12)
-def interaction_pull(ints, rows, floats, law, slopes, sums, sum_rows, columns, room, dual, by_q, by_v):
-    """See `subtract_interaction_pull`."""
-    table, bodies = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
-    record, answers = row_at(law, table[0, layout.LAW_SIZE]), row_at(slopes, table[0, layout.SLOPES_SIZE])
-    bases, pulled, n = floats_at(sums, sum_rows, columns), floats_at(room, sum_rows, ROOM_COLUMNS), table[0, layout.NV]
-    weights, of_q, of_v, row = vector_at(dual, n), vector_at(by_q, n), vector_at(by_v, n), table[0, layout.FIRST_INTERACTION]
-    for _ in range(table[0, layout.INTERACTIONS]):
-        _weigh(table, bodies, answers, weights, bases, pulled, row)
-        _subtract_pull(table, record, answers, pulled, row, of_q, of_v)
+        if transposed:
+            _weigh(table, bodies, answers, along, bases, moved, row)
+            _subtract_pull(table, record, answers, moved, row, by_q, by_v)
+        else:
+            _write_motion(table, bodies, record, answers, by_q, by_v, bases, moved, row)
+            _subtract_answer(table, answers, moved, row, along)
         row = next_interaction(table, row)
     return layout.OK
 
@@ -120,16 +118,10 @@ def _subtract_answer(ints, slopes, room, row, change):
     """Subtract what the interaction does more, or less, at the motion's change."""
     ports, width = ints[row, layout.ACT_PORTS], width_of(ints, row)
     for k in range(ports):
-        o, wrench = 6 * k, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         if ints[row + 1 + k, layout.ELEMENT] > 0:
-            wrench = (
-                _answer(ints, slopes, row, width, o),
-                _answer(ints, slopes, row, width, o + 1),
-                _answer(ints, slopes, row, width, o + 2),
-                _answer(ints, slopes, row, width, o + 3),
-                _answer(ints, slopes, row, width, o + 4),
-                _answer(ints, slopes, row, width, o + 5),
-            )
+            wrench = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            for r in range(6):
+                wrench = plus(wrench, scaled(_answer(ints, slopes, row, width, 6 * k + r), unit(r)))
             wrench = carry_wrench(slopes, 0, frames_at(ints, row) + 12 * k, wrench)
             add_six(room, _place_of(ints, row + 1 + k), THIRD, scaled(-1.0, wrench))
     for k in range(ints[row, layout.ACT_COORDINATES]):
@@ -139,11 +131,8 @@ def _subtract_answer(ints, slopes, room, row, change):
 @helper
 def _answer(ints, slopes, row, width, r):
     """Return the product of row r of the derivatives and the motion's change."""
-    derivatives, motion = (
-        part_of(slopes, ints[row, layout.SLOPES] + r * width, (width,)),
-        part_of(slopes, _motion_at(ints, row), (width,)),
-    )
-    total = 0.0
+    derivatives = part_of(slopes, ints[row, layout.SLOPES] + r * width, (width,))
+    motion, total = part_of(slopes, _motion_at(ints, row), (width,)), 0.0
     for c in range(width):
         total += derivatives[c] * motion[c]
     return total

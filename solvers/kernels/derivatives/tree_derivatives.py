@@ -17,29 +17,39 @@ from the inertial origin cost no digits.
 
 from __future__ import annotations
 
-from titop.solvers.kernels.derivatives.general_derivatives import own_pairs, pairs_before, write_ports
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at, columns_at, is_used, port_at
+from titop.solvers.kernels.ports.surroundings import is_held, own_turned, write_turned
 from titop.solvers.kernels.spatial.algebra import (
+    IDENTITY,
     carry_twist,
     carry_wrench,
+    column_of,
     dot,
+    entry_of,
     minus,
     plus,
+    put_pose,
     put_six,
+    put_three,
     rotate,
     rotate_symmetric,
     scaled,
     six,
+    three,
     transport,
     twist_cross,
+    unit,
     wrench_cross,
 )
+from titop.solvers.kernels.tree.composite import put_column
 from titop.solvers.kernels.tree.joints import axis, coordinates_of
 from titop.solvers.kernels.tree.subtree_sums import (
     add_sums,
     all_held,
     clear,
     compose,
+    full_end,
     held,
     holding,
     moved_by,
@@ -48,10 +58,10 @@ from titop.solvers.kernels.tree.subtree_sums import (
     stirring_of,
     sum_momentum,
 )
-from titop.solvers.native.kernel import helper, shared
+from titop.solvers.native.kernel import helper
 
 
-@shared
+@helper
 def outward_columns(ints, floats, law, slopes, v, a, work, sums, columns):
     """From the world outwards: S, X, Y, Z of every coordinate, and each block alone into its row of `sums`."""
     for i in range(1, ints[0, layout.ELEMENTS]):
@@ -73,11 +83,10 @@ def outward_columns(ints, floats, law, slopes, v, a, work, sums, columns):
             put_six(columns, k + j, layout.COLUMN_Y, plus(twist_cross(acceleration, s), twist_cross(carrier, x)))
             put_six(columns, k + j, layout.COLUMN_Z, plus(x, twist_cross(twist, s)))
         put_six(sums, i, layout.WRENCH, carry_wrench(sums, i, layout.BASE, six(work, i, layout.BIAS)))
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                clear(sums, i, layout.SUM_MASS, layout.TURNED)
-                write_ports(ints, law, slopes, i, sums, columns)
-                continue
+        if law is not None and ints[i, layout.LAW] >= 0:
+            clear(sums, i, layout.SUM_MASS, layout.TURNED)
+            write_ports(ints, law, slopes, i, sums, columns)
+            continue
         write_body(floats, i, twist, sums)
 
 
@@ -86,12 +95,10 @@ def write_base(ints, law, work, i, sums):
     """Write the pose of element i in its tree's first element."""
     p = ints[i, layout.PARENT]
     if p == 0:
-        clear(sums, i, layout.BASE, layout.BASE + 12)
-        sums[i, layout.BASE] = sums[i, layout.BASE + 4] = sums[i, layout.BASE + 8] = 1.0
+        put_pose(sums, i, layout.BASE, IDENTITY, (0.0, 0.0, 0.0))
         return
-    if law is not None:
-        if ints[i, layout.ROW] >= 0:
-            p = ints[i, layout.ROW]
+    if law is not None and ints[i, layout.ROW] >= 0:
+        p = ints[i, layout.ROW]
     compose(sums, p, work, i, layout.R, sums, i)
 
 
@@ -99,11 +106,9 @@ def write_base(ints, law, work, i, sums):
 def write_mass(floats, i, sums):
     """Write D of a rigid body: mass, first moment and inertia about the frame's origin."""
     mass = floats[i, layout.MASS]
-    hx, hy, hz = rotate(
-        sums, i, layout.BASE, floats[i, layout.MOMENT], floats[i, layout.MOMENT + 1], floats[i, layout.MOMENT + 2]
-    )
+    hx, hy, hz = rotate(sums, i, layout.BASE, *three(floats, i, layout.MOMENT))
     xx, yy, zz, xy, xz, yz = rotate_symmetric(sums, i, layout.BASE, six(floats, i, layout.INERTIA))
-    x, y, z = sums[i, layout.BASE + 9], sums[i, layout.BASE + 10], sums[i, layout.BASE + 11]
+    x, y, z = three(sums, i, layout.BASE + 9)
     # about the frame's origin: J - [r][h] - [h][r] - m [r][r]
     gx, gy, gz = hx + mass * x, hy + mass * y, hz + mass * z
     xx += y * (hy + gy) + z * (hz + gz)
@@ -112,12 +117,8 @@ def write_mass(floats, i, sums):
     xy -= x * hy + y * gx
     xz -= x * hz + z * gx
     yz -= y * hz + z * gy
-    sums[i, layout.SUM_MASS], sums[i, layout.SUM_MASS + 1], sums[i, layout.SUM_MASS + 2], sums[i, layout.SUM_MASS + 3] = (
-        mass,
-        gx,
-        gy,
-        gz,
-    )
+    sums[i, layout.SUM_MASS] = mass
+    put_three(sums, i, layout.SUM_MASS + 1, (gx, gy, gz))
     put_six(sums, i, layout.SUM_MASS + 4, (xx, yy, zz, xy, xz, yz))
     return (gx, gy, gz), (xx, yy, zz, xy, xz, yz)
 
@@ -146,30 +147,24 @@ def inward_sums(ints, floats, law, slopes, paths, sums, columns, work, dq, dv, d
     With general blocks, `write_full` has been called before.
     """
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                own_pairs(ints, law, slopes, paths, i, six(work, i, layout.TWIST), sums, columns, dq, dv, da)
+        if law is not None and ints[i, layout.LAW] >= 0:
+            own_pairs(ints, law, slopes, paths, i, six(work, i, layout.TWIST), sums, columns, dq, dv, da)
         k, n = ints[i, layout.V], coordinates_of(ints[i, layout.KIND])
         for j in range(n):
             _pairs(ints, law, paths, sums, columns, i, k, n, k + j, dq, dv, da)
             da[k + j, k + j] += floats[i, layout.ARMATURE + j]
         p = ints[i, layout.PARENT]
         if p > 0:
-            if law is not None:
-                if ints[i, layout.ROW] >= 0:
-                    p = ints[i, layout.ROW]
+            if law is not None and ints[i, layout.ROW] >= 0:
+                p = ints[i, layout.ROW]
             add_sums(ints, law, i, p, sums)
 
 
 @helper
 def _pairs(ints, law, paths, sums, columns, i, first, n, k, dq, dv, da):
     """Write the entries of coordinate k of element i with itself, its fellows and all coordinates before it."""
-    s, x, y, z = (
-        six(columns, k, layout.COLUMN_S),
-        six(columns, k, layout.COLUMN_X),
-        six(columns, k, layout.COLUMN_Y),
-        six(columns, k, layout.COLUMN_Z),
-    )
+    s, x = six(columns, k, layout.COLUMN_S), six(columns, k, layout.COLUMN_X)
+    y, z = six(columns, k, layout.COLUMN_Y), six(columns, k, layout.COLUMN_Z)
     moved = moved_by(law, sums, i, s)
     by_q = stirred_by(law, sums, i, x, y)
     by_v = stirred_by(law, sums, i, s, z)
@@ -188,19 +183,12 @@ def _pairs(ints, law, paths, sums, columns, i, first, n, k, dq, dv, da):
     sx, sy, sz = rigid_stirring(sums, i, s)
     j = paths[1, first]
     while j >= 0:
-        other = six(columns, j, layout.COLUMN_S)
+        other, (ax, ay, az) = six(columns, j, layout.COLUMN_S), three(columns, j, layout.COLUMN_X + 3)
         dq[j, k] = dot(other, by_q)
         dv[j, k] = dot(other, by_v)
         da[j, k] = da[k, j] = dot(other, moved)
-        dq[k, j] = (
-            dot(moved, six(columns, j, layout.COLUMN_Y))
-            + sx * columns[j, layout.COLUMN_X + 3]
-            + sy * columns[j, layout.COLUMN_X + 4]
-            + sz * columns[j, layout.COLUMN_X + 5]
-            + tx * other[3]
-            + ty * other[4]
-            + tz * other[5]
-        )
+        stirred = dot(moved, six(columns, j, layout.COLUMN_Y)) + sx * ax + sy * ay + sz * az
+        dq[k, j] = stirred + tx * other[3] + ty * other[4] + tz * other[5]
         dv[k, j] = dot(moved, six(columns, j, layout.COLUMN_Z)) + sx * other[3] + sy * other[4] + sz * other[5]
         j = paths[1, j]
 
@@ -218,14 +206,124 @@ def port_slopes(paths, columns, last, frame, twist, result):
     j = last
     while j >= 0:
         s, x, k = six(columns, j, layout.COLUMN_S), six(columns, j, layout.COLUMN_X), paths[0, j]
-        _write_column(result[0], k, transport(frame, 0, 0, s))
-        _write_column(result[1], k, transport(frame, 0, 0, x))
-        _write_column(result[2], k, transport(frame, 0, 0, plus(six(columns, j, layout.COLUMN_Y), twist_cross(x, twist))))
-        _write_column(result[3], k, transport(frame, 0, 0, plus(six(columns, j, layout.COLUMN_Z), twist_cross(s, twist))))
+        put_column(result[0], k, transport(frame, 0, 0, s))
+        put_column(result[1], k, transport(frame, 0, 0, x))
+        put_column(result[2], k, transport(frame, 0, 0, plus(six(columns, j, layout.COLUMN_Y), twist_cross(x, twist))))
+        put_column(result[3], k, transport(frame, 0, 0, plus(six(columns, j, layout.COLUMN_Z), twist_cross(s, twist))))
         j = paths[1, j]
 
 
+# -- general blocks: with own coordinates, whose linearised laws stand in ``slopes`` (see `layout`) -------------------------
+
+
 @helper
-def _write_column(matrix, j, x):
-    for r in range(6):
-        matrix[r, j] = x[r]
+def write_ports(ints, law, slopes, i, sums, columns):
+    """Write the poses and columns of general block i's ports."""
+    n, o = ints[i, layout.OWN], ints[i, layout.LAW]
+    for p in range(ints[i, layout.PORT_COUNT]):
+        if not is_used(ints[i, layout.USED], p):
+            continue
+        row, port = ints[i, layout.PORTS] + p, o + port_at(n, p)
+        compose(sums, i, law, 0, port, sums, row)
+        clear(sums, row, layout.WRENCH, layout.SUM_COLUMNS)
+        at = ints[i, layout.SLOPES] + columns_at(n, p)
+        for j in range(n):
+            k = ints[i, layout.COLUMN] + p * n + j
+            s = column_of(law, port + layout.PORT_S, n, j)
+            put_six(columns, k, layout.COLUMN_S, carry_twist(sums, row, layout.BASE, s))
+            put_six(columns, k, layout.COLUMN_X, carry_twist(sums, row, layout.BASE, column_of(slopes, at, n, j)))
+            put_six(columns, k, layout.COLUMN_Y, carry_twist(sums, row, layout.BASE, column_of(slopes, at + 6 * n, n, j)))
+            put_six(columns, k, layout.COLUMN_Z, carry_twist(sums, row, layout.BASE, column_of(slopes, at + 12 * n, n, j)))
+
+
+@helper
+def write_full(ints, law, slopes, work, sums):
+    """Write D and B of the general blocks alone, and what surrounds them; zeros beside rigid bodies and at ports."""
+    for row in range(1, sums.shape[0]):
+        clear(sums, row, layout.FULL_D, full_end(ints))
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        if ints[i, layout.LAW] >= 0:
+            _write_answer(ints, law, slopes, i, six(work, i, layout.TWIST), sums)
+
+
+@helper
+def _write_answer(ints, law, slopes, i, twist, sums):
+    """Write D and B of general block i."""
+    n = ints[i, layout.OWN]
+    size, o, by_twist = 6 + n, ints[i, layout.LAW], ints[i, layout.SLOPES] + by_twist_at(n)
+    if is_held(ints, i):
+        write_turned(ints, slopes, i, sums)
+    for c in range(6):
+        x = transport(sums, i, layout.BASE, unit(c))
+        turning = twist_cross(twist, x)
+        d, b = (0.0,) * 6, (0.0,) * 6
+        for r in range(6):
+            row = six(law, 0, o + r * size)
+            d = plus(d, scaled(dot(row, x), unit(r)))
+            b = plus(b, scaled(dot(six(slopes, 0, by_twist + 6 * r), x) - dot(row, turning), unit(r)))
+        d, b = carry_wrench(sums, i, layout.BASE, d), carry_wrench(sums, i, layout.BASE, b)
+        for r in range(6):
+            sums[i, layout.FULL_D + 6 * r + c], sums[i, layout.FULL_B + 6 * r + c] = entry_of(d, r), entry_of(b, r)
+
+
+@helper
+def own_pairs(ints, law, slopes, paths, i, twist, sums, columns, dq, dv, da):
+    """Write the entries of general block i's own coordinates with each other and all before; add its ports to its row."""
+    n, o, own = ints[i, layout.OWN], ints[i, layout.LAW], ints[i, layout.OWN_V]
+    size, by_q_at = 6 + n, ints[i, layout.SLOPES]
+    by_v_at, by_twist = by_q_at + by_rate_at(n), by_q_at + by_twist_at(n)
+    for j in range(n):
+        k, row = own + j, o + (6 + j) * size
+        in_block = six(law, 0, row)
+        moved = carry_wrench(sums, i, layout.BASE, in_block)
+        stirring = carry_wrench(
+            sums, i, layout.BASE, plus(six(slopes, 0, by_twist + 6 * (6 + j)), wrench_cross(twist, in_block))
+        )
+        by_q = carry_wrench(sums, i, layout.BASE, column_of(slopes, by_q_at, n, j))
+        by_v = carry_wrench(sums, i, layout.BASE, column_of(slopes, by_v_at, n, j))
+        turned = own_turned(ints, slopes, i, j, sums) if is_held(ints, i) else (0.0,) * 6
+        for m in range(n):
+            da[own + m, k] += law[0, o + (6 + m) * size + 6 + j]
+            dq[own + m, k] += slopes[0, by_q_at + (6 + m) * n + j]
+            dv[own + m, k] += slopes[0, by_v_at + (6 + m) * n + j]
+        for p in range(ints[i, layout.PORT_COUNT]):
+            if not (
+                is_used(ints[i, layout.BEARING], p) or (ints[0, layout.INERTIAL_LOADS] and is_used(ints[i, layout.USED], p))
+            ):
+                continue
+            port, first = ints[i, layout.PORTS] + p, ints[i, layout.COLUMN] + p * n
+            c = first + j
+            s, x = six(columns, c, layout.COLUMN_S), six(columns, c, layout.COLUMN_X)
+            y, z = six(columns, c, layout.COLUMN_Y), six(columns, c, layout.COLUMN_Z)
+            through = moved_by(law, sums, port, s)
+            q_wrench, v_wrench = stirred_by(law, sums, port, x, y), stirred_by(law, sums, port, s, z)
+            if ints[0, layout.INERTIAL_LOADS]:
+                q_wrench = plus(q_wrench, holding(law, sums, port, s))
+                turned = plus(turned, all_held(sums, port, s))
+            for m in range(n):
+                other = six(columns, first + m, layout.COLUMN_S)
+                da[own + m, k] += dot(other, through)
+                dq[own + m, k] += dot(other, q_wrench)
+                dv[own + m, k] += dot(other, v_wrench)
+            moved = plus(moved, through)
+            stirring = plus(stirring, stirring_of(sums, port, s))
+            by_q = plus(by_q, q_wrench)
+            by_v = plus(by_v, v_wrench)
+        pairs_before(paths, columns, ints[i, layout.LAST], k, by_q, by_v, moved, stirring, turned, dq, dv, da)
+    for p in range(ints[i, layout.PORT_COUNT]):
+        if is_used(ints[i, layout.USED], p):
+            add_sums(ints, law, ints[i, layout.PORTS] + p, i, sums)
+
+
+@helper
+def pairs_before(paths, columns, j, k, by_q, by_v, moved, stirring, turned, dq, dv, da):
+    """Write the entries of coordinate k with the coordinates from row j of `columns` to the world."""
+    while j >= 0:
+        before, other = paths[0, j], six(columns, j, layout.COLUMN_S)
+        dq[before, k] = dot(other, by_q)
+        dv[before, k] = dot(other, by_v)
+        da[before, k] = da[k, before] = dot(other, moved)
+        stirred = dot(moved, six(columns, j, layout.COLUMN_Y)) + dot(stirring, six(columns, j, layout.COLUMN_X))
+        dq[k, before] = stirred + dot(turned, other)
+        dv[k, before] = dot(moved, six(columns, j, layout.COLUMN_Z)) + dot(stirring, other)
+        j = paths[1, j]

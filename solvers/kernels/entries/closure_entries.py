@@ -9,17 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, constraints_at, efforts_and_constraints
-from titop.solvers.kernels.closures.closing import closing_step
-from titop.solvers.kernels.closures.consistency import opened
-from titop.solvers.kernels.closures.constraint_rows import constraints
-from titop.solvers.kernels.closures.least_norm import share_least, split_constraints, to_nearest
+from titop.solvers.kernels.closures.closing import closing_step, to_nearest
+from titop.solvers.kernels.closures.constraint_rows import constraints, opened
+from titop.solvers.kernels.closures.least_norm import share_least, split_constraints
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.mass_inverse import mass_and_efforts
-from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of, status_of_rows
+from titop.solvers.kernels.equations.whole_passes import mass_and_efforts, sizes_fit, status_of, status_of_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import copy
-from titop.solvers.kernels.tree.world_poses import world_poses
-from titop.solvers.native.kernel import entry
+from titop.solvers.kernels.tree.kinematics import world_poses
+from titop.solvers.native.kernel import entry, shared
 from titop.solvers.native.signatures import FLAG, FLOATS, INTS, MASK, NOTHING, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
@@ -39,6 +37,25 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
     return status
 
 
+@shared
+def _least_efforts(loops, unknown, driven, ints, floats, numbers, stages, law, q, v, a, tau, matrix):
+    """Write the least efforts, and unless it is None the mass matrix of the tree; return a status."""
+    n, k, columns = tau.size, loops[0, layout.ROWS], layout.INVERSE_COLUMNS if matrix is None else layout.FORWARD_COLUMNS
+    work, world = np.empty((ints[0, layout.ELEMENTS], columns)), np.empty((ints[0, layout.ELEMENTS], 12))
+    jacobian, sides, efforts = np.empty((k, n)), np.empty((3, k)), np.empty(n)
+    if matrix is None:
+        status = efforts_and_constraints(
+            ints, floats, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian
+        )
+    else:
+        status = mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, matrix)
+        if status == layout.OK:
+            constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
+    if status == layout.OK:
+        status = share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, tau)
+    return status if status != layout.OK else status_of(tau)
+
+
 @pair(INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR)
 def constrained_inverse(loops, unknown, driven, ints, floats, numbers, stages, q, v, a, tau):
     """Inverse dynamics of a system with rigid closures into `tau`: the least efforts on the coordinates `unknown`.
@@ -48,31 +65,18 @@ def constrained_inverse(loops, unknown, driven, ints, floats, numbers, stages, q
     if not sizes_fit(ints, q, v, a, tau) or driven.size != tau.size:
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
-    n, k = a.size, loops[0, layout.ROWS]
-    jacobian, sides, efforts = np.empty((k, n)), np.empty((3, k)), np.empty(n)
-    status = efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian)
-    if status != layout.OK:
-        return status
-    status = share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, tau)
-    return status if status != layout.OK else status_of(tau)
+    return _least_efforts(loops, unknown, driven, ints, floats, numbers, stages, law, q, v, a, tau, None)
 
 
 @pair(INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS)
 def constrained_mass_inverse(loops, unknown, driven, ints, floats, numbers, stages, q, v, a, tau, matrix):
     """Inverse dynamics of a system with rigid closures, as `constrained_inverse`, and the mass matrix of the tree."""
-    n, k = tau.size, loops[0, layout.ROWS]
+    n = tau.size
     if not sizes_fit(ints, q, v, a, tau) or driven.size != n or matrix.shape[0] != n or matrix.shape[1] != n:
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
-    jacobian, sides, efforts = np.empty((k, n)), np.empty((3, k)), np.empty(n)
-    status = mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, matrix)
-    if status != layout.OK:
-        return status
-    constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
-    status = share_least(loops, floats, unknown, driven, v, a, sides, jacobian, efforts, tau)
-    return status if status != layout.OK else min(status_of(tau), status_of_rows(matrix))
+    status = _least_efforts(loops, unknown, driven, ints, floats, numbers, stages, law, q, v, a, tau, matrix)
+    return status if status != layout.OK else status_of_rows(matrix)
 
 
 @pair(INTS, FLAG, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, MASK, VECTOR)
@@ -98,13 +102,12 @@ def nearest_motion(loops, second, sizes, ints, floats, numbers, stages, q, v, he
     split, taken, _ = split_constraints(loops, floats, jacobian, sizes, held, False)
     if taken < 0:
         return layout.SINGULAR
-    for j in range(n):
-        nearest[j] = x[j]
+    copy(x, nearest)
     status = to_nearest(split, taken, jacobian, sides[1], second, sizes, held, v, nearest)
-    if status == layout.OK:
-        for j in range(n):
-            x[j] = nearest[j]
-    return status if status != layout.OK else status_of(x)
+    if status != layout.OK:
+        return status
+    copy(nearest, x)
+    return status_of(x)
 
 
 @pair(VECTOR, MASK, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)

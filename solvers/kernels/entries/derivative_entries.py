@@ -1,24 +1,46 @@
-"""The entry points of the derivatives; as in `dynamics_entries`, each returns a status or nothing."""
+"""The entry points of the derivatives; as in `dynamics_entries`, each returns a status or nothing.
+
+Of systems with rigid closures and gears the tables have two loads more for each rigid closure, the last ones, in which the
+closures' own wrenches are put.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.derivatives.tree_derivatives import outward_columns, port_slopes
-from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.linearise import linearise, linearised_forward, motions_and_slopes, sum_rows
-from titop.solvers.kernels.equations.whole_passes import (
-    sizes_fit,
-    start_inverse,
-    status_of_slopes,
-    world_rows,
+from titop.solvers.kernels.closures.closed_derivatives import (
+    accelerations_slopes,
+    share_slopes,
+    slopes_rooms,
+    slopes_with_closures,
+    turning_rows,
 )
+from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, efforts_and_constraints
+from titop.solvers.kernels.closures.constraint_rows import opening
+from titop.solvers.kernels.closures.following import ones_of, remaining
+from titop.solvers.kernels.closures.least_norm import (
+    BALANCED,
+    complete_motion,
+    split_constraints,
+    take_least,
+    write_multipliers,
+)
+from titop.solvers.kernels.derivatives.tree_derivatives import port_slopes
+from titop.solvers.kernels.entries.pair import pair
+from titop.solvers.kernels.equations.linearise import (
+    linearise,
+    linearise_blocks,
+    linearised_forward,
+    linearised_rooms,
+    sum_rows,
+)
+from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of_slopes, world_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import subtract_brackets
 from titop.solvers.native.kernel import entry, helper, shared
-from titop.solvers.native.signatures import CUBE, FLOATS, INTEGER, INTS, NOTHING, VECTOR
+from titop.solvers.native.signatures import CUBE, FLOATS, INTEGER, INTS, MASK, NOTHING, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
@@ -53,18 +75,12 @@ def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     slopes = np.empty((1, ints[0, layout.SLOPES_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
-    sums, columns = (
-        np.empty((sum_rows(ints), layout.FULL_COLUMNS if LAWS else layout.SUM_COLUMNS)),
-        np.empty((paths.shape[1], layout.COLUMN_COLUMNS)),
-    )
-    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
+    sums = np.empty((sum_rows(ints), layout.FULL_COLUMNS if LAWS else layout.SUM_COLUMNS))
+    columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS))
+    efforts, known = np.empty(a.size), layout.UNKNOWN
+    status = linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, known)
     if status != layout.OK:
         return status
-    efforts = np.empty(a.size)
-    status = motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, layout.UNKNOWN)
-    if status != layout.OK:
-        return status
-    outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
     linearise(ints, floats, law, slopes, paths, q, v, work, world, sums, columns, result)
     return status_of_slopes(result)
 
@@ -87,20 +103,8 @@ def _forward_slopes(ints, floats, numbers, stages, tree, paths, q, v, tau, law, 
 @shared
 def _forward_rooms(ints, paths, law):
     """Return the rooms of `_forward_slopes`; `law` is None for rigid systems."""
-    n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
-    spare = slopes = law
-    if law is not None:
-        spare, slopes = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((1, ints[0, layout.SLOPES_SIZE]))
-    return (
-        spare,
-        slopes,
-        np.empty((count, layout.FORWARD_COLUMNS)),
-        np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS)),
-        np.empty((world_rows(ints), 12)),
-        np.empty((sum_rows(ints), layout.SUM_COLUMNS if law is None else layout.FULL_COLUMNS)),
-        np.empty((paths.shape[1], layout.COLUMN_COLUMNS)),
-        np.empty((3, n, n)),
-    )
+    n, wide = ints[0, layout.NV], layout.SUM_COLUMNS if law is None else layout.FULL_COLUMNS
+    return (*linearised_rooms(ints, paths.shape[1], wide, law), np.empty((3, n, n)))
 
 
 @pair(INTS, FLOATS, FLOATS, INTS, INTS, INTS, VECTOR, VECTOR, VECTOR, CUBE, whole=True)
@@ -140,18 +144,100 @@ def linear_matrices(ints, floats, numbers, stages, tree, paths, q, v, tau, a, A,
 def motion_columns(ints, floats, numbers, stages, paths, q, v, a, work, sums, columns):
     """How coordinates move the blocks, and the blocks' motions into `work`."""
     law, slopes = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((1, ints[0, layout.SLOPES_SIZE]))
-    world, efforts = np.empty((world_rows(ints), 12)), np.empty(a.size)
-    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
-    if status == layout.OK:
-        status = motions_and_slopes(
-            ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, layout.UNKNOWN
-        )
-    if status == layout.OK:
-        outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
-    return status
+    world, efforts, known = np.empty((world_rows(ints), 12)), np.empty(a.size), layout.UNKNOWN
+    return linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, known)
 
 
 @entry(INTS, FLOATS, INTEGER, FLOATS, VECTOR, CUBE, result=NOTHING)
 def port_derivatives(paths, columns, last, frame, twist, result):
     """Derivatives (4, 6, nv) of a port's motion, zero before; see `port_slopes`."""
     port_slopes(paths, columns, last, frame, (twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]), result)
+
+
+#: Whether the system has general blocks or interactions: see `pair.Pair`.
+LAWS = True
+
+
+@pair(INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, CUBE, CUBE)
+def inverse_slopes_with_closures(paths, loops, ints, floats, numbers, stages, q, v, a, multipliers, changes, rows):
+    """Derivatives (3, nv, nv) of inverse dynamics of the tree, closures acting with constant `multipliers` (k).
+
+    `rows` (4, k, nv) receives the constraints' Jacobian J and the derivatives of ``J a + bias`` by q and v and of ``J v`` by q.
+    """
+    if not sizes_fit(ints, q, v, a, a):
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    loaded, rooms = floats.copy(), slopes_rooms(ints, paths, loops, law)
+    status = slopes_with_closures(
+        ints, loaded, numbers, stages, law, loops, paths, q, v, a, multipliers, rooms, layout.UNKNOWN, False, changes, rows
+    )
+    return status if status != layout.OK else min(status_of_slopes(changes), status_of_slopes(rows))
+
+
+@pair(INTS, INTS, INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
+def constrained_derivatives(tree, paths, loops, ints, floats, numbers, stages, q, v, tau, result):
+    """Derivatives (3, nv, nv) of `constrained_forward` by q, v and tau."""
+    n = ints[0, layout.NV]
+    if not sizes_fit(ints, q, v, tau, tau) or not _result_fits(ints, result):
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    loaded, forward, rooms = floats.copy(), constrained_rooms(loops, n), slopes_rooms(ints, paths, loops, law)
+    passes = rooms[0], rooms[1], forward
+    k, a, changes = loops[0, layout.ROWS], np.empty(n), np.empty((3, n, n))
+    rows, multipliers = np.empty((4, k, n)), np.zeros(k)
+    spare = np.empty(law.shape) if LAWS else None
+    status = constrained(tree, loops, None, ints, loaded, numbers, stages, law, spare, q, v, tau, passes, None, None, a)
+    if status != layout.OK:
+        return status
+    chosen, gram = forward[4], forward[6]
+    r = gram.shape[0]
+    for c in range(r):
+        multipliers[remaining(loops, chosen[c])] = gram[c, r]
+    status = slopes_with_closures(
+        ints, loaded, numbers, stages, spare, loops, paths, q, v, a, multipliers, rooms, layout.KNOWN, False, changes, rows
+    )
+    if status != layout.OK:
+        return status
+    accelerations_slopes(loops, loaded, None, tree, forward, changes, rows, result)
+    return status_of_slopes(result)
+
+
+@pair(INTS, INTS, MASK, VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, CUBE)
+def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, stages, q, v, a, result):
+    """Derivatives (3, nv, nv) of `constrained_inverse` by q, v and a, `driven` efforts being constant.
+
+    With w the efforts, completed to a motion, ``w + J^T lambda = ID - driven`` where they are `unknown`, and ``J w = 0``.
+    """
+    n = ints[0, layout.NV]
+    if not sizes_fit(ints, q, v, a, driven) or not _result_fits(ints, result):
+        return layout.WRONG_SIZE
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    loaded, rooms, k = floats.copy(), slopes_rooms(ints, paths, loops, law), loops[0, layout.ROWS]
+    jacobian, sides, w, multipliers = np.empty((k, n)), np.empty((3, k)), np.empty(n), np.empty(k)
+    passes = rooms[0], rooms[1]
+    status = efforts_and_constraints(ints, loaded, numbers, stages, law, loops, q, v, a, *passes, w, sides, jacobian)
+    if status != layout.OK:
+        return status
+    if opening(sides[0], jacobian, sides[1], v, a, k - loops[0, layout.GEARS]):
+        return layout.INCONSISTENT
+    needed, carried, ones = np.empty((n, 1)), np.zeros((k, 1)), np.empty(n)
+    ones_of(loops, loaded, ones)
+    for j in range(n):
+        needed[j, 0] = w[j] - driven[j]
+    split, first, end = split_constraints(loops, loaded, jacobian, ones, unknown, True)
+    if end != loops[0, layout.WHOLE_RANK] or not take_least(split, first, end, unknown, ones, needed, carried) <= BALANCED:
+        return layout.SINGULAR
+    rows, turning = np.empty((4, k, n)), np.empty((0, n))
+    write_multipliers(split, end, carried, multipliers)
+    if end > first:
+        complete_motion(split, first, unknown, ones, needed, w)
+        turning, status = turning_rows(ints, loaded, numbers, stages, law, loops, paths, q, w, rooms, result, rows)
+    if status == layout.OK:
+        status = slopes_with_closures(
+            ints, loaded, numbers, stages, law, loops, paths, q, v, a, multipliers, rooms, layout.UNKNOWN, False, result, rows
+        )
+    if status != layout.OK:
+        return status
+    for d in range(3):
+        share_slopes(split, first, end, unknown, ones, turning if d == 0 else turning[:0], result[d])
+    return status_of_slopes(result)

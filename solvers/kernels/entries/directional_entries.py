@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.derivatives.direction_rooms import ROOM_COLUMNS
 from titop.solvers.kernels.derivatives.directional import add_change, add_pulls, sum_wrenches
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.linearise import hold_acting, linearised_forward, sum_rows
-from titop.solvers.kernels.equations.whole_passes import status_of_rows, world_rows
+from titop.solvers.kernels.equations.linearise import hold_acting, linearised_forward, linearised_rooms, sum_rows
+from titop.solvers.kernels.equations.whole_passes import status_of_rows
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.tree.response import respond
+from titop.solvers.kernels.tree.forward import respond
+from titop.solvers.kernels.tree.subtree_sums import ROOM_COLUMNS
 from titop.solvers.native.kernel import helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS
 
@@ -34,23 +34,11 @@ def _shapes_fit(ints, q, x, y, z):
 @shared
 def _rooms(ints, law):
     """Return the rooms of `linearised_forward`, that of `directional`, and accelerations; `law` is None for rigid systems."""
-    n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
-    spare = slopes = law
-    column_rows = n
+    n, rows = ints[0, layout.NV], ints[0, layout.NV]
     if law is not None:
-        spare, slopes = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((1, ints[0, layout.SLOPES_SIZE]))
-        for i in range(1, count):
-            column_rows += ints[i, layout.OWN] * ints[i, layout.PORT_COUNT]
-    of_blocks = (
-        spare,
-        slopes,
-        np.empty((count, layout.FORWARD_COLUMNS)),
-        np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS)),
-        np.empty((world_rows(ints), 12)),
-        np.empty((sum_rows(ints), layout.SUM_COLUMNS)),
-        np.empty((column_rows, layout.COLUMN_COLUMNS)),
-        np.empty(n),
-    )
+        for i in range(1, ints[0, layout.ELEMENTS]):
+            rows += ints[i, layout.OWN] * ints[i, layout.PORT_COUNT]
+    of_blocks = (*linearised_rooms(ints, rows, layout.SUM_COLUMNS, law), np.empty(n))
     return of_blocks, np.empty((sum_rows(ints), ROOM_COLUMNS)), np.empty(n)
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.mass_inverse import mass_and_efforts
 from titop.solvers.kernels.equations.whole_passes import (
-    eliminate,
     forward_whole,
+    hybrid_from_twists,
     inverse_from,
     inverse_whole,
+    mass_and_efforts,
     outward_whole,
     sizes_fit,
     state_fits,
@@ -23,12 +23,10 @@ from titop.solvers.kernels.equations.whole_passes import (
     world_rows,
 )
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.ports.interactions import add_interaction_efforts
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_matrix
 from titop.solvers.kernels.tree.kinematics import normalise, outward_poses, write_rates
 from titop.solvers.kernels.tree.packing import pack_tables
-from titop.solvers.kernels.tree.springs import add_passive_efforts
 from titop.solvers.native.kernel import entry
 from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR
 
@@ -166,20 +164,8 @@ def inverse_stage(ints, floats, numbers, stages, law, q, v, a, work, tau):
 @entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR, MASK, FLOATS)
 def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
     """Hybrid dynamics from what `outward` wrote: complete `a` and `tau`."""
-    passive = np.zeros(tau.size)
-    add_passive_efforts(ints, floats, q, v, passive)
-    add_interaction_efforts(ints, law, passive, 1.0)
-    effort = np.empty(tau.size)
-    for k in range(tau.size):
-        effort[k] = tau[k] + passive[k]
     multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
-    status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
-    if status != layout.OK:
-        return status
-    for k in range(tau.size):
-        if imposed[k]:
-            tau[k] = effort[k] - passive[k]
-    return min(status_of(tau), status_of(a))
+    return hybrid_from_twists(ints, floats, law, q, v, a, tau, imposed, work, multi, world)
 
 
 @entry(FLOATS, INTEGER, VECTOR)

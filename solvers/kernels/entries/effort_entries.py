@@ -10,11 +10,10 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at
 from titop.solvers.kernels.interface.stages import address_of, call_block, call_interaction
 from titop.solvers.kernels.ports.interactions import next_interaction, write_interactions
-from titop.solvers.kernels.ports.pushes import answer_at, load_at_port, push_by_interaction, push_by_surroundings, push_port
+from titop.solvers.kernels.ports.loads import answer_at, load_at_port, push_by_interaction, push_by_surroundings, push_port
 from titop.solvers.kernels.tree.joints import units_hold
-from titop.solvers.kernels.tree.kinematics import outward_twists
+from titop.solvers.kernels.tree.kinematics import outward_twists, world_poses
 from titop.solvers.kernels.tree.springs import add_springs
-from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS, VECTOR
 
@@ -127,13 +126,8 @@ def actuation_rows(ints, floats, numbers, stages, places, acting, motors, q, res
         return layout.WRONG_SIZE
     if status_of(q) != layout.OK:
         return layout.NOT_FINITE
-    count = ints[0, layout.ELEMENTS]
-    law, work, world = (
-        np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None,
-        np.empty((count, layout.INVERSE_COLUMNS)),
-        np.empty((count, 12)),
-    )
-    still = np.zeros(ints[0, layout.NV])
+    law, still = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None, np.zeros(ints[0, layout.NV])
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
     status = outward_twists(ints, floats, numbers, stages, law, q, still, work)
     if status != layout.OK:
         return status
@@ -144,9 +138,8 @@ def actuation_rows(ints, floats, numbers, stages, places, acting, motors, q, res
     for k in range(places.shape[1]):
         row = ints.shape[0] - places.shape[1] + k
         push_port(ints, floats, law, work, row, load_at_port(ints, floats, law, world, row), result[places[0, k]])
-    if LAWS:
-        if acting.shape[0] > 0:
-            status = _act(ints, floats, numbers, stages, law, acting, q, still, work, world, result)
-            if status != layout.OK:
-                return status
+    if LAWS and acting.shape[0] > 0:
+        status = _act(ints, floats, numbers, stages, law, acting, q, still, work, world, result)
+        if status != layout.OK:
+            return status
     return status_of_rows(result)

@@ -4,29 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.solvers.kernels.entries import runge_kutta
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.entries.runge_kutta import take_state
-from titop.solvers.kernels.entries.step_control import BEFORE as BEGIN
-from titop.solvers.kernels.entries.step_control import BEGUN, LAST, LENGTH, STEPS, TIME
 from titop.solvers.kernels.equations.whole_passes import outward_whole, world_rows
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.ports.guards import (
-    BEFORE,
-    CLOSE,
-    FINER,
-    NEAR,
-    PARTS,
-    RATE,
-    RATE_BEFORE,
-    SIDE,
-    VALUE,
-    change_sides,
-    cleared,
-    comes_close,
-    exactness,
-    late_by,
-    zero_between,
-)
+from titop.solvers.kernels.ports import guards as gaps
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.native.kernel import entry, helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS, REAL, VECTOR
@@ -49,45 +31,45 @@ def switches_within(ints, floats, numbers, stages, law, states, rates, curve, gi
     end of the step, as `take_state` has it; q, v, a, work and world are used up.
     """
     motion, moved, imposed = given
-    h, known, there = clock[LAST], np.empty(guards.shape), np.empty(guards.shape)
+    h, known, there = clock[runge_kutta.LAST], np.empty(guards.shape), np.empty(guards.shape)
     state, length = np.empty(states.shape[1]), np.empty(1)
-    length[0] = h / PARTS
+    length[0] = h / gaps.PARTS
     for k in range(guards.shape[0]):
         copy(guards[k], known[k])
-        known[k, VALUE], known[k, RATE] = guards[k, BEFORE], guards[k, RATE_BEFORE]
-    for part in range(PARTS):
-        if part < PARTS - 1:
-            take_state_within((part + 1.0) / PARTS, h, ints, states, rates, curve, state, motion, moved, imposed, q, v, a)
+        known[k, gaps.VALUE], known[k, gaps.RATE] = guards[k, gaps.BEFORE], guards[k, gaps.RATE_BEFORE]
+    for part in range(gaps.PARTS):
+        if part < gaps.PARTS - 1:
+            take_state_within((part + 1.0) / gaps.PARTS, h, ints, states, rates, curve, state, motion, moved, imposed, q, v, a)
             status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
             if status == layout.OK:
-                status = cleared(ints, numbers, stages, law, q, v, length, known)
-            if status != layout.OK and status != NEAR:
+                status = gaps.cleared(ints, numbers, stages, law, q, v, length, known)
+            if status != layout.OK and status != gaps.NEAR:
                 return 0.0
         else:
             for k in range(guards.shape[0]):
-                known[k, BEFORE], known[k, RATE_BEFORE] = known[k, VALUE], known[k, RATE]
-                known[k, VALUE], known[k, RATE] = guards[k, VALUE], guards[k, RATE]
-                known[k, CLOSE] = 1.0 if comes_close(known, k, length[0]) else 0.0
+                known[k, gaps.BEFORE], known[k, gaps.RATE_BEFORE] = known[k, gaps.VALUE], known[k, gaps.RATE]
+                known[k, gaps.VALUE], known[k, gaps.RATE] = guards[k, gaps.VALUE], guards[k, gaps.RATE]
+                known[k, gaps.CLOSE] = 1.0 if gaps.comes_close(known, k, length[0]) else 0.0
         which = passing(known)
         if which == -1:
             continue
         if which < 0:
             return 0.0
-        begin, width, side = part * length[0], length[0], guards[which, SIDE]
-        least = FINER * exactness(h, clock[TIME])
-        one, two = side * known[which, BEFORE], side * known[which, VALUE]
-        rate_one, rate_two = side * known[which, RATE_BEFORE], side * known[which, RATE]
+        begin, width, side = part * length[0], length[0], guards[which, gaps.SIDE]
+        least = gaps.FINER * gaps.exactness(h, clock[runge_kutta.TIME])
+        one, two = side * known[which, gaps.BEFORE], side * known[which, gaps.VALUE]
+        rate_one, rate_two = side * known[which, gaps.RATE_BEFORE], side * known[which, gaps.RATE]
         for k in range(guards.shape[0]):
             copy(known[k], there[k])
         for _ in range(_MOST):
-            x = begin + width * zero_between(width, one, two, rate_one, rate_two)
+            x = begin + width * gaps.zero_between(width, one, two, rate_one, rate_two)
             take_state_within(x / h, h, ints, states, rates, curve, state, motion, moved, imposed, q, v, a)
             status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
             if status == layout.OK:
-                status = cleared(ints, numbers, stages, law, q, v, length, there)
-            if status != layout.OK and status != NEAR:
+                status = gaps.cleared(ints, numbers, stages, law, q, v, length, there)
+            if status != layout.OK and status != gaps.NEAR:
                 return 0.0
-            value, rate = side * there[which, VALUE], side * there[which, RATE]
+            value, rate = side * there[which, gaps.VALUE], side * there[which, gaps.RATE]
             if rate < 0.0 and abs(value) <= -rate * least:
                 return x - value / rate
             if value > 0.0:
@@ -110,7 +92,7 @@ def take_state_within(x, h, ints, states, rates, curve, state, motion, moved, im
             weight = power * curve[p, s]
             for k in range(state.size):
                 state[k] += weight * rates[s, k]
-    take_state(ints, state, motion, moved, imposed, q, v, a)
+    runge_kutta.take_state(ints, state, motion, moved, imposed, q, v, a)
 
 
 @helper
@@ -118,14 +100,10 @@ def passing(known):
     """Return which gap alone passes zero in a part of a step, falling at both ends; -1 if none does, -2 if it is not clear."""
     which = -1
     for k in range(known.shape[0]):
-        if known[k, CLOSE] > 0.0:
-            side = known[k, SIDE]
-            one, two, out, into = (
-                side * known[k, BEFORE],
-                side * known[k, VALUE],
-                side * known[k, RATE_BEFORE],
-                side * known[k, RATE],
-            )
+        if known[k, gaps.CLOSE] > 0.0:
+            side = known[k, gaps.SIDE]
+            one, two = side * known[k, gaps.BEFORE], side * known[k, gaps.VALUE]
+            out, into = side * known[k, gaps.RATE_BEFORE], side * known[k, gaps.RATE]
             if one > 0.0 and two > 0.0 and out * into > 0.0:
                 continue
             which = k if which == -1 and one > 0.0 and two <= 0.0 and out < 0.0 and into < 0.0 else -2
@@ -136,10 +114,10 @@ def passing(known):
 def go_back(length, clock, states, y, guards):
     """Go back to where the last step began, to make one of another length."""
     copy(states[0], y)
-    clock[TIME], clock[LENGTH], clock[BEGUN] = clock[BEGIN], length, 0.0
-    clock[STEPS] -= 1.0
+    clock[runge_kutta.TIME], clock[runge_kutta.LENGTH], clock[runge_kutta.BEGUN] = clock[runge_kutta.BEFORE], length, 0.0
+    clock[runge_kutta.STEPS] -= 1.0
     for k in range(guards.shape[0]):
-        guards[k, VALUE], guards[k, RATE] = guards[k, BEFORE], guards[k, RATE_BEFORE]
+        guards[k, gaps.VALUE], guards[k, gaps.RATE] = guards[k, gaps.BEFORE], guards[k, gaps.RATE_BEFORE]
 
 
 @helper
@@ -148,31 +126,32 @@ def length_anew(cuts, clock, guards):
 
     Zero if it does end there, so that gaps are on their other sides now; negative where that is not clear.
     """
-    late, exact = late_by(guards), exactness(clock[LAST], clock[TIME])
-    too_late, too_soon = late > exact and clock[LAST] - late > exact, exact < -late and -late <= LONGER * clock[LAST]
+    late, last = gaps.late_by(guards), clock[runge_kutta.LAST]
+    exact = gaps.exactness(last, clock[runge_kutta.TIME])
+    too_late, too_soon = late > exact and last - late > exact, exact < -late and -late <= LONGER * last
     if cuts <= TRIES and (too_late or too_soon):
-        return clock[LAST] - late
-    return 0.0 if change_sides(guards, exact) > 0 else -1.0
+        return last - late
+    return 0.0 if gaps.change_sides(guards, exact) > 0 else -1.0
 
 
 @entry(REAL, FLOATS)
 def look_at_ends(length, guards):
     """Tell of all guards which gaps may have come to zero in a step of a `length` (s), by what stands there."""
     for k in range(guards.shape[0]):
-        guards[k, CLOSE] = 1.0 if comes_close(guards, k, length) else 0.0
+        guards[k, gaps.CLOSE] = 1.0 if gaps.comes_close(guards, k, length) else 0.0
     return layout.OK
 
 
 @entry(FLOATS, result=REAL)
 def lateness(guards):
     """See `late_by`."""
-    return late_by(guards)
+    return gaps.late_by(guards)
 
 
 @entry(FLOATS, REAL)
 def switch(guards, exact):
     """See `change_sides`."""
-    return change_sides(guards, exact)
+    return gaps.change_sides(guards, exact)
 
 
 @pair(VECTOR, FLOATS, INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS)
@@ -187,9 +166,9 @@ def guard(length, guards, ints, floats, numbers, stages, q, v, found):
     for r in range(found.shape[0]):
         status = outward_whole(ints, floats, numbers, stages, law, q[r], v[r], work, world)
         if status == layout.OK:
-            status = cleared(ints, numbers, stages, law, q[r], v[r], length, guards)
-        if status != layout.OK and status != NEAR:
+            status = gaps.cleared(ints, numbers, stages, law, q[r], v[r], length, guards)
+        if status != layout.OK and status != gaps.NEAR:
             break
         for k in range(count):
-            found[r, k], found[r, count + k] = guards[k, VALUE], guards[k, RATE]
+            found[r, k], found[r, count + k] = guards[k, gaps.VALUE], guards[k, gaps.RATE]
     return status

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.solvers.kernels.closures.closed_derivatives import slopes_rooms, slopes_with_closures, turning_rows
+from titop.solvers.kernels.closures.closed_derivatives import (
+    accelerations_slopes,
+    efforts_slopes,
+    slopes_rooms,
+    slopes_with_closures,
+    turning_rows,
+)
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, hold
-from titop.solvers.kernels.closures.following import ones_of, remaining
-from titop.solvers.kernels.closures.hybrid_derivatives import accelerations_slopes, efforts_slopes
+from titop.solvers.kernels.closures.following import number_rows, ones_of
 from titop.solvers.kernels.closures.least_norm import (
     complete_motion,
     split_constraints,
@@ -19,12 +24,17 @@ from titop.solvers.kernels.closures.least_norm import (
     write_multipliers,
 )
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.whole_passes import eliminate, outward_whole, sizes_fit, status_of, status_of_slopes
+from titop.solvers.kernels.equations.whole_passes import (
+    hybrid_from_twists,
+    outward_whole,
+    sizes_fit,
+    status_of,
+    status_of_slopes,
+)
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.ports.interactions import add_interaction_efforts
+from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.factor import factor
 from titop.solvers.kernels.tree.joints import element_of
-from titop.solvers.kernels.tree.springs import add_passive_efforts
 from titop.solvers.native.kernel import shared
 from titop.solvers.native.signatures import CUBE, FLOATS, INTS, MASK, VECTOR
 
@@ -33,23 +43,13 @@ LAWS = True
 
 
 @shared
-def _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, multi, world, a, tau):
+def _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, world, a, tau):
     """From a state to the accelerations and efforts of a tree: complete `a` and `tau`; return a status."""
+    multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status != layout.OK:
         return status
-    passive = np.zeros(tau.size)
-    add_passive_efforts(ints, floats, q, v, passive)
-    if law is not None:
-        add_interaction_efforts(ints, law, passive, 1.0)
-    effort = np.empty(tau.size)
-    for j in range(tau.size):
-        effort[j] = tau[j] + passive[j]
-    status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
-    for j in range(tau.size):
-        if imposed[j]:
-            tau[j] = effort[j] - passive[j]
-    return status if status != layout.OK else min(status_of(tau), status_of(a))
+    return hybrid_from_twists(ints, floats, law, q, v, a, tau, imposed, work, multi, world)
 
 
 @pair(MASK, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR)
@@ -61,10 +61,9 @@ def hybrid_dynamics(imposed, ints, floats, numbers, stages, q, v, tau, a, accele
         return layout.NOT_FINITE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
-    multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
-    for j in range(a.size):
-        accelerations[j], efforts[j] = a[j], tau[j]
-    return _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, multi, world, accelerations, efforts)
+    copy(a, accelerations)
+    copy(tau, efforts)
+    return _eliminated(imposed, ints, floats, numbers, stages, law, q, v, work, world, accelerations, efforts)
 
 
 @shared
@@ -74,8 +73,7 @@ def _split(loops, floats, jacobian, chosen, ones, imposed):
     if followers + r != loops[0, layout.WHOLE_RANK]:
         return split_constraints(loops, floats, jacobian, ones, imposed, True)
     which = np.empty(followers + r, np.int64)
-    for c in range(followers + r):
-        which[c] = loops[1 + c, layout.CONSTRAINT] if c < followers else remaining(loops, chosen[c - followers])
+    number_rows(loops, chosen, which)
     split, first, end = split_rows(jacobian, which, ones, imposed, True)
     return split, first, end if end == which.size else -1
 
@@ -106,8 +104,7 @@ def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
     mass, forward = np.empty((n, n)), constrained_rooms(loops, n)
     passes = work, world, forward
-    for j in range(n):
-        accelerations[j] = a[j]
+    copy(a, accelerations)
     status = constrained(
         tree, loops, imposed, ints, floats, numbers, stages, law, None, q, v, tau, passes, mass, efforts, accelerations
     )
@@ -129,7 +126,7 @@ def constrained_hybrid(tree, loops, imposed, ints, floats, numbers, stages, q, v
 def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stages, q, v, tau, a, result):
     """Derivatives (8, nv, nv) of hybrid dynamics: of accelerations by q, v, tau and imposed accelerations, then of efforts.
 
-    With closures the tables are those of `closed_derivative_entries`.
+    With closures the tables are those of `constrained_derivatives`.
     """
     n, k = ints[0, layout.NV], loops[0, layout.ROWS]
     if not sizes_fit(ints, q, v, tau, a) or result.shape[0] != 8 or result.shape[1] != n or result.shape[2] != n:
@@ -137,9 +134,9 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
     if min(status_of(tau), status_of(a)) != layout.OK:
         return layout.NOT_FINITE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
-    loaded, forward = floats.copy(), constrained_rooms(loops, n)
-    rooms, passes = (work, world, slopes_rooms(ints, paths, loops, law)), (work, world, forward)
+    loaded, forward, rooms = floats.copy(), constrained_rooms(loops, n), slopes_rooms(ints, paths, loops, law)
+    work, world = rooms[0], rooms[1]
+    passes = work, world, forward
     _, jacobians, _, _, chosen, _, gram = forward
     chosen = chosen[: gram.shape[0]]
     acc, efforts, mass = a.copy(), tau.copy(), np.empty((n, n))
@@ -148,8 +145,7 @@ def hybrid_derivatives(tree, paths, loops, imposed, ints, floats, numbers, stage
             tree, loops, imposed, ints, loaded, numbers, stages, law, None, q, v, tau, passes, mass, efforts, acc
         )
     else:
-        multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
-        status = _eliminated(imposed, ints, loaded, numbers, stages, law, q, v, work, multi, world, acc, efforts)
+        status = _eliminated(imposed, ints, loaded, numbers, stages, law, q, v, work, world, acc, efforts)
     if status != layout.OK:
         return status
     ones = np.empty(n)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.coriolis import write_coriolis
-from titop.solvers.kernels.equations.momentum import write_rigid_momentum_matrix
-from titop.solvers.kernels.equations.regressor import NUMBERS_OF_BODY, write_body_regressor
+from titop.solvers.kernels.equations.motion_matrices import (
+    NUMBERS_OF_BODY,
+    write_body_regressor,
+    write_coriolis,
+    write_rigid_momentum_matrix,
+)
 from titop.solvers.kernels.equations.whole_passes import sizes_fit, status_of, status_of_rows, status_of_slopes
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import elastic_energy
@@ -19,9 +22,8 @@ from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_m
 from titop.solvers.kernels.tree.factor import factor, invert
 from titop.solvers.kernels.tree.inverse import outward_motions
 from titop.solvers.kernels.tree.joints import element_of
-from titop.solvers.kernels.tree.kinematics import outward_poses, outward_twists
+from titop.solvers.kernels.tree.kinematics import outward_poses, outward_twists, world_poses
 from titop.solvers.kernels.tree.springs import add_elastic_energy
-from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import entry, shared
 from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, VECTOR
 
@@ -64,10 +66,8 @@ def port_pose(ints, floats, numbers, stages, element, port, frame, q, pose):
         return layout.WRONG_SIZE
     if status_of(q) != layout.OK:
         return layout.NOT_FINITE
-    law, work = (
-        np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None,
-        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)),
-    )
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS))
     copy(frame, pose[0])
     status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV]), work, element, port, pose, None)
     return status if status != layout.OK else status_of(pose[0])
@@ -80,10 +80,8 @@ def port_jacobian(ints, floats, numbers, stages, element, port, frame, in_world,
         return layout.WRONG_SIZE
     if status_of(q) != layout.OK:
         return layout.NOT_FINITE
-    law, work = (
-        np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None,
-        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)),
-    )
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS))
     pose = np.empty((1, 12))
     copy(frame, pose[0])
     jacobian[:] = 0.0
@@ -187,10 +185,8 @@ def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
     n = ints[0, layout.NV]
     if q.size != ints[0, layout.NQ] or inverse.shape[0] != n or inverse.shape[1] != n:
         return layout.WRONG_SIZE
-    law, work = (
-        np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None,
-        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)),
-    )
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
     status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
     if status != layout.OK:
         return status
@@ -244,10 +240,8 @@ def center_of_mass(ints, floats, numbers, stages, q, result):
     """Centre of mass in the inertial frame (3), which is the first moment if there is no mass, and mass."""
     if q.size != ints[0, layout.NQ] or result.size != 4:
         return layout.WRONG_SIZE
-    law, work = (
-        np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None,
-        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)),
-    )
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS))
     status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV]), work)
     if status != layout.OK:
         return status

@@ -6,8 +6,8 @@ import numpy as np
 
 from titop.solvers.kernels.closures.closed_passes import efforts_and_constraints
 from titop.solvers.kernels.closures.closure_derivatives import write_closure_wrenches
-from titop.solvers.kernels.closures.consistency import opened
-from titop.solvers.kernels.closures.multipliers import find_multipliers
+from titop.solvers.kernels.closures.constraint_rows import opened
+from titop.solvers.kernels.closures.least_norm import find_multipliers
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import inverse_from, inverse_whole, start_inverse, status_of_rows, world_rows
 from titop.solvers.kernels.interface import layout
@@ -68,12 +68,9 @@ def closed_readings(what, frames, loops, weights, ints, floats, numbers, stages,
     if min(status, status_of_rows(applied)) != layout.OK:
         return status if status != layout.OK else layout.NOT_FINITE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
-    work, world, loaded = (
-        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)),
-        np.empty((ints[0, layout.ELEMENTS], 12)),
-        floats.copy(),
-    )
-    efforts, jacobian, sides, multipliers = np.empty(n), np.empty((k, n)), np.empty((3, k)), np.zeros(k)
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    loaded, efforts, multipliers = floats.copy(), np.empty(n), np.zeros(k)
+    jacobian, sides = np.empty((k, n)), np.empty((3, k))
     pose, motion, joints = np.empty((1, 12)), np.empty((1, 24)), asks_for(what, JOINT_WRENCH, JOINT_WRENCH)
     for row in range(q.shape[0]):
         if row > 0:

@@ -7,6 +7,8 @@ A controller answers to ``z = [q, v, x]`` with ``gains z + offset``: inputs with
 
 from __future__ import annotations
 
+import math
+
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.kinematics import normalise
 from titop.solvers.native.kernel import helper
@@ -67,3 +69,80 @@ def control(ints, gains, offset, limits, motors, thrust, q, v, state, tau, float
             effort[i - nu] += value
         else:
             rate[nq + i - nu] = value
+
+
+TIME = 0  # that is reached
+END = 1  # where a step has to end
+LENGTH = 2  # of the next try; zero if that is too short to count
+WISH = 3  # the length that suits the error
+GROWTH = 4  # the most that a step may be longer than the one before
+LONGEST = 5
+RTOL = 6
+ATOL = 7
+EXPONENT = 8  # of the error in the length of the next step
+BEGUN = 9  # how many stages of the next try are there from the one before
+BEFORE = 10  # where the last step began
+LAST = 11  # and its length
+STEPS = 12  # counted
+EVALUATIONS = 13
+CLOCK_COLUMNS = 14
+
+#: Further status codes, beside `guards.NEAR`, with which a step is made that ends on the closures: steps became too short to
+#: count; a step is made whose state has to be put on the closures with care.
+TOO_SHORT = -7
+LOOK_CLOSER = -8
+
+#: Limits of the next step's length over the last one's, and what is left off for safety.
+_LEAST, MOST, _SAFETY = 0.2, 10.0, 0.9
+#: The shortest step over the time that is reached.
+_SHORTEST = 10 * 2.0**-52
+
+
+@helper
+def choose_length(clock):
+    """Choose the length of the next try: it suits the error, and steps before the end are not shorter than the last of them."""
+    wish, shortest, rest = min(clock[WISH], clock[LONGEST]), _SHORTEST * abs(clock[TIME]), clock[END] - clock[TIME]
+    if not wish >= shortest:  # nor is what is not a number
+        wish = shortest if wish < shortest and clock[GROWTH] > 1.0 else 0.0
+    clock[LENGTH] = rest if wish >= rest else (0.5 * rest if 2.0 * wish > rest else wish)
+
+
+@helper
+def error_of(last, clock, estimators, states, rates):
+    """Return the error of a try beside its tolerances, by one or two `estimators` (rows of stages), as scipy's methods do."""
+    n, high, low = states.shape[1], 0.0, 0.0
+    for k in range(n):
+        scale = clock[ATOL] + clock[RTOL] * max(abs(states[0, k]), abs(states[last, k]))
+        for e in range(estimators.shape[0]):
+            total = 0.0
+            for s in range(estimators.shape[1]):
+                if estimators[e, s] != 0.0:
+                    total += estimators[e, s] * rates[s, k]
+            total /= scale
+            if e == 0:
+                high += total * total
+            else:
+                low += total * total
+    if high == 0.0 and low == 0.0:
+        return 0.0
+    return clock[LENGTH] * high / math.sqrt((high + 0.01 * low) * n)
+
+
+@helper
+def take_or_leave(filled, last, clock, estimators, states, rates):
+    """Tell whether a try, whose stages are `filled` with finite numbers, is a step; choose the length of the next."""
+    error = error_of(last, clock, estimators, states, rates) if filled else math.inf
+    is_step = error < 1.0
+    if is_step:
+        suits = _SAFETY * error ** clock[EXPONENT] if error > 0.0 else math.inf
+        most = max(clock[GROWTH] * clock[LENGTH], clock[WISH])  # what was cut short to end in time says nothing
+        clock[WISH], clock[GROWTH], clock[BEGUN] = min(clock[LENGTH] * suits, most), MOST, 0.0
+        clock[BEFORE], clock[LAST] = clock[TIME], clock[LENGTH]
+        ends = clock[LENGTH] >= clock[END] - clock[TIME]
+        clock[TIME] = clock[END] if ends else clock[TIME] + clock[LENGTH]
+        clock[STEPS] += 1.0
+    else:
+        suits = _SAFETY * error ** clock[EXPONENT] if error < math.inf else 0.0
+        clock[WISH], clock[GROWTH], clock[BEGUN] = clock[LENGTH] * max(_LEAST, suits), 1.0, 1.0 if filled else 0.0
+    choose_length(clock)
+    return is_step

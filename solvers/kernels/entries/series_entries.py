@@ -6,10 +6,9 @@ import numpy as np
 
 from titop.solvers.kernels.equations.whole_passes import status_of_rows
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.series import rooms
 from titop.solvers.kernels.series.coefficients import to_coefficients, to_derivatives
-from titop.solvers.kernels.series.elimination import hybrid_series
-from titop.solvers.kernels.series.inverse import inverse_series
-from titop.solvers.kernels.series.rooms import FORWARD_WORK, INVERSE_WORK
+from titop.solvers.kernels.series.series_passes import hybrid_series, inverse_series
 from titop.solvers.native.kernel import entry, shared
 from titop.solvers.native.signatures import FLOATS, INTS, MASK, VECTOR
 
@@ -21,7 +20,8 @@ def _completed(ints, floats, changes, imposed, q, v, accelerations, efforts):
     rates, passive = np.empty((count + 1, n)), np.empty((count, n))
     for j in range(n):
         rates[0, j] = v[j]
-    work, multi = np.empty((ints[0, layout.ELEMENTS], FORWARD_WORK)), np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
+    work = np.empty((ints[0, layout.ELEMENTS], rooms.FORWARD_WORK))
+    multi = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
     return hybrid_series(ints, floats, changes, imposed, q, rates, accelerations, efforts, passive, work, multi)
 
 
@@ -40,7 +40,7 @@ def inverse_dynamics_series(changes, ints, floats, q, v_series, efforts):
     rates, accelerations, coefficients = np.empty((count + 1, n)), np.empty((count, n)), np.empty((count, n))
     to_coefficients(v_series, 0, count + 1, rates)
     to_coefficients(v_series, 1, count, accelerations)
-    work = np.empty((ints[0, layout.ELEMENTS], INVERSE_WORK))
+    work = np.empty((ints[0, layout.ELEMENTS], rooms.INVERSE_WORK))
     status = inverse_series(ints, floats, changes, q, rates, accelerations, work, coefficients)
     if status != layout.OK:
         return status

@@ -10,13 +10,12 @@ import numpy as np
 
 from titop.blocks.basics.tolerances import EXACT
 from titop.solvers.kernels.derivatives.interaction_derivatives import rows_of, width_of, write_changes
-from titop.solvers.kernels.derivatives.tree_derivatives import outward_columns
-from titop.solvers.kernels.equations.linearise import motions_and_slopes, sum_rows
-from titop.solvers.kernels.equations.whole_passes import outward_whole, start_inverse, status_of, status_of_rows, world_rows
+from titop.solvers.kernels.equations.linearise import linearise_blocks, sum_rows
+from titop.solvers.kernels.equations.whole_passes import outward_whole, status_of, status_of_rows, world_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, call_interaction
 from titop.solvers.kernels.ports.interactions import next_interaction
-from titop.solvers.kernels.ports.pushes import push_by_interaction
+from titop.solvers.kernels.ports.loads import push_by_interaction
 from titop.solvers.native.kernel import entry, helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS, REAL, VECTOR
 
@@ -49,7 +48,10 @@ def state_slopes(ints, bare, floats, numbers, stages, paths, q, v, by_state, dri
     nv, law = ints[0, layout.NV], np.empty((1, ints[0, layout.LAW_SIZE]))
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
     sums, columns = np.empty((sum_rows(ints), layout.SUM_COLUMNS)), np.empty((paths.shape[1], layout.COLUMN_COLUMNS))
-    status = _write_columns(bare, floats, numbers, stages, paths, law, q, v, work, world, sums, columns)
+    still, held, known = np.zeros(nv), np.empty((1, bare[0, layout.SLOPES_SIZE])), layout.UNKNOWN
+    status = linearise_blocks(
+        bare, floats, numbers, stages, law, held, q, v, still, work, world, sums, columns, np.empty(nv), known
+    )
     if status == layout.OK:
         status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status != layout.OK:
@@ -80,24 +82,6 @@ def state_slopes(ints, bare, floats, numbers, stages, paths, q, v, by_state, dri
             k, column = k + count, column + inputs
         row = next_interaction(ints, row)
     return min(min(status_of_rows(by_state), status_of_rows(driven)), status_of_rows(efforts))
-
-
-@shared
-def _write_columns(bare, floats, numbers, stages, paths, law, q, v, work, world, sums, columns):
-    """Write how coordinates move everything, into `sums` and `columns`; return a status."""
-    still, slopes, efforts = (
-        np.zeros(bare[0, layout.NV]),
-        np.empty((1, bare[0, layout.SLOPES_SIZE])),
-        np.empty(bare[0, layout.NV]),
-    )
-    status = start_inverse(bare, floats, numbers, stages, law, q, v, work)
-    if status == layout.OK:
-        status = motions_and_slopes(
-            bare, floats, numbers, stages, law, slopes, q, v, still, work, world, sums, efforts, layout.UNKNOWN
-        )
-    if status == layout.OK:
-        outward_columns(bare, floats, law, slopes, v, still, work, sums, columns)
-    return status
 
 
 @helper
@@ -138,11 +122,8 @@ def follow_states(half, ints, floats, numbers, stages, q, v, begun, x, inverse):
 def _follow(half, ints, told, stages, law, row, first, begun, x, inverse):
     """Find the states of the interaction at `row`, which stand from `first` on; return a status."""
     count, inputs = ints[row, layout.ACT_STATES], ints[row, layout.ACT_INPUTS]
-    at, rates, change = (
-        ints[row, layout.NUMBERS] + ints[row, layout.NUMBER_COUNT] - count,
-        np.empty((1, count)),
-        np.empty((1, count)),
-    )
+    at, rates = ints[row, layout.NUMBERS] + ints[row, layout.NUMBER_COUNT] - count, np.empty((1, count))
+    change = np.empty((1, count))
     driven, matrix, solved = np.empty((1, count * inputs)), np.empty((count, count)), np.empty((count, count))
     for iteration in range(ITERATIONS):
         for i in range(count):

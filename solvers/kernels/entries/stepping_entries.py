@@ -6,7 +6,7 @@ As in `dynamics_entries`, each returns a status. What `open_steps` and `closed_s
   `first` on to before `last`, and the state at `last`, if there is one;
 - `first`, `last`, `end`: the first stage, the one behind those that the error needs, the one whose state is that at the end;
 - `watch`: a time (s); the first step that reaches it is the last one;
-- `clock`: see `step_control`; `estimators` of the error; `coefficients`, rows of stages: how states follow from rates before;
+- `clock`: see `runge_kutta`; `estimators` of the error; `coefficients`, rows of stages: how states follow from rates before;
 - `curve`: the states within a step, powers of the part that has passed from the first on, by factors of all rates: there gaps
   that come near zero are looked at; no rows where callers do so;
 - `y`: the state that is reached; `states` and `rates`: rows of stages, of the last step or try;
@@ -27,26 +27,13 @@ import numpy as np
 
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms
 from titop.solvers.kernels.closures.closing import close
+from titop.solvers.kernels.entries import runge_kutta
 from titop.solvers.kernels.entries.gap_entries import go_back, length_anew, switches_within
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.entries.runge_kutta import combine, control, take_state
-from titop.solvers.kernels.entries.step_control import (
-    BEGUN,
-    END,
-    EVALUATIONS,
-    LAST,
-    LENGTH,
-    LOOK_CLOSER,
-    TIME,
-    TOO_SHORT,
-    choose_length,
-    take_or_leave,
-)
 from titop.solvers.kernels.equations.whole_passes import eliminate, outward_whole, status_of, world_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR, cleared, exactness
-from titop.solvers.kernels.ports.interactions import add_interaction_efforts
-from titop.solvers.kernels.ports.own_states import take_own_states, write_own_rates
+from titop.solvers.kernels.ports.interactions import add_interaction_efforts, take_own_states, write_own_rates
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.kinematics import write_rates
 from titop.solvers.kernels.tree.springs import add_passive_efforts
@@ -58,39 +45,12 @@ LAWS, CLOSED = True, True
 
 
 def steps(
-    tries,
-    first,
-    last,
-    end,
-    watch,
-    clock,
-    estimators,
-    coefficients,
-    curve,
-    y,
-    states,
-    rates,
-    motions,
-    moved,
-    imposed,
-    gains,
-    offsets,
-    limits,
-    motors,
-    thrust,
-    guards,
-    tau,
-    precision,
-    sizes,
-    plain,
-    told,
-    tree,
-    loops,
-    ints,
-    floats,
-    numbers,
-    stages,
-):
+    tries, first, last, end, watch, clock, estimators, coefficients, curve,
+    y, states, rates, motions, moved, imposed,
+    gains, offsets, limits, motors, thrust, guards, tau,
+    precision, sizes, plain, told, tree, loops,
+    ints, floats, numbers, stages,
+):  # fmt: skip
     """Steps of a tree, or else of a system with rigid closures or gears, from states on these to states on these."""
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
@@ -106,21 +66,20 @@ def steps(
     while left > 0:
         left -= 1
         if tries > 0 and not looking:
-            if clock[LENGTH] <= 0.0:
-                return TOO_SHORT
-            first = int(clock[BEGUN])
+            if clock[runge_kutta.LENGTH] <= 0.0:
+                return runge_kutta.TOO_SHORT
+            first = int(clock[runge_kutta.BEGUN])
             copy(y, states[0])
-        h, status = clock[LAST] if looking else clock[LENGTH], layout.OK
-        clock[EVALUATIONS] += last - first
+        h, status = clock[runge_kutta.LAST] if looking else clock[runge_kutta.LENGTH], layout.OK
+        clock[runge_kutta.EVALUATIONS] += last - first
         for s in range(first, last):
-            combine(s, h, coefficients, states, rates)
-            take_state(ints, states[s], motions[s], moved, imposed, q, v, a)
-            control(ints, gains, offsets[s], limits, motors, thrust, q, v, states[s], tau, floats, effort, rates[s])
+            runge_kutta.combine(s, h, coefficients, states, rates)
+            runge_kutta.take_state(ints, states[s], motions[s], moved, imposed, q, v, a)
+            runge_kutta.control(ints, gains, offsets[s], limits, motors, thrust, q, v, states[s], tau, floats, effort, rates[s])
             write_rates(ints, q, v, rates[s])
             status = status_of(effort)
-            if law is not None:
-                if status == layout.OK:
-                    status = take_own_states(ints, numbers, states[s])
+            if law is not None and status == layout.OK:
+                status = take_own_states(ints, numbers, states[s])
             if CLOSED:
                 if status == layout.OK:
                     status = constrained(
@@ -144,7 +103,7 @@ def steps(
             if status != layout.OK:
                 break
         if status == layout.OK and last < coefficients.shape[0]:
-            combine(last, h, coefficients, states, rates)
+            runge_kutta.combine(last, h, coefficients, states, rates)
         if tries == 0:
             return status
         if looking:
@@ -153,26 +112,26 @@ def steps(
                 length = switches_within(
                     ints, floats, numbers, stages, law, states, rates, curve, given, q, v, a, work, world, clock, guards
                 )
-            if not length > exactness(clock[LAST], clock[TIME]):
+            if not length > exactness(clock[runge_kutta.LAST], clock[runge_kutta.TIME]):
                 return NEAR
-            if length < clock[LAST]:
+            if length < clock[runge_kutta.LAST]:
                 go_back(length, clock, states, y, guards)
                 cuts, left = 1, left + 1
-            elif clock[TIME] >= min(watch, clock[END]):
+            elif clock[runge_kutta.TIME] >= min(watch, clock[runge_kutta.END]):
                 break
             continue
-        is_step = take_or_leave(status == layout.OK, end, clock, estimators, states, rates)
+        is_step = runge_kutta.take_or_leave(status == layout.OK, end, clock, estimators, states, rates)
         if status != layout.OK:
             return status
         if is_step:
             copy(states[end], y)
             if CLOSED:
-                take_state(ints, y, motions[end], moved, imposed, q, v, a)
+                runge_kutta.take_state(ints, y, motions[end], moved, imposed, q, v, a)
                 there = ints, floats, numbers, stages, law, q, v, work, world
                 if not close(precision, sizes, plain, imposed, loops, there, step, closed, told):
-                    return LOOK_CLOSER
+                    return runge_kutta.LOOK_CLOSER
                 if told[1] < precision[2] * told[3] or int(told[2]) != loops[0, layout.RANK]:
-                    return LOOK_CLOSER
+                    return runge_kutta.LOOK_CLOSER
                 told[3] = max(told[3], told[1])
                 copy(q, y[:nq])
                 copy(closed, y[nq : nq + nv])
@@ -180,12 +139,12 @@ def steps(
                 if CLOSED:
                     copy(closed, v)
                 else:
-                    take_state(ints, y, motions[end], moved, imposed, q, v, a)
+                    runge_kutta.take_state(ints, y, motions[end], moved, imposed, q, v, a)
                 status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
                 if status == layout.OK:
-                    status = cleared(ints, numbers, stages, law, q, v, clock[LAST : LAST + 1], guards)
+                    status = cleared(ints, numbers, stages, law, q, v, clock[runge_kutta.LAST : runge_kutta.LAST + 1], guards)
                 if status != layout.OK and status != NEAR:
-                    return LOOK_CLOSER
+                    return runge_kutta.LOOK_CLOSER
                 if cuts > 0:
                     length = length_anew(cuts, clock, guards)
                     if length > 0.0:
@@ -198,7 +157,7 @@ def steps(
                     continue
                 if status != layout.OK:
                     return NEAR
-            if clock[TIME] >= min(watch, clock[END]):
+            if clock[runge_kutta.TIME] >= min(watch, clock[runge_kutta.END]):
                 break
     return layout.OK
 
@@ -217,11 +176,11 @@ open_steps, closed_steps = (pair(*_ARGUMENTS, closed=closed)(steps) for closed i
 @entry(VECTOR)
 def set_out(clock):
     """Choose the length of the next try, after the clock was set."""
-    choose_length(clock)
+    runge_kutta.choose_length(clock)
     return layout.OK
 
 
 @entry(FLAG, INTEGER, VECTOR, FLOATS, FLOATS, FLOATS)
 def judge(filled, end, clock, estimators, states, rates):
     """Return 1 if a try is a step, else 0; see `take_or_leave`."""
-    return 1 if take_or_leave(filled, end, clock, estimators, states, rates) else 0
+    return 1 if runge_kutta.take_or_leave(filled, end, clock, estimators, states, rates) else 0

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from titop.solvers.kernels.derivatives.general_derivatives import write_full
+import numpy as np
+
 from titop.solvers.kernels.derivatives.interaction_derivatives import (
     hold_interactions,
     subtract_interaction_slopes,
     write_interaction_slopes,
 )
-from titop.solvers.kernels.derivatives.passive_derivatives import subtract_passive_derivatives
-from titop.solvers.kernels.derivatives.tree_derivatives import inward_sums, outward_columns
+from titop.solvers.kernels.derivatives.tree_derivatives import inward_sums, outward_columns, write_full
 from titop.solvers.kernels.equations.whole_passes import (
     apply_wrenches,
     find_acting,
     forward_from_twists,
     outward_whole,
+    start_inverse,
+    world_rows,
 )
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import result_at
 from titop.solvers.kernels.interface.stages import call_block
-from titop.solvers.kernels.ports.loads import hold_loads
-from titop.solvers.kernels.ports.port_wrenches import apply_to_ports, at_parent_port
+from titop.solvers.kernels.ports.loads import apply_to_ports, at_parent_port, hold_loads
 from titop.solvers.kernels.ports.surroundings import is_held, subtract_from_wrenches, surrounding_slopes
 from titop.solvers.kernels.spatial.algebra import add_six, minus, put_six, six
 from titop.solvers.kernels.tree.inverse import inward_wrenches, outward_motions
+from titop.solvers.kernels.tree.springs import subtract_passive_derivatives
 from titop.solvers.native.kernel import helper, shared
 
 
@@ -34,19 +36,20 @@ def sum_rows(ints):
 
 
 @shared
-def motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, efforts, known):
-    """Accelerations, the wrench that each block and its loads take alone, and the general blocks' slopes; return a status.
+def linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, known):
+    """Write motions, general blocks' slopes, each block with its loads alone (`sums`), and `outward_columns`; return a status.
 
-    These ask for the wrenches at all ports first: `sums` and `efforts` are room for an inward pass.
+    Poses, twists and laws may be `known`. Slopes ask for the wrenches at all ports first: `efforts` is room for that pass.
     """
-    status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
+    status = start_inverse(ints, floats, numbers, stages, law, q, v, work) if known == layout.UNKNOWN else layout.OK
+    if status == layout.OK:
+        status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
     if status != layout.OK:
         return status
-    if law is not None:
-        if known == layout.UNKNOWN:
-            status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
-            if status != layout.OK:
-                return status
+    if law is not None and known == layout.UNKNOWN:
+        status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
+        if status != layout.OK:
+            return status
     apply_wrenches(ints, floats, law, work, world, False)
     if law is not None:
         status = write_interaction_slopes(ints, numbers, stages, law, slopes)
@@ -71,12 +74,24 @@ def motions_and_slopes(ints, floats, numbers, stages, law, slopes, q, v, a, work
                 if status != layout.OK:
                     return status
             put_six(work, i, layout.BIAS, six(sums, i, layout.WRENCH))
+    outward_columns(ints, floats, law, slopes, v, a, work, sums, columns)
     return layout.OK
+
+
+@shared
+def linearised_rooms(ints, rows, wide, law):
+    """Return the rooms of `linearised_forward` but for efforts: `rows` of columns, and sums so `wide`."""
+    count, spare, slopes = ints[0, layout.ELEMENTS], law, law
+    if law is not None:
+        spare, slopes = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((1, ints[0, layout.SLOPES_SIZE]))
+    work, multi = np.empty((count, layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS))
+    world, sums = np.empty((world_rows(ints), 12)), np.empty((sum_rows(ints), wide))
+    return spare, slopes, work, multi, world, sums, np.empty((rows, layout.COLUMN_COLUMNS))
 
 
 @helper
 def linearised_forward(ints, floats, numbers, stages, law, q, v, tau, rooms, a):
-    """From a state to accelerations, into `a`, and to the blocks linearised there (`outward_columns`); return a status.
+    """From a state to accelerations, into `a`, and to the blocks linearised there; return a status.
 
     `rooms` are a second law, which keeps what the first one loses, slopes, `work`, `multi`, `world`, `sums`, `columns` and
     efforts (nv).
@@ -91,11 +106,9 @@ def linearised_forward(ints, floats, numbers, stages, law, q, v, tau, rooms, a):
     status = forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a)
     if status != layout.OK:
         return status
-    status = motions_and_slopes(ints, floats, numbers, stages, spare, slopes, q, v, a, work, world, sums, efforts, layout.KNOWN)
-    if status != layout.OK:
-        return status
-    outward_columns(ints, floats, spare, slopes, v, a, work, sums, columns)
-    return layout.OK
+    return linearise_blocks(
+        ints, floats, numbers, stages, spare, slopes, q, v, a, work, world, sums, columns, efforts, layout.KNOWN
+    )
 
 
 @helper

@@ -1,21 +1,48 @@
 """Whole passes: from a state to efforts or accelerations.
 
 `law` is None for systems without general blocks and interactions; `numbers` and `stages` describe these (see `layout`).
+
+Inverse dynamics with the mass matrix are one pair of passes (key P, section 5 and appendix A.6: MID; without what acts, MIID).
+Outwards, each general block is asked for its law once, and its motion gives what it takes by itself, ``M x + h``. Inwards,
+wrenches and composite inertias go along together. Cost: linear in the number of blocks, but for the matrix itself.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import law_size, result_at
+from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
+from titop.solvers.kernels.laws.compiled_laws import add_port_wrenches, write_own_result
 from titop.solvers.kernels.ports.interactions import add_interaction_efforts, apply_interactions, write_interactions
-from titop.solvers.kernels.ports.loads import apply_loads
-from titop.solvers.kernels.ports.port_wrenches import apply_to_ports
+from titop.solvers.kernels.ports.loads import apply_loads, apply_to_ports
 from titop.solvers.kernels.ports.surroundings import subtract_from_laws, subtract_from_wrenches, write_surroundings
-from titop.solvers.kernels.spatial.algebra import copy
-from titop.solvers.kernels.tree.forward import inward_elimination, outward_accelerations, rigid_laws
-from titop.solvers.kernels.tree.inverse import inward_wrenches, outward_motions
-from titop.solvers.kernels.tree.kinematics import outward_twists, start
+from titop.solvers.kernels.spatial.algebra import (
+    add_inertia,
+    add_six,
+    carry_inertia,
+    carry_wrench,
+    copy,
+    put_six,
+    rigid_wrench,
+    six,
+)
+from titop.solvers.kernels.tree.armatures import armature_effort
+from titop.solvers.kernels.tree.composite import fill_mass_matrix
+from titop.solvers.kernels.tree.forward import (
+    inertia_of,
+    inward_elimination,
+    outward_accelerations,
+    rigid_laws,
+    take_law,
+    write_rigid_inertia,
+)
+from titop.solvers.kernels.tree.general import add_at_port, write_port_accelerations
+from titop.solvers.kernels.tree.inverse import accelerate, inward_wrenches, outward_motions, without_wrenches
+from titop.solvers.kernels.tree.joints import along_joint
+from titop.solvers.kernels.tree.kinematics import outward_twists, start, world_poses
 from titop.solvers.kernels.tree.springs import add_passive_efforts
-from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import helper, shared
 
 
@@ -93,11 +120,10 @@ def inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, 
     status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
     if status != layout.OK:
         return status
-    if law is not None:
-        if known == layout.UNKNOWN:
-            status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
-            if status != layout.OK:
-                return status
+    if law is not None and known == layout.UNKNOWN:
+        status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
+        if status != layout.OK:
+            return status
     apply_to_all(ints, floats, law, work, world, tau)
     return inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau)
 
@@ -136,9 +162,8 @@ def find_acting(ints, floats, numbers, stages, law, q, v, work, world):
 def outward_whole(ints, floats, numbers, stages, law, q, v, work, world):
     """From a state to twists, the laws of general blocks, and what interactions do; return a status."""
     status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
-    if law is not None:
-        if status == layout.OK:
-            status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
+    if law is not None and status == layout.OK:
+        status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
     return status
 
 
@@ -186,6 +211,22 @@ def eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world):
     return status
 
 
+@shared
+def hybrid_from_twists(ints, floats, law, q, v, a, tau, imposed, work, multi, world):
+    """Turn known twists and laws, which are used up, into accelerations and efforts of a tree: complete `a` and `tau`."""
+    passive, effort = np.zeros(tau.size), np.empty(tau.size)
+    add_passive_efforts(ints, floats, q, v, passive)
+    if law is not None:
+        add_interaction_efforts(ints, law, passive, 1.0)
+    for k in range(tau.size):
+        effort[k] = tau[k] + passive[k]
+    status = eliminate(ints, floats, law, v, a, effort, imposed, work, multi, world)
+    for k in range(tau.size):
+        if imposed[k]:
+            tau[k] = effort[k] - passive[k]
+    return status if status != layout.OK else min(status_of(tau), status_of(a))
+
+
 @helper
 def forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a):
     """Turn known twists (in `work`), laws and efforts into accelerations; return a status. The laws are used up."""
@@ -195,3 +236,75 @@ def forward_from_twists(ints, floats, law, q, v, tau, work, multi, world, a):
         add_interaction_efforts(ints, law, a, 1.0)
     status = eliminate(ints, floats, law, v, a, a, None, work, multi, world)
     return status if status != layout.OK else status_of(a)
+
+
+@shared
+def mass_and_efforts(ints, floats, numbers, stages, law, q, v, a, work, world, tau, matrix):
+    """Inverse dynamics into `tau`, and the mass matrix into `matrix`; return a status. The laws' M become composite."""
+    status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    if status == layout.OK:
+        mass_and_efforts_of(ints, floats, law, q, v, a, work, world, tau, matrix)
+    return status
+
+
+@shared
+def mass_and_efforts_of(ints, floats, law, q, v, a, work, world, tau, matrix):
+    """Do so from known twists, laws, and what interactions do."""
+    start_efforts(ints, floats, q, v, tau)
+    _outward_wrenches(ints, floats, law, v, a, work)
+    apply_to_all(ints, floats, law, work, world, tau)
+    _inward_wrenches_and_inertias(ints, floats, law, a, work, tau)
+    matrix[:] = 0.0
+    fill_mass_matrix(ints, floats, law, work, matrix)
+
+
+@helper
+def _outward_wrenches(ints, floats, law, v, a, work):
+    """From known twists and laws outwards: accelerations, and what moves each block alone."""
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        acceleration = accelerate(ints, floats, law, i, v, a, work)
+        if law is not None and ints[i, layout.LAW] >= 0:
+            n, ports, used, k = ints[i, layout.OWN], ints[i, layout.PORT_COUNT], ints[i, layout.USED], ints[i, layout.OWN_V]
+            write_port_accelerations(n, ports, used, law, ints[i, layout.LAW], acceleration, a, k)
+            without_wrenches(ints, law, i, work)
+            record, own = row_at(address_of(law, ints[i, layout.LAW]), law_size(n, ports)), vector_at(address_of(a, k), n)
+            write_own_result(n, record, acceleration, own, record, result_at(n))
+            continue
+        put_six(work, i, layout.BIAS, rigid_wrench(floats, i, layout.MASS, six(work, i, layout.TWIST), acceleration))
+        write_rigid_inertia(floats, i, work)
+
+
+@helper
+def _inward_wrenches_and_inertias(ints, floats, law, a, work, tau):
+    """From the leaves inwards: efforts, and the inertia of every subtree with all its joints held."""
+    nothing = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
+        p = ints[i, layout.PARENT]
+        if law is not None and ints[i, layout.LAW] >= 0:
+            _add_result(ints, law, i, work, tau)
+        wrench = six(work, i, layout.BIAS)
+        along_joint(ints, floats, i, wrench, tau, ints[i, layout.V])
+        armature_effort(ints, floats, i, a, tau, ints[i, layout.V])
+        if law is not None and ints[i, layout.LAW] >= 0:
+            take_law(ints, law, i, work)
+        if p == 0:
+            continue
+        wrench, inertia = carry_wrench(work, i, layout.R, wrench), inertia_of(work, i)
+        masses, moments, turning = carry_inertia(work, i, layout.R, inertia[0], inertia[1], inertia[2])
+        if law is not None and ints[i, layout.PORT] >= 0:
+            add_six(law, 0, ints[i, layout.PORT] + layout.PORT_WRENCH, wrench)
+            add_at_port(ints, law, i, p, masses, moments, turning, nothing)
+            continue
+        add_six(work, p, layout.BIAS, wrench)
+        add_inertia(work, p, layout.MA, (masses, moments, turning))
+
+
+@helper
+def _add_result(ints, law, i, work, tau):
+    """Add what general block i takes, with what its ports carry, to the wrench on its parent port and to its efforts."""
+    n, ports = ints[i, layout.OWN], ints[i, layout.PORT_COUNT]
+    record, at = row_at(address_of(law, ints[i, layout.LAW]), law_size(n, ports)), result_at(n)
+    add_port_wrenches(n, ports, ints[i, layout.USED], record, record, record, at)
+    add_six(work, i, layout.BIAS, six(record, 0, at))
+    for j in range(n):
+        tau[ints[i, layout.OWN_V] + j] += record[0, at + 6 + j]

@@ -29,23 +29,23 @@ Blocks on which something acts, given the pose of their parent port (rotation 9,
     writes the derivatives of all of it by q, v, the twist and a displacement of the parent port.
 
 Interactions have stages of their own, told the numbers of ports, coordinates and inputs, which are the last of `numbers`
-(states of the first order count among them, behind the others), the address of their row of stages, and the part of `law` with
-the motion of their targets (see `layout`):
+(states of the first order count among them, behind the others), and of states, the address of their row of stages, and the
+part of `law` with the motion of their targets (see `layout`):
 
-``act(ports, coordinates, inputs, count, stages, numbers, motion, loads)``
+``act(ports, coordinates, inputs, states, count, stages, numbers, motion, loads)``
     writes the wrenches on the ports, each in its port's frame, and the efforts on the coordinates.
-``slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes)``
+``slopes(ports, coordinates, inputs, states, count, stages, numbers, motion, slopes)``
     writes their derivatives into the interaction's part of `slopes`.
-``stored(ports, coordinates, inputs, count, stages, numbers, motion, energy)``
+``stored(ports, coordinates, inputs, states, count, stages, numbers, motion, energy)``
     writes the stored energy.
-``gap(ports, coordinates, inputs, count, stages, numbers, motion, gap)``
+``gap(ports, coordinates, inputs, states, count, stages, numbers, motion, gap)``
     writes the numbers that are zero where the interaction switches, of kinds that do: pairs of one and its rate, as many as
     `gaps` of the block has. The first number of `gap` says before for how many pairs there is room.
-``rates(ports, coordinates, inputs, count, stages, numbers, motion, rates)``
+``rates(ports, coordinates, inputs, states, count, stages, numbers, motion, rates)``
     writes the rates of the k states; of kinds that have some, as the two that follow.
-``rates_driven(ports, coordinates, inputs, count, stages, numbers, motion, slopes)``
+``rates_driven(ports, coordinates, inputs, states, count, stages, numbers, motion, slopes)``
     writes the derivatives (k x inputs) of the rates by inputs and states.
-``rates_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes)``
+``rates_slopes(ports, coordinates, inputs, states, count, stages, numbers, motion, slopes)``
     writes the derivatives of the rates by the motion, a row for each state, in the columns of ``slopes``; then what a unit of
     each state changes of wrenches and efforts, a row for each state as ``act`` has it.
 """
@@ -117,7 +117,7 @@ class Call(NamedTuple):
 
 
 #: How many integers the stages of interactions take.
-INTERACTION_ARGUMENTS = 8
+INTERACTION_ARGUMENTS = 9
 
 address_of: Any = Intrinsic("address_of")
 floats_at: Any = Intrinsic("floats_at")
@@ -190,6 +190,7 @@ def call_interaction(ints, numbers, stages, law, row, stage, result):
         ints[row, layout.ACT_PORTS],
         ints[row, layout.ACT_COORDINATES],
         ints[row, layout.ACT_INPUTS],
+        ints[row, layout.ACT_STATES],
         ints[row, layout.NUMBER_COUNT],
         address_of(stages, ints[row, layout.BLOCK] * layout.STAGE_COLUMNS),
         address_of(numbers, ints[row, layout.NUMBERS]),

@@ -1,4 +1,4 @@
-"""Beams in a fluid: compiled twin of `titop.blocks.bodies.water.immersed_beam`.
+"""Beams in a fluid: compiled twin of `titop.blocks.bodies.water.immersed`.
 
 The law is that of `stiffening` with the inertia A of the fluid that is moved along (6 + n, 6 + n), which does not follow the
 deformation. What acts beside it: gravity does not pull at A, nor at the displaced fluid; the sections are dragged and lifted;
@@ -16,24 +16,31 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import bias_at, by_rate_at, by_twist_at, law_size, slopes_size
-from titop.solvers.kernels.interface.stages import row_at, vector_at
+from titop.solvers.kernels.interface.records import bias_at, by_rate_at, by_twist_at
+from titop.solvers.kernels.interface.stages import row_at
 from titop.solvers.kernels.laws import stiffening_stages
-from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
-from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
-from titop.solvers.kernels.laws.modal import add_pulled, add_times, moved
-from titop.solvers.kernels.laws.modal_stages import energy
-from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, put_column
-from titop.solvers.kernels.laws.rod_numbers import CURRENT, IS_MOVING, fluid_point_at
-from titop.solvers.kernels.laws.rod_water import drag_of, drag_slope
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, CompiledSurroundings
+from titop.solvers.kernels.laws.matrices import (
+    add_column,
+    add_product,
+    add_rows,
+    add_scaled,
+    add_times,
+    add_transposed,
+    clear,
+    column_of_three,
+    put_column,
+    wide_times,
+)
+from titop.solvers.kernels.laws.modal import energy
+from titop.solvers.kernels.laws.rod_numbers import fluid_point_at
+from titop.solvers.kernels.laws.rod_water import drag_of, drag_slope, fields_of, is_moving
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
     column_of,
     cross,
-    entry_of,
     minus,
     plus,
-    rotate_back,
     scaled,
     six,
     unit,
@@ -46,14 +53,14 @@ _dry_slopes = shared(stiffening_stages.slopes)
 
 
 @helper
-def _added_at(beam, count):
+def _added_at(beam):
     """Return where A stands."""
-    return int(beam[0, count - 1])
+    return int(beam[0, beam.shape[1] - 1])
 
 
 @helper
-def _sections_of(beam, count):
-    return int(beam[0, count - 2])
+def _sections_of(beam):
+    return int(beam[0, beam.shape[1] - 2])
 
 
 @helper
@@ -84,62 +91,38 @@ def _write_motion(n, twist, v, x):
         x[6 + j] = v[j]
 
 
-@helper
-def _add_inertia(n, beam, added, law):
-    """Add A to the inertia in a block's law."""
-    for k in range(bias_at(n)):
-        law[0, k] += beam[0, added + k]
-
-
-def _terms(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-    status = _dry_terms(
-        n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes
-    )
-    beam, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
-    added, speed, x = _added_at(beam, number_count), six(row_at(twist, 6), 0, 0), np.empty(6 + n)
-    _write_motion(n, speed, vector_at(v, n), x)
-    _add_inertia(n, beam, added, record)
-    add_six(record, 0, bias_at(n), wrench_cross(speed, moved(beam, added, 6 + n, x)))
+def _terms(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes):
+    status = _dry_terms(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes)
+    added, x = _added_at(beam), np.empty(6 + n)
+    _write_motion(n, twist, v, x)
+    add_scaled(law, 0, 1.0, beam, added, bias_at(n))
+    add_six(law, 0, bias_at(n), wrench_cross(twist, wide_times(beam, added, 6 + n, x)))
     return status
 
 
-def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-    status = _dry_outward(
-        n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes
-    )
-    beam, alone = row_at(numbers, number_count), row_at(room, 6 + n)
-    added, speed, x = _added_at(beam, number_count), six(row_at(twist, 6), 0, 0), np.empty(6 + n)
-    _write_motion(n, speed, vector_at(v, n), x)
-    add_six(alone, 0, 0, wrench_cross(speed, moved(beam, added, 6 + n, x)))
-    _write_motion(n, six(row_at(acceleration, 6), 0, 0), vector_at(a, n), x)
+def _outward(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes):
+    status = _dry_outward(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes)
+    alone, added, x = row_at(room, 6 + n), _added_at(beam), np.empty(6 + n)
+    _write_motion(n, twist, v, x)
+    add_six(alone, 0, 0, wrench_cross(twist, wide_times(beam, added, 6 + n, x)))
+    _write_motion(n, acceleration, a, x)
     add_times(beam, added, 6 + n, x, alone, 0)
     return status
 
 
-def _slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-    status = _dry_slopes(
-        n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes
-    )
-    beam, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
-    result, size = row_at(slopes, slopes_size(n, ports)), 6 + n
-    added, speed, x = _added_at(beam, number_count), six(row_at(twist, 6), 0, 0), np.empty(size)
-    _write_motion(n, speed, vector_at(v, n), x)
-    momentum = moved(beam, added, size, x)
-    _add_inertia(n, beam, added, record)
+def _slopes(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes):
+    status = _dry_slopes(n, ports, used, passive, known, stages, beam, q, v, a, twist, acceleration, law, room, slopes)
+    added, size, x = _added_at(beam), 6 + n, np.empty(6 + n)
+    _write_motion(n, twist, v, x)
+    momentum = wide_times(beam, added, size, x)
+    add_scaled(law, 0, 1.0, beam, added, bias_at(n))
     for k in range(size):
-        by_x = wrench_cross(speed, column_of(beam, added, size, k))
+        by_x = wrench_cross(twist, column_of(beam, added, size, k))
         if k < 6:
-            _add_column(result, by_twist_at(n), 6, k, plus(by_x, wrench_cross(unit(k), momentum)))
+            add_column(slopes, by_twist_at(n), 6, k, plus(by_x, wrench_cross(unit(k), momentum)))
         else:
-            _add_column(result, by_rate_at(n), n, k - 6, by_x)
+            add_column(slopes, by_rate_at(n), n, k - 6, by_x)
     return status
-
-
-@helper
-def _add_column(t, o, width, c, x):
-    """Add to column c of the six rows, `width` apart, at ``t[0, o]``."""
-    for r in range(6):
-        t[0, o + r * width + c] += entry_of(x, r)
 
 
 # -- what acts beside it
@@ -156,37 +139,31 @@ def _add_weight(n, beam, added, q, g, t):
     mass, (m0, m1, m2) = beam[0, o], cross(s0, s1, s2, g[0], g[1], g[2])
     add_six(t, 0, 0, (-mass * g[0], -mass * g[1], -mass * g[2], -m0, -m1, -m2))
     for j in range(n):
-        x = _displaced_by(n, beam, o, j)
+        x = column_of_three(beam, o + 4, n, j)
         t[0, 6 + j] -= x[0] * g[0] + x[1] * g[1] + x[2] * g[2]
-
-
-@helper
-def _displaced_by(n, beam, o, j):
-    """Return what coordinate j moves of the displaced fluid's first moment (3)."""
-    return beam[0, o + 4 + j], beam[0, o + 4 + n + j], beam[0, o + 4 + 2 * n + j]
 
 
 @helper
 def _displaced_moment(n, beam, o, q):
     s0, s1, s2 = beam[0, o + 1], beam[0, o + 2], beam[0, o + 3]
     for j in range(n):
-        x = _displaced_by(n, beam, o, j)
+        x = column_of_three(beam, o + 4, n, j)
         s0, s1, s2 = s0 + x[0] * q[j], s1 + x[1] * q[j], s2 + x[2] * q[j]
     return s0, s1, s2
 
 
 @helper
-def _add_stream(n, beam, count, x, c, t):
+def _add_stream(n, beam, x, c, t):
     """Add to ``t[0]`` (6 + n) drag, lift, and what A takes less in the current."""
-    added, sections, size = _added_at(beam, count), _sections_of(beam, count), 6 + n
+    added, sections, size = _added_at(beam), _sections_of(beam), 6 + n
     current = c[0], c[1], c[2], 0.0, 0.0, 0.0
     for i in range(sections):
         at = _jacobian_at(n, added, sections, i)
-        flow = minus(moved(beam, at, size, x), current)
+        flow = minus(wide_times(beam, at, size, x), current)
         drag = drag_of(beam, fluid_point_at(_fluid_at(n, added), i), flow)
-        add_pulled(beam, at, size, scaled(-1.0, drag), t, 0)
+        add_transposed(beam, at, size, scaled(-1.0, drag), t, 0)
     speed, drifting = (x[0], x[1], x[2], x[3], x[4], x[5]), _times_three(n, beam, added, c)
-    carried = minus(moved(beam, added, size, x), drifting)
+    carried = minus(wide_times(beam, added, size, x), drifting)
     add_six(t, 0, 0, plus(wrench_cross(speed, drifting), wrench_cross(current, carried)))
     _add_turned(n, beam, added, speed, c, t)
 
@@ -212,70 +189,54 @@ def _add_turned(n, beam, added, speed, c, t):
         t[0, r] -= beam[0, row] * a0 + beam[0, row + 1] * a1 + beam[0, row + 2] * a2
 
 
-@helper
-def _fields(n, beam, count, pose, gravity):
-    """Return gravity and current in the axes of the base."""
-    g, base, o = vector_at(gravity, 3), row_at(pose, 12), _fluid_at(n, _added_at(beam, count)) + CURRENT
-    down = rotate_back(base, 0, 0, g[0], g[1], g[2])
-    return down, rotate_back(base, 0, 0, beam[0, o], beam[0, o + 1], beam[0, o + 2])
-
-
-@helper
-def _is_moving(n, beam, count):
-    """Tell whether the fluid presses more than at rest in still fluid."""
-    return beam[0, _fluid_at(n, _added_at(beam, count)) + IS_MOVING] > 0.0
-
-
-def _apply(n, count, applying, numbers, q, v, twist, pose, gravity, efforts):
-    beam, result = row_at(numbers, count), row_at(efforts, 6 + n)
-    g, c = _fields(n, beam, count, pose, gravity)
-    clear(result, 0, 6 + n)
-    _add_weight(n, beam, _added_at(beam, count), vector_at(q, n), g, result)
-    if applying > 1 and _is_moving(n, beam, count):
+def _apply(n, applying, beam, q, v, twist, pose, gravity, efforts):
+    fluid = _fluid_at(n, _added_at(beam))
+    g, c = fields_of(beam, fluid, pose, gravity)
+    clear(efforts, 0, 6 + n)
+    _add_weight(n, beam, _added_at(beam), q, g, efforts)
+    if applying > 1 and is_moving(beam, fluid):
         x = np.empty(6 + n)
-        _write_motion(n, six(row_at(twist, 6), 0, 0), vector_at(v, n), x)
-        _add_stream(n, beam, count, x, c, result)
+        _write_motion(n, six(twist, 0, 0), v, x)
+        _add_stream(n, beam, x, c, efforts)
     return layout.OK
 
 
-def _apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes):
-    beam, size, result = row_at(numbers, count), 6 + n, row_at(slopes, (6 + n) * (2 * n + 12))
-    added, turning, column = _added_at(beam, count), (6 + n) * (2 * n + 6), np.empty((1, 6 + n))
-    (g, c), moving = _fields(n, beam, count, pose, gravity), _is_moving(n, beam, count)
-    x, own_q = np.empty(size), vector_at(q, n)
-    _write_motion(n, six(row_at(twist, 6), 0, 0), vector_at(v, n), x)
-    by_x, small = np.empty((1, size * size)), np.empty((1, 36 + 6 * size))
-    clear(result, 0, size * (2 * n + 12))
+def _apply_slopes(n, applying, beam, q, v, twist, pose, gravity, slopes):
+    size, added, turning, fluid = 6 + n, _added_at(beam), (6 + n) * (2 * n + 6), _fluid_at(n, _added_at(beam))
+    (g, c), moving, x = fields_of(beam, fluid, pose, gravity), is_moving(beam, fluid), np.empty(size)
+    by_x, small, column = np.empty((1, size * size)), np.empty((1, 36 + 6 * size)), np.empty((1, size))
+    _write_motion(n, six(twist, 0, 0), v, x)
+    clear(slopes, 0, size * (2 * n + 12))
     for j in range(n):
-        a, b, d = _displaced_by(n, beam, _displaced_at(n, added), j)
+        a, b, d = column_of_three(beam, _displaced_at(n, added) + 4, n, j)
         a, b, d = cross(a, b, d, g[0], g[1], g[2])
-        put_column(result, 0, n, j, (0.0, 0.0, 0.0, -a, -b, -d))
+        put_column(slopes, 0, n, j, (0.0, 0.0, 0.0, -a, -b, -d))
     if moving:
-        _write_drag_slopes(n, beam, count, x, c, by_x, small)
+        _write_drag_slopes(n, beam, x, c, by_x, small)
     for k in range(3):
         e = unit(k)
         clear(column, 0, size)
-        _add_weight(n, beam, added, own_q, cross(g[0], g[1], g[2], e[0], e[1], e[2]), column)
+        _add_weight(n, beam, added, q, cross(g[0], g[1], g[2], e[0], e[1], e[2]), column)
         if moving:
             _add_by_current(n, beam, added, x, c, cross(c[0], c[1], c[2], e[0], e[1], e[2]), by_x, column)
         for r in range(size):
-            result[0, turning + 6 * r + 3 + k] = column[0, r]
+            slopes[0, turning + 6 * r + 3 + k] = column[0, r]
     if moving:
         _add_drift_slopes(n, beam, added, x, c, by_x, column)
         for r in range(size):
-            add_scaled(result, by_twist_at(n) + 6 * r, 1.0, by_x, size * r, 6)
-            add_scaled(result, by_rate_at(n) + n * r, 1.0, by_x, size * r + 6, n)
+            add_scaled(slopes, by_twist_at(n) + 6 * r, 1.0, by_x, size * r, 6)
+            add_scaled(slopes, by_rate_at(n) + n * r, 1.0, by_x, size * r + 6, n)
     return layout.OK
 
 
 @helper
-def _write_drag_slopes(n, beam, count, x, c, by_x, small):
+def _write_drag_slopes(n, beam, x, c, by_x, small):
     """Write what drag and lift change by with x (6 + n, 6 + n); the row `small` is room for it."""
-    added, sections, size = _added_at(beam, count), _sections_of(beam, count), 6 + n
+    added, sections, size = _added_at(beam), _sections_of(beam), 6 + n
     clear(by_x, 0, size * size)
     for i in range(sections):
         at, o = _jacobian_at(n, added, sections, i), fluid_point_at(_fluid_at(n, added), i)
-        flow = minus(moved(beam, at, size, x), (c[0], c[1], c[2], 0.0, 0.0, 0.0))
+        flow = minus(wide_times(beam, at, size, x), (c[0], c[1], c[2], 0.0, 0.0, 0.0))
         for k in range(6):
             put_column(small, 0, 6, k, scaled(-1.0, drag_slope(beam, o, flow, unit(k))))
         clear(small, 36, 6 * size)
@@ -309,7 +270,7 @@ def _add_by_current(n, beam, added, x, c, y, by_drag, t):
     for r in range(size):
         t[0, r] -= by_drag[0, size * r] * y[0] + by_drag[0, size * r + 1] * y[1] + by_drag[0, size * r + 2] * y[2]
     change, flow = (y[0], y[1], y[2], 0.0, 0.0, 0.0), minus(speed, (c[0], c[1], c[2], 0.0, 0.0, 0.0))
-    carried = minus(moved(beam, added, size, x), _times_three(n, beam, added, c))
+    carried = minus(wide_times(beam, added, size, x), _times_three(n, beam, added, c))
     add_six(t, 0, 0, plus(wrench_cross(change, carried), wrench_cross(flow, _times_three(n, beam, added, y))))
     _add_turned(n, beam, added, speed, y, t)
 

@@ -13,8 +13,8 @@ from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.laws.vectors import cross3, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, row_at
-from titop.solvers.kernels.spatial.algebra import matrix_of, six
-from titop.solvers.native.kernel import Stage, helper
+from titop.solvers.kernels.spatial.algebra import copy, matrix_of, six
+from titop.solvers.native.kernel import Helper, Stage, StageHelper, helper
 
 #: The size of imaginary steps.
 STEP = COMPLEX_STEP
@@ -43,6 +43,7 @@ def interaction_stages(
     write_rates_driven: Any = None,
     write_rates_slopes: Any = None,
     write_touches: Any = None,
+    is_whole: bool = False,
 ) -> InteractionStages:
     """Return the stages of a kind of interaction.
 
@@ -50,74 +51,85 @@ def interaction_stages(
     ----------
     name : str
         Of the kind.
-    write : helper
+    write : callable
         ``write(ports, coordinates, inputs, numbers, motion, loads)`` with rows `numbers` (1, count), `motion` and `loads`; the
-        last two may be complex.
-    write_energy : helper, optional
+        last two may be complex, unless the kind has `write_slopes`.
+    write_energy : callable, optional
         Likewise, the stored energy in place of the loads; never complex. Without it there is no stage for it.
-    write_slopes : helper, optional
-        Likewise, the derivatives of the loads in place of these, row by row, and a row of the loads' size to work in; never
-        complex.
-    write_gap : helper, optional
+    write_slopes : callable, optional
+        Likewise, the derivatives of the loads in place of these, row by row; never complex.
+    write_gap : callable, optional
         Likewise, the gaps in place of the loads, each before its rate; never complex. The first number of the row says before
         how many there are.
-    write_rates : helper, optional
+    write_rates : callable, optional
         ``write_rates(ports, coordinates, inputs, numbers, motion, rates)`` with the rates of the states in a row of `inputs`
         numbers, of which it writes the first; never complex.
-    write_rates_driven, write_rates_slopes : helper, optional
-        Likewise, the derivatives of the rates in place of these, see `stages`; never complex. All states are bristles or the
-        like then: there are no inputs beside them. Given with `write_rates`.
-    write_touches : helper, optional
+    write_rates_driven, write_rates_slopes : callable, optional
+        Likewise, the derivatives of the rates in place of these, see `stages`; never complex. Given with `write_rates`.
+    write_touches : callable, optional
         Likewise, what is read of everything that touches, in place of the loads; never complex.
+    is_whole : bool
+        Whether all these take the number of states and the address of the row of stages as well, behind `inputs`, and return a
+        status.
     """
 
-    def slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-        size, rows, width = motion_size(ports, coordinates), 6 * ports + coordinates, slopes_width(ports, coordinates)
-        given, own, result = row_at(motion, size), row_at(numbers, count), row_at(slopes, rows * width)
-        moved, loads = np.empty((1, size), np.complex128), np.empty((1, rows), np.complex128)
-        for j in range(size):
-            moved[0, j] = given[0, j]
-        for column in range(width):
-            move_along(given, moved, ports, column, 1.0)
-            write(ports, coordinates, inputs, own, moved, loads)
-            move_along(given, moved, ports, column, 0.0)
-            put_slope(loads, rows, result, width, column)
-        return layout.OK
-
-    def own_slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-        told, rows = row_at(motion, motion_size(ports, coordinates)), 6 * ports + coordinates
-        result, work = row_at(slopes, rows * slopes_width(ports, coordinates)), np.empty((1, rows), np.float64)
-        write_slopes(ports, coordinates, inputs, row_at(numbers, count), told, result, work)
-        return layout.OK
+    def whole(function: Any) -> Any:
+        inner = function if function is None or isinstance(function, Helper) else StageHelper(function)
+        return inner if is_whole or inner is None else _whole(inner)
 
     def stage(of: str, function: Any, size: Any) -> Any:
-        return Stage(f"{name}_{of}", _writing(function, helper(size)), INTERACTION_ARGUMENTS) if function is not None else None
+        return Stage(f"{name}_{of}", _reading(function, helper(size)), INTERACTION_ARGUMENTS) if function else None
 
+    acts = whole(write)
+    slopes = whole(write_slopes) or StageHelper(_slopes_of(acts))
     # of how many numbers results are: for p ports, n coordinates, m inputs and k numbers; where they are to be is at r
     return InteractionStages(
-        stage("act", write, lambda p, n, m, k, r: 6 * p + n),
-        Stage(f"{name}_act_slopes", own_slopes if write_slopes else slopes, INTERACTION_ARGUMENTS),
-        stage("stored", write_energy, lambda p, n, m, k, r: 1),
-        stage("gap", write_gap, lambda p, n, m, k, r: 2 * np.int64(row_at(r, 1)[0, 0])),
-        stage("rates", write_rates, lambda p, n, m, k, r: m),
-        stage("rates_driven", write_rates_driven, lambda p, n, m, k, r: m * m),
-        stage("rates_slopes", write_rates_slopes, lambda p, n, m, k, r: m * (slopes_width(p, n) + 6 * p + n)),
-        stage("touches", write_touches, lambda p, n, m, k, r: layout.TOUCH_SIZE * k),
+        stage("act", acts, lambda p, n, m, k, r: 6 * p + n),
+        stage("act_slopes", slopes, lambda p, n, m, k, r: (6 * p + n) * slopes_width(p, n)),
+        stage("stored", whole(write_energy), lambda p, n, m, k, r: 1),
+        stage("gap", whole(write_gap), lambda p, n, m, k, r: 2 * np.int64(row_at(r, 1)[0, 0])),
+        stage("rates", whole(write_rates), lambda p, n, m, k, r: m),
+        stage("rates_driven", whole(write_rates_driven), lambda p, n, m, k, r: m * m),
+        stage("rates_slopes", whole(write_rates_slopes), lambda p, n, m, k, r: m * (slopes_width(p, n) + 6 * p + n)),
+        stage("touches", whole(write_touches), lambda p, n, m, k, r: layout.TOUCH_SIZE * k),
     )
 
 
-def _writing(write: Any, size: Any) -> Any:
-    """Return the function of a stage that has a result written, a row of so many numbers."""
+def _whole(function: Any) -> Any:
+    """Return a function that is told all, from one that needs neither the number of states nor the row of stages."""
 
-    def function(ports, coordinates, inputs, count, stages, numbers, motion, result):
-        told, row = (
-            row_at(motion, motion_size(ports, coordinates)),
-            row_at(result, size(ports, coordinates, inputs, count, result)),
-        )
-        write(ports, coordinates, inputs, row_at(numbers, count), told, row)
+    def write(ports, coordinates, inputs, states, stages, numbers, motion, result):
+        function(ports, coordinates, inputs, numbers, motion, result)
         return layout.OK
 
-    return function
+    return StageHelper(write)
+
+
+def _reading(function: Any, size: Any) -> Any:
+    """Return the stage that calls a function of what stands at the addresses; its result has so many numbers."""
+
+    def stage(ports, coordinates, inputs, states, count, stages, numbers, motion, result):
+        told, row = row_at(motion, motion_size(ports, coordinates)), size(ports, coordinates, inputs, count, result)
+        return function(ports, coordinates, inputs, states, stages, row_at(numbers, count), told, row_at(result, row))
+
+    return stage
+
+
+def _slopes_of(write: Any) -> Any:
+    """Return what writes the derivatives of what `write` does, by complex steps."""
+
+    def slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes):
+        size, rows, width = motion_size(ports, coordinates), 6 * ports + coordinates, slopes_width(ports, coordinates)
+        moved, loads = np.empty((1, size), np.complex128), np.empty((1, rows), np.complex128)
+        copy(motion[0], moved[0])
+        for column in range(width):
+            move_along(motion, moved, ports, column, 1.0)
+            write(ports, coordinates, inputs, states, stages, numbers, moved, loads)
+            move_along(motion, moved, ports, column, 0.0)
+            put_slope(loads, rows, slopes, width, column)
+        return layout.OK
+
+    return slopes
 
 
 @helper
@@ -133,54 +145,54 @@ def slopes_width(ports, coordinates):
 
 
 @helper
-def advance(given, moved, ports, coordinates):
+def advance(motion, moved, ports, coordinates):
     """Write a motion whose targets have moved on by an imaginary step of time, told in the frame of the first port."""
     for j in range(layout.MOTION_SIZE * ports + 2 * coordinates):
-        moved[0, j] = given[0, j]
+        moved[0, j] = motion[0, j]
     for k in range(1, ports):
         o = np.int64(layout.MOTION_SIZE * k)
-        back, V, W = (
-            transposed(matrix_of(given, 0, o)),
-            six(given, 0, np.int64(layout.MOVING)),
-            six(given, 0, o + layout.MOVING),
+        V, W, back = (
+            six(motion, 0, np.int64(layout.MOVING)),
+            six(motion, 0, o + layout.MOVING),
+            transposed(matrix_of(motion, 0, o)),
         )
-        orbit = cross3((V[3], V[4], V[5]), (given[0, o + 9], given[0, o + 10], given[0, o + 11]))
+        orbit = cross3((V[3], V[4], V[5]), (motion[0, o + 9], motion[0, o + 10], motion[0, o + 11]))
         v, w = times(back, (V[0] + orbit[0], V[1] + orbit[1], V[2] + orbit[2])), times(back, (V[3], V[4], V[5]))
         twist = W[0] - v[0], W[1] - v[1], W[2] - v[2], W[3] - w[0], W[4] - w[1], W[5] - w[2]
         for j in range(6):
-            displace(given, moved, o, j, twist[j])
+            displace(motion, moved, o, j, twist[j])
     for k in range(layout.MOTION_SIZE * ports, layout.MOTION_SIZE * ports + coordinates):
-        moved[0, k] += 1j * STEP * given[0, k + coordinates]
+        moved[0, k] += 1j * STEP * motion[0, k + coordinates]
 
 
 @helper
-def move_along(given, moved, ports, column, size):
+def move_along(motion, moved, ports, column, size):
     """Move along a column of the derivatives (see `stages`) by imaginary steps, as many as `size`; by none goes back."""
     k = 1 + column // 6
     if k < ports:
         for r in range(12):
-            moved[0, layout.MOTION_SIZE * k + r] = given[0, layout.MOTION_SIZE * k + r]
-        displace(given, moved, layout.MOTION_SIZE * k, column % 6, size)
+            moved[0, layout.MOTION_SIZE * k + r] = motion[0, layout.MOTION_SIZE * k + r]
+        displace(motion, moved, layout.MOTION_SIZE * k, column % 6, size)
         return
     j = column - 6 * max(ports - 1, 0)
     place = (
         layout.MOTION_SIZE * (j // 6) + layout.MOVING + j % 6 if j < 6 * ports else layout.MOTION_SIZE * ports + j - 6 * ports
     )
-    moved[0, place] = given[0, place] + 1j * STEP * size
+    moved[0, place] = motion[0, place] + 1j * STEP * size
 
 
 @helper
-def displace(given, moved, o, j, size):
+def displace(motion, moved, o, j, size):
     """Move the port whose pose is at `o` by imaginary steps, as many as `size`, along entry j of a twist of its own."""
     step = 1j * STEP * size
     if j < 3:
         for r in range(3):
-            moved[0, o + 9 + r] += step * given[0, o + 3 * r + j]
+            moved[0, o + 9 + r] += step * motion[0, o + 3 * r + j]
         return
     b, c = (j - 2) % 3, (j - 1) % 3
     for r in range(3):
-        moved[0, o + 3 * r + b] += step * given[0, o + 3 * r + c]
-        moved[0, o + 3 * r + c] -= step * given[0, o + 3 * r + b]
+        moved[0, o + 3 * r + b] += step * motion[0, o + 3 * r + c]
+        moved[0, o + 3 * r + c] -= step * motion[0, o + 3 * r + b]
 
 
 @helper

@@ -2,7 +2,8 @@
 
 Inverse dynamics follow from the law's terms, the linearised law from complex steps through the function, exact
 to rounding. What a step of q changes of a port's twist and acceleration, in the port's own axes, is X and ``Y + ad(X) V``; a
-step of v changes them by S and ``Z + ad(S) V`` (see `derivatives`). Kinds may have faster stages of their own (`modal_stages`).
+step of v changes them by S and ``Z + ad(S) V`` (see `derivatives`). Kinds may have faster stages of their own (`modal`). What
+acts on a block by its motion and pose are stages beside its law.
 """
 
 from __future__ import annotations
@@ -25,25 +26,52 @@ from titop.solvers.kernels.interface.records import (
     slopes_size,
 )
 from titop.solvers.kernels.interface.stages import Call, call_at, ints_at, row_at, vector_at
-from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
-from titop.solvers.kernels.laws.rod_matrices import put_column
+from titop.solvers.kernels.laws.matrices import clear, put_column
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
     carry_wrench,
     column_of,
+    copy,
     dot,
     entry_of,
     minus,
     plus,
+    put_six,
     scaled,
     six,
     twist_cross,
 )
 from titop.solvers.kernels.tree.general import at_port, write_port_accelerations, write_port_twists
-from titop.solvers.native.kernel import Stage, helper
+from titop.solvers.native.kernel import Stage, StageHelper, helper
 
 #: The imaginary steps by which laws are differentiated.
 STEP = COMPLEX_STEP
+
+
+class CompiledSurroundings:
+    """The stages of what acts on a kind of block.
+
+    Parameters
+    ----------
+    name : str
+        Of the kind.
+    apply, apply_slopes : callable
+        ``function(n, applying, numbers, q, v, twist, pose, gravity, result)`` with what stands at the addresses that `stages`
+        says: rows `numbers`, `twist`, `pose` and `result`, arrays `q`, `v` and `gravity`. Returns a status.
+    """
+
+    def __init__(self, name: str, apply: Any, apply_slopes: Any) -> None:
+        def stage(of: str, function: Any, columns_of: Any) -> Stage:
+            inner, columns = StageHelper(function), helper(columns_of)
+
+            def stage(n, count, applying, numbers, q, v, twist, pose, gravity, result):
+                motion = row_at(numbers, count), vector_at(q, n), vector_at(v, n), row_at(twist, 6), row_at(pose, 12)
+                return inner(n, applying, *motion, vector_at(gravity, 3), row_at(result, (6 + n) * columns(n)))
+
+            return Stage(f"{name}_{of}", stage, 10)
+
+        self.apply = stage("apply", apply, lambda n: 1)
+        self.apply_slopes = stage("apply_slopes", apply_slopes, lambda n: 2 * n + 12)
 
 
 class CompiledLaw:
@@ -57,12 +85,12 @@ class CompiledLaw:
         ``write(n, ports, used, numbers, q, v, twist, passive, law)`` with arrays `numbers` (1, count), `q` and `v` (n), `twist`
         (1, 6) and `law` (1, as many as the block's law); writes what ``terms`` does. The states and `law` may be complex,
         unless the kind has `slopes` of its own. Not asked for of a kind with `terms` and `slopes`.
-    terms, outward, inward, slopes : callable, optional
-        Functions of what `stages.Call` says, that return a status.
+    terms, outward, inward, slopes, energy_stage : callable, optional
+        ``function(n, ports, used, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes)`` with the
+        numbers behind the addresses of `stages.Call`: rows `numbers`, `law` and `slopes`, arrays `q`, `v`, `a` (n), six numbers
+        each of `twist` and `acceleration`; but `stages` and `room` are addresses. Returns a status.
     energy : helper, optional
-        ``energy(n, numbers, q)`` with arrays `numbers` (1, count) and `q` (n) returns the stored elastic energy.
-    energy_stage : callable, optional
-        Instead, the stage of what `stages.Call` says.
+        In place of `energy_stage`: ``energy(n, numbers, q)`` returns the stored elastic energy.
     room : callable, optional
         How many numbers they need to keep, from n, the number of ports and the block's `numbers`.
     surroundings : CompiledSurroundings, optional
@@ -92,18 +120,32 @@ class CompiledLaw:
         def stage(of: str, function: Any) -> Stage:
             return Stage(f"{name}_{of}", function, len(Call._fields))
 
-        self.terms = stage("terms", terms or _terms_of(write))
-        self.outward = stage("outward", outward) if outward else OUTWARD
-        self.inward = stage("inward", inward) if inward else INWARD
-        self.slopes = stage("slopes", slopes or _slopes_of(write))
+        self.terms = stage("terms", _reading(terms) if terms else _terms_of(write))
+        self.outward = stage("outward", _reading(outward)) if outward else OUTWARD
+        self.inward = stage("inward", _reading(inward)) if inward else INWARD
+        self.slopes = stage("slopes", _reading(slopes or _slopes_of(write)))
         store = energy_stage or (energy and _energy_of(energy))
-        self.energy = stage("energy", store) if store else None
+        self.energy = stage("energy", _reading(store)) if store else None
         self.surroundings = surroundings
         self._room = room
 
     def room(self, n: int, ports: int, numbers: Any) -> int:
         """Return how many numbers the stages keep of a block."""
         return self._room(n, ports, numbers) if self._room else 0
+
+
+def _reading(function: Any) -> Any:
+    """Return a stage that calls a function of what stands at the addresses; see `CompiledLaw`."""
+    inner = StageHelper(function)
+
+    def stage(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
+        motion = vector_at(q, n), vector_at(v, n), vector_at(a, n)
+        x, y = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0)
+        record, derived = row_at(law, law_size(n, ports)), row_at(slopes, slopes_size(n, ports))
+        sizes = n, ports, used, passive, known, stages
+        return inner(*sizes, row_at(numbers, number_count), *motion, x, y, record, room, derived)
+
+    return stage
 
 
 def _terms_of(write: Any) -> Any:
@@ -116,36 +158,31 @@ def _terms_of(write: Any) -> Any:
 
 
 def _energy_of(function: Any) -> Any:
-    def energy(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-        vector_at(law, 1)[0] = function(n, row_at(numbers, number_count), vector_at(q, n))
+    def energy(n, ports, used, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
+        law[0, 0] = function(n, numbers, q)
         return layout.OK
 
     return energy
 
 
 def _slopes_of(write: Any) -> Any:
-    def slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-        moved, rates = np.empty(n, np.complex128), np.empty(n, np.complex128)
-        carried, stepped = np.empty((1, 6), np.complex128), np.empty((1, law_size(n, ports)), np.complex128)
-        column = np.empty((1, 6 + n), np.complex128)
-        base, own, at_parent = vector_at(q, n), vector_at(v, n), row_at(twist, 6)
-        for j in range(n):
-            moved[j], rates[j] = base[j], own[j]
-        for j in range(6):
-            carried[0, j] = at_parent[0, j]
-        record, result = row_at(law, law_size(n, ports)), row_at(slopes, slopes_size(n, ports))
-        x, own_a = six(row_at(acceleration, 6), 0, 0), vector_at(a, n)
+    def slopes(n, ports, used, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
+        moved, rates, carried = np.empty(n, np.complex128), np.empty(n, np.complex128), np.empty((1, 6), np.complex128)
+        stepped, column = np.empty((1, law_size(n, ports)), np.complex128), np.empty((1, 6 + n), np.complex128)
+        copy(q, moved)
+        copy(v, rates)
+        put_six(carried, 0, 0, twist)
         for j in range(2 * n + 6):
             where, k = (moved, j) if j < n else ((rates, j - n) if j < 2 * n else (carried[0], j - 2 * n))
             where[k] += 1j * STEP
-            write(n, ports, used, row_at(numbers, number_count), moved, rates, carried, passive, stepped)
+            write(n, ports, used, numbers, moved, rates, carried, passive, stepped)
             where[k] -= 1j * STEP
-            write_result(n, ports, used, stepped, x, own_a, record, column, 0)
+            write_result(n, ports, used, stepped, acceleration, a, law, column, 0)
             begin, columns = (0, n) if j < n else ((by_rate_at(n), n) if j < 2 * n else (by_twist_at(n), 6))
             for r in range(6 + n):
-                result[0, begin + r * columns + k] = column[0, r].imag / STEP
+                slopes[0, begin + r * columns + k] = column[0, r].imag / STEP
             if j < 2 * n:
-                write_port_columns(n, ports, used, j, x, rates, own_a, carried, stepped, result)
+                write_port_columns(n, ports, used, j, acceleration, rates, a, carried, stepped, slopes)
         return layout.OK
 
     return slopes
@@ -232,11 +269,75 @@ def _outward(n, ports, used, number_count, passive, known, stages, numbers, q, v
     return layout.OK
 
 
-def _inward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-    record, x = row_at(law, law_size(n, ports)), six(row_at(acceleration, 6), 0, 0)
-    write_result(n, ports, used, record, x, vector_at(a, n), record, record, result_at(n))
+def _inward(n, ports, used, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
+    write_result(n, ports, used, law, acceleration, a, law, law, result_at(n))
     return layout.OK
 
 
 OUTWARD = Stage("outward_from_terms", _outward, len(Call._fields))
-INWARD = Stage("inward_from_terms", _inward, len(Call._fields))
+INWARD = Stage("inward_from_terms", _reading(_inward), len(Call._fields))
+
+
+# -- what acts on blocks, as users say it
+
+
+def surroundings_by(name: str, write: Any) -> CompiledSurroundings:
+    """Return the stages made of a function that writes what acts, gravity apart.
+
+    Parameters
+    ----------
+    name : str
+        Of the kind.
+    write : helper
+        ``write(numbers, q, v, twist, rotation, position, efforts)``, as `titop.blocks.contract.law.Law` says; all but the
+        numbers may be complex.
+    """
+
+    def apply(n, applying, numbers, q, v, twist, pose, gravity, efforts):
+        clear(efforts, 0, 6 + n)
+        if applying > 1:
+            write(numbers[0], q, v, twist[0], pose[0, :9].reshape(3, 3), pose[0, 9:], efforts[0])
+        return layout.OK
+
+    def apply_slopes(n, applying, numbers, q, v, twist, pose, gravity, slopes):
+        moved, efforts = np.empty(2 * n + 18, np.complex128), np.empty(6 + n, np.complex128)
+        copy(q, moved[:n])
+        copy(v, moved[n : 2 * n])
+        copy(twist[0], moved[2 * n : 2 * n + 6])
+        copy(pose[0], moved[2 * n + 6 :])
+        begin, columns, column = 0, n, 0
+        for j in range(2 * n + 12):
+            if j == n or j == 2 * n or j == 2 * n + 6:
+                begin, column = begin + (6 + n) * column, 0
+            if j >= 2 * n:
+                columns = 6
+            _step(moved, n, j, 1j * STEP)
+            efforts[:] = 0.0
+            rates, at_parent, rotation = moved[n : 2 * n], moved[2 * n : 2 * n + 6], moved[2 * n + 6 : 2 * n + 15]
+            write(numbers[0], moved[:n], rates, at_parent, rotation.reshape(3, 3), moved[2 * n + 15 :], efforts)
+            for k in range(moved.size):
+                moved[k] = moved[k].real
+            for r in range(6 + n):
+                slopes[0, begin + r * columns + column] = efforts[r].imag / STEP
+            column += 1
+        return layout.OK
+
+    return CompiledSurroundings(name, apply, apply_slopes)
+
+
+@helper
+def _step(moved, n, j, step):
+    """Make step j: of q, v or the twist, or, behind these, of a displacement of the port whose pose stands at the end."""
+    k = j - 2 * n - 6
+    if k < 0:
+        moved[j] += step
+        return
+    o = 2 * n + 6
+    for r in range(3):
+        if k < 3:
+            moved[o + 9 + r] += moved[o + 3 * r + k] * step
+        else:
+            left, right = (k + 1) % 3, (k + 2) % 3
+            turned = moved[o + 3 * r + right]
+            moved[o + 3 * r + right] -= moved[o + 3 * r + left] * step
+            moved[o + 3 * r + left] += turned * step

@@ -11,11 +11,12 @@ import numpy as np
 
 from titop.blocks.laws.distances import distance, nearest
 from titop.blocks.laws.touch import BRISTLES, TOUCHING, bristle_rate, pressed_energy, touch
-from titop.blocks.laws.vectors import cross3, dot3, times
+from titop.blocks.laws.vectors import cross3, dot3, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.laws.compiled_interactions import STEP, interaction_stages, move_along
-from titop.solvers.kernels.laws.interaction_kinds import SECOND, position_of, put_wrenches, rates_of
-from titop.solvers.kernels.spatial.algebra import matrix_of
+from titop.solvers.kernels.laws.interaction_kinds import SECOND, SECOND_TWIST, position_of, put_wrenches, rates_of
+from titop.solvers.kernels.laws.matrices import put_column
+from titop.solvers.kernels.spatial.algebra import carry_twist, column_of, matrix_of, minus, rotate_back, six, unit, wrench_cross
 from titop.solvers.native.kernel import helper, shared
 
 #: How many numbers a sphere has.
@@ -43,19 +44,23 @@ def bristle_of(inputs, numbers, k):
 #: The derivatives at a sphere: of force and torque on it (3 each) and of its bristle's rate (3), by its place, the rate of
 #: that, the relative angular velocity and the bristle (3 each).
 BENT, BY_BRISTLE, SPHERE_SLOPES = 6, 9, 108
+STRAIGHT = 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0
 
 
 @helper
-def write_bending(numbers, r, rate, spin, radius, bristle, t):
-    """Write the derivatives (9 x 12, above) at a sphere that has a bristle, by complex steps."""
-    for c in range(12):
+def write_sphere_slopes(numbers, r, rate, spin, radius, bristle, columns, t):
+    """Write the first `columns` of the derivatives (9 x 12, above) at a sphere, by complex steps."""
+    for c in range(columns):
         at, by, turn, own = _stepped(r, c), _stepped(rate, c - 3), _stepped(spin, c - 6), _stepped(bristle, c - BY_BRISTLE)
         _, f, torque, _ = touch(numbers, at, by, turn, radius, own)
-        b = bristle_rate(numbers, at, by, turn, radius, own)
         for k in range(3):
             t[0, 12 * k + c] = f[k].imag / STEP
-            t[0, 12 * (3 + k) + c] = torque[k].imag / STEP
-            t[0, 12 * (BENT + k) + c] = b[k].imag / STEP
+            if columns > 6:  # points of soft bodies do not turn
+                t[0, 12 * (3 + k) + c] = torque[k].imag / STEP
+        if numbers[0, BRISTLES] != 0.0:
+            b = bristle_rate(numbers, at, by, turn, radius, own)
+            for k in range(3):
+                t[0, 12 * (BENT + k) + c] = b[k].imag / STEP
 
 
 @helper
@@ -86,6 +91,13 @@ def bends_by(t, row, column, x):
 
 
 @helper
+def loads_by_bristle(t, k, turn):
+    """Return what a unit of its bristle, along axis k, changes of force and torque on a sphere, turned to other axes."""
+    o = BY_BRISTLE + k
+    return times(turn, (t[0, o], t[0, 12 + o], t[0, 24 + o])), times(turn, (t[0, 36 + o], t[0, 48 + o], t[0, 60 + o]))
+
+
+@helper
 def begin_reading(what, result):
     """Write what is read of no sphere at all."""
     if what == ENERGY:
@@ -110,6 +122,56 @@ def read_sphere(what, inputs, numbers, k, r, rate, spin, radius, result):
         gap, force, _, slip = touch(numbers, r, rate, spin, radius, bristle_of(inputs, numbers, k))
         result[0, o], result[0, o + 1], result[0, o + 2], result[0, o + 3] = gap, force[0], force[1], force[2]
         result[0, o + 4], result[0, o + 5], result[0, o + 6] = slip
+
+
+# -- spheres that a block carries against a shape: as a wrench on the block's base, with its opposite on the shape ----------
+
+
+@helper
+def shape_of(motion):
+    """Return, of the shape in the frame of the base, its attitude transposed, its position and its twist."""
+    back = transposed(matrix_of(motion, 0, SECOND))
+    return back, position_of(motion), carry_twist(motion, 0, SECOND, six(motion, 0, SECOND_TWIST))
+
+
+@helper
+def on_shape(motion, w):
+    """Return the wrench on the shape's port, in its frame, that is opposite to one on the base."""
+    lever = cross3(position_of(motion), (w[0], w[1], w[2]))
+    f = rotate_back(motion, 0, SECOND, w[0], w[1], w[2])
+    t = rotate_back(motion, 0, SECOND, w[3] - lever[0], w[4] - lever[1], w[5] - lever[2])
+    return -f[0], -f[1], -f[2], -t[0], -t[1], -t[2]
+
+
+@helper
+def velocity_at(V, p):
+    """Return the velocity of the place p of what has the twist V."""
+    x, y, z = cross3((V[3], V[4], V[5]), p)
+    return V[0] + x, V[1] + y, V[2] + z
+
+
+@helper
+def from_shape(back, r, p, velocity, w):
+    """Return, from the shape, the place p, and its velocity and angular velocity against the shape."""
+    return times(back, (p[0] - r[0], p[1] - r[1], p[2] - r[2])), times(back, velocity), times(back, w)
+
+
+@helper
+def change_of(t, row, back, place, velocity, w):
+    """Return what changes of its place and of its velocities against the shape change of the three in a `row` at a sphere."""
+    a, b = bends_by(t, row, 0, times(back, place)), bends_by(t, row, 3, times(back, velocity))
+    c = bends_by(t, row, 6, times(back, w))
+    return a[0] + b[0] + c[0], a[1] + b[1] + c[1], a[2] + b[2] + c[2]
+
+
+@helper
+def write_shape_rows(motion, whole, width, slopes):
+    """Write the rows of the shape from those of the base, on which acts the wrench `whole`."""
+    for c in range(width):
+        change = column_of(slopes, c, width, 0)
+        if c < 6:
+            change = minus(change, wrench_cross(carry_twist(motion, 0, SECOND, unit(c)), whole))
+        put_column(slopes, 6 * width, width, c, on_shape(motion, change))
 
 
 # -- spheres of rigid bodies -------------------------------------------------------------------------------------------
@@ -177,14 +239,13 @@ def contact_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
         o = TOUCHING + 1 + _SPHERE * k
         arm = _arm(turn, r, numbers, o)
         place, moving = _moved(r, rate, spin, arm)
-        write_bending(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, numbers, k), t)
+        write_sphere_slopes(numbers, place, moving, spin, numbers[0, o + 3], bristle_of(inputs, numbers, k), 12, t)
         for c in range(width):
             move_along(motion, moved, 2, c, 1.0)
             _put_bending(numbers, o, moved, t, 3 * k * width + c, width, slopes)
             move_along(motion, moved, 2, c, 0.0)
         for c in range(3):
-            at = BY_BRISTLE + c
-            f, torque = (t[0, at], t[0, 12 + at], t[0, 24 + at]), (t[0, 36 + at], t[0, 48 + at], t[0, 60 + at])
+            f, torque = loads_by_bristle(t, c, STRAIGHT)
             lever = cross3(arm, f)
             put_wrenches(motion, r, f, (lever[0] + torque[0], lever[1] + torque[1], lever[2] + torque[2]), loads)
             for j in range(12):

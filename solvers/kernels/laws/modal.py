@@ -1,22 +1,77 @@
-"""The law of flexible bodies: compiled twin of `titop.blocks.bodies.flexible_body`.
+"""Flexible bodies: their law, inverse dynamics without mass matrix, and the linearised law.
 
-The numbers of a body with n modes stand in one row, ``modes[0]``: rigid inertia, then participation P (6 x n), mass, stiffness
-and damping (n x n each); then of each port twelve and the shape Phi (6 x n), see `modal_ports`.
+Compiled twin of `titop.blocks.bodies.flexible_body`. The numbers of a body with n modes stand in one row, ``modes[0]``: rigid
+inertia, then participation P (6 x n), mass, stiffness and damping (n x n each); then of each port twelve and the shape Phi
+(6 x n), see `modal_ports`.
 
 A body as a whole meets its coordinates through the six numbers ``P q`` only, and their rates and accelerations through ``P v``
-and ``P a``; a port through ``Phi q``, ``Phi v`` and ``Phi a``. All else is linear: mass, stiffness and damping.
-
-Written so that it compiles for complex states too: numpy's functions, comparisons of real parts.
+and ``P a``: its `moving`, `rates` and `second`; a port through ``Phi q``, ``Phi v`` and ``Phi a``. All else is linear: mass,
+stiffness and damping. Complex steps along these numbers, not along the coordinates, give the derivatives; so the law compiles
+for complex states too: numpy's functions, comparisons of real parts.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
-from titop.solvers.kernels.interface.stages import part_of
-from titop.solvers.kernels.laws.modal_ports import SHAPE, motion_of, pose_of, write_pose, write_subspace
-from titop.solvers.kernels.spatial.algebra import cross, plus, point_acceleration, put_six, rigid_momentum, six
+from titop.solvers.kernels.interface.records import (
+    bias_at,
+    by_rate_at,
+    by_twist_at,
+    columns_at,
+    is_used,
+    port_at,
+    result_at,
+    slopes_size,
+)
+from titop.solvers.kernels.interface.stages import row_at
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, imaginary
+from titop.solvers.kernels.laws.matrices import (
+    add_between,
+    add_passive,
+    add_passive_slopes,
+    add_rows,
+    add_through,
+    add_times,
+    add_transposed,
+    clear,
+    half_square,
+    put_column,
+    wide_times,
+)
+from titop.solvers.kernels.laws.modal_ports import (
+    PORT_SLOPES,
+    PULLED_BY_PLACE,
+    SHAPE,
+    after_step,
+    motion_of,
+    port_motion,
+    pose_of,
+    pull_back,
+    write_port_slopes,
+    write_pose,
+    write_subspace,
+)
+from titop.solvers.kernels.spatial.algebra import (
+    add_six,
+    carry_wrench,
+    column_of,
+    cross,
+    matrix_of,
+    plus,
+    point_acceleration,
+    put_six,
+    rigid_momentum,
+    six,
+)
 from titop.solvers.native.kernel import helper
+
+#: Numbers of a 6x6 matrix.
+_FULL = 36
+
+#: Numbers that are kept of a port: phi and two coefficients.
+KEPT = 5
 
 #: Where the participation begins, behind the rigid inertia: mass, first moment (3), inertia about P (6).
 PARTICIPATION = 10
@@ -35,84 +90,25 @@ def numbers_at(n, p):
 
 
 @helper
-def moved(modes, at, n, x):
-    """Return the product (6) of the 6 x n matrix at `at`, such as P or Phi, and x."""
-    r0, r1, r2 = part_of(modes, at, (n,)), part_of(modes, at + n, (n,)), part_of(modes, at + 2 * n, (n,))
-    r3, r4, r5 = part_of(modes, at + 3 * n, (n,)), part_of(modes, at + 4 * n, (n,)), part_of(modes, at + 5 * n, (n,))
-    d0 = d1 = d2 = d3 = d4 = d5 = 0.0 * x[0] if n else 0.0
-    for j in range(n):
-        y = x[j]
-        d0 += r0[j] * y
-        d1 += r1[j] * y
-        d2 += r2[j] * y
-        d3 += r3[j] * y
-        d4 += r4[j] * y
-        d5 += r5[j] * y
-    return d0, d1, d2, d3, d4, d5
-
-
-@helper
-def add_pulled(modes, at, n, w, t, o):
-    """Add the product of the transposed of the 6 x n matrix at `at` and w to ``t[0]`` from `o`."""
-    w0, w1, w2, w3, w4, w5 = w
-    for j in range(n):
-        t[0, o + j] += (
-            modes[0, at + j] * w0
-            + modes[0, at + n + j] * w1
-            + modes[0, at + 2 * n + j] * w2
-            + modes[0, at + 3 * n + j] * w3
-            + modes[0, at + 4 * n + j] * w4
-            + modes[0, at + 5 * n + j] * w5
-        )
-
-
-@helper
-def add_times(modes, at, n, x, t, o):
-    """Add the product of the symmetric n x n matrix at `at` and x to ``t[0]`` from `o`."""
-    add_rows_times(modes, at, n, n, n, x, t, o)
-
-
-@helper
-def add_rows_times(modes, at, stride, width, n, x, t, o):
-    """Add to ``t[0]`` from `o` the sum of n rows of `width` numbers, `stride` apart from `at`, times the numbers of x.
-
-    Entries are side by side, four rows at a time: what they are added to is read and written once.
-    """
-    result, fours = part_of(t, o, (width,)), n // 4
-    for g in range(fours):
-        r, row = 4 * g, at + 4 * g * stride
-        y0, y1, y2, y3 = x[r], x[r + 1], x[r + 2], x[r + 3]
-        r0, r1 = part_of(modes, row, (width,)), part_of(modes, row + stride, (width,))
-        r2, r3 = part_of(modes, row + 2 * stride, (width,)), part_of(modes, row + 3 * stride, (width,))
-        for k in range(width):
-            result[k] += r0[k] * y0 + r1[k] * y1 + r2[k] * y2 + r3[k] * y3
-    for r in range(4 * fours, n):
-        y, last = x[r], part_of(modes, at + r * stride, (width,))
-        for k in range(width):
-            result[k] += last[k] * y
-
-
-@helper
 def write_law(n, ports, used, modes, q, v, twist, passive, law):
     """Write the law of a body with n modes; see `stages`."""
     x, h = six(twist, 0, 0), bias_at(n)
-    shift = shift_of(modes, moved(modes, PARTICIPATION, n, q))
+    shift = shift_of(modes, wide_times(modes, PARTICIPATION, n, q))
     write_inertia(modes, n, shift, law)
     still = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    bias, along = taken_by(modes, shift, moved(modes, PARTICIPATION, n, v), still, x, still)
+    bias, along = body_of(modes, shift, wide_times(modes, PARTICIPATION, n, v), still, x, still)
     put_six(law, 0, h, bias)
     for j in range(n):
         law[0, h + 6 + j] = 0.0
-    add_pulled(modes, PARTICIPATION, n, along, law, h + 6)
+    add_transposed(modes, PARTICIPATION, n, along, law, h + 6)
     if passive:
-        add_times(modes, mass_at(n) + n * n, n, q, law, h + 6)
-        add_times(modes, mass_at(n) + 2 * n * n, n, v, law, h + 6)
+        add_passive(modes, mass_at(n) + n * n, n, q, v, law, h + 6)
     for p in range(ports):
         if not is_used(used, p):
             continue
         o, target = numbers_at(n, p), port_at(n, p)
-        at = pose_of(modes, o, moved(modes, o + SHAPE, n, q))
-        _, _, gamma = motion_of(modes, o, at, moved(modes, o + SHAPE, n, v), x)
+        at = pose_of(modes, o, wide_times(modes, o + SHAPE, n, q))
+        _, _, gamma = motion_of(modes, o, at, wide_times(modes, o + SHAPE, n, v), x)
         write_pose(law, target, at)
         put_six(law, 0, target + layout.PORT_GAMMA, gamma)
         write_subspace(modes, o, n, at, modes, o + SHAPE, law, target + layout.PORT_S)
@@ -164,17 +160,11 @@ def response_of(modes, d, own, x):
 
 
 @helper
-def body_of(modes, moving, rates, second, twist, acceleration):
+def body_of(modes, shift, rates, second, twist, acceleration):
     """Return the body's own W_P, and what ``P^T`` turns into efforts beside the linear ones.
 
-    ``P q``, ``P v`` and ``P a`` are its `moving`, `rates` and `second`.
+    For a `shift` of its centre of mass; ``P v`` and ``P a`` are its `rates` and `second`.
     """
-    return taken_by(modes, shift_of(modes, moving), rates, second, twist, acceleration)
-
-
-@helper
-def taken_by(modes, shift, rates, second, twist, acceleration):
-    """Return what `body_of` does, for a shift of the centre of mass."""
     bias, along = bias_of(modes, shift, rates, (twist[3], twist[4], twist[5]))
     wrench, more = response_of(modes, shift, second, point_acceleration(twist, acceleration))
     return plus(wrench, bias), plus(more, along)
@@ -192,10 +182,9 @@ def write_inertia(modes, n, d, law):
     size = 6 + n
     _write_rigid(modes, d, law, size)
     for j in range(n):
-        p, row = PARTICIPATION + j, (6 + j) * size
-        y0, y1, y2 = modes[0, p], modes[0, p + n], modes[0, p + 2 * n]
-        a0, a1, a2 = cross(d[0], d[1], d[2], y0, y1, y2)
-        put_six(law, 0, row, (y0, y1, y2, modes[0, p + 3 * n] + a0, modes[0, p + 4 * n] + a1, modes[0, p + 5 * n] + a2))
+        row, y = (6 + j) * size, column_of(modes, PARTICIPATION, n, j)
+        a0, a1, a2 = cross(d[0], d[1], d[2], y[0], y[1], y[2])
+        put_six(law, 0, row, (y[0], y[1], y[2], y[3] + a0, y[4] + a1, y[5] + a2))
         for r in range(6):
             law[0, r * size + 6 + j] = law[0, row + r]
         for r in range(n):
@@ -218,3 +207,130 @@ def _write_rigid(modes, d, law, size):
     put_six(law, 0, 3 * size, (0.0, -z, y, ixx + yy + zz, ixy, ixz))
     put_six(law, 0, 4 * size, (z, 0.0, -x, ixy, iyy + xx + zz, iyz))
     put_six(law, 0, 5 * size, (-y, x, 0.0, ixz, iyz, izz + xx + yy))
+
+
+# -- the stages
+
+
+@helper
+def _room(n, ports, numbers):
+    """Return how much `_outward` keeps for `_inward`: what the body takes alone; of each port phi and two coefficients."""
+    return 6 + n + KEPT * ports
+
+
+def _outward(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
+    alone, rates = row_at(room, _room(n, ports, modes)), wide_times(modes, PARTICIPATION, n, v)
+    moving, second = wide_times(modes, PARTICIPATION, n, q), wide_times(modes, PARTICIPATION, n, a)
+    wrench, along = body_of(modes, shift_of(modes, moving), rates, second, twist, acceleration)
+    clear(alone, 6, n)
+    put_six(alone, 0, 0, wrench)
+    add_transposed(modes, PARTICIPATION, n, along, alone, 6)
+    add_times(modes, mass_at(n), n, a, alone, 6)
+    if passive:
+        add_passive(modes, mass_at(n) + n * n, n, q, v, alone, 6)
+    for p in range(ports):
+        if not is_used(used, p):
+            continue
+        o, target = numbers_at(n, p), port_at(n, p)
+        at = pose_of(modes, o, wide_times(modes, o + SHAPE, n, q))
+        rate, second = wide_times(modes, o + SHAPE, n, v), wide_times(modes, o + SHAPE, n, a)
+        speed, gained = port_motion(modes, o, at, rate, second, twist, acceleration)
+        keep_port(law, target, at, speed, gained, alone, 6 + n + KEPT * p)
+    return layout.OK
+
+
+def _inward(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
+    alone = row_at(room, _room(n, ports, modes))
+    press_inwards(n, ports, used, modes, law, alone, KEPT, modes, numbers_at(n, 0) + SHAPE, SHAPE + 6 * n)
+    return layout.OK
+
+
+@helper
+def keep_port(law, target, at, twist, acceleration, alone, kept):
+    """Write a port's pose (see `pose_of`), twist and acceleration, and into ``alone[0]`` from `kept` what is needed inwards."""
+    write_pose(law, target, at)
+    phi = at[2]
+    for k in range(3):
+        alone[0, kept + k] = phi[k]
+    alone[0, kept + 3], alone[0, kept + 4] = at[3], at[4]
+    put_six(law, 0, target + layout.PORT_TWIST, twist)
+    put_six(law, 0, target + layout.PORT_ACC, acceleration)
+
+
+@helper
+def press_inwards(n, ports, used, modes, law, alone, stride, shapes, first, size):
+    """Write W_P and tau: what the body takes, at the head of ``alone[0]``, and what the wrenches at its ports press with.
+
+    What `keep_port` keeps of a port stands there behind, `stride` numbers from one to the next, and the ports' shapes in
+    ``shapes[0]`` from `first`, `size` from one to the next.
+    """
+    result = result_at(n)
+    for k in range(6 + n):
+        law[0, result + k] = alone[0, k]
+    for p in range(ports):
+        if not is_used(used, p):
+            continue
+        target, k = port_at(n, p), 6 + n + stride * p
+        wrench = six(law, 0, target + layout.PORT_WRENCH)
+        add_six(law, 0, result, carry_wrench(law, 0, target, wrench))
+        phi = alone[0, k], alone[0, k + 1], alone[0, k + 2]
+        at = matrix_of(law, 0, target), phi, phi, alone[0, k + 3], alone[0, k + 4]
+        add_transposed(shapes, first + size * p, n, pull_back(modes, numbers_at(n, p), at, wrench), law, result + 6)
+
+
+def _slopes(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
+    small = np.empty((1, PORT_SLOPES + 6 * n))
+    clear(slopes, 0, slopes_size(n, ports))
+    _add_body(modes, n, q, v, a, twist, acceleration, small, slopes)
+    if passive:
+        add_passive_slopes(modes, mass_at(n) + n * n, n, slopes)
+    write_inertia(modes, n, shift_of(modes, wide_times(modes, PARTICIPATION, n, q)), law)
+    for p in range(ports):
+        if is_used(used, p):
+            _add_port(modes, n, p, q, v, a, twist, acceleration, law, small, slopes)
+    return layout.OK
+
+
+@helper
+def _add_body(modes, n, q, v, a, x, y, small, slopes):
+    """Add the derivatives of what the body takes alone, but for the linear efforts."""
+    moving, rates = wide_times(modes, PARTICIPATION, n, q), wide_times(modes, PARTICIPATION, n, v)
+    second, by_twist = wide_times(modes, PARTICIPATION, n, a), by_twist_at(n)
+    for k in range(18):
+        stepped = after_step(moving, k), after_step(rates, k - 6), after_step(x, k - 12)
+        wrench, along = body_of(modes, shift_of(modes, stepped[0]), stepped[1], second, stepped[2], y)
+        begin = 2 * _FULL * (k // 6)
+        if k < 12:
+            put_column(small, begin, 6, k % 6, imaginary(wrench))
+            put_column(small, begin + _FULL, 6, k % 6, imaginary(along))
+        else:
+            put_column(slopes, by_twist, 6, k % 6, imaginary(wrench))
+            put_column(small, begin, 6, k % 6, imaginary(along))
+    for k in range(2):
+        begin = k * by_rate_at(n)
+        add_through(small, 2 * k * _FULL, modes, PARTICIPATION, n, slopes, begin)
+        add_between(small, 2 * k * _FULL + _FULL, PORT_SLOPES, modes, PARTICIPATION, n, slopes, begin + 6 * n)
+    for i in range(n):
+        add_rows(slopes, by_twist + 36 + 6 * i, column_of(modes, PARTICIPATION, n, i), small, 4 * _FULL, 6, 6)
+
+
+@helper
+def _add_port(modes, n, p, q, v, a, x, y, law, small, slopes):
+    """Write X, Y and Z of a port and its S, and add how its wrench changes W_P and tau along q."""
+    o, target = numbers_at(n, p), port_at(n, p)
+    moving, rates = wide_times(modes, o + SHAPE, n, q), wide_times(modes, o + SHAPE, n, v)
+    second = wide_times(modes, o + SHAPE, n, a)
+    write_subspace(modes, o, n, pose_of(modes, o, moving), modes, o + SHAPE, law, target + layout.PORT_S)
+    twist, wrench = six(law, 0, target + layout.PORT_TWIST), six(law, 0, target + layout.PORT_WRENCH)
+    write_port_slopes(modes, o, moving, rates, second, x, y, twist, wrench, small)
+    for k in range(4):  # X, Y, Z and W_P by q
+        add_through(small, k * _FULL, modes, o + SHAPE, n, slopes, columns_at(n, p) + 6 * n * k if k < 3 else 0)
+    add_between(small, PULLED_BY_PLACE, PORT_SLOPES, modes, o + SHAPE, n, slopes, 6 * n)
+
+
+@helper
+def energy(n, modes, q):
+    return half_square(modes, mass_at(n) + n * n, n, q)
+
+
+LAW = CompiledLaw("modal", write_law, outward=_outward, inward=_inward, slopes=_slopes, energy=energy, room=_room)

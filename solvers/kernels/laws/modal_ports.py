@@ -9,7 +9,7 @@ from titop.blocks.basics.spatial import coefficient_slopes, rotation_coefficient
 from titop.blocks.laws.vectors import times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.laws.compiled_laws import STEP, imaginary
-from titop.solvers.kernels.laws.rod_matrices import put_column
+from titop.solvers.kernels.laws.matrices import put_column
 from titop.solvers.kernels.spatial.algebra import cross, matrix_of, minus, plus, twist_cross, unit
 from titop.solvers.native.kernel import helper, shared
 
@@ -64,7 +64,7 @@ def image_of(modes, o, at, x):
 
 
 @helper
-def pulled_back(modes, o, at, w):
+def pull_back(modes, o, at, w):
     """Return what ``Phi^T`` turns into ``S^T w``: ``[R w_l; J(phi)^T R0 w_r]``."""
     rotation, _, phi, b, c = at
     f0, f1, f2 = times(rotation, (w[0], w[1], w[2]))
@@ -74,7 +74,7 @@ def pulled_back(modes, o, at, w):
 
 
 @helper
-def carried_to(at, x):
+def carry_to(at, x):
     """Return ``Ad(g)^-1 x``."""
     rotation, p, _, _, _ = at
     a0, a1, a2 = cross(x[3], x[4], x[5], p[0], p[1], p[2])
@@ -84,7 +84,7 @@ def carried_to(at, x):
 
 
 @helper
-def carried_back(at, w):
+def carry_back(at, w):
     """Return ``Ad(g)^-T w``."""
     rotation, p, _, _, _ = at
     f0, f1, f2 = times(rotation, (w[0], w[1], w[2]))
@@ -97,14 +97,14 @@ def carried_back(at, w):
 def port_motion(modes, o, at, rate, second, twist, acceleration):
     """Return a port's twist and acceleration."""
     _, speed, gamma = motion_of(modes, o, at, rate, twist)
-    return speed, plus(plus(carried_to(at, acceleration), image_of(modes, o, at, second)), gamma)
+    return speed, plus(plus(carry_to(at, acceleration), image_of(modes, o, at, second)), gamma)
 
 
 @helper
 def motion_of(modes, o, at, rate, twist):
     """Return ``S v``, the port's twist and ``gamma = dS/dt v + ad(V_C) S v``, for ``rate = Phi v``."""
     own = image_of(modes, o, at, rate)
-    speed = plus(carried_to(at, twist), own)
+    speed = plus(carry_to(at, twist), own)
     b0, b1, b2 = cross(own[3], own[4], own[5], own[0], own[1], own[2])
     turning = turning_of(at, (rate[3], rate[4], rate[5]), (rate[3], rate[4], rate[5]))
     t0, t1, t2 = times(transposed(matrix_of(modes, 0, o)), turning)
@@ -178,8 +178,8 @@ def write_port_slopes(modes, o, moving, rates, second, twist, acceleration, spee
         change = imaginary(moved_speed)
         put_column(slopes, TWIST_BY_PLACE, 6, k, change)
         put_column(slopes, RATE_BY_PLACE, 6, k, minus(imaginary(moved_rate), twist_cross(change, speed)))
-        put_column(slopes, CARRIED_BY_PLACE, 6, k, imaginary(carried_back(turned, wrench)))
-        put_column(slopes, PULLED_BY_PLACE, 6, k, imaginary(pulled_back(modes, o, turned, wrench)))
+        put_column(slopes, CARRIED_BY_PLACE, 6, k, imaginary(carry_back(turned, wrench)))
+        put_column(slopes, PULLED_BY_PLACE, 6, k, imaginary(pull_back(modes, o, turned, wrench)))
     for k in range(6):
         _speed_up(modes, o, at, own, rates, speed, k, slopes)
 

@@ -1,6 +1,6 @@
-"""The compiled kind of lines in soft rods, tendons and chambers: `titop.blocks.interactions.rod_line` for kernels.
+"""The compiled kind of lines in soft rods, tendons and chambers: `titop.blocks.interactions.tendon` for kernels.
 
-`numbers` are, in order: those of `line_tension`; for every rod the numbers of its coordinates and of its groups of four points,
+`numbers` are, in order: those of `soft_lines`; for every rod the numbers of its coordinates and of its groups of four points,
 where among the coordinates those of each strain component ``[k; s]`` begin and end (6 x 2), and the groups; last the input.
 
 A group has rows of four numbers, one for each point: weight, ``x`` at rest (3), y and z of the line, and what a unit of each
@@ -18,7 +18,8 @@ import numpy as np
 
 from titop.solvers.kernels.interface.stages import address_of, part_of, vector_at
 from titop.solvers.kernels.laws.compiled_interactions import interaction_stages
-from titop.solvers.kernels.laws.line_tension import (
+from titop.solvers.kernels.laws.matrices import clear
+from titop.solvers.kernels.laws.soft_lines import (
     bodies_of,
     curves,
     drawn_in,
@@ -34,12 +35,7 @@ from titop.solvers.kernels.laws.line_tension import (
 from titop.solvers.kernels.spatial.algebra import entry_of
 from titop.solvers.native.kernel import helper, shared
 
-# -- the points of lines, four at a time: four numbers in a row are what machines compute with at once
-
-_RUNS, _GROUPS = np.int64(2), np.int64(14)
-
-#: Where the shapes of the coordinates begin in a group.
-SHAPES = np.int64(24)
+# -- four numbers at a time
 
 
 @helper
@@ -47,6 +43,45 @@ def four_at(numbers, o):
     """Return four numbers from `o` on."""
     x = vector_at(address_of(numbers, o), 4)
     return x[0], x[1], x[2], x[3]
+
+
+@helper
+def _more(x, y):
+    return x[0] + y[0], x[1] + y[1], x[2] + y[2], x[3] + y[3]
+
+
+@helper
+def _less(x, y):
+    return x[0] - y[0], x[1] - y[1], x[2] - y[2], x[3] - y[3]
+
+
+@helper
+def _times(x, y):
+    """Return the products of four numbers and four."""
+    return x[0] * y[0], x[1] * y[1], x[2] * y[2], x[3] * y[3]
+
+
+@helper
+def _over(x, y):
+    return x[0] / y[0], x[1] / y[1], x[2] / y[2], x[3] / y[3]
+
+
+@helper
+def _sum(x):
+    return (x[0] + x[1]) + (x[2] + x[3])
+
+
+@helper
+def _opposite(x):
+    return -x[0], -x[1], -x[2], -x[3]
+
+
+# -- the points of lines, four at a time: four numbers in a row are what machines compute with at once
+
+_RUNS, _GROUPS = np.int64(2), np.int64(14)
+
+#: Where the shapes of the coordinates begin in a group.
+SHAPES = np.int64(24)
 
 
 @helper
@@ -78,37 +113,17 @@ def directions(numbers, rod, group, q):
     k0, k1, k2 = _strain(numbers, rod, group, 0, q), _strain(numbers, rod, group, 1, q), _strain(numbers, rod, group, 2, q)
     s0, s1, s2 = _strain(numbers, rod, group, 3, q), _strain(numbers, rod, group, 4, q), _strain(numbers, rod, group, 5, q)
     return (
-        (
-            x0[0] + s0[0] + (k1[0] * z[0] - k2[0] * y[0]),
-            x0[1] + s0[1] + (k1[1] * z[1] - k2[1] * y[1]),
-            x0[2] + s0[2] + (k1[2] * z[2] - k2[2] * y[2]),
-            x0[3] + s0[3] + (k1[3] * z[3] - k2[3] * y[3]),
-        ),
-        (
-            x1[0] + s1[0] - k0[0] * z[0],
-            x1[1] + s1[1] - k0[1] * z[1],
-            x1[2] + s1[2] - k0[2] * z[2],
-            x1[3] + s1[3] - k0[3] * z[3],
-        ),
-        (
-            x2[0] + s2[0] + k0[0] * y[0],
-            x2[1] + s2[1] + k0[1] * y[1],
-            x2[2] + s2[2] + k0[2] * y[2],
-            x2[3] + s2[3] + k0[3] * y[3],
-        ),
+        _more(_more(x0, s0), _less(_times(k1, z), _times(k2, y))),
+        _less(_more(x1, s1), _times(k0, z)),
+        _more(_more(x2, s2), _times(k0, y)),
     )
 
 
 @helper
 def lengths_of(x):
     """Return the lengths of four vectors."""
-    a, b, c = x
-    return (
-        math.sqrt(a[0] * a[0] + b[0] * b[0] + c[0] * c[0]),
-        math.sqrt(a[1] * a[1] + b[1] * b[1] + c[1] * c[1]),
-        math.sqrt(a[2] * a[2] + b[2] * b[2] + c[2] * c[2]),
-        math.sqrt(a[3] * a[3] + b[3] * b[3] + c[3] * c[3]),
-    )
+    a, b, c, d = _more(_more(_times(x[0], x[0]), _times(x[1], x[1])), _times(x[2], x[2]))
+    return math.sqrt(a), math.sqrt(b), math.sqrt(c), math.sqrt(d)
 
 
 @helper
@@ -119,27 +134,6 @@ def groups_of(numbers, rod):
 
 
 # -- the line
-
-
-@helper
-def _times(x, y):
-    """Return the products of four numbers and four."""
-    return x[0] * y[0], x[1] * y[1], x[2] * y[2], x[3] * y[3]
-
-
-@helper
-def _sum(x):
-    return (x[0] + x[1]) + (x[2] + x[3])
-
-
-@helper
-def _less(x, y):
-    return x[0] - y[0], x[1] - y[1], x[2] - y[2], x[3] - y[3]
-
-
-@helper
-def _opposite(x):
-    return -x[0], -x[1], -x[2], -x[3]
 
 
 @helper
@@ -155,8 +149,7 @@ def _add_pull(numbers, rod, group, component, w, g):
 def _follow(coordinates, numbers, motion, g):
     """Write the derivatives by all coordinates; return the measure with what is drawn in."""
     rod, first, measure = first_body(numbers), np.int64(0), drawn_in(numbers)
-    for j in range(coordinates):
-        g[0, j] = 0.0
+    clear(g, 0, coordinates)
     for _ in range(bodies_of(numbers)):
         n, group, count, size = groups_of(numbers, rod)
         q, own = part_of(motion, first, (n,)), part_of(g, first, (n,))
@@ -164,7 +157,7 @@ def _follow(coordinates, numbers, motion, g):
             x = directions(numbers, rod, group, q)
             lengths, weights = lengths_of(x), four_at(numbers, group)
             measure += _sum(_times(weights, lengths))
-            share = weights[0] / lengths[0], weights[1] / lengths[1], weights[2] / lengths[2], weights[3] / lengths[3]
+            share = _over(weights, lengths)
             u0, u1, u2 = _times(share, x[0]), _times(share, x[1]), _times(share, x[2])
             y, z = four_at(numbers, group + 16), four_at(numbers, group + 20)
             _add_pull(numbers, rod, group, 0, _less(_times(y, u2), _times(z, u1)), own)
@@ -237,7 +230,7 @@ def add_curvature(coordinates, numbers, motion, room, slopes):
             x = directions(numbers, rod, group, part_of(motion, first, (n,)))
             lengths, weights = lengths_of(x), four_at(numbers, group)
             _write_across(numbers, rod, group, x, lengths, n, room)
-            share = weights[0] / lengths[0], weights[1] / lengths[1], weights[2] / lengths[2], weights[3] / lengths[3]
+            share = _over(weights, lengths)
             for i in range(n):
                 _add_squares(share, room, n, i, slopes, (first + i) * 2 * coordinates + first + i)
             group += size
@@ -272,8 +265,7 @@ def _weighed(share, room, n, o):
 def line_loads(ports, coordinates, inputs, numbers, motion, loads):
     """Minus tension times the derivatives of the length; nothing for a line that is not pulled and cannot be stretched."""
     if is_idle(numbers):
-        for j in range(coordinates):
-            loads[0, j] = 0.0
+        clear(loads, 0, coordinates)
         return
     pull(coordinates, numbers, motion, _follow(coordinates, numbers, motion, loads), loads)
 
@@ -294,12 +286,10 @@ def line_energy(ports, coordinates, inputs, numbers, motion, energy):
 
 
 @shared
-def line_slopes(ports, coordinates, inputs, numbers, motion, slopes, g):
+def line_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     """The derivatives of what `line_loads` writes."""
-    n = coordinates
-    every = part_of(slopes, 0, (2 * n * n,))
-    for j in range(2 * n * n):
-        every[j] = 0.0
+    n, g = coordinates, np.empty((1, coordinates))
+    clear(slopes, 0, 2 * n * n)
     if is_idle(numbers):
         return
     stretch = _follow(n, numbers, motion, g)

@@ -12,53 +12,40 @@ import numpy as np
 from titop.blocks.laws.vectors import dot3
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
+from titop.solvers.kernels.laws import rod_numbers as rods
 from titop.solvers.kernels.laws.compiled_interactions import interaction_stages
-from titop.solvers.kernels.laws.rod_forces import (
+from titop.solvers.kernels.laws.matrices import add_product, clear, put_column
+from titop.solvers.kernels.laws.rod_columns import TABLE, add_held, press_columns, write_columns_at_base
+from titop.solvers.kernels.laws.rod_motion import (
     ALL_STEPS,
-    add_moved_force,
-    add_turned,
+    add_wrench_at,
+    bend_rod,
+    clear_wrenches,
     counts_at,
     press_forces,
     rod_at,
-    write_columns_at_base,
+    room_at,
 )
-from titop.solvers.kernels.laws.rod_matrices import clear
-from titop.solvers.kernels.laws.rod_motion import move_outwards
-from titop.solvers.kernels.laws.rod_numbers import WRENCH, intervals_of, kept_place, kept_size
-from titop.solvers.kernels.laws.rod_slopes import add_held, press_columns
-from titop.solvers.kernels.laws.rod_tables import TABLE
-from titop.solvers.kernels.spatial.algebra import add_six, cross, put_six, rotate, rotate_back
+from titop.solvers.kernels.spatial.algebra import column_of, cross, dot, entry_of, rotate, rotate_back, unit
 from titop.solvers.native.kernel import helper, shared
 
-#: Where stations begin, and how many numbers one has.
-_HEAD, _STATION = 5, 7
+#: Where the counts stand, where stations begin, and how many numbers one has.
+_COUNTS, _HEAD, _STATION = 2, 5, 7
 #: Where the pose of the rod's base stands in the motion, its wrench, before the efforts, in the loads, columns in the slopes.
 _BASE, _BASE_WRENCH, _TURNS, _BY_Q = np.int64(layout.MOTION_SIZE), 6, 3, 18
 
 
 @helper
 def _amplitude(inputs, numbers):
-    stations, _, count = counts_at(numbers, 2)
+    stations, _, count = counts_at(numbers, _COUNTS)
     return numbers[0, 1] * (numbers[0, _HEAD + _STATION * stations + count] if inputs > 0 else 1.0)
-
-
-@helper
-def _size(numbers):
-    """Return how many numbers are kept of the rod."""
-    address, count = rod_at(numbers, 2, _STATION)
-    return kept_size(intervals_of(row_at(address, count)), counts_at(numbers, 2)[1])
 
 
 @helper
 def _bend(n, numbers, motion, still, kept):
     """Write what is kept of the rod's places where it rests in its shape; `still` are n zeros."""
-    address, count = rod_at(numbers, 2, _STATION)
-    rod, q, rest = (
-        row_at(address, count),
-        vector_at(address_of(motion, 2 * layout.MOTION_SIZE), n),
-        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-    )
-    move_outwards(n, counts_at(numbers, 2)[1], ALL_STEPS, rod, q, still, still, rest, rest, kept)
+    q, rest = vector_at(address_of(motion, 2 * layout.MOTION_SIZE), n), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    bend_rod(n, numbers, _COUNTS, _STATION, q, still, still, rest, kept)
 
 
 @helper
@@ -70,7 +57,7 @@ def _place_of(numbers, k):
 @helper
 def _wrench_at_base(amplitude, numbers, k, motion, kept):
     """Return force and torque of station k in the axes of the rod's base."""
-    o, here = _HEAD + _STATION * k + 1, kept_place(_place_of(numbers, k))
+    o, here = _HEAD + _STATION * k + 1, rods.kept_place(_place_of(numbers, k))
     f = amplitude * numbers[0, o], amplitude * numbers[0, o + 1], amplitude * numbers[0, o + 2]
     t = amplitude * numbers[0, o + 3], amplitude * numbers[0, o + 4], amplitude * numbers[0, o + 5]
     if numbers[0, 0] > 0.0:
@@ -81,15 +68,11 @@ def _wrench_at_base(amplitude, numbers, k, motion, kept):
 @helper
 def _press(n, amplitude, numbers, motion, kept, loads):
     """Write what the stations press on the base and the coordinates with, and what lies beyond each place."""
-    (address, count), (stations, steps, _) = rod_at(numbers, 2, _STATION), counts_at(numbers, 2)
-    rod = row_at(address, count)
-    for i in range(intervals_of(rod) + 1 + steps):
-        put_six(kept, 0, kept_place(i) + WRENCH, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    rod, (stations, steps, _) = row_at(*rod_at(numbers, _COUNTS, _STATION)), counts_at(numbers, _COUNTS)
+    clear_wrenches(steps, rod, kept)
     for k in range(stations):
-        here = kept_place(_place_of(numbers, k))
         f, t = _wrench_at_base(amplitude, numbers, k, motion, kept)
-        x, y = rotate_back(kept, 0, here, f[0], f[1], f[2]), rotate_back(kept, 0, here, t[0], t[1], t[2])
-        add_six(kept, 0, here + WRENCH, (x[0], x[1], x[2], y[0], y[1], y[2]))
+        add_wrench_at(kept, _place_of(numbers, k), f, t)
     clear(loads, 0, _BASE_WRENCH)
     press_forces(n, steps, rod, kept, loads, _BASE_WRENCH)
 
@@ -97,7 +80,7 @@ def _press(n, amplitude, numbers, motion, kept, loads):
 @shared
 def load_loads(ports, coordinates, inputs, numbers, motion, loads):
     """The stations' wrenches on the rod; what they press on the world with is nobody's."""
-    kept, still = np.empty((1, _size(numbers))), np.zeros(coordinates)
+    kept, still = np.empty((1, room_at(numbers, _COUNTS, _STATION))), np.zeros(coordinates)
     _bend(coordinates, numbers, motion, still, kept)
     _press(coordinates, _amplitude(inputs, numbers), numbers, motion, kept, loads)
 
@@ -107,24 +90,55 @@ def load_energy(ports, coordinates, inputs, numbers, motion, energy):
     """Minus the work of inertial forces that no input drives; all others store nothing."""
     energy[0, 0] = 0.0
     if numbers[0, 0] > 0.0 and inputs == 0:
-        kept, still = np.empty((1, _size(numbers))), np.zeros(coordinates)
+        kept, still = np.empty((1, room_at(numbers, _COUNTS, _STATION))), np.zeros(coordinates)
         _bend(coordinates, numbers, motion, still, kept)
-        for k in range(counts_at(numbers, 2)[0]):
-            o, here = _HEAD + _STATION * k + 1, kept_place(_place_of(numbers, k)) + 9
+        for k in range(counts_at(numbers, _COUNTS)[0]):
+            o, here = _HEAD + _STATION * k + 1, rods.kept_place(_place_of(numbers, k)) + 9
             p = rotate(motion, 0, _BASE, kept[0, here], kept[0, here + 1], kept[0, here + 2])
             r = motion[0, _BASE + 9] + p[0], motion[0, _BASE + 10] + p[1], motion[0, _BASE + 11] + p[2]
             energy[0, 0] -= numbers[0, 1] * dot3((numbers[0, o], numbers[0, o + 1], numbers[0, o + 2]), r)
 
 
+@helper
+def _add_moved_force(n, f, place, kept, columns, small, wrenches):
+    """Add what the coordinates change of the moment of a force that keeps its direction: they move where it acts."""
+    here, s = rods.kept_place(place) + 9, 6 * n * place
+    for c in range(6):
+        x = unit(c)
+        vx, vy, vz = cross(x[3], x[4], x[5], kept[0, here], kept[0, here + 1], kept[0, here + 2])
+        mx, my, mz = cross(x[0] + vx, x[1] + vy, x[2] + vz, f[0], f[1], f[2])
+        put_column(small, 0, 6, c, (0.0, 0.0, 0.0, mx, my, mz))
+    add_product(wrenches, s, 6, small, 0, 6, 1, columns, s, n)
+
+
+@helper
+def _add_turned(n, f, t, place, kept, columns, slopes, o, width):
+    """Add what turns of the base change of a wrench that keeps its direction: seen from the base, it turns back.
+
+    To the rows of the base's wrench and of the efforts, `width` apart, three columns from ``slopes[0, o]``.
+    """
+    here, s = rods.kept_place(place) + 9, 6 * n * place
+    for c in range(3):
+        e = unit(c)
+        gx, gy, gz = cross(f[0], f[1], f[2], e[0], e[1], e[2])
+        tx, ty, tz = cross(t[0], t[1], t[2], e[0], e[1], e[2])
+        mx, my, mz = cross(kept[0, here], kept[0, here + 1], kept[0, here + 2], gx, gy, gz)
+        wrench = gx, gy, gz, tx + mx, ty + my, tz + mz
+        for r in range(6):
+            slopes[0, o + r * width + c] += entry_of(wrench, r)
+        for j in range(n):
+            slopes[0, o + (6 + j) * width + c] += dot(column_of(columns, s, n, j), wrench)
+
+
 @shared
-def load_slopes(ports, coordinates, inputs, numbers, motion, slopes, work):
+def load_slopes(ports, coordinates, inputs, numbers, motion, slopes):
     """What turns of the base and the coordinates change of the stations' wrenches and of what they press on."""
-    n, (address, count), (stations, steps, _) = coordinates, rod_at(numbers, 2, _STATION), counts_at(numbers, 2)
-    rod, amplitude = row_at(address, count), _amplitude(inputs, numbers)
-    kept, still, width = np.empty((1, _size(numbers))), np.zeros(n), _BY_Q + 2 * n
-    places = intervals_of(rod) + 1 + steps
+    n, rod, (stations, steps, _) = coordinates, row_at(*rod_at(numbers, _COUNTS, _STATION)), counts_at(numbers, _COUNTS)
+    amplitude = _amplitude(inputs, numbers)
+    kept, still, width = np.empty((1, room_at(numbers, _COUNTS, _STATION))), np.zeros(n), _BY_Q + 2 * n
+    places = rods.intervals_of(rod) + 1 + steps
     _bend(n, numbers, motion, still, kept)
-    _press(n, amplitude, numbers, motion, kept, work)
+    _press(n, amplitude, numbers, motion, kept, np.empty((1, _BASE_WRENCH + 6 + n)))
     columns, wrenches = np.empty((1, 6 * n * places)), np.empty((1, 6 * n * places))
     tables, small, by_q = np.empty((1, (places + 2) * TABLE)), np.empty((1, TABLE + 18 * n)), np.empty((1, (6 + n) * n))
     write_columns_at_base(n, steps, rod, kept, tables, small, columns)
@@ -135,10 +149,10 @@ def load_slopes(ports, coordinates, inputs, numbers, motion, slopes, work):
         place = _place_of(numbers, k)
         f, t = _wrench_at_base(amplitude, numbers, k, motion, kept)
         if numbers[0, 0] > 0.0:
-            add_moved_force(n, f, place, kept, columns, small, wrenches)
-            add_turned(n, f, t, place, kept, columns, slopes, _BASE_WRENCH * width + _TURNS, width)
+            _add_moved_force(n, f, place, kept, columns, small, wrenches)
+            _add_turned(n, f, t, place, kept, columns, slopes, _BASE_WRENCH * width + _TURNS, width)
         else:
-            here = kept_place(place) + 9
+            here = rods.kept_place(place) + 9
             x, y, z = cross(kept[0, here], kept[0, here + 1], kept[0, here + 2], f[0], f[1], f[2])
             wrench = f[0], f[1], f[2], t[0] + x, t[1] + y, t[2] + z
             add_held(n, wrench, columns, 6 * n * place, small, wrenches, 6 * n * place)

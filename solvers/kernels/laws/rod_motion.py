@@ -6,29 +6,14 @@ collocation: ``Omega = l/2 (x + y) + sqrt(3)/12 l^2 ad(x) y`` (fourth-order Magn
 
 from __future__ import annotations
 
+import numpy as np
+
 from titop.blocks.laws.vectors import product
 from titop.solvers.kernels.interface.records import is_used
+from titop.solvers.kernels.interface.stages import address_of, row_at
+from titop.solvers.kernels.laws import rod_numbers as rods
+from titop.solvers.kernels.laws.matrices import clear
 from titop.solvers.kernels.laws.rod_exponential import displacement, expansion, tangent, tangent_back, tangent_rate
-from titop.solvers.kernels.laws.rod_numbers import (
-    COMPONENTS,
-    OMEGA,
-    OMEGA_RATE,
-    OMEGA_SECOND,
-    PRESSURES,
-    RATE,
-    REFERENCE,
-    SHAPES,
-    STRAINS,
-    TWIST,
-    WRENCH,
-    inertia_at,
-    intervals_of,
-    kept_place,
-    kept_step,
-    start_of,
-    step_at,
-    whole_at,
-)
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
     carry_wrench,
@@ -39,6 +24,7 @@ from titop.solvers.kernels.spatial.algebra import (
     point_acceleration,
     put_six,
     rotate,
+    rotate_back,
     scaled,
     six,
     transport,
@@ -51,33 +37,36 @@ from titop.solvers.native.kernel import helper, shared
 #: sqrt(3)/12
 MAGNUS = 0.14433756729740643
 
+#: Bits that say that all steps to ports are used.
+ALL_STEPS = -1
+
 
 @shared
 def move_outwards(n, ports, used, numbers, q, v, a, twist, acceleration, kept):
     """Write poses, twists and accelerations of all places, and what the steps do, for the base's motion."""
-    intervals = intervals_of(numbers)
+    intervals = rods.intervals_of(numbers)
     _put_pose(kept, 0, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0))
-    put_six(kept, 0, TWIST, twist)
-    put_six(kept, 0, RATE, acceleration)
+    put_six(kept, 0, rods.TWIST, twist)
+    put_six(kept, 0, rods.RATE, acceleration)
     for k in range(intervals + ports):
         if k >= intervals and not is_used(used, k - intervals):
             continue
-        o, here = step_at(n, intervals, k), kept_step(intervals, ports, k)
-        _write_strains(n, numbers, o, q, v, a, kept, here + STRAINS)
+        o, here = rods.step_at(n, intervals, k), rods.kept_step(intervals, ports, k)
+        _write_strains(n, numbers, o, q, v, a, kept, here + rods.STRAINS)
         _write_displacement(numbers[0, o], kept, here)
-        omega, first = six(kept, 0, here + OMEGA), six(kept, 0, here + OMEGA_RATE)
+        omega, first = six(kept, 0, here + rods.OMEGA), six(kept, 0, here + rods.OMEGA_RATE)
         terms = expansion(omega)
         _put_pose(kept, here, *displacement(omega, terms[0], terms[1]))
         own = tangent(omega, terms[0], terms[1], first)
         own_rate = plus(
-            tangent(omega, terms[0], terms[1], six(kept, 0, here + OMEGA_SECOND)), tangent_rate(omega, terms, first)
+            tangent(omega, terms[0], terms[1], six(kept, 0, here + rods.OMEGA_SECOND)), tangent_rate(omega, terms, first)
         )
-        begin, end = kept_place(start_of(n, intervals, numbers, k)), kept_place(k + 1)
-        speed = plus(transport(kept, 0, here, six(kept, 0, begin + TWIST)), own)
-        carried = transport(kept, 0, here, six(kept, 0, begin + RATE))
+        begin, end = rods.kept_place(rods.start_of(n, intervals, numbers, k)), rods.kept_place(k + 1)
+        speed = plus(transport(kept, 0, here, six(kept, 0, begin + rods.TWIST)), own)
+        carried = transport(kept, 0, here, six(kept, 0, begin + rods.RATE))
         compose(kept, begin, kept, here, kept, end)
-        put_six(kept, 0, end + TWIST, speed)
-        put_six(kept, 0, end + RATE, plus(plus(carried, own_rate), twist_cross(speed, own)))
+        put_six(kept, 0, end + rods.TWIST, speed)
+        put_six(kept, 0, end + rods.RATE, plus(plus(carried, own_rate), twist_cross(speed, own)))
 
 
 @helper
@@ -99,12 +88,12 @@ def compose(a, i, b, k, t, o):
 def _write_strains(n, numbers, o, q, v, a, kept, to):
     """Write both strains, their rates and second rates, six numbers each."""
     for k in range(12):
-        kept[0, to + k] = numbers[0, o + REFERENCE + k]
+        kept[0, to + k] = numbers[0, o + rods.REFERENCE + k]
         kept[0, to + 12 + k] = 0.0
         kept[0, to + 24 + k] = 0.0
-    first, second = o + SHAPES, o + SHAPES + n
+    first, second = o + rods.SHAPES, o + rods.SHAPES + n
     for j in range(n):
-        at = to + int(numbers[0, COMPONENTS + j])
+        at = to + int(numbers[0, rods.COMPONENTS + j])
         x, y = numbers[0, first + j], numbers[0, second + j]
         kept[0, at] += x * q[j]
         kept[0, at + 6] += y * q[j]
@@ -123,22 +112,22 @@ def strain_at(kept, o):
 @helper
 def _write_displacement(length, kept, here):
     """Write Omega and its rates."""
-    o, bracket = here + STRAINS, MAGNUS * length * length
+    o, bracket = here + rods.STRAINS, MAGNUS * length * length
     x, y = strain_at(kept, o), strain_at(kept, o + 6)
     dx, dy = strain_at(kept, o + 12), strain_at(kept, o + 18)
     ddx, ddy = strain_at(kept, o + 24), strain_at(kept, o + 30)
     half = 0.5 * length
-    put_six(kept, 0, here + OMEGA, plus(scaled(half, plus(x, y)), scaled(bracket, twist_cross(x, y))))
+    put_six(kept, 0, here + rods.OMEGA, plus(scaled(half, plus(x, y)), scaled(bracket, twist_cross(x, y))))
     turning = plus(twist_cross(dx, y), twist_cross(x, dy))
-    put_six(kept, 0, here + OMEGA_RATE, plus(scaled(half, plus(dx, dy)), scaled(bracket, turning)))
+    put_six(kept, 0, here + rods.OMEGA_RATE, plus(scaled(half, plus(dx, dy)), scaled(bracket, turning)))
     turning = plus(plus(twist_cross(ddx, y), twist_cross(x, ddy)), scaled(2.0, twist_cross(dx, dy)))
-    put_six(kept, 0, here + OMEGA_SECOND, plus(scaled(half, plus(ddx, ddy)), scaled(bracket, turning)))
+    put_six(kept, 0, here + rods.OMEGA_SECOND, plus(scaled(half, plus(ddx, ddy)), scaled(bracket, turning)))
 
 
 @helper
 def momentum_of(n, intervals, numbers, i, x):
     """Return the momentum of point i for a twist x of it."""
-    o, whole = inertia_at(n, intervals) + 4 * i, whole_at(numbers, i)
+    o, whole = rods.inertia_at(n, intervals) + 4 * i, rods.whole_at(numbers, i)
     if whole > 0:
         return full_times(numbers, 0, whole, x)
     mass = numbers[0, o]
@@ -151,8 +140,8 @@ def momentum_of(n, intervals, numbers, i, x):
 @helper
 def own_wrench(n, intervals, numbers, i, kept):
     """Return the wrench that moves point i alone."""
-    o, whole, place = inertia_at(n, intervals) + 4 * i, whole_at(numbers, i), kept_place(i)
-    speed, rate = six(kept, 0, place + TWIST), six(kept, 0, place + RATE)
+    o, whole, place = rods.inertia_at(n, intervals) + 4 * i, rods.whole_at(numbers, i), rods.kept_place(i)
+    speed, rate = six(kept, 0, place + rods.TWIST), six(kept, 0, place + rods.RATE)
     if whole > 0:
         return plus(full_times(numbers, 0, whole, rate), _stirred_momentum(numbers, whole, speed))
     taken = momentum_of(n, intervals, numbers, i, point_acceleration(speed, rate))
@@ -176,38 +165,38 @@ def spun_moment(numbers, o, w, x):
 @helper
 def start_wrenches(n, ports, numbers, kept):
     """Write the wrenches that move the points alone, and none of ports."""
-    intervals = intervals_of(numbers)
+    intervals = rods.intervals_of(numbers)
     for i in range(intervals + 1):
-        put_six(kept, 0, kept_place(i) + WRENCH, own_wrench(n, intervals, numbers, i, kept))
+        put_six(kept, 0, rods.kept_place(i) + rods.WRENCH, own_wrench(n, intervals, numbers, i, kept))
     for p in range(ports):
-        put_six(kept, 0, kept_place(intervals + 1 + p) + WRENCH, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+        put_six(kept, 0, rods.kept_place(intervals + 1 + p) + rods.WRENCH, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 
 
 @shared
 def press_inwards(n, ports, used, numbers, kept, efforts, to):
     """Add the wrenches to those at the places before, and the coordinates' efforts to ``efforts[0]`` from `to`."""
-    intervals = intervals_of(numbers)
+    intervals = rods.intervals_of(numbers)
     for k in range(intervals + ports - 1, -1, -1):
         if k >= intervals and not is_used(used, k - intervals):
             continue
-        o, here = step_at(n, intervals, k), kept_step(intervals, ports, k)
-        wrench = six(kept, 0, kept_place(k + 1) + WRENCH)
-        omega = six(kept, 0, here + OMEGA)
+        o, here = rods.step_at(n, intervals, k), rods.kept_step(intervals, ports, k)
+        wrench = six(kept, 0, rods.kept_place(k + 1) + rods.WRENCH)
+        omega = six(kept, 0, here + rods.OMEGA)
         terms = expansion(omega)
         pressed = tangent_back(omega, terms[0], terms[1], wrench)
         _write_pressures(numbers[0, o], pressed, kept, here)
-        first, second, pressures = o + SHAPES, o + SHAPES + n, here + PRESSURES
+        first, second, pressures = o + rods.SHAPES, o + rods.SHAPES + n, here + rods.PRESSURES
         for j in range(n):
-            at = pressures + int(numbers[0, COMPONENTS + j])
+            at = pressures + int(numbers[0, rods.COMPONENTS + j])
             efforts[0, to + j] += numbers[0, first + j] * kept[0, at] + numbers[0, second + j] * kept[0, at + 6]
-        begin = kept_place(start_of(n, intervals, numbers, k))
-        add_six(kept, 0, begin + WRENCH, carry_wrench(kept, 0, here, wrench))
+        begin = rods.kept_place(rods.start_of(n, intervals, numbers, k))
+        add_six(kept, 0, begin + rods.WRENCH, carry_wrench(kept, 0, here, wrench))
 
 
 @helper
 def _write_pressures(length, pressed, kept, here):
     """Write what presses on both strains, if `pressed` does on Omega."""
-    o, to = here + STRAINS, here + PRESSURES
+    o, to = here + rods.STRAINS, here + rods.PRESSURES
     put_pressure(kept, to, on_first(length, strain_at(kept, o + 6), pressed))
     put_pressure(kept, to + 6, on_second(length, strain_at(kept, o), pressed))
 
@@ -228,3 +217,56 @@ def on_second(length, first, w):
 def put_pressure(t, o, w):
     """Write a wrench [f; t] in the order of strains, [t; f]."""
     put_six(t, 0, o, (w[3], w[4], w[5], w[0], w[1], w[2]))
+
+
+@helper
+def press_forces(n, steps, rod, kept, t, o):
+    """Write to ``t[0, o]`` the wrench at the base, then the efforts, of the wrenches kept of places; sum up those beyond."""
+    clear(t, o, 6 + n)
+    press_inwards(n, steps, ALL_STEPS, rod, kept, t, o + 6)
+    put_six(t, 0, o, six(kept, 0, rods.kept_place(0) + rods.WRENCH))
+
+
+# -- the rod of an interaction: its numbers stand behind the counts of places on it, of steps to them and of these numbers, and
+# behind `size` numbers of each place
+
+
+@helper
+def counts_at(numbers, o):
+    """Return of the rod of an interaction, whose counts stand at `o`: those of places, of steps to them and of its numbers."""
+    return np.int64(numbers[0, o]), np.int64(numbers[0, o + 1]), np.int64(numbers[0, o + 2])
+
+
+@helper
+def rod_at(numbers, o, size):
+    """Return address and count of the rod's numbers."""
+    places, _, count = counts_at(numbers, o)
+    return address_of(numbers, o + 3 + size * places), count
+
+
+@helper
+def room_at(numbers, o, size):
+    """Return how many numbers are kept of the rod."""
+    return rods.kept_size(rods.intervals_of(row_at(*rod_at(numbers, o, size))), counts_at(numbers, o)[1])
+
+
+@helper
+def bend_rod(n, numbers, o, size, q, v, still, twist, kept):
+    """Write what is kept of its places at a motion; its coordinates are not accelerated: `still` (n) are zeros."""
+    rod, rest = row_at(*rod_at(numbers, o, size)), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    move_outwards(n, counts_at(numbers, o)[1], ALL_STEPS, rod, q, v, still, twist, rest, kept)
+
+
+@helper
+def clear_wrenches(steps, rod, kept):
+    """Let nothing press on the places of a rod."""
+    for i in range(rods.intervals_of(rod) + 1 + steps):
+        put_six(kept, 0, rods.kept_place(i) + rods.WRENCH, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+
+
+@helper
+def add_wrench_at(kept, place, force, torque):
+    """Add to the wrench on a place a force and a torque there, both in the axes of the base."""
+    here = rods.kept_place(place)
+    x, y = rotate_back(kept, 0, here, force[0], force[1], force[2]), rotate_back(kept, 0, here, torque[0], torque[1], torque[2])
+    add_six(kept, 0, here + rods.WRENCH, (x[0], x[1], x[2], y[0], y[1], y[2]))

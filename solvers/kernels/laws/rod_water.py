@@ -12,29 +12,11 @@ import numpy as np
 from titop.blocks.basics.tolerances import TINY
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import by_rate_at, by_twist_at
-from titop.solvers.kernels.interface.stages import row_at, vector_at
-from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings
-from titop.solvers.kernels.laws.rod_forces import ALL_STEPS, press_forces, write_columns_at_base
-from titop.solvers.kernels.laws.rod_matrices import add_product, add_rows, add_scaled, clear, put_column
-from titop.solvers.kernels.laws.rod_motion import move_outwards
-from titop.solvers.kernels.laws.rod_numbers import (
-    ADDED,
-    CURRENT,
-    DISPLACED,
-    IS_MOVING,
-    LINEAR,
-    QUADRATIC,
-    SPINNING,
-    TWIST,
-    WRENCH,
-    fluid_at,
-    fluid_point_at,
-    intervals_of,
-    kept_place,
-    kept_size,
-)
-from titop.solvers.kernels.laws.rod_slopes import ROWS, move_columns, press_columns
-from titop.solvers.kernels.laws.rod_tables import TABLE
+from titop.solvers.kernels.laws import rod_numbers as rods
+from titop.solvers.kernels.laws.compiled_laws import CompiledSurroundings
+from titop.solvers.kernels.laws.matrices import add_product, add_rows, add_scaled, clear, put_column
+from titop.solvers.kernels.laws.rod_columns import ROWS, TABLE, move_columns, press_columns, write_columns_at_base
+from titop.solvers.kernels.laws.rod_motion import ALL_STEPS, move_outwards, press_forces
 from titop.solvers.kernels.spatial.algebra import (
     carry_wrench,
     column_of,
@@ -60,9 +42,9 @@ _BY_TURN, _BY_Q = 72, 108
 @helper
 def _weight(t, o, g):
     """Return minus what gravity would pull at the displaced fluid, and at the added inertia."""
-    m, x, y, z = t[0, o + DISPLACED], t[0, o + DISPLACED + 1], t[0, o + DISPLACED + 2], t[0, o + DISPLACED + 3]
-    a, b, c = cross(x, y, z, g[0], g[1], g[2])
-    pulled = full_times(t, 0, o + ADDED, (g[0], g[1], g[2], 0.0, 0.0, 0.0))
+    at = o + rods.DISPLACED
+    m, (a, b, c) = t[0, at], cross(t[0, at + 1], t[0, at + 2], t[0, at + 3], g[0], g[1], g[2])
+    pulled = full_times(t, 0, o + rods.ADDED, (g[0], g[1], g[2], 0.0, 0.0, 0.0))
     return scaled(-1.0, plus(pulled, (m * g[0], m * g[1], m * g[2], a, b, c)))
 
 
@@ -71,8 +53,8 @@ def _stream(t, o, speed, c):
     """Return what the added inertia takes less in the current, ``ad(..)`` of V and C, and the drag, of U."""
     x, y, z = cross(speed[3], speed[4], speed[5], c[0], c[1], c[2])
     current = c[0], c[1], c[2], 0.0, 0.0, 0.0
-    drifting, carried = full_times(t, 0, o + ADDED, current), full_times(t, 0, o + ADDED, speed)
-    taken = full_times(t, 0, o + ADDED, (x, y, z, 0.0, 0.0, 0.0))
+    drifting, carried = full_times(t, 0, o + rods.ADDED, current), full_times(t, 0, o + rods.ADDED, speed)
+    taken = full_times(t, 0, o + rods.ADDED, (x, y, z, 0.0, 0.0, 0.0))
     pressed = plus(wrench_cross(speed, drifting), wrench_cross(current, minus(carried, drifting)))
     flow = minus(speed, current)
     return minus(minus(pressed, taken), drag_of(t, o, flow))
@@ -81,10 +63,10 @@ def _stream(t, o, speed, c):
 @helper
 def drag_of(t, o, flow):
     """Return drag and lift (6) at a section, a fluid's point at ``t[0, o]``, that moves with the twist `flow` in it."""
-    x, y, z = rotate(t, 0, o + SPINNING, flow[3], flow[4], flow[5])
+    x, y, z = rotate(t, 0, o + rods.SPINNING, flow[3], flow[4], flow[5])
     spun = scaled(_spin(flow), (0.0, 0.0, 0.0, x, y, z))
-    quadratic = scaled(_speed(flow), full_times(t, 0, o + QUADRATIC, flow))
-    return plus(plus(quadratic, spun), full_times(t, 0, o + LINEAR, flow))
+    quadratic = scaled(_speed(flow), full_times(t, 0, o + rods.QUADRATIC, flow))
+    return plus(plus(quadratic, spun), full_times(t, 0, o + rods.LINEAR, flow))
 
 
 @helper
@@ -105,18 +87,18 @@ def drag_slope(t, o, flow, x):
     about = (flow[3] * x[3] + flow[4] * x[4] + flow[5] * x[5]) / (spin + TINY)
     moved = plus(scaled(speed, x), scaled(along, flow))
     turning = plus(scaled(spin, x), scaled(about, flow))
-    a, b, c = rotate(t, 0, o + SPINNING, turning[3], turning[4], turning[5])
-    quadratic = full_times(t, 0, o + QUADRATIC, moved)
-    return plus(plus(quadratic, (0.0, 0.0, 0.0, a, b, c)), full_times(t, 0, o + LINEAR, x))
+    a, b, c = rotate(t, 0, o + rods.SPINNING, turning[3], turning[4], turning[5])
+    quadratic = full_times(t, 0, o + rods.QUADRATIC, moved)
+    return plus(plus(quadratic, (0.0, 0.0, 0.0, a, b, c)), full_times(t, 0, o + rods.LINEAR, x))
 
 
 @helper
 def _by_twist(t, o, speed, c, x):
     """Return what the stream's wrench changes by with a change x of V."""
     a, b, d = cross(x[3], x[4], x[5], c[0], c[1], c[2])
-    current = c[0], c[1], c[2], 0.0, 0.0, 0.0
-    pressed = plus(wrench_cross(x, full_times(t, 0, o + ADDED, current)), wrench_cross(current, full_times(t, 0, o + ADDED, x)))
-    taken = full_times(t, 0, o + ADDED, (a, b, d, 0.0, 0.0, 0.0))
+    current, at = (c[0], c[1], c[2], 0.0, 0.0, 0.0), o + rods.ADDED
+    pressed = plus(wrench_cross(x, full_times(t, 0, at, current)), wrench_cross(current, full_times(t, 0, at, x)))
+    taken = full_times(t, 0, at, (a, b, d, 0.0, 0.0, 0.0))
     return minus(minus(pressed, taken), drag_slope(t, o, minus(speed, current), x))
 
 
@@ -125,35 +107,35 @@ def _by_current(t, o, speed, c, x):
     """Return what it changes by with a change x (3) of c."""
     a, b, d = cross(speed[3], speed[4], speed[5], x[0], x[1], x[2])
     current, change = (c[0], c[1], c[2], 0.0, 0.0, 0.0), (x[0], x[1], x[2], 0.0, 0.0, 0.0)
-    flow, changed = minus(speed, current), full_times(t, 0, o + ADDED, change)
-    pressed = plus(wrench_cross(flow, changed), wrench_cross(change, full_times(t, 0, o + ADDED, flow)))
-    taken = full_times(t, 0, o + ADDED, (a, b, d, 0.0, 0.0, 0.0))
+    flow, changed = minus(speed, current), full_times(t, 0, o + rods.ADDED, change)
+    pressed = plus(wrench_cross(flow, changed), wrench_cross(change, full_times(t, 0, o + rods.ADDED, flow)))
+    taken = full_times(t, 0, o + rods.ADDED, (a, b, d, 0.0, 0.0, 0.0))
     return plus(minus(pressed, taken), drag_slope(t, o, flow, change))
 
 
 @helper
 def _at_point(rod, i, kept, g, c, moving):
     """Return the wrench on point i, in its axes; gravity and current in those of the base."""
-    o, here = fluid_point_at(fluid_at(rod), i), kept_place(i)
+    o, here = rods.fluid_point_at(rods.fluid_at(rod), i), rods.kept_place(i)
     wrench = _weight(rod, o, rotate_back(kept, 0, here, g[0], g[1], g[2]))
     if moving:
         current = rotate_back(kept, 0, here, c[0], c[1], c[2])
-        return plus(wrench, _stream(rod, o, six(kept, 0, here + TWIST), current))
+        return plus(wrench, _stream(rod, o, six(kept, 0, here + rods.TWIST), current))
     return wrench
 
 
 @helper
-def _fields(rod, pose, gravity):
-    """Return gravity and current in the axes of the base."""
-    g, o, base = vector_at(gravity, 3), fluid_at(rod) + CURRENT, row_at(pose, 12)
-    down = rotate_back(base, 0, 0, g[0], g[1], g[2])
-    return down, rotate_back(base, 0, 0, rod[0, o], rod[0, o + 1], rod[0, o + 2])
+def fields_of(numbers, fluid, pose, gravity):
+    """Return gravity and current in the axes of the base; what a fluid does stands at `fluid`."""
+    o = fluid + rods.CURRENT
+    down = rotate_back(pose, 0, 0, gravity[0], gravity[1], gravity[2])
+    return down, rotate_back(pose, 0, 0, numbers[0, o], numbers[0, o + 1], numbers[0, o + 2])
 
 
 @helper
-def _is_moving(rod):
+def is_moving(numbers, fluid):
     """Tell whether the fluid presses more than at rest in still fluid."""
-    return rod[0, fluid_at(rod) + IS_MOVING] > 0.0
+    return numbers[0, fluid + rods.IS_MOVING] > 0.0
 
 
 @helper
@@ -161,35 +143,35 @@ def _press(n, rod, moving, q, v, still, twist, fields, kept, efforts):
     """Write what the fluid presses on the base and the coordinates with, not accelerated: `still` (n). No port takes part."""
     rest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     move_outwards(n, 0, 0, rod, q, v, still, six(twist, 0, 0), rest, kept)
-    for i in range(intervals_of(rod) + 1):
-        put_six(kept, 0, kept_place(i) + WRENCH, _at_point(rod, i, kept, fields[0], fields[1], moving))
+    for i in range(rods.intervals_of(rod) + 1):
+        put_six(kept, 0, rods.kept_place(i) + rods.WRENCH, _at_point(rod, i, kept, fields[0], fields[1], moving))
     press_forces(n, 0, rod, kept, efforts, 0)
 
 
-def _apply(n, count, applying, numbers, q, v, twist, pose, gravity, efforts):
-    rod, result, fields = row_at(numbers, count), row_at(efforts, 6 + n), _fields(row_at(numbers, count), pose, gravity)
-    kept, moving = np.empty((1, kept_size(intervals_of(rod), 0))), applying > 1 and _is_moving(rod)
-    _press(n, rod, moving, vector_at(q, n), vector_at(v, n), np.zeros(n), row_at(twist, 6), fields, kept, result)
+def _apply(n, applying, rod, q, v, twist, pose, gravity, efforts):
+    fluid, kept = rods.fluid_at(rod), np.empty((1, rods.kept_size(rods.intervals_of(rod), 0)))
+    fields, moving = fields_of(rod, fluid, pose, gravity), applying > 1 and is_moving(rod, fluid)
+    _press(n, rod, moving, q, v, np.zeros(n), twist, fields, kept, efforts)
     return layout.OK
 
 
-def _apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes):
-    rod, size, result = row_at(numbers, count), 6 + n, row_at(slopes, (6 + n) * (2 * n + 12))
-    places, fields, moving = intervals_of(rod) + 1, _fields(rod, pose, gravity), _is_moving(rod)
-    kept, pressed = np.empty((1, kept_size(places - 1, 0))), np.empty((1, size))
+def _apply_slopes(n, applying, rod, q, v, twist, pose, gravity, slopes):
+    places, fluid, pressed = rods.intervals_of(rod) + 1, rods.fluid_at(rod), np.empty((1, 6 + n))
+    fields, moving = fields_of(rod, fluid, pose, gravity), is_moving(rod, fluid)
     rows = ROWS if moving else 6
-    columns, wrenches = np.empty((1, rows * n * places)), np.empty((1, 6 * n * places))
-    tables, small = np.empty((1, (places + 2) * TABLE)), np.empty((1, _BY_Q + 18 * n))
-    _press(n, rod, moving, vector_at(q, n), vector_at(v, n), np.zeros(n), row_at(twist, 6), fields, kept, pressed)
+    kept, columns = np.empty((1, rods.kept_size(places - 1, 0))), np.empty((1, rows * n * places))
+    wrenches, tables = np.empty((1, 6 * n * places)), np.empty((1, (places + 2) * TABLE))
+    small = np.empty((1, _BY_Q + 18 * n))
+    _press(n, rod, moving, q, v, np.zeros(n), twist, fields, kept, pressed)
     if moving:
         move_columns(n, 0, ALL_STEPS, rod, kept, tables, columns)
     else:
         write_columns_at_base(n, 0, rod, kept, tables, small, columns)
     clear(wrenches, 0, 6 * n * places)
-    clear(result, 0, size * (2 * n + 12))
+    clear(slopes, 0, (6 + n) * (2 * n + 12))
     for i in range(places):
-        _add_point(n, rod, i, moving, rows, fields, kept, columns, wrenches, small, result)
-    press_columns(n, 0, ALL_STEPS, rows, rod, kept, tables, columns, wrenches, small, result)
+        _add_point(n, rod, i, moving, rows, fields, kept, columns, wrenches, small, slopes)
+    press_columns(n, 0, ALL_STEPS, rows, rod, kept, tables, columns, wrenches, small, slopes)
     return layout.OK
 
 
@@ -221,8 +203,8 @@ def _write_point(rod, i, moving, fields, kept, t):
 
     ``[-ad()^T W + G, N]``, then G, of turns alone.
     """
-    o, here = fluid_point_at(fluid_at(rod), i), kept_place(i)
-    speed, wrench = six(kept, 0, here + TWIST), _at_point(rod, i, kept, fields[0], fields[1], moving)
+    o, here = rods.fluid_point_at(rods.fluid_at(rod), i), rods.kept_place(i)
+    speed, wrench = six(kept, 0, here + rods.TWIST), _at_point(rod, i, kept, fields[0], fields[1], moving)
     g = rotate_back(kept, 0, here, fields[0][0], fields[0][1], fields[0][2])
     c = rotate_back(kept, 0, here, fields[1][0], fields[1][1], fields[1][2])
     wrench = carry_wrench(kept, 0, here, wrench)

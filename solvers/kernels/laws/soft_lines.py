@@ -1,8 +1,13 @@
-"""The compiled kind of lines and cavities in deformable bodies: `titop.blocks.interactions.soft_line` for kernels.
+"""What pulls along a line that bodies carry: tendons and chambers in soft rods and in deformable bodies alike; and the latter.
 
-`numbers` are, in order: those of `line_tension`; for every body how many points, coordinates and parameters it has,
-and how many numbers each point; the parameters, and the points; the input. The table of programs has two rows of one number for
-every body: the program of the measure and its derivatives, and that of its second derivatives.
+The `numbers` of such a line begin with the sign of the input's tension, stiffness, dissipation, what is drawn in at rest, the
+numbers of bodies and of arms, and the arms; the input is the last of them. Those of the lines and cavities in deformable bodies
+(`titop.blocks.interactions.soft_tendon`) go on with, for every body, how many points, coordinates and parameters it has, and how
+many numbers each point; the parameters, and the points. The table of programs has two rows of one number for every body: the
+program of the measure and its derivatives, and that of its second derivatives.
+
+Locals: ``g`` the derivatives of what the line measures by the coordinates, those of the arms last; ``stretch`` by how much it
+is longer than without tension.
 """
 
 from __future__ import annotations
@@ -10,25 +15,134 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.stages import INTERACTION_ARGUMENTS, address_of, call_at, ints_at, row_at
-from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
-from titop.solvers.kernels.laws.line_tension import (
-    bodies_of,
-    curves,
-    drawn_in,
-    first_body,
-    is_idle,
-    pull,
-    pull_slopes,
-    stretched_energy,
-    stretching,
-    taken_in,
-    write_arms,
-)
-from titop.solvers.native.kernel import Stage, helper
+from titop.solvers.kernels.interface.stages import address_of, call_at, ints_at, part_of
+from titop.solvers.kernels.laws.compiled_interactions import interaction_stages
+from titop.solvers.kernels.laws.matrices import clear
+from titop.solvers.native.kernel import helper
 
-_HEAD = 4
-MEASURE, CURVATURE = 0, 1
+#: Where the arms begin.
+ARMS = np.int64(6)
+
+
+@helper
+def bodies_of(numbers):
+    """Return through how many bodies the line runs."""
+    return np.int64(numbers[0, 4])
+
+
+@helper
+def first_body(numbers):
+    """Return where the numbers of the first body begin."""
+    return ARMS + np.int64(numbers[0, 5])
+
+
+@helper
+def drawn_in(numbers):
+    """Return what is drawn in at rest, less the length there."""
+    return numbers[0, 3]
+
+
+@helper
+def is_idle(numbers):
+    """Tell whether the line is not pulled and cannot be stretched."""
+    return _given_tension(numbers) == 0.0 and numbers[0, 1] == 0.0
+
+
+@helper
+def _given_tension(numbers):
+    """Return the tension that the input gives."""
+    return numbers[0, 0] * numbers[0, numbers.shape[1] - 1]
+
+
+@helper
+def taken_in(coordinates, first, numbers, motion):
+    """Return what the coordinates from `first` on take in by their arms."""
+    total = 0.0
+    for k in range(coordinates - first):
+        total += numbers[0, ARMS + k] * motion[0, first + k]
+    return total
+
+
+@helper
+def write_arms(coordinates, first, numbers, g):
+    """Write the arms as the last derivatives, from `first` on."""
+    for k in range(coordinates - first):
+        g[0, first + k] = numbers[0, ARMS + k]
+
+
+@helper
+def stretching(coordinates, motion, g):
+    """Return the rate of the stretch."""
+    rate = 0.0
+    for j in range(coordinates):
+        rate += g[0, j] * motion[0, coordinates + j]
+    return rate
+
+
+@helper
+def _elastic(coordinates, numbers, motion, stretch, g):
+    """Return the stiffness that acts, none if slack, and the share of its tension that dissipation adds to or takes from."""
+    share = 1.0
+    for j in range(coordinates):
+        share += numbers[0, 2] * g[0, j] * motion[0, coordinates + j]
+    return (numbers[0, 1] if stretch > 0.0 and share > 0.0 else 0.0), share
+
+
+@helper
+def pull(coordinates, numbers, motion, stretch, loads):
+    """Replace the derivatives g in `loads` by the efforts of the tension."""
+    stiffness, share = _elastic(coordinates, numbers, motion, stretch, loads)
+    tension = _given_tension(numbers) + stiffness * stretch * share
+    for j in range(coordinates):
+        loads[0, j] *= -tension
+
+
+@helper
+def stretched_energy(numbers, stretch):
+    """``k s^2 / 2`` where a tendon is stretched by s."""
+    return 0.5 * numbers[0, 1] * max(stretch, 0.0) ** 2
+
+
+@helper
+def curves(coordinates, numbers, motion, stretch, g):
+    """Tell whether the second derivatives of the measure matter."""
+    stiffness, share = _elastic(coordinates, numbers, motion, stretch, g)
+    tension = _given_tension(numbers) + stiffness * stretch * share
+    return tension != 0.0 or stiffness * stretch * numbers[0, 2] != 0.0
+
+
+@helper
+def pull_slopes(n, numbers, motion, stretch, g, slopes):
+    """Replace second derivatives of the measure, in the rows (2 n) of `slopes` for derivatives by q, by those of the efforts.
+
+    Minus tension times the curvature, and minus g times the derivatives of the tension. The latter by coordinates wait in the
+    first row's place for derivatives by rates.
+    """
+    stiffness, share = _elastic(n, numbers, motion, stretch, g)
+    tension = _given_tension(numbers) + stiffness * stretch * share
+    damping = stiffness * stretch * numbers[0, 2]
+    by_coordinates = part_of(slopes, n, (n,))
+    if damping != 0.0:
+        for i in range(n):
+            row, rate = part_of(slopes, i * 2 * n, (n,)), damping * motion[0, n + i]
+            for j in range(n):
+                by_coordinates[j] += rate * row[j]
+    for j in range(n):
+        by_coordinates[j] += stiffness * share * g[0, j]
+    for i in range(n):
+        row, weight = part_of(slopes, i * 2 * n, (n,)), g[0, i]
+        for j in range(n):
+            row[j] = -tension * row[j] - weight * by_coordinates[j]
+    for i in range(n):
+        row, weight = part_of(slopes, i * 2 * n + n, (n,)), -damping * g[0, i]
+        for j in range(n):
+            row[j] = weight * g[0, j]
+
+
+# -- lines and cavities in deformable bodies
+
+#: Where parameters begin among the numbers of a body; rows of the table of programs.
+_HEAD, MEASURE, CURVATURE = 4, 0, 1
 
 
 @helper
@@ -51,9 +165,9 @@ def _next(numbers, at):
 
 
 @helper
-def _programs(stages):
-    """Return the address of the table of programs."""
-    return ints_at(stages, 1, layout.STAGE_COLUMNS)[0, layout.PROGRAMS]
+def _programs(stages, numbers):
+    """Return address and size of the table of programs."""
+    return ints_at(stages, 1, layout.STAGE_COLUMNS)[0, layout.PROGRAMS], 2 * bodies_of(numbers), 1
 
 
 @helper
@@ -87,65 +201,41 @@ def _add_curvature(coordinates, numbers, motion, table, shared, totals, slopes):
     return status
 
 
-def _act(ports, coordinates, inputs, count, stages, numbers, motion, loads):
-    own, told = row_at(numbers, count), row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
-    result = row_at(loads, 6 * ports + coordinates)
-    if is_idle(own):
-        for j in range(coordinates):
-            result[0, j] = 0.0
+def _act(ports, coordinates, inputs, states, stages, numbers, motion, loads):
+    if is_idle(numbers):
+        clear(loads, 0, coordinates)
         return layout.OK
-    table = ints_at(_programs(stages), 2 * bodies_of(own), 1)
-    shared, totals = np.empty((1, coordinates + count)), np.empty((1, coordinates + 1))
-    status, stretch = _follow(coordinates, own, told, table, shared, totals, result)
-    pull(coordinates, own, told, stretch, result)
+    shared, totals = np.empty((1, coordinates + numbers.size)), np.empty((1, coordinates + 1))
+    status, stretch = _follow(coordinates, numbers, motion, ints_at(*_programs(stages, numbers)), shared, totals, loads)
+    pull(coordinates, numbers, motion, stretch, loads)
     return status
 
 
-def _slopes(ports, coordinates, inputs, count, stages, numbers, motion, slopes):
-    own, told = row_at(numbers, count), row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates)
-    result, g = row_at(slopes, coordinates * 2 * coordinates), np.empty((1, coordinates))
-    for k in range(coordinates * 2 * coordinates):
-        result[0, k] = 0.0
-    if is_idle(own):
+def _slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes):
+    clear(slopes, 0, coordinates * 2 * coordinates)
+    if is_idle(numbers):
         return layout.OK
-    table = ints_at(_programs(stages), 2 * bodies_of(own), 1)
-    shared, totals = np.empty((1, coordinates + count)), np.empty((1, coordinates * coordinates + 1))
-    status, stretch = _follow(coordinates, own, told, table, shared, totals, g)
-    if curves(coordinates, own, told, stretch, g):
-        status = min(status, _add_curvature(coordinates, own, told, table, shared, totals, result))
-    pull_slopes(coordinates, own, told, stretch, g, result)
+    g, shared = np.empty((1, coordinates)), np.empty((1, coordinates + numbers.size))
+    table, totals = ints_at(*_programs(stages, numbers)), np.empty((1, coordinates * coordinates + 1))
+    status, stretch = _follow(coordinates, numbers, motion, table, shared, totals, g)
+    if curves(coordinates, numbers, motion, stretch, g):
+        status = min(status, _add_curvature(coordinates, numbers, motion, table, shared, totals, slopes))
+    pull_slopes(coordinates, numbers, motion, stretch, g, slopes)
     return status
 
 
-def _stored(ports, coordinates, inputs, count, stages, numbers, motion, energy):
-    own, told, g = (
-        row_at(numbers, count),
-        row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates),
-        np.empty((1, coordinates)),
-    )
-    table = ints_at(_programs(stages), 2 * bodies_of(own), 1)
-    shared, totals = np.empty((1, coordinates + count)), np.empty((1, coordinates + 1))
-    status, stretch = _follow(coordinates, own, told, table, shared, totals, g)
-    row_at(energy, 1)[0, 0] = stretched_energy(own, stretch)
+def _stored(ports, coordinates, inputs, states, stages, numbers, motion, energy):
+    g, shared, totals = np.empty((1, coordinates)), np.empty((1, coordinates + numbers.size)), np.empty((1, coordinates + 1))
+    status, stretch = _follow(coordinates, numbers, motion, ints_at(*_programs(stages, numbers)), shared, totals, g)
+    energy[0, 0] = stretched_energy(numbers, stretch)
     return status
 
 
-def _gap(ports, coordinates, inputs, count, stages, numbers, motion, gap):
-    own, told, g = (
-        row_at(numbers, count),
-        row_at(motion, layout.MOTION_SIZE * ports + 2 * coordinates),
-        np.empty((1, coordinates)),
-    )
-    table = ints_at(_programs(stages), 2 * bodies_of(own), 1)
-    shared, totals, result = np.empty((1, coordinates + count)), np.empty((1, coordinates + 1)), row_at(gap, 2)
-    status, result[0, 0] = _follow(coordinates, own, told, table, shared, totals, g)
-    result[0, 1] = stretching(coordinates, told, g)
+def _gap(ports, coordinates, inputs, states, stages, numbers, motion, gap):
+    g, shared, totals = np.empty((1, coordinates)), np.empty((1, coordinates + numbers.size)), np.empty((1, coordinates + 1))
+    status, gap[0, 0] = _follow(coordinates, numbers, motion, ints_at(*_programs(stages, numbers)), shared, totals, g)
+    gap[0, 1] = stretching(coordinates, motion, g)
     return status
 
 
-LINE = InteractionStages(
-    Stage("soft_line_act", _act, INTERACTION_ARGUMENTS),
-    Stage("soft_line_act_slopes", _slopes, INTERACTION_ARGUMENTS),
-    Stage("soft_line_stored", _stored, INTERACTION_ARGUMENTS),
-    Stage("soft_line_gap", _gap, INTERACTION_ARGUMENTS),
-)
+LINE = interaction_stages("soft_line", _act, _stored, _slopes, _gap, is_whole=True)

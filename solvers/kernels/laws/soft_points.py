@@ -1,4 +1,8 @@
-"""Sums over the points of a deformable body: what moves them, and the inertia that they have.
+"""The points of a deformable body: where its numbers stand, how its programs are called, and sums over its points.
+
+The numbers, in one row: how many points and parameters there are; the parameters; of each point its place x, volume and mass.
+The room: what all points share in programs (q, v, a, twist, acceleration, parameters), the force on each point, and its p, u
+and b (see `titop.blocks.bodies.soft.law_programs`).
 
 A point that stands at p in the frame of the parent port, whose twist is [V; w] and acceleration [A; alpha], and moves there
 by u and b, is accelerated by ``A + alpha x p + b + w x (V + w x p + 2 u)``.
@@ -7,14 +11,115 @@ by u and b, is accelerated by ``A + alpha x p + b + w x (V + w x p + 2 u)``.
 from __future__ import annotations
 
 from titop.blocks.laws.vectors import cross3
-from titop.solvers.kernels.laws.soft_numbers import MOTION_SIZE, forces_at, mass_of, motion_at, points_of
+from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.stages import address_of, call_at, ints_at
+from titop.solvers.kernels.laws.matrices import column_of_three, three_at
 from titop.solvers.native.kernel import helper
+
+# -- programs, in their order in `titop.blocks.bodies.soft.law_programs.LawPrograms.in_order`
+MOTION = 0
+COLUMNS = 1
+EFFORTS = 2
+BENDS = 3
+STORED = 4
+RESISTANCE = 5
+RESISTANCE_SLOPES = 6
+PORT_COLUMNS = 7
+PORT_SLOPES = 8
+
+# -- numbers
+_PARAMETERS = 2
+POINT_SIZE = 5
+POINT_MASS = 4
+
+# -- results of programs
+MOTION_SIZE = 9
+PORT_RATE = 12
+PORT_SUBSPACE = 18
 
 
 @helper
-def place_at(t, o):
-    """Return three numbers at ``t[0, o]``."""
-    return t[0, o], t[0, o + 1], t[0, o + 2]
+def points_of(numbers):
+    return int(numbers[0, 0])
+
+
+@helper
+def points_at(numbers):
+    """Return where the points stand."""
+    return _PARAMETERS + int(numbers[0, 1])
+
+
+@helper
+def mass_of(numbers, k):
+    """Return the mass of a point."""
+    return numbers[0, points_at(numbers) + POINT_SIZE * k + POINT_MASS]
+
+
+@helper
+def shared_size(n, numbers):
+    """Return how many numbers all points share."""
+    return 3 * n + 12 + int(numbers[0, 1])
+
+
+@helper
+def forces_at(n, numbers):
+    """Return where the forces stand in the room; the points' motion follows."""
+    return shared_size(n, numbers)
+
+
+@helper
+def motion_at(n, numbers):
+    """Return where the points' motion stands in the room."""
+    return forces_at(n, numbers) + 3 * points_of(numbers)
+
+
+@helper
+def kept_size(n, numbers):
+    """Return how many numbers the room has."""
+    return motion_at(n, numbers) + MOTION_SIZE * points_of(numbers)
+
+
+def room_of(n, ports, numbers):
+    """Return how many numbers the room has at most."""
+    return 3 * n + 12 + len(numbers) + (3 + MOTION_SIZE) * (len(numbers) // POINT_SIZE)
+
+
+@helper
+def write_shared(n, numbers, q, v, twist, kept):
+    """Write what all points share, at rates whose change is zero."""
+    a, at_parent = 2 * n, 3 * n
+    for j in range(n):
+        kept[0, j], kept[0, n + j], kept[0, a + j] = q[j], v[j], 0.0
+    for j in range(6):
+        kept[0, at_parent + j], kept[0, at_parent + 6 + j] = twist[j], 0.0
+    for j in range(int(numbers[0, 1])):
+        kept[0, at_parent + 12 + j] = numbers[0, _PARAMETERS + j]
+
+
+@helper
+def write_rates(n, a, acceleration, kept):
+    """Write accelerations among what all points share."""
+    for j in range(n):
+        kept[0, 2 * n + j] = a[j]
+    for j in range(6):
+        kept[0, 3 * n + 6 + j] = acceleration[j]
+
+
+@helper
+def run(stages, program, count, numbers, kept, loads, first_load, results, first_result):
+    """Run a program of the body's for as many points, with loads from ``loads[0, first_load]``; return a status."""
+    places = ints_at(stages, 1, layout.STAGE_COLUMNS)
+    arguments = (
+        count,
+        address_of(kept, 0),
+        address_of(numbers, points_at(numbers)),
+        address_of(loads, first_load),
+        address_of(results, first_result),
+    )
+    return call_at(places[0, layout.PROGRAMS + program], arguments)
+
+
+# -- sums over the points
 
 
 @helper
@@ -38,8 +143,8 @@ def write_forces(n, numbers, twist, rate, kept):
     forces, motion = forces_at(n, numbers), motion_at(n, numbers)
     for k in range(points_of(numbers)):
         o, mass = motion + MOTION_SIZE * k, mass_of(numbers, k)
-        p = place_at(kept, o)
-        x, y, z = acceleration_of(p, place_at(kept, o + 3), place_at(kept, o + 6), twist, rate)
+        p = three_at(kept, o)
+        x, y, z = acceleration_of(p, three_at(kept, o + 3), three_at(kept, o + 6), twist, rate)
         force = mass * x, mass * y, mass * z
         torque = cross3(p, force)
         for r in range(3):
@@ -50,8 +155,8 @@ def write_forces(n, numbers, twist, rate, kept):
 
 
 @helper
-def add_inertia(n, size, mass, t, o, p, column_at, record):
-    """Add to M the inertia of a point at p whose columns J (3 x n) stand at ``t[0, column_at]``."""
+def add_inertia(n, size, mass, t, p, J, record):
+    """Add to M the inertia of a point at p whose matrix J (3 x n) stands at ``t[0, J]``."""
     x, y, z = p
     for r in range(3):
         record[0, r * size + r] += mass
@@ -68,16 +173,16 @@ def add_inertia(n, size, mass, t, o, p, column_at, record):
     _put_both(record, size, 3, 5, -mass * x * z)
     _put_both(record, size, 4, 5, -mass * y * z)
     for j in range(n):
-        moved = mass * t[0, column_at + j], mass * t[0, column_at + n + j], mass * t[0, column_at + 2 * n + j]
+        x, y, z = column_of_three(t, J, n, j)
+        moved = mass * x, mass * y, mass * z
         turned = cross3(p, moved)
         for r in range(3):
             _put_both(record, size, r, 6 + j, moved[r])
             _put_both(record, size, 3 + r, 6 + j, turned[r])
         row = (6 + j) * size + 6
         for i in range(n):
-            record[0, row + i] += (
-                moved[0] * t[0, column_at + i] + moved[1] * t[0, column_at + n + i] + moved[2] * t[0, column_at + 2 * n + i]
-            )
+            x, y, z = column_of_three(t, J, n, i)
+            record[0, row + i] += moved[0] * x + moved[1] * y + moved[2] * z
 
 
 @helper
@@ -87,9 +192,8 @@ def _put_both(record, size, r, c, value):
 
 
 @helper
-def add_pulled_force(n, t, column_at, force, record, o):
+def add_pulled_force(n, t, J, force, record, o):
     """Add ``J^T f`` to ``record[0]`` from `o`."""
     for j in range(n):
-        record[0, o + j] += (
-            t[0, column_at + j] * force[0] + t[0, column_at + n + j] * force[1] + t[0, column_at + 2 * n + j] * force[2]
-        )
+        x, y, z = column_of_three(t, J, n, j)
+        record[0, o + j] += x * force[0] + y * force[1] + z * force[2]

@@ -1,4 +1,4 @@
-"""The law of flexible bodies with second order: compiled twin of `titop.blocks.bodies.second_order_inertia`.
+"""The law of flexible bodies with second order: compiled twin of `titop.blocks.bodies.second_order`.
 
 Behind the numbers of `modal` stand D_P^-1 (6x6), the moments ``int (1, r0)_k Phi_l dm`` (12 x n), how many halves of them are
 not zero, theirs and their H's (1 for a thin body along x, else 2), and where groups of matrices (n x n) begin: that of the
@@ -14,44 +14,12 @@ A port moves as those of `modal_ports` do, by the shape ``Phi - H q`` at the dis
 from __future__ import annotations
 
 from titop.blocks.laws.vectors import unit3
-from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
-from titop.solvers.kernels.laws.modal import (
-    PARTICIPATION,
-    add_pulled,
-    add_rows_times,
-    add_times,
-    mass_at,
-    moved,
-    numbers_at,
-)
-from titop.solvers.kernels.laws.modal_ports import SHAPE, image_of, motion_of, pose_of, write_pose, write_subspace
-from titop.solvers.kernels.laws.stiffening_body import (
-    ACCELERATION,
-    BY_FIRST,
-    BY_MOMENTS,
-    BY_PRODUCTS,
-    BY_SECOND,
-    FIRST_SECOND,
-    M1,
-    M1_RATE,
-    M2,
-    M2_RATE,
-    M2_SECOND,
-    PRODUCTS,
-    PRODUCTS_RATE,
-    SPUN_RATE,
-    STIRRED,
-    STIRRED_RATE,
-    TWIST,
-    VELOCITY,
-    WRENCH,
-    own_times,
-    spun,
-    take_alone,
-)
-from titop.solvers.kernels.spatial.algebra import dot, full_times, plus, point_acceleration, put_six, scaled, six
+from titop.solvers.kernels.laws import stiffening_body as few
+from titop.solvers.kernels.laws.matrices import add_passive, add_rows_times, add_times, add_transposed, clear, wide_times
+from titop.solvers.kernels.laws.modal import PARTICIPATION, mass_at, numbers_at
+from titop.solvers.kernels.laws.modal_ports import SHAPE
+from titop.solvers.kernels.spatial.algebra import column_of, dot, full_times, plus, point_acceleration, put_six, scaled, six
 from titop.solvers.native.kernel import helper, shared
 
 #: Rows of a table: of ``int Phi x Phi dm`` (3), and of the moments' H; `own_row` is that of the products. The most there are.
@@ -95,18 +63,15 @@ def write_table(modes, group, matrices, count, n, x, t, o):
     """Write the products of the first `count` of a group's `matrices` and x (n) into the rows from ``t[0, o]``."""
     stride = int(modes[0, group]) * n
     width, first = stride if count == matrices else int(modes[0, group + 1]) * n, group + 2 + matrices
-    products = part_of(t, o, (width,))
-    for k in range(width):
-        products[k] = 0.0
+    clear(t, o, width)
     add_rows_times(modes, first, stride, width, n, x, t, o)
     for back in range(1, count + 1):  # none stands behind its place: from the last to the first
         k = count - back
-        kept, place = int(modes[0, group + 2 + k]), part_of(t, o + k * n, (n,))
+        kept = int(modes[0, group + 2 + k])
         if kept < 0:
-            for j in range(n):
-                place[j] = 0.0
+            clear(t, o + k * n, n)
         elif kept < k:
-            product = part_of(t, o + kept * n, (n,))
+            place, product = part_of(t, o + k * n, (n,)), part_of(t, o + kept * n, (n,))
             for j in range(n):
                 place[j] = product[j]
 
@@ -120,14 +85,6 @@ def write_tables(modes, n, ports, q, v, by_q, by_v):
 
 
 @helper
-def add_row(weight, t, o, n, target, to):
-    """Add a row (n) times its weight to ``target[0]`` from `to`."""
-    row, result = part_of(t, o, (n,)), part_of(target, to, (n,))
-    for j in range(n):
-        result[j] += weight * row[j]
-
-
-@helper
 def add_three(t, o, n, x, y, z, target, to):
     """Add three rows (n) side by side, times their weights, to ``target[0]`` from `to`."""
     for j in range(n):
@@ -137,64 +94,62 @@ def add_three(t, o, n, x, y, z, target, to):
 @shared
 def write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f):
     """Write the numbers of `stiffening_body`; `by_q` and `by_v` are tables."""
-    rates, moments, halves = moved(modes, PARTICIPATION, n, v), moments_at(n, ports), halves_of(modes, n, ports)
-    for k in range(M1, FIRST_SECOND):
-        f[0, k] = 0.0
-    for k in range(M2_SECOND, STIRRED_RATE):
-        f[0, k] = 0.0
+    rates, moments, halves = wide_times(modes, PARTICIPATION, n, v), moments_at(n, ports), halves_of(modes, n, ports)
+    clear(f, few.M1, few.FIRST_SECOND - few.M1)
+    clear(f, few.M2_SECOND, few.STIRRED_RATE - few.M2_SECOND)
     for k in range(halves):  # six rows at a time: sums side by side
         row, first = (SHORTENING + 6 * k) * n, moments + 6 * k * n
-        put_six(f, 0, M1 + 6 * k, moved(modes, first, n, q))
-        put_six(f, 0, M1_RATE + 6 * k, moved(modes, first, n, v))
-        put_six(f, 0, M2 + 6 * k, scaled(-0.5, moved(by_q, row, n, q)))
-        put_six(f, 0, M2_RATE + 6 * k, scaled(-1.0, moved(by_q, row, n, v)))
-        put_six(f, 0, M2_SECOND + 6 * k, scaled(-1.0, plus(moved(by_q, row, n, a), moved(by_v, row, n, v))))
-    stirred, stirred_rate = moved(by_q, STIRRING * n, n, v), moved(by_q, STIRRING * n, n, a)
+        put_six(f, 0, few.M1 + 6 * k, wide_times(modes, first, n, q))
+        put_six(f, 0, few.M1_RATE + 6 * k, wide_times(modes, first, n, v))
+        put_six(f, 0, few.M2 + 6 * k, scaled(-0.5, wide_times(by_q, row, n, q)))
+        put_six(f, 0, few.M2_RATE + 6 * k, scaled(-1.0, wide_times(by_q, row, n, v)))
+        put_six(f, 0, few.M2_SECOND + 6 * k, scaled(-1.0, plus(wide_times(by_q, row, n, a), wide_times(by_v, row, n, v))))
+    stirred, stirred_rate = wide_times(by_q, STIRRING * n, n, v), wide_times(by_q, STIRRING * n, n, a)
     for k in range(3):
-        f[0, SPUN_RATE + k] = rates[3 + k]
-        f[0, STIRRED + k], f[0, STIRRED_RATE + k] = stirred[k], stirred_rate[k]
+        f[0, few.SPUN_RATE + k] = rates[3 + k]
+        f[0, few.STIRRED + k], f[0, few.STIRRED_RATE + k] = stirred[k], stirred_rate[k]
     own = own_row(modes, n, ports) * n
-    put_six(f, 0, PRODUCTS, moved(by_q, own, n, q))
-    put_six(f, 0, PRODUCTS_RATE, scaled(2.0, moved(by_q, own, n, v)))
-    put_six(f, 0, FIRST_SECOND, moved(modes, PARTICIPATION, n, a))
-    put_six(f, 0, TWIST, (0.0, 0.0, 0.0, twist[3], twist[4], twist[5]))
-    put_six(f, 0, ACCELERATION, point_acceleration(twist, acceleration))
-    f[0, VELOCITY], f[0, VELOCITY + 1], f[0, VELOCITY + 2] = twist[0], twist[1], twist[2]
+    put_six(f, 0, few.PRODUCTS, wide_times(by_q, own, n, q))
+    put_six(f, 0, few.PRODUCTS_RATE, scaled(2.0, wide_times(by_q, own, n, v)))
+    put_six(f, 0, few.FIRST_SECOND, wide_times(modes, PARTICIPATION, n, a))
+    put_six(f, 0, few.TWIST, (0.0, 0.0, 0.0, twist[3], twist[4], twist[5]))
+    put_six(f, 0, few.ACCELERATION, point_acceleration(twist, acceleration))
+    f[0, few.VELOCITY], f[0, few.VELOCITY + 1], f[0, few.VELOCITY + 2] = twist[0], twist[1], twist[2]
 
 
 @helper
 def add_taken(modes, n, ports, by_q, taken, t, o):
     """Add the efforts that `taken` stands for, but for those of ``int Phi x Phi dm``, to ``t[0]`` from `o`."""
-    add_pulled(modes, PARTICIPATION, n, six(taken, 0, BY_FIRST), t, o)
+    add_transposed(modes, PARTICIPATION, n, six(taken, 0, few.BY_FIRST), t, o)
     for half in range(halves_of(modes, n, ports)):
-        add_pulled(modes, moments_at(n, ports) + 6 * half * n, n, moments_part(taken, half), t, o)
-        add_pulled(by_q, (SHORTENING + 6 * half) * n, n, scaled(-1.0, six(taken, 0, BY_SECOND + 6 * half)), t, o)
-    add_pulled(by_q, own_row(modes, n, ports) * n, n, six(taken, 0, BY_PRODUCTS), t, o)
+        add_transposed(modes, moments_at(n, ports) + 6 * half * n, n, moments_part(taken, half), t, o)
+        add_transposed(by_q, (SHORTENING + 6 * half) * n, n, scaled(-1.0, six(taken, 0, few.BY_SECOND + 6 * half)), t, o)
+    add_transposed(by_q, own_row(modes, n, ports) * n, n, six(taken, 0, few.BY_PRODUCTS), t, o)
 
 
 @helper
 def moments_part(taken, half):
     """Return what half the moments of first order turn into efforts (6); their first three rows take no part."""
     if half == 0:
-        return 0.0, 0.0, 0.0, taken[0, BY_MOMENTS], taken[0, BY_MOMENTS + 1], taken[0, BY_MOMENTS + 2]
-    return six(taken, 0, BY_MOMENTS + 3)
+        return 0.0, 0.0, 0.0, taken[0, few.BY_MOMENTS], taken[0, few.BY_MOMENTS + 1], taken[0, few.BY_MOMENTS + 2]
+    return six(taken, 0, few.BY_MOMENTS + 3)
 
 
 @helper
 def write_alone(modes, n, ports, passive, q, v, a, f, by_q, by_v, taken, t, o):
     """Write the wrench and the efforts that the body takes alone into ``t[0]`` from `o`, from its numbers f."""
-    take_alone(modes, inverse_at(n, ports), f, taken)
-    put_six(t, 0, o, six(taken, 0, WRENCH))
+    few.take_alone(modes, inverse_at(n, ports), f, taken)
+    put_six(t, 0, o, six(taken, 0, few.WRENCH))
     first = o + 6
-    for j in range(n):
-        t[0, first + j] = 0.0
+    clear(t, first, n)
     add_taken(modes, n, ports, by_q, taken, t, first)
-    add_three(by_q, STIRRING * n, n, f[0, ACCELERATION + 3], f[0, ACCELERATION + 4], f[0, ACCELERATION + 5], t, first)
-    add_three(by_v, STIRRING * n, n, 2.0 * f[0, TWIST + 3], 2.0 * f[0, TWIST + 4], 2.0 * f[0, TWIST + 5], t, first)
+    add_three(
+        by_q, STIRRING * n, n, f[0, few.ACCELERATION + 3], f[0, few.ACCELERATION + 4], f[0, few.ACCELERATION + 5], t, first
+    )
+    add_three(by_v, STIRRING * n, n, 2.0 * f[0, few.TWIST + 3], 2.0 * f[0, few.TWIST + 4], 2.0 * f[0, few.TWIST + 5], t, first)
     add_times(modes, mass_at(n), n, a, t, first)
     if passive:
-        add_times(modes, mass_at(n) + n * n, n, q, t, first)
-        add_times(modes, mass_at(n) + 2 * n * n, n, v, t, first)
+        add_passive(modes, mass_at(n) + n * n, n, q, v, t, first)
 
 
 @helper
@@ -207,49 +162,28 @@ def write_shape(modes, n, ports, p, q, t, o):
 
 
 @helper
-def displaced(modes, shape, n, q, t, o):
+def displacement_of(modes, shape, n, q, t, o):
     """Return displacement and rotation vector (6) of a port whose shape at q stands at ``t[0, o]``."""
-    return scaled(0.5, plus(moved(modes, shape, n, q), moved(t, o, n, q)))
+    return scaled(0.5, plus(wide_times(modes, shape, n, q), wide_times(t, o, n, q)))
 
 
 @helper
-def curved(modes, n, ports, p, v, room):
+def curvature_of(modes, n, ports, p, v, room):
     """Return ``-v^T H v`` (6) of the p-th port; the row `room` (6 n) is used up."""
     write_table(modes, group_at(modes, n, ports, 1 + p), 6, 6, n, v, room, 0)
-    return scaled(-1.0, moved(room, 0, n, v))
-
-
-@helper
-def write_law(n, ports, used, modes, q, v, still, twist, passive, by_q, by_v, f, taken, law):
-    """Write the law of a body with n modes; see `stages`. Tables and few numbers are room for it, `still` are n zeros."""
-    x, h = six(twist, 0, 0), bias_at(n)
-    write_tables(modes, n, ports, q, v, by_q, by_v)
-    write_few(modes, n, ports, q, v, still, x, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), by_q, by_v, f)
-    write_alone(modes, n, ports, passive, q, v, still, f, by_q, by_v, taken, law, h)
-    write_inertia(modes, n, ports, by_q, f, by_v, law)
-    for p in range(ports):
-        if not is_used(used, p):
-            continue
-        o, target = numbers_at(n, p), port_at(n, p)
-        write_shape(modes, n, ports, p, q, by_q, 0)
-        at = pose_of(modes, o, displaced(modes, o + SHAPE, n, q, by_q, 0))
-        _, _, gamma = motion_of(modes, o, at, moved(by_q, 0, n, v), x)
-        write_pose(law, target, at)
-        put_six(law, 0, target + layout.PORT_GAMMA, plus(gamma, image_of(modes, o, at, curved(modes, n, ports, p, v, by_v))))
-        write_subspace(modes, o, n, at, by_q, 0, law, target + layout.PORT_S)
+    return scaled(-1.0, wide_times(room, 0, n, v))
 
 
 @shared
 def write_inertia(modes, n, ports, by_q, f, columns, law):
     """Write M, from the table of q and the numbers of `stiffening_body`; the row `columns` is room for it."""
     size, inverse, halves = 6 + n, inverse_at(n, ports), halves_of(modes, n, ports)
-    e0, e1, e2 = _turned(modes, inverse, f, M2, 0), _turned(modes, inverse, f, M2, 1), _turned(modes, inverse, f, M2, 2)
-    z0 = plus(e0, _turned(modes, inverse, f, M1, 0))
-    z1, z2 = plus(e1, _turned(modes, inverse, f, M1, 1)), plus(e2, _turned(modes, inverse, f, M1, 2))
+    e0, z0 = _turned(modes, inverse, f, 0)
+    e1, z1 = _turned(modes, inverse, f, 1)
+    e2, z2 = _turned(modes, inverse, f, 2)
     _write_rigid(modes, f, e0, e1, e2, law, size)
     for j in range(n):
-        p, row = PARTICIPATION + j, (6 + j) * size
-        first = modes[0, p], modes[0, p + n], modes[0, p + 2 * n], modes[0, p + 3 * n], modes[0, p + 4 * n], modes[0, p + 5 * n]
+        row, first = (6 + j) * size, column_of(modes, PARTICIPATION, n, j)
         more = scaled(-1.0, _momentum_column(by_q, n, halves, j))
         put_six(columns, 0, 12 * j, more)
         put_six(columns, 0, 12 * j + 6, full_times(modes, 0, inverse, plus(first, scaled(0.5, more))))
@@ -278,16 +212,21 @@ def _momentum_column(t, n, halves, j):
 
 
 @helper
-def _turned(modes, inverse, f, m, k):
-    """Return ``D_P^-1 B(m)`` along axis k."""
-    return full_times(modes, 0, inverse, spun(f, m, unit3(k)))
+def _turned(modes, inverse, f, k):
+    """Return ``D_P^-1 B(m2)`` and ``D_P^-1 B(m1 + m2)`` along axis k."""
+    second = full_times(modes, 0, inverse, few.spin_times(f, few.M2, unit3(k)))
+    return second, plus(second, full_times(modes, 0, inverse, few.spin_times(f, few.M1, unit3(k))))
 
 
 @helper
 def _write_rigid(modes, f, e0, e1, e2, law, size):
     """Write M_PP; ``e = D_P^-1 B(m2)``, column by column."""
     mass, sx, sy, sz = modes[0, 0], modes[0, 1], modes[0, 2], modes[0, 3]
-    x, y, z = sx + f[0, M1] + f[0, M2], sy + f[0, M1 + 1] + f[0, M2 + 1], sz + f[0, M1 + 2] + f[0, M2 + 2]
+    x, y, z = (
+        sx + f[0, few.M1] + f[0, few.M2],
+        sy + f[0, few.M1 + 1] + f[0, few.M2 + 1],
+        sz + f[0, few.M1 + 2] + f[0, few.M2 + 2],
+    )
     ixx, iyy, izz, ixy, ixz, iyz = six(modes, 0, 4)
     put_six(law, 0, 0, (mass, 0.0, 0.0, 0.0, z, -y))
     put_six(law, 0, size, (0.0, mass, 0.0, -z, 0.0, x))
@@ -297,8 +236,8 @@ def _write_rigid(modes, f, e0, e1, e2, law, size):
     put_six(law, 0, 5 * size, (-y, x, 0.0, ixz, iyz, izz))
     for k in range(3):
         w = unit3(k)
-        b1, b2 = spun(f, M1, w), spun(f, M2, w)
-        both, own = plus(b1, b2), own_times(f, PRODUCTS, w)
+        b1, b2 = few.spin_times(f, few.M1, w), few.spin_times(f, few.M2, w)
+        both, own = plus(b1, b2), few.own_times(f, few.PRODUCTS, w)
         sides = dot(b1, e0) + dot(b2, e0), dot(b1, e1) + dot(b2, e1), dot(b1, e2) + dot(b2, e2)
         for r in range(3):
             law[0, (3 + r) * size + 3 + k] += both[3 + r] + own[r] + sides[r]

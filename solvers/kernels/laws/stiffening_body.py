@@ -1,6 +1,6 @@
 """What a body with second order takes alone, from few numbers of its deformation: see `stiffening`.
 
-Twin of `titop.blocks.bodies.second_order_inertia`, which has the energy. Of that, with the moments m1 and m2 (4 x 3 each: s,
+Twin of `titop.blocks.bodies.second_order`, which has the energy. Of that, with the moments m1 and m2 (4 x 3 each: s,
 then A row by row) of the displacements of first and second order::
 
     b1 = [s1'; L1'] + B(m1) w    b2 = mu(m2') + B(m2) w    B(m) w = [w x s; tr(A) w - A^T w]    mu(m) = [s; axial(A)]
@@ -12,6 +12,7 @@ The numbers stand in one row: `M1` to `VELOCITY`. None of what the body takes ha
 from __future__ import annotations
 
 from titop.solvers.kernels.interface.stages import part_of
+from titop.solvers.kernels.laws.matrices import three_at
 from titop.solvers.kernels.spatial.algebra import cross, full_times, plus, put_six, rigid_momentum, six
 from titop.solvers.native.kernel import helper, shared
 
@@ -62,7 +63,7 @@ def take_alone(modes, inverse, f, taken):
     u0, u1, u2 = own_times(f, PRODUCTS, dw)
     momentum = plus(plus(rigid_momentum(modes, 0, 0, x), both), _turning(_spun_momentum(f, y1, y2), (t0, t1, t2)))
     rate = plus(plus(rigid_momentum(modes, 0, 0, y), both_rate), _turning(_spun_momentum(f, r1, r2), (u0, u1, u2)))
-    momentum = plus(momentum, _turning(_three(f, STIRRED), (0.0, 0.0, 0.0)))
+    momentum = plus(momentum, _turning(three_at(f, STIRRED), (0.0, 0.0, 0.0)))
     rate = plus(rate, _spun_momentum_change(f, w, y1, y2))
     put_six(taken, 0, MOMENTUM, momentum)
     _put_taken(taken, x, momentum, rate, y1, y2, r1, r2)
@@ -73,14 +74,14 @@ def take_alone(modes, inverse, f, taken):
 @shared
 def take_change(modes, inverse, f, taken, d, changed):
     """Write by how much what `take_alone` has taken changes if the numbers do by ``d[0]``, the parent port's motion held."""
-    x, dw = six(f, 0, TWIST), _three(f, ACCELERATION + 3)
+    x, dw = six(f, 0, TWIST), three_at(f, ACCELERATION + 3)
     w = x[3], x[4], x[5]
     y1, y2 = six(taken, 0, BY_MOMENTA), six(taken, 0, BY_MOMENTA + 6)
     r1, r2 = six(taken, 0, BY_MOMENTA + 12), six(taken, 0, BY_MOMENTA + 18)
     both, both_rate, e1, s1 = _momenta(modes, inverse, d, w, dw)
     e2, s2 = full_times(modes, 0, inverse, both), full_times(modes, 0, inverse, both_rate)
     momentum = plus(both, _turning(_spun_momentum(d, y1, y2), own_times(d, PRODUCTS, w)))
-    momentum = plus(momentum, _turning(_spun_momentum(f, e1, e2), _three(d, STIRRED)))
+    momentum = plus(momentum, _turning(_spun_momentum(f, e1, e2), three_at(d, STIRRED)))
     rate = plus(both_rate, _turning(_spun_momentum(d, r1, r2), own_times(d, PRODUCTS, dw)))
     rate = plus(rate, _turning(_spun_momentum(f, s1, s2), (0.0, 0.0, 0.0)))
     rate = plus(rate, plus(_spun_momentum_change(d, w, y1, y2), _spun_rates(f, e1, e2)))
@@ -96,8 +97,8 @@ def take_turn(modes, inverse, f, taken, dx, changed):
     ax, ay, az = cross(v[0], v[1], v[2], f[0, VELOCITY], f[0, VELOCITY + 1], f[0, VELOCITY + 2])
     bx, by, bz = cross(w[0], w[1], w[2], dx[0], dx[1], dx[2])
     turn, dy = (0.0, 0.0, 0.0, v[0], v[1], v[2]), (ax + bx, ay + by, az + bz, 0.0, 0.0, 0.0)
-    own, more = spun(f, M1, v), spun(f, M2, v)
-    own_rate, more_rate = spun(f, M1_RATE, v), spun(f, M2_RATE, v)
+    own, more = spin_times(f, M1, v), spin_times(f, M2, v)
+    own_rate, more_rate = spin_times(f, M1_RATE, v), spin_times(f, M2_RATE, v)
     both, both_rate = plus(own, more), plus(own_rate, more_rate)
     y1, r1 = plus(turn, full_times(modes, 0, inverse, more)), plus(dy, full_times(modes, 0, inverse, more_rate))
     y2, r2 = plus(turn, full_times(modes, 0, inverse, both)), plus(dy, full_times(modes, 0, inverse, both_rate))
@@ -121,9 +122,9 @@ def take_turn(modes, inverse, f, taken, dx, changed):
 def _momenta(modes, inverse, f, w, dw):
     """Return ``b1 + b2``, its rate, and ``D_P^-1`` times b2 and its rate."""
     rate = f[0, M1_RATE], f[0, M1_RATE + 1], f[0, M1_RATE + 2], f[0, SPUN_RATE], f[0, SPUN_RATE + 1], f[0, SPUN_RATE + 2]
-    own, more = plus(rate, spun(f, M1, w)), plus(momentum_of(f, M2_RATE), spun(f, M2, w))
-    own_rate = plus(six(f, 0, FIRST_SECOND), plus(spun(f, M1_RATE, w), spun(f, M1, dw)))
-    more_rate = plus(momentum_of(f, M2_SECOND), plus(spun(f, M2_RATE, w), spun(f, M2, dw)))
+    own, more = plus(rate, spin_times(f, M1, w)), plus(momentum_of(f, M2_RATE), spin_times(f, M2, w))
+    own_rate = plus(six(f, 0, FIRST_SECOND), plus(spin_times(f, M1_RATE, w), spin_times(f, M1, dw)))
+    more_rate = plus(momentum_of(f, M2_SECOND), plus(spin_times(f, M2_RATE, w), spin_times(f, M2, dw)))
     shifted, shifting = full_times(modes, 0, inverse, more), full_times(modes, 0, inverse, more_rate)
     return plus(own, more), plus(own_rate, more_rate), shifted, shifting
 
@@ -149,18 +150,13 @@ def _put_taken(taken, x, momentum, rate, y1, y2, r1, r2):
 
 
 @helper
-def _three(f, o):
-    return f[0, o], f[0, o + 1], f[0, o + 2]
-
-
-@helper
 def _turning(s, t):
     """Return the sum of two moments as six numbers."""
     return 0.0, 0.0, 0.0, s[0] + t[0], s[1] + t[1], s[2] + t[2]
 
 
 @helper
-def spun(f, m, w):
+def spin_times(f, m, w):
     """Return ``B(m) w``."""
     a0, a1, a2 = cross(w[0], w[1], w[2], f[0, m], f[0, m + 1], f[0, m + 2])
     trace = f[0, m + 3] + f[0, m + 7] + f[0, m + 11]
@@ -221,7 +217,7 @@ def _spun_rates(f, y1, y2):
 @helper
 def _spun_momentum_change(f, w, y1, y2):
     """Return as six numbers what the rates of the moments, of the products and of n add to the rate of the momentum."""
-    return plus(_spun_rates(f, y1, y2), _turning(own_times(f, PRODUCTS_RATE, w), _three(f, STIRRED_RATE)))
+    return plus(_spun_rates(f, y1, y2), _turning(own_times(f, PRODUCTS_RATE, w), three_at(f, STIRRED_RATE)))
 
 
 @helper

@@ -9,92 +9,23 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.records import (
-    by_rate_at,
-    by_twist_at,
-    columns_at,
-    is_used,
-    law_size,
-    port_at,
-    slopes_size,
-)
+from titop.solvers.kernels.interface.records import bias_at, by_rate_at, by_twist_at, columns_at, is_used, port_at, slopes_size
 from titop.solvers.kernels.interface.stages import row_at, vector_at
+from titop.solvers.kernels.laws import modal_ports, stiffening
+from titop.solvers.kernels.laws import stiffening_body as few
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
-from titop.solvers.kernels.laws.modal import PARTICIPATION, mass_at, moved, numbers_at
-from titop.solvers.kernels.laws.modal_ports import (
-    CARRIED_BY_PLACE,
-    PULLED_BY_PLACE,
-    RATE_BY_PLACE,
-    RATE_BY_SPEED,
-    SHAPE,
-    TWIST_BY_PLACE,
-    TWIST_BY_SPEED,
-    port_motion,
-    pose_of,
-    pulled_back,
-    write_port_slopes,
-    write_subspace,
-)
-from titop.solvers.kernels.laws.modal_stages import (
-    KEPT,
+from titop.solvers.kernels.laws.matrices import (
     add_between,
+    add_passive_slopes,
+    add_rows,
+    add_scaled,
     add_through,
-    energy,
-    keep_port,
-    press_inwards,
+    clear,
+    put_column,
+    wide_times,
 )
-from titop.solvers.kernels.laws.rod_matrices import add_rows, put_column
-from titop.solvers.kernels.laws.stiffening import (
-    SHORTENING,
-    STIRRING,
-    TABLE,
-    add_row,
-    add_taken,
-    curved,
-    displaced,
-    group_at,
-    halves_of,
-    inverse_at,
-    moments_at,
-    own_row,
-    write_alone,
-    write_few,
-    write_inertia,
-    write_law,
-    write_shape,
-    write_table,
-    write_tables,
-)
-from titop.solvers.kernels.laws.stiffening_body import (
-    BY_FIRST,
-    BY_MOMENTS,
-    BY_PRODUCTS,
-    BY_SECOND,
-    FEW,
-    M1,
-    M1_RATE,
-    M2,
-    M2_RATE,
-    M2_SECOND,
-    PRODUCTS,
-    PRODUCTS_RATE,
-    SPUN_RATE,
-    STIRRED,
-    STIRRED_RATE,
-    TAKEN,
-    WRENCH,
-    take_alone,
-    take_change,
-    take_turn,
-)
-from titop.solvers.kernels.spatial.algebra import (
-    column_of,
-    entry_of,
-    plus,
-    scaled,
-    six,
-    unit,
-)
+from titop.solvers.kernels.laws.modal import KEPT, PARTICIPATION, energy, keep_port, mass_at, numbers_at, press_inwards
+from titop.solvers.kernels.spatial.algebra import column_of, entry_of, plus, put_six, scaled, six, unit
 from titop.solvers.native.kernel import helper
 
 #: Numbers of a 6x6 matrix.
@@ -114,7 +45,7 @@ def _port_room(n):
 @helper
 def room_of(n, ports, numbers):
     """Return how much the stages need: what `_inward` reads of the body alone and of each port; few numbers and tables."""
-    return _few_at(n, ports) + FEW + TAKEN + (2 * TABLE + 1) * n
+    return _few_at(n, ports) + few.FEW + few.TAKEN + (2 * stiffening.TABLE + 1) * n
 
 
 @helper
@@ -123,98 +54,87 @@ def _few_at(n, ports):
     return 6 + n + ports * _port_room(n)
 
 
-def terms(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-    few = room + 8 * _few_at(n, ports)
-    tables = few + 8 * (FEW + TAKEN)
-    still = vector_at(tables + 8 * 2 * TABLE * n, n)
+@helper
+def _rooms_of(n, ports, room):
+    """Return where the few numbers stand in the room, what is taken alone, two tables, and a row (n): addresses."""
+    at, size = room + 8 * _few_at(n, ports), 8 * stiffening.TABLE * n
+    tables = at + 8 * (few.FEW + few.TAKEN)
+    return at, at + 8 * few.FEW, tables, tables + size, tables + 2 * size
+
+
+def terms(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
+    """Write the law; see `stages`. The tables are used up."""
+    at_f, at_taken, at_q, at_v, at_still = _rooms_of(n, ports, room)
+    f, taken, still = row_at(at_f, few.FEW), row_at(at_taken, few.TAKEN), vector_at(at_still, n)
+    by_q, by_v = row_at(at_q, stiffening.TABLE * n), row_at(at_v, stiffening.TABLE * n)
+    rest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(n):
         still[j] = 0.0
-    write_law(
-        n,
-        ports,
-        used,
-        row_at(numbers, number_count),
-        vector_at(q, n),
-        vector_at(v, n),
-        still,
-        row_at(twist, 6),
-        passive,
-        row_at(tables, TABLE * n),
-        row_at(tables + 8 * TABLE * n, TABLE * n),
-        row_at(few, FEW),
-        row_at(few + 8 * FEW, TAKEN),
-        row_at(law, law_size(n, ports)),
-    )
+    stiffening.write_tables(modes, n, ports, q, v, by_q, by_v)
+    stiffening.write_few(modes, n, ports, q, v, still, twist, rest, by_q, by_v, f)
+    stiffening.write_alone(modes, n, ports, passive, q, v, still, f, by_q, by_v, taken, law, bias_at(n))
+    stiffening.write_inertia(modes, n, ports, by_q, f, by_v, law)
+    for p in range(ports):
+        if not is_used(used, p):
+            continue
+        o, target = numbers_at(n, p), port_at(n, p)
+        stiffening.write_shape(modes, n, ports, p, q, by_q, 0)
+        at = modal_ports.pose_of(modes, o, stiffening.displacement_of(modes, o + modal_ports.SHAPE, n, q, by_q, 0))
+        _, _, gamma = modal_ports.motion_of(modes, o, at, wide_times(by_q, 0, n, v), twist)
+        gamma = plus(gamma, modal_ports.image_of(modes, o, at, stiffening.curvature_of(modes, n, ports, p, v, by_v)))
+        modal_ports.write_pose(law, target, at)
+        put_six(law, 0, target + layout.PORT_GAMMA, gamma)
+        modal_ports.write_subspace(modes, o, n, at, by_q, 0, law, target + layout.PORT_S)
     return layout.OK
 
 
-def outward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-    modes, record, alone = (
-        row_at(numbers, number_count),
-        row_at(law, law_size(n, ports)),
-        row_at(room, room_of(n, ports, number_count)),
-    )
-    own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
-    x, y = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0)
-    few = room + 8 * _few_at(n, ports)
-    f, taken, by_q = row_at(few, FEW), row_at(few + 8 * FEW, TAKEN), row_at(few + 8 * (FEW + TAKEN), TABLE * n)
-    by_v = row_at(few + 8 * (FEW + TAKEN + TABLE * n), TABLE * n)
-    write_tables(modes, n, ports, own_q, own_v, by_q, by_v)
-    write_few(modes, n, ports, own_q, own_v, own_a, x, y, by_q, by_v, f)
-    write_alone(modes, n, ports, passive, own_q, own_v, own_a, f, by_q, by_v, taken, alone, 0)
+def outward(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
+    at_f, at_taken, at_q, at_v, _ = _rooms_of(n, ports, room)
+    f, taken, alone = row_at(at_f, few.FEW), row_at(at_taken, few.TAKEN), row_at(room, room_of(n, ports, modes))
+    by_q, by_v = row_at(at_q, stiffening.TABLE * n), row_at(at_v, stiffening.TABLE * n)
+    stiffening.write_tables(modes, n, ports, q, v, by_q, by_v)
+    stiffening.write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f)
+    stiffening.write_alone(modes, n, ports, passive, q, v, a, f, by_q, by_v, taken, alone, 0)
     for p in range(ports):
         if not is_used(used, p):
             continue
         o, target, kept = numbers_at(n, p), port_at(n, p), 6 + n + p * _port_room(n)
         shape = kept + KEPT
-        write_shape(modes, n, ports, p, own_q, alone, shape)
-        at = pose_of(modes, o, displaced(modes, o + SHAPE, n, own_q, alone, shape))
-        rate = moved(alone, shape, n, own_v)
-        second = plus(moved(alone, shape, n, own_a), curved(modes, n, ports, p, own_v, by_v))
-        speed, gained = port_motion(modes, o, at, rate, second, x, y)
-        keep_port(record, target, at, speed, gained, alone, kept)
+        stiffening.write_shape(modes, n, ports, p, q, alone, shape)
+        at = modal_ports.pose_of(modes, o, stiffening.displacement_of(modes, o + modal_ports.SHAPE, n, q, alone, shape))
+        rate, second = wide_times(alone, shape, n, v), wide_times(alone, shape, n, a)
+        second = plus(second, stiffening.curvature_of(modes, n, ports, p, v, by_v))
+        speed, gained = modal_ports.port_motion(modes, o, at, rate, second, twist, acceleration)
+        keep_port(law, target, at, speed, gained, alone, kept)
     return layout.OK
 
 
-def inward(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-    modes, record, alone = (
-        row_at(numbers, number_count),
-        row_at(law, law_size(n, ports)),
-        row_at(room, room_of(n, ports, number_count)),
-    )
-    stride, shapes = _port_room(n), 6 + n + KEPT
-    press_inwards(n, ports, used, modes, record, alone, stride, alone, shapes, stride)
+def inward(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, slopes):
+    alone, stride = row_at(room, room_of(n, ports, modes)), _port_room(n)
+    press_inwards(n, ports, used, modes, law, alone, stride, alone, 6 + n + KEPT, stride)
     return layout.OK
 
 
-def slopes(n, ports, used, number_count, passive, known, stages, numbers, q, v, a, twist, acceleration, law, room, slopes):
-    modes, record = row_at(numbers, number_count), row_at(law, law_size(n, ports))
-    own_q, own_v, own_a = vector_at(q, n), vector_at(v, n), vector_at(a, n)
-    x, y, group = six(row_at(twist, 6), 0, 0), six(row_at(acceleration, 6), 0, 0), group_at(modes, n, ports, 0)
-    own = own_row(modes, n, ports)
-    size = slopes_size(n, ports)
-    result, f, taken = row_at(slopes, size), np.empty((1, FEW), np.float64), np.empty((1, TAKEN), np.float64)
-    by_q, by_v, by_a = np.empty((1, TABLE * n)), np.empty((1, TABLE * n)), np.empty((1, TABLE * n))
-    for k in range(size):
-        result[0, k] = 0.0
-    write_table(modes, group, own + 6, own + 6, n, own_q, by_q, 0)
-    write_table(modes, group, own + 6, own + 6, n, own_v, by_v, 0)
-    write_table(modes, group, own + 6, own, n, own_a, by_a, 0)
-    write_few(modes, n, ports, own_q, own_v, own_a, x, y, by_q, by_v, f)
-    take_alone(modes, inverse_at(n, ports), f, taken)
-    change = np.empty((1, FEW), np.float64)
-    small = np.empty((1, _CHANGES + _WEIGHTS * n))
+def slopes(n, ports, used, passive, known, stages, modes, q, v, a, twist, acceleration, law, room, result):
+    group, own = stiffening.group_at(modes, n, ports, 0), stiffening.own_row(modes, n, ports)
+    f, taken, change = np.empty((1, few.FEW)), np.empty((1, few.TAKEN)), np.empty((1, few.FEW))
+    by_q, by_v = np.empty((1, stiffening.TABLE * n)), np.empty((1, stiffening.TABLE * n))
+    by_a, small = np.empty((1, stiffening.TABLE * n)), np.empty((1, _CHANGES + _WEIGHTS * n))
+    clear(result, 0, slopes_size(n, ports))
+    stiffening.write_table(modes, group, own + 6, own + 6, n, q, by_q, 0)
+    stiffening.write_table(modes, group, own + 6, own + 6, n, v, by_v, 0)
+    stiffening.write_table(modes, group, own + 6, own, n, a, by_a, 0)
+    stiffening.write_few(modes, n, ports, q, v, a, twist, acceleration, by_q, by_v, f)
+    few.take_alone(modes, stiffening.inverse_at(n, ports), f, taken)
     _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, small, result)
     _add_turns(modes, n, ports, f, taken, by_q, by_v, small, result)
-    _add_curvature(modes, n, ports, x, y, taken, result)
+    _add_curvature(modes, n, ports, twist, acceleration, taken, result)
     if passive:
-        for k in range(n * n):
-            result[0, 6 * n + k] += modes[0, mass_at(n) + n * n + k]
-            result[0, by_rate_at(n) + 6 * n + k] += modes[0, mass_at(n) + 2 * n * n + k]
-    write_inertia(modes, n, ports, by_q, f, small, record)
+        add_passive_slopes(modes, mass_at(n) + n * n, n, result)
+    stiffening.write_inertia(modes, n, ports, by_q, f, small, law)
     for p in range(ports):
         if is_used(used, p):
-            _add_port(modes, n, ports, p, own_q, own_v, own_a, x, y, record, by_q, by_v, by_a, small, result)
+            _add_port(modes, n, ports, p, q, v, a, twist, acceleration, law, by_q, by_v, by_a, small, result)
     return layout.OK
 
 
@@ -227,25 +147,24 @@ def _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, room, slop
     for k in range(2):
         begin = k * by_rate_at(n)
         for j in range(n):
-            for r in range(FEW):
-                change[0, r] = 0.0
+            clear(change, 0, few.FEW)
             if k == 0:
                 _step_coordinate(modes, n, ports, j, by_q, by_v, by_a, change)
             else:
                 _step_rate(modes, n, ports, j, by_q, by_v, change)
-            take_change(modes, inverse_at(n, ports), f, taken, change, room)
-            put_column(slopes, begin, n, j, six(room, 0, WRENCH))
+            few.take_change(modes, stiffening.inverse_at(n, ports), f, taken, change, room)
+            put_column(slopes, begin, n, j, six(room, 0, few.WRENCH))
             for r in range(_WEIGHTS):  # the moments' first three rows take no part
-                at = BY_FIRST + r if r < 6 else BY_MOMENTS + r - 9
+                at = few.BY_FIRST + r if r < 6 else few.BY_MOMENTS + r - 9
                 room[0, _CHANGES + r * n + j] = 0.0 if 6 <= r < 9 else room[0, at]
-        halves, moments = halves_of(modes, n, ports), moments_at(n, ports)
+        halves, moments = stiffening.halves_of(modes, n, ports), stiffening.moments_at(n, ports)
         for i in range(n):
             row = begin + (6 + i) * n
             add_rows(slopes, row, column_of(modes, PARTICIPATION, n, i), room, _CHANGES, n, n)
             for half in range(halves):
                 first, second = _CHANGES + (6 + 6 * half) * n, _CHANGES + (18 + 6 * half) * n
                 add_rows(slopes, row, column_of(modes, moments + 6 * half * n, n, i), room, first, n, n)
-                bent = column_of(by_q, (SHORTENING + 6 * half) * n, n, i)
+                bent = column_of(by_q, (stiffening.SHORTENING + 6 * half) * n, n, i)
                 add_rows(slopes, row, scaled(-1.0, bent), room, second, n, n)
 
 
@@ -253,63 +172,62 @@ def _add_changes(modes, n, ports, f, taken, by_q, by_v, by_a, change, room, slop
 def _add_turns(modes, n, ports, f, taken, by_q, by_v, changed, slopes):
     """Add the changes with the twist; the row `changed` is room for it."""
     for j in range(6):
-        take_turn(modes, inverse_at(n, ports), f, taken, unit(j), changed)
-        put_column(slopes, by_twist_at(n), 6, j, six(changed, 0, WRENCH))
-        for i in range(n):
-            changed[0, TAKEN + i] = 0.0
-        add_taken(modes, n, ports, by_q, changed, changed, TAKEN)
+        few.take_turn(modes, stiffening.inverse_at(n, ports), f, taken, unit(j), changed)
+        put_column(slopes, by_twist_at(n), 6, j, six(changed, 0, few.WRENCH))
+        clear(changed, few.TAKEN, n)
+        stiffening.add_taken(modes, n, ports, by_q, changed, changed, few.TAKEN)
         if j >= 3:
-            add_row(2.0, by_v, (STIRRING + j - 3) * n, n, changed, TAKEN)
+            add_scaled(changed, few.TAKEN, 2.0, by_v, (stiffening.STIRRING + j - 3) * n, n)
         for i in range(n):
-            slopes[0, by_twist_at(n) + (6 + i) * 6 + j] = changed[0, TAKEN + i]
+            slopes[0, by_twist_at(n) + (6 + i) * 6 + j] = changed[0, few.TAKEN + i]
 
 
 @helper
 def _step_coordinate(modes, n, ports, j, by_q, by_v, by_a, f):
     """Add the change of the few numbers with the j-th coordinate."""
-    moments, own = moments_at(n, ports), own_row(modes, n, ports)
+    moments, own = stiffening.moments_at(n, ports), stiffening.own_row(modes, n, ports)
     for k in range(3):
-        f[0, STIRRED + k] -= by_v[0, (STIRRING + k) * n + j]
-        f[0, STIRRED_RATE + k] -= by_a[0, (STIRRING + k) * n + j]
-    for k in range(own - SHORTENING):
-        row = (SHORTENING + k) * n + j
-        f[0, M1 + k] += modes[0, moments + k * n + j]
-        f[0, M2 + k] -= by_q[0, row]
-        f[0, M2_RATE + k] -= by_v[0, row]
-        f[0, M2_SECOND + k] -= by_a[0, row]
+        f[0, few.STIRRED + k] -= by_v[0, (stiffening.STIRRING + k) * n + j]
+        f[0, few.STIRRED_RATE + k] -= by_a[0, (stiffening.STIRRING + k) * n + j]
+    for k in range(own - stiffening.SHORTENING):
+        row = (stiffening.SHORTENING + k) * n + j
+        f[0, few.M1 + k] += modes[0, moments + k * n + j]
+        f[0, few.M2 + k] -= by_q[0, row]
+        f[0, few.M2_RATE + k] -= by_v[0, row]
+        f[0, few.M2_SECOND + k] -= by_a[0, row]
     for k in range(6):
-        f[0, PRODUCTS + k] += 2.0 * by_q[0, (own + k) * n + j]
-        f[0, PRODUCTS_RATE + k] += 2.0 * by_v[0, (own + k) * n + j]
+        f[0, few.PRODUCTS + k] += 2.0 * by_q[0, (own + k) * n + j]
+        f[0, few.PRODUCTS_RATE + k] += 2.0 * by_v[0, (own + k) * n + j]
 
 
 @helper
 def _step_rate(modes, n, ports, j, by_q, by_v, f):
     """Add the change of the few numbers with the j-th rate."""
-    moments, own = moments_at(n, ports), own_row(modes, n, ports)
+    moments, own = stiffening.moments_at(n, ports), stiffening.own_row(modes, n, ports)
     for k in range(3):
-        f[0, SPUN_RATE + k] += modes[0, PARTICIPATION + (3 + k) * n + j]
-        f[0, STIRRED + k] += by_q[0, (STIRRING + k) * n + j]
-    for k in range(own - SHORTENING):
-        row = (SHORTENING + k) * n + j
-        f[0, M1_RATE + k] += modes[0, moments + k * n + j]
-        f[0, M2_RATE + k] -= by_q[0, row]
-        f[0, M2_SECOND + k] -= 2.0 * by_v[0, row]
+        f[0, few.SPUN_RATE + k] += modes[0, PARTICIPATION + (3 + k) * n + j]
+        f[0, few.STIRRED + k] += by_q[0, (stiffening.STIRRING + k) * n + j]
+    for k in range(own - stiffening.SHORTENING):
+        row = (stiffening.SHORTENING + k) * n + j
+        f[0, few.M1_RATE + k] += modes[0, moments + k * n + j]
+        f[0, few.M2_RATE + k] -= by_q[0, row]
+        f[0, few.M2_SECOND + k] -= 2.0 * by_v[0, row]
     for k in range(6):
-        f[0, PRODUCTS_RATE + k] += 2.0 * by_q[0, (own + k) * n + j]
+        f[0, few.PRODUCTS_RATE + k] += 2.0 * by_q[0, (own + k) * n + j]
 
 
 @helper
 def _add_curvature(modes, n, ports, x, y, taken, slopes):
     """Add the changes of the tables with the coordinates and their rates, what they are multiplied by held."""
     by_q, by_v = 6 * n, by_rate_at(n) + 6 * n
-    group, own = group_at(modes, n, ports, 0), own_row(modes, n, ports)
-    for k in range(own - SHORTENING):
-        _add_matrix(-taken[0, BY_SECOND + k], modes, group, own + 6, SHORTENING + k, n, slopes, by_q)
+    group, own = stiffening.group_at(modes, n, ports, 0), stiffening.own_row(modes, n, ports)
+    for k in range(own - stiffening.SHORTENING):
+        _add_matrix(-taken[0, few.BY_SECOND + k], modes, group, own + 6, stiffening.SHORTENING + k, n, slopes, by_q)
     for k in range(6):
-        _add_matrix(taken[0, BY_PRODUCTS + k], modes, group, own + 6, own + k, n, slopes, by_q)
+        _add_matrix(taken[0, few.BY_PRODUCTS + k], modes, group, own + 6, own + k, n, slopes, by_q)
     for k in range(3):  # antisymmetric: rows for columns is a change of sign
-        _add_matrix(-entry_of(y, 3 + k), modes, group, own + 6, STIRRING + k, n, slopes, by_q)
-        _add_matrix(-2.0 * entry_of(x, 3 + k), modes, group, own + 6, STIRRING + k, n, slopes, by_v)
+        _add_matrix(-entry_of(y, 3 + k), modes, group, own + 6, stiffening.STIRRING + k, n, slopes, by_q)
+        _add_matrix(-2.0 * entry_of(x, 3 + k), modes, group, own + 6, stiffening.STIRRING + k, n, slopes, by_v)
 
 
 @helper
@@ -319,7 +237,7 @@ def _add_matrix(weight, modes, group, matrices, k, n, t, o):
     if kept >= 0:
         stride, first = int(modes[0, group]) * n, group + 2 + matrices + kept * n
         for r in range(n):
-            add_row(weight, modes, first + r * stride, n, t, o + r * n)
+            add_scaled(t, o + r * n, weight, modes, first + r * stride, n)
 
 
 @helper
@@ -328,30 +246,30 @@ def _add_port(modes, n, ports, p, q, v, a, x, y, law, shape, by_v, by_a, small, 
 
     The tables are used up: `shape` for ``Phi - H q``, the others for ``-H v`` and ``-H a``.
     """
-    o, target, group = numbers_at(n, p), port_at(n, p), group_at(modes, n, ports, 1 + p)
-    write_shape(modes, n, ports, p, q, shape, 0)
-    moving, rates = displaced(modes, o + SHAPE, n, q, shape, 0), moved(shape, 0, n, v)
-    second = plus(moved(shape, 0, n, a), curved(modes, n, ports, p, v, by_v))
+    o, target, group = numbers_at(n, p), port_at(n, p), stiffening.group_at(modes, n, ports, 1 + p)
+    stiffening.write_shape(modes, n, ports, p, q, shape, 0)
+    moving, rates = stiffening.displacement_of(modes, o + modal_ports.SHAPE, n, q, shape, 0), wide_times(shape, 0, n, v)
+    second = plus(wide_times(shape, 0, n, a), stiffening.curvature_of(modes, n, ports, p, v, by_v))
     for x_of, table in ((v, by_v), (a, by_a)):
-        write_table(modes, group, 6, 6, n, x_of, table, 0)
+        stiffening.write_table(modes, group, 6, 6, n, x_of, table, 0)
         for k in range(6 * n):
             table[0, k] = -table[0, k]
-    write_subspace(modes, o, n, pose_of(modes, o, moving), shape, 0, law, target + layout.PORT_S)
+    modal_ports.write_subspace(modes, o, n, modal_ports.pose_of(modes, o, moving), shape, 0, law, target + layout.PORT_S)
     speed, wrench = six(law, 0, target + layout.PORT_TWIST), six(law, 0, target + layout.PORT_WRENCH)
-    write_port_slopes(modes, o, moving, rates, second, x, y, speed, wrench, small)
+    modal_ports.write_port_slopes(modes, o, moving, rates, second, x, y, speed, wrench, small)
     by_place, by_speed = columns_at(n, p), columns_at(n, p) + 6 * n
     by_rate = columns_at(n, p) + 12 * n
-    add_through(small, TWIST_BY_PLACE, shape, 0, n, slopes, by_place)
-    add_through(small, TWIST_BY_SPEED, by_v, 0, n, slopes, by_place)
-    add_through(small, RATE_BY_PLACE, shape, 0, n, slopes, by_speed)
-    add_through(small, RATE_BY_SPEED, by_v, 0, n, slopes, by_speed)
-    add_through(small, TWIST_BY_SPEED, by_a, 0, n, slopes, by_speed)
-    add_through(small, RATE_BY_SPEED, shape, 0, n, slopes, by_rate)
+    add_through(small, modal_ports.TWIST_BY_PLACE, shape, 0, n, slopes, by_place)
+    add_through(small, modal_ports.TWIST_BY_SPEED, by_v, 0, n, slopes, by_place)
+    add_through(small, modal_ports.RATE_BY_PLACE, shape, 0, n, slopes, by_speed)
+    add_through(small, modal_ports.RATE_BY_SPEED, by_v, 0, n, slopes, by_speed)
+    add_through(small, modal_ports.TWIST_BY_SPEED, by_a, 0, n, slopes, by_speed)
+    add_through(small, modal_ports.RATE_BY_SPEED, shape, 0, n, slopes, by_rate)
     for _ in range(2):
-        add_through(small, TWIST_BY_SPEED, by_v, 0, n, slopes, by_rate)
-    add_through(small, CARRIED_BY_PLACE, shape, 0, n, slopes, 0)
-    add_between(small, PULLED_BY_PLACE, shape, 0, n, slopes, 6 * n)
-    pulled = pulled_back(modes, o, pose_of(modes, o, moving), wrench)
+        add_through(small, modal_ports.TWIST_BY_SPEED, by_v, 0, n, slopes, by_rate)
+    add_through(small, modal_ports.CARRIED_BY_PLACE, shape, 0, n, slopes, 0)
+    add_between(small, modal_ports.PULLED_BY_PLACE, modal_ports.PORT_SLOPES, shape, 0, n, slopes, 6 * n)
+    pulled = modal_ports.pull_back(modes, o, modal_ports.pose_of(modes, o, moving), wrench)
     for k in range(6):
         _add_matrix(-entry_of(pulled, k), modes, group, 6, k, n, slopes, 6 * n)
 

@@ -15,16 +15,17 @@ from titop.blocks.interactions.interaction import TargetLoads
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of
-from titop.solvers.kernels.laws.applied_laws import CompiledSurroundings, surroundings_by
 from titop.solvers.kernels.laws.compiled_interactions import (
     STEP,
     InteractionStages,
     advance,
     interaction_stages,
+    motion_size,
     move_along,
     put_slope,
+    slopes_width,
 )
-from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
+from titop.solvers.kernels.laws.compiled_laws import CompiledLaw, CompiledSurroundings, surroundings_by
 from titop.solvers.native.kernel import UserHelper
 
 
@@ -46,17 +47,16 @@ def surroundings_of(law: Law) -> CompiledSurroundings:
 
 
 @functools.cache
-def interaction_stages_of(law: Law, states: int = 0) -> InteractionStages:
-    """Return the stages of an interaction's law, for so many states of its own; kept likewise."""
-    parts = [part for part in (law.function, law.rates if states else None, law.gaps) if part is not None]
-    name = _unique_name(*parts) + (f"_{states}" if states else "")
-    gaps = None if law.gaps is None else UserHelper(_switching(UserHelper(law.gaps), states))
-    acts, rates = UserHelper(law.function), None if law.rates is None else UserHelper(law.rates)
-    changes: tuple[Any, ...] = (None, None, None)
-    if states and rates is not None:
-        writing = _changing(rates, states), _changing_driven(rates, states), _changing_slopes(rates, acts, states)
-        changes = tuple(map(UserHelper, writing))
-    return interaction_stages(name, UserHelper(_acting(acts, states)), None, None, gaps, *changes)
+def interaction_stages_of(law: Law) -> InteractionStages:
+    """Return the stages of an interaction's law; kept likewise."""
+    name = _unique_name(*(part for part in (law.function, law.rates, law.gaps) if part is not None))
+    acts, rates, gaps = (None if part is None else UserHelper(part) for part in (law.function, law.rates, law.gaps))
+    writing = {"write_gap": _switching(gaps)} if gaps else {}
+    if rates:
+        writing |= {"write_rates": _changing(rates), "write_rates_driven": _changing_driven(rates)}
+        writing |= {"write_rates_slopes": _changing_slopes(rates, acts)}
+    helpers: dict[str, Any] = {stage: UserHelper(function) for stage, function in writing.items()}
+    return interaction_stages(name, UserHelper(_acting(acts)), is_whole=True, **helpers)
 
 
 def _unique_name(function: Any, *others: Any) -> str:
@@ -151,46 +151,42 @@ def _storing(function: Any) -> Any:
     return energy
 
 
-def _acting(function: Any, states: int) -> Any:
+def _acting(function: Any) -> Any:
     """Return the ``write`` of `interaction_stages` from the function of an interaction's law."""
-    tell = UserHelper(_telling(states))
 
-    def write(ports, coordinates, inputs, numbers, motion, loads):
+    def write(ports, coordinates, inputs, states, stages, numbers, motion, loads):
         answer = TargetLoads(np.zeros((ports, 6), motion.dtype), np.zeros(coordinates, motion.dtype))
-        function(numbers[0, : numbers.shape[1] - inputs], tell(ports, coordinates, inputs, numbers, motion), answer)
+        function(numbers[0, : numbers.shape[1] - inputs], _tell(ports, coordinates, inputs, states, numbers, motion), answer)
         for k in range(ports):
             for r in range(6):
                 loads[0, 6 * k + r] = answer.wrenches[k, r]
         for k in range(coordinates):
             loads[0, 6 * ports + k] = answer.efforts[k]
+        return layout.OK
 
     return write
 
 
-def _changing(function: Any, states: int) -> Any:
+def _changing(function: Any) -> Any:
     """Return the ``write_rates`` of `interaction_stages` from that of an interaction's law."""
-    tell = UserHelper(_telling(states))
 
-    def write_rates(ports, coordinates, inputs, numbers, motion, rates):
+    def write_rates(ports, coordinates, inputs, states, stages, numbers, motion, rates):
         own = np.zeros(states)
-        function(numbers[0, : numbers.shape[1] - inputs], tell(ports, coordinates, inputs, numbers, motion), own)
+        function(numbers[0, : numbers.shape[1] - inputs], _tell(ports, coordinates, inputs, states, numbers, motion), own)
         for k in range(states):
             rates[0, k] = own[k]
+        return layout.OK
 
     return write_rates
 
 
-def _changing_driven(function: Any, states: int) -> Any:
+def _changing_driven(function: Any) -> Any:
     """Return the ``write_rates_driven`` likewise."""
-    tell = UserHelper(_telling(states))
 
-    def write_rates_driven(ports, coordinates, inputs, numbers, motion, slopes):
-        size = layout.MOTION_SIZE * ports + 2 * coordinates
-        moved = np.empty((1, size), np.complex128)
-        for j in range(size):
-            moved[0, j] = motion[0, j]
+    def write_rates_driven(ports, coordinates, inputs, states, stages, numbers, motion, slopes):
+        moved = motion.astype(np.complex128)
         for column in range(inputs):
-            told, own = tell(ports, coordinates, inputs, numbers, moved), np.zeros(states, np.complex128)
+            told, own = _tell(ports, coordinates, inputs, states, numbers, moved), np.zeros(states, np.complex128)
             if column < inputs - states:
                 told.u[column] += 1j * STEP
             else:
@@ -198,85 +194,83 @@ def _changing_driven(function: Any, states: int) -> Any:
             function(numbers[0, : numbers.shape[1] - inputs], told, own)
             for k in range(states):
                 slopes[0, k * inputs + column] = own[k].imag / STEP
+        return layout.OK
 
     return write_rates_driven
 
 
-def _changing_slopes(rates: Any, acts: Any, states: int) -> Any:
+def _changing_slopes(rates: Any, acts: Any) -> Any:
     """Return the ``write_rates_slopes`` likewise, from the functions that say how states change and what they do."""
-    tell = UserHelper(_telling(states))
 
-    def write_rates_slopes(ports, coordinates, inputs, numbers, motion, slopes):
-        size, rows = layout.MOTION_SIZE * ports + 2 * coordinates, 6 * ports + coordinates
-        width, given = 6 * max(ports - 1, 0) + 6 * ports + 2 * coordinates, numbers[0, : numbers.shape[1] - inputs]
-        moved, own = np.empty((1, size), np.complex128), np.zeros((1, states), np.complex128)
-        for j in range(size):
-            moved[0, j] = motion[0, j]
+    def write_rates_slopes(ports, coordinates, inputs, states, stages, numbers, motion, slopes):
+        width, rows = slopes_width(ports, coordinates), 6 * ports + coordinates
+        law = numbers[0, : numbers.shape[1] - inputs]
+        moved, own = motion.astype(np.complex128), np.zeros((1, states), np.complex128)
         for column in range(width):
             move_along(motion, moved, ports, column, 1.0)
             own[:] = 0.0
-            rates(given, tell(ports, coordinates, inputs, numbers, moved), own[0])
+            rates(law, _tell(ports, coordinates, inputs, states, numbers, moved), own[0])
             move_along(motion, moved, ports, column, 0.0)
             put_slope(own, states, slopes, width, column)
         for k in range(states):
-            told = tell(ports, coordinates, inputs, numbers, moved)
+            told = _tell(ports, coordinates, inputs, states, numbers, moved)
             answer = TargetLoads(np.zeros((ports, 6), np.complex128), np.zeros(coordinates, np.complex128))
             told.x[k] += 1j * STEP
-            acts(given, told, answer)
+            acts(law, told, answer)
             o = states * width + k * rows
             for r in range(6 * ports):
                 slopes[0, o + r] = answer.wrenches[r // 6, r % 6].imag / STEP
             for r in range(coordinates):
                 slopes[0, o + 6 * ports + r] = answer.efforts[r].imag / STEP
+        return layout.OK
 
     return write_rates_slopes
 
 
-def _telling(states: int) -> Any:
-    """Return the function that makes a `TargetMotion` of what stages are told, the last `states` of the inputs among it."""
-
-    def tell(ports, coordinates, inputs, numbers, motion):
-        kind, own = motion.dtype, numbers.shape[1] - inputs
-        told = TargetMotion(
-            np.zeros((ports, 3, 3), kind),
-            np.zeros((ports, 3), kind),
-            np.zeros((ports, 6), kind),
-            np.zeros(coordinates, kind),
-            np.zeros(coordinates, kind),
-            np.zeros(inputs - states, kind),
-            np.zeros(states, kind),
-        )
-        for k in range(ports):
-            o = layout.MOTION_SIZE * k
-            for r in range(3):
-                for c in range(3):
-                    told.R[k, r, c] = motion[0, o + 3 * r + c]
-                told.r[k, r] = motion[0, o + 9 + r]
-            for r in range(6):
-                told.V[k, r] = motion[0, o + layout.MOVING + r]
-        for k in range(coordinates):
-            told.q[k] = motion[0, layout.MOTION_SIZE * ports + k]
-            told.v[k] = motion[0, layout.MOTION_SIZE * ports + coordinates + k]
-        for k in range(inputs - states):
-            told.u[k] = numbers[0, own + k]
-        for k in range(states):
-            told.x[k] = numbers[0, own + inputs - states + k]
-        return told
-
-    return tell
+def _told(ports, coordinates, inputs, states, numbers, motion):
+    """Return a `TargetMotion` of what stages are told, the last `states` of the inputs among it."""
+    kind, own = motion.dtype, numbers.shape[1] - inputs
+    told = TargetMotion(
+        np.zeros((ports, 3, 3), kind),
+        np.zeros((ports, 3), kind),
+        np.zeros((ports, 6), kind),
+        np.zeros(coordinates, kind),
+        np.zeros(coordinates, kind),
+        np.zeros(inputs - states, kind),
+        np.zeros(states, kind),
+    )
+    for k in range(ports):
+        o = layout.MOTION_SIZE * k
+        for r in range(3):
+            for c in range(3):
+                told.R[k, r, c] = motion[0, o + 3 * r + c]
+            told.r[k, r] = motion[0, o + 9 + r]
+        for r in range(6):
+            told.V[k, r] = motion[0, o + layout.MOVING + r]
+    for k in range(coordinates):
+        told.q[k] = motion[0, layout.MOTION_SIZE * ports + k]
+        told.v[k] = motion[0, layout.MOTION_SIZE * ports + coordinates + k]
+    for k in range(inputs - states):
+        told.u[k] = numbers[0, own + k]
+    for k in range(states):
+        told.x[k] = numbers[0, own + inputs - states + k]
+    return told
 
 
-def _switching(function: Any, states: int) -> Any:
+_tell = UserHelper(_told)
+
+
+def _switching(function: Any) -> Any:
     """Return the ``write_gap`` of `interaction_stages` from the ``gaps`` of an interaction's law."""
-    tell = UserHelper(_telling(states))
 
-    def write_gap(ports, coordinates, inputs, numbers, motion, gap):
-        moved = np.empty((1, layout.MOTION_SIZE * ports + 2 * coordinates), np.complex128)
+    def write_gap(ports, coordinates, inputs, states, stages, numbers, motion, gap):
+        moved = np.empty((1, motion_size(ports, coordinates)), np.complex128)
         advance(motion, moved, ports, coordinates)
-        told = tell(ports, coordinates, inputs, numbers, moved)
+        told = _tell(ports, coordinates, inputs, states, numbers, moved)
         gaps, count = function(numbers[0, : numbers.shape[1] - inputs], told), gap.shape[1] // 2
         for k in range(count):
             value = gaps[k] if len(gaps) == count else complex(np.nan)  # which callers refuse
             gap[0, 2 * k], gap[0, 2 * k + 1] = value.real, value.imag / STEP
+        return layout.OK
 
     return write_gap

@@ -1,10 +1,9 @@
 """What acts on ports, and what is read there.
 
 - `port_motion`: poses, motion and Jacobians of ports;
-- `loads`, `port_wrenches`, `pushes`: loads, such as are fixed in the inertial frame, on general blocks, along
-  coordinates;
-- `interactions`, `surroundings`: what acts on several ports at once, and what a block says acts on it;
-- `own_states`: states of the first order of interactions within steps;
+- `loads`: loads, such as are fixed in the inertial frame, and what they do along coordinates;
+- `interactions`, `surroundings`: what acts on several ports at once, with its states of the first order, and what a block says
+  acts on it;
 - `guards`: whether what switches by position may have done so within a step;
 - `sensor_readings`: what sensors read.
 """

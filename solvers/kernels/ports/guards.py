@@ -58,18 +58,8 @@ PARTS = 8
 def cleared(ints, numbers, stages, law, q, v, length, guards):
     """Look at all gaps at the end of a step of a `length` (s), targets' motions in `law`; return OK if none comes near zero."""
     given = address_of(ints, 0), ints.shape[0], address_or_zero(law), address_of(numbers, 0), numbers.shape[1]
-    return gaps_guarded(
-        (
-            *given,
-            address_of(stages, 0),
-            stages.shape[0],
-            address_of(q, 0),
-            address_of(v, 0),
-            address_of(length, 0),
-            address_of(guards, 0),
-            guards.shape[0],
-        )
-    )
+    laws, state = (address_of(stages, 0), stages.shape[0]), (address_of(q, 0), address_of(v, 0))
+    return gaps_guarded((*given, *laws, *state, address_of(length, 0), address_of(guards, 0), guards.shape[0]))
 
 
 @feature(12)

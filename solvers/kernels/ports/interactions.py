@@ -1,7 +1,9 @@
 """Interactions in the passes: the motion of their targets goes to their stages, what these answer acts on the blocks.
 
-Both stand in the interaction's part of ``law`` (see `layout`). Features, which systems without interactions do not wait for;
-entries that are NaN tell that one could not be compiled, for which the reason waits for `callbacks.raise_pending`.
+Both stand in the interaction's part of ``law`` (see `layout`). A state of the system is ``[q, v, x]``, x those of the first
+order of all interactions, one after the other: within steps they are told to the laws, which say how they change. Features,
+which systems without interactions or such states do not wait for; entries that are NaN tell that one could not be compiled, for
+which the reason waits for `callbacks.raise_pending`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,16 @@ from titop.blocks.basics.tolerances import FEW_ROUNDINGS
 from titop.blocks.laws.vectors import product, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at
-from titop.solvers.kernels.interface.stages import address_of, call_interaction, floats_at, given, ints_at, row_at, vector_at
+from titop.solvers.kernels.interface.stages import (
+    address_of,
+    address_or_zero,
+    call_interaction,
+    floats_at,
+    given,
+    ints_at,
+    row_at,
+    vector_at,
+)
 from titop.solvers.kernels.ports.port_motion import port_pose, twist_of_port
 from titop.solvers.kernels.spatial.algebra import carry_wrench, dot, put_six, six
 from titop.solvers.kernels.tree.general import subspace_column
@@ -52,11 +63,8 @@ def interactions_asked(ints, rows, law, work, columns, floats, numbers, number_c
     table = ints_at(ints, rows, layout.INT_COLUMNS)
     count, record = table[0, layout.ELEMENTS], row_at(law, table[0, layout.LAW_SIZE])
     state, rates = vector_at(q, table[0, layout.NQ]), vector_at(v, table[0, layout.NV])
-    bodies, moving, poses = (
-        floats_at(floats, rows, layout.FLOAT_COLUMNS),
-        floats_at(work, count, columns),
-        floats_at(world, count, 12),
-    )
+    bodies, moving = floats_at(floats, rows, layout.FLOAT_COLUMNS), floats_at(work, count, columns)
+    poses = floats_at(world, count, 12)
     row = table[0, layout.FIRST_INTERACTION]
     for _ in range(table[0, layout.INTERACTIONS]):
         _write_motion(table, bodies, record, state, rates, moving, poses, row)
@@ -82,13 +90,8 @@ def loads_of(ints, row):
 
 @helper
 def _write_motion(ints, floats, law, q, v, work, world, row):
-    begin, first, ports, coordinates = (
-        ints[row, layout.LAW],
-        row + 1,
-        ints[row, layout.ACT_PORTS],
-        ints[row, layout.ACT_COORDINATES],
-    )
-    o = begin
+    begin, first = ints[row, layout.LAW], row + 1
+    o, ports, coordinates = begin, ints[row, layout.ACT_PORTS], ints[row, layout.ACT_COORDINATES]
     if ports > 0:
         rotation, origin = port_pose(ints, floats, law, world, first)
         back = transposed(rotation)
@@ -139,12 +142,12 @@ def interaction_application(ints, rows, law, work, columns, floats, general):
     """See `apply_interactions`."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)
     record, moving = row_at(law, table[0, layout.LAW_SIZE]), floats_at(work, table[0, layout.ELEMENTS], columns)
-    row = table[0, layout.FIRST_INTERACTION]
+    bodies, row = floats_at(floats, rows, layout.FLOAT_COLUMNS), table[0, layout.FIRST_INTERACTION]
     for _ in range(table[0, layout.INTERACTIONS]):
         o = loads_of(table, row)
         for k in range(table[row, layout.ACT_PORTS]):
             wrench = six(record, 0, o + 6 * k)
-            _subtract(table, floats_at(floats, rows, layout.FLOAT_COLUMNS), record, moving, row + 1 + k, wrench, general != 0)
+            subtract_at_port(table, bodies, record, moving, row + 1 + k, wrench, general != 0)
         row = next_interaction(table, row)
     return layout.OK
 
@@ -162,7 +165,7 @@ def add_interaction_efforts(ints, law, tau, sign):
 
 
 @helper
-def _subtract(ints, floats, law, work, row, wrench, general):
+def subtract_at_port(ints, floats, law, work, row, wrench, general):
     """Subtract a wrench on the port at `row` from its block's law or bias, if the block is general as asked."""
     i = ints[row, layout.ELEMENT]
     if i == 0 or (ints[i, layout.LAW] >= 0) != general:
@@ -179,3 +182,59 @@ def _subtract(ints, floats, law, work, row, wrench, general):
     wrench = carry_wrench(floats, row, layout.R, wrench)
     for k in range(6):
         work[i, layout.BIAS + k] -= wrench[k]
+
+
+# -- states of the first order
+
+
+@helper
+def take_own_states(ints, numbers, state):
+    """Write the interactions' states in a `state` of the system among their numbers; return a status."""
+    if ints[0, layout.STATES] == 0:
+        return layout.OK
+    where = address_of(state, ints[0, layout.NQ] + ints[0, layout.NV])
+    return own_states_taken((address_of(ints, 0), ints.shape[0], address_of(numbers, 0), numbers.shape[1], where))
+
+
+@feature(5)
+def own_states_taken(ints, rows, numbers, count, states):
+    """See `take_own_states`."""
+    table, told = ints_at(ints, rows, layout.INT_COLUMNS), row_at(numbers, count)
+    x, row, k = vector_at(states, table[0, layout.STATES]), table[0, layout.FIRST_INTERACTION], 0
+    for _ in range(table[0, layout.INTERACTIONS]):
+        first = table[row, layout.NUMBERS] + table[row, layout.NUMBER_COUNT] - table[row, layout.ACT_STATES]
+        for j in range(table[row, layout.ACT_STATES]):
+            told[0, first + j] = x[k]
+            k += 1
+        row = next_interaction(table, row)
+    return layout.OK
+
+
+@helper
+def write_own_rates(ints, numbers, stages, law, rate):
+    """Write how the interactions' states change into the `rate` of a state of the system, the motion of their targets in `law`.
+
+    Return a status.
+    """
+    if ints[0, layout.STATES] == 0:
+        return layout.OK
+    told = address_of(ints, 0), ints.shape[0], address_or_zero(law), address_of(numbers, 0), numbers.shape[1]
+    where = address_of(rate, ints[0, layout.NQ] + ints[0, layout.NV])
+    return own_rates_written((*told, address_of(stages, 0), stages.shape[0], where))
+
+
+@feature(8)
+def own_rates_written(ints, rows, law, numbers, count, stages, kinds, rates):
+    """See `write_own_rates`."""
+    table, told = ints_at(ints, rows, layout.INT_COLUMNS), row_at(numbers, count)
+    record, addresses = row_at(law, table[0, layout.LAW_SIZE]), ints_at(stages, kinds, layout.STAGE_COLUMNS)
+    dx = vector_at(rates, table[0, layout.STATES])
+    row, k = table[0, layout.FIRST_INTERACTION], 0
+    for _ in range(table[0, layout.INTERACTIONS]):
+        if table[row, layout.ACT_STATES] > 0:
+            status = call_interaction(table, told, addresses, record, row, layout.RATES, address_of(dx, k))
+            if status != layout.OK:
+                return status
+            k += table[row, layout.ACT_STATES]
+        row = next_interaction(table, row)
+    return layout.OK

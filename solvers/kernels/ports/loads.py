@@ -10,21 +10,25 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import is_used, port_at
 from titop.solvers.kernels.interface.stages import address_of, floats_at, given, ints_at, row_at
+from titop.solvers.kernels.ports.interactions import loads_of, next_interaction, subtract_at_port
 from titop.solvers.kernels.spatial.algebra import (
     add_six,
     carry_wrench,
     cross,
-    dot,
+    plus,
+    put_six,
     rotate,
     rotate_back,
     rotate_six_back,
     scaled,
     six,
 )
-from titop.solvers.kernels.tree.general import subspace_column
+from titop.solvers.kernels.tree.general import port_effort
+from titop.solvers.kernels.tree.joints import along_joint
+from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.kernels.tree.subtree_sums import clear
-from titop.solvers.kernels.tree.world_poses import world_poses
 from titop.solvers.native.kernel import feature, helper
 
 
@@ -47,49 +51,28 @@ def apply_loads(ints, floats, law, work, world, general):
 def load_application(ints, rows, law, work, columns, floats, world, general):
     """See `apply_loads`."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)
-    count = table[0, layout.ELEMENTS]
+    count, bodies = table[0, layout.ELEMENTS], floats_at(floats, rows, layout.FLOAT_COLUMNS)
     record, moving = row_at(law, table[0, layout.LAW_SIZE]), floats_at(work, count, columns)
-    _subtract_loads(
-        table, floats_at(floats, rows, layout.FLOAT_COLUMNS), record, moving, floats_at(world, count, 12), general != 0
-    )
+    poses, first = floats_at(world, count, 12), table[0, layout.FIRST_LOAD]
+    for row in range(first, first + table[0, layout.LOADS]):
+        if (table[table[row, layout.ELEMENT], layout.LAW] >= 0) == (general != 0):
+            wrench = load_at_port(table, bodies, record, poses, row)
+            subtract_at_port(table, bodies, record, moving, row, wrench, general != 0)
     return layout.OK
 
 
 @helper
-def _subtract_loads(ints, floats, law, work, world, general):
-    for row in range(ints[0, layout.FIRST_LOAD], ints[0, layout.FIRST_LOAD] + ints[0, layout.LOADS]):
-        i = ints[row, layout.ELEMENT]
-        if (ints[i, layout.LAW] >= 0) != general or i == 0:
-            continue
-        wrench = six(floats, row, layout.FORCE)
-        if ints[row, layout.INERTIAL]:
-            wrench = rotate_six_back(world, i, 0, wrench)
-        if general:
-            _subtract_from_law(ints, law, row, i, wrench)
-            continue
-        if ints[row, layout.INERTIAL]:
-            wrench = rotate_six_back(floats, row, layout.R, wrench)
-        wrench = carry_wrench(floats, row, layout.R, wrench)
-        for k in range(6):
-            work[i, layout.BIAS + k] -= wrench[k]
-
-
-@helper
-def _subtract_from_law(ints, law, row, i, wrench):
-    """Subtract a wrench at the port of the load at `row` from h of general block i.
-
-    A wrench in the inertial frame comes in components of the block's parent port.
-    """
-    size = 6 + ints[i, layout.OWN]
-    h = ints[i, layout.LAW] + size * size
-    if ints[row, layout.PORT] >= 0:
-        if ints[row, layout.INERTIAL]:
-            wrench = rotate_six_back(law, 0, ints[row, layout.PORT], wrench)
-        for j in range(ints[i, layout.OWN]):
-            law[0, h + 6 + j] -= dot(subspace_column(ints, law, row, i, j), wrench)
-        wrench = carry_wrench(law, 0, ints[row, layout.PORT], wrench)
-    for k in range(6):
-        law[0, h + k] -= wrench[k]
+def load_at_port(ints, floats, law, world, row):
+    """Return the wrench of the load at `row` in the frame of its port."""
+    wrench = six(floats, row, layout.FORCE)
+    if ints[row, layout.INERTIAL] == 0:
+        return wrench
+    i = ints[row, layout.ELEMENT]
+    wrench = rotate_six_back(world, i, 0, wrench)
+    if law is not None:
+        if ints[i, layout.LAW] >= 0:
+            return rotate_six_back(law, 0, ints[row, layout.PORT], wrench) if ints[row, layout.PORT] >= 0 else wrench
+    return rotate_six_back(floats, row, layout.R, wrench)
 
 
 @helper
@@ -128,11 +111,9 @@ def _hold_all(ints, floats, world, sums):
             continue
         if ints[row, layout.ROW] >= 0:
             at = ints[row, layout.ROW]
-        ox, oy, oz = (
-            (floats[row, layout.P], floats[row, layout.P + 1], floats[row, layout.P + 2])
-            if at == i and ints[i, layout.LAW] < 0
-            else (0.0, 0.0, 0.0)
-        )
+        ox = oy = oz = 0.0
+        if at == i and ints[i, layout.LAW] < 0:
+            ox, oy, oz = floats[row, layout.P], floats[row, layout.P + 1], floats[row, layout.P + 2]
         x, y, z = rotate(sums, at, layout.BASE, ox, oy, oz)
         x, y, z = x + sums[at, layout.BASE + 9], y + sums[at, layout.BASE + 10], z + sums[at, layout.BASE + 11]
         wrench = six(floats, row, layout.FORCE)
@@ -177,3 +158,118 @@ def _hold_load(sums, i, x, y, z, wrench):
     sums[i, layout.TURNED + 9] += fz * x - ty
     sums[i, layout.TURNED + 10] += fz * y + tx
     sums[i, layout.TURNED + 11] += fz * z - along
+
+
+# -- inverse dynamics: loads and interactions on general blocks join the wrenches at their ports
+
+
+@helper
+def apply_to_ports(ints, floats, law, work, world):
+    """Subtract loads and interactions on general blocks from the wrenches at their ports, or from what the blocks take.
+
+    `world` holds the poses of all elements if a load is given in the inertial frame.
+    """
+    if ints[0, layout.LOADS] > 0 or ints[0, layout.INTERACTIONS] > 0:
+        if port_application((*given(ints, law, work), address_of(floats, 0), address_of(world, 0))) != layout.OK:
+            law[:] = np.nan
+            work[:] = np.nan
+
+
+@feature(7)
+def port_application(ints, rows, law, work, columns, floats, world):
+    """See `apply_to_ports`."""
+    table = ints_at(ints, rows, layout.INT_COLUMNS)
+    count, bodies = table[0, layout.ELEMENTS], floats_at(floats, rows, layout.FLOAT_COLUMNS)
+    record, moving = row_at(law, table[0, layout.LAW_SIZE]), floats_at(work, count, columns)
+    poses, first = floats_at(world, count, 12), table[0, layout.FIRST_LOAD]
+    for row in range(first, first + table[0, layout.LOADS]):
+        i = table[row, layout.ELEMENT]
+        if i > 0 and table[i, layout.LAW] >= 0:
+            _subtract(table, record, moving, row, load_at_port(table, bodies, record, poses, row))
+    row = table[0, layout.FIRST_INTERACTION]
+    for _ in range(table[0, layout.INTERACTIONS]):
+        for k in range(table[row, layout.ACT_PORTS]):
+            i = table[row + 1 + k, layout.ELEMENT]
+            if i > 0 and table[i, layout.LAW] >= 0:
+                _subtract(table, record, moving, row + 1 + k, six(record, 0, loads_of(table, row) + 6 * k))
+        row = next_interaction(table, row)
+    return layout.OK
+
+
+@helper
+def _subtract(ints, law, work, row, wrench):
+    """Subtract a wrench on the port at `row`, in the port's frame."""
+    if ints[row, layout.PORT] >= 0:
+        at = ints[row, layout.PORT] + layout.PORT_WRENCH
+        put_six(law, 0, at, plus(six(law, 0, at), scaled(-1.0, wrench)))
+    else:
+        i = ints[row, layout.ELEMENT]
+        put_six(work, i, layout.BIAS, plus(six(work, i, layout.BIAS), scaled(-1.0, wrench)))
+
+
+@helper
+def at_parent_port(ints, law, i):
+    """Return the sum of the wrenches at general block i's ports, at its parent port."""
+    total = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for p in range(ints[i, layout.PORT_COUNT]):
+        if is_used(ints[i, layout.USED], p):
+            port = ints[i, layout.LAW] + port_at(ints[i, layout.OWN], p)
+            total = plus(total, carry_wrench(law, 0, port, six(law, 0, port + layout.PORT_WRENCH)))
+    return total
+
+
+# -- what wrenches on ports do along the coordinates: carried from the port to the world, whatever else the system has
+
+
+@helper
+def push_element(ints, floats, law, work, i, wrench, efforts):
+    """Add what a wrench on element i, in its frame, does along all coordinates to `efforts` (nv)."""
+    while i > 0:
+        along_joint(ints, floats, i, wrench, efforts, ints[i, layout.V])
+        p = ints[i, layout.PARENT]
+        if p > 0:
+            wrench = carry_wrench(work, i, layout.R, wrench)
+            if law is not None:
+                if ints[i, layout.PORT] >= 0:
+                    port_effort(ints, law, i, p, wrench, efforts)
+                    wrench = carry_wrench(law, 0, ints[i, layout.PORT], wrench)
+        i = p
+
+
+@helper
+def push_port(ints, floats, law, work, row, wrench, efforts):
+    """Add what a wrench on the port at `row`, in its frame, does along all coordinates to `efforts` (nv)."""
+    i = ints[row, layout.ELEMENT]
+    if law is not None:
+        if ints[i, layout.LAW] >= 0:
+            if ints[row, layout.PORT] >= 0:
+                port_effort(ints, law, row, i, wrench, efforts)
+                wrench = carry_wrench(law, 0, ints[row, layout.PORT], wrench)
+            push_element(ints, floats, law, work, i, wrench, efforts)
+            return
+    push_element(ints, floats, law, work, i, carry_wrench(floats, row, layout.R, wrench), efforts)
+
+
+@helper
+def push_by_interaction(ints, floats, law, work, row, loads, o, efforts):
+    """Add what an interaction's answer, at ``loads[0, o]``, does along all coordinates to `efforts` (nv)."""
+    ports = ints[row, layout.ACT_PORTS]
+    for k in range(ports):
+        push_port(ints, floats, law, work, row + 1 + k, six(loads, 0, o + 6 * k), efforts)
+    for k in range(ints[row, layout.ACT_COORDINATES]):
+        efforts[ints[row + 1 + ports + k, layout.V]] += loads[0, o + 6 * ports + k]
+
+
+@helper
+def push_by_surroundings(ints, floats, law, work, i, efforts):
+    """Add what acts on general block i because of its motion and pose to `efforts` (nv)."""
+    o = ints[i, layout.APPLIED]
+    push_element(ints, floats, law, work, i, six(law, 0, o), efforts)
+    for j in range(ints[i, layout.OWN]):
+        efforts[ints[i, layout.OWN_V] + j] += law[0, o + 6 + j]
+
+
+@helper
+def answer_at(ints, row):
+    """Return where the answer of the interaction at `row` stands in ``law``, and how many numbers it has."""
+    return loads_of(ints, row), 6 * ints[row, layout.ACT_PORTS] + ints[row, layout.ACT_COORDINATES]

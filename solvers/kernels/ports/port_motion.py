@@ -11,8 +11,7 @@ from titop.solvers.kernels.spatial.algebra import cross, matrix_of, put_six, rot
 from titop.solvers.kernels.tree.general import port_column
 from titop.solvers.kernels.tree.inverse import accelerate
 from titop.solvers.kernels.tree.joints import axis, coordinates_of, place
-from titop.solvers.kernels.tree.kinematics import place_and_move, start
-from titop.solvers.kernels.tree.world_poses import prepend
+from titop.solvers.kernels.tree.kinematics import place_and_move, prepend, start
 from titop.solvers.native.kernel import helper, shared
 
 

@@ -39,11 +39,8 @@ def surroundings_asked(ints, rows, law, work, columns, floats, numbers, number_c
     table = ints_at(ints, rows, layout.INT_COLUMNS)
     count, record, of_laws = table[0, layout.ELEMENTS], row_at(law, table[0, layout.LAW_SIZE]), row_at(numbers, number_count)
     state, rates = vector_at(q, table[0, layout.NQ]), vector_at(v, table[0, layout.NV])
-    bodies, moving, poses = (
-        floats_at(floats, rows, layout.FLOAT_COLUMNS),
-        floats_at(work, count, columns),
-        floats_at(world, count, 12),
-    )
+    bodies, moving = floats_at(floats, rows, layout.FLOAT_COLUMNS), floats_at(work, count, columns)
+    poses = floats_at(world, count, 12)
     addresses = ints_at(stages, kinds, layout.STAGE_COLUMNS)
     for i in range(1, count):
         if table[i, layout.APPLIED] >= 0:

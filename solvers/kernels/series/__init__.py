@@ -14,7 +14,7 @@ serves all orders (key L, Lemma 2), and r orders cost O(r^2) and O(N).
 
 - `rooms`: what is kept, of every element at every order;
 - `coefficients`: of derivatives, and of what acts on coordinates;
-- `groups`: what spherical and free joints have turned and shifted by; `drifts`: what turns and shifts add;
-- `motions`: of the elements, and what spinning bodies take; `loads`: wrenches on ports;
-- `inverse`, `elimination`: the passes.
+- `groups`: what spherical and free joints have turned and shifted by;
+- `motions`: of the elements, with what turns and shifts add, and what spinning bodies take; `loads`: wrenches on ports;
+- `series_passes`: inverse, and forward and hybrid dynamics.
 """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from titop.blocks.laws.vectors import cross3, dot3
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.spatial.algebra import cross
+from titop.solvers.kernels.spatial.algebra import add_three, three
 from titop.solvers.kernels.tree.elastic_efforts import displacement
 from titop.solvers.native.kernel import helper
 
@@ -58,12 +59,7 @@ def _add_spring(ints, floats, row, q, k, rates, sign, efforts):
     for a in range(n):
         effort = 0.0
         if plain:
-            stiffness = (
-                floats[row + a, layout.STIFFNESS],
-                floats[row + a, layout.STIFFNESS + 1],
-                floats[row + a, layout.STIFFNESS + 2],
-            )
-            effort = stiffness[0] * x + stiffness[1] * y + stiffness[2] * z
+            effort = dot3(three(floats, row + a, layout.STIFFNESS), (x, y, z))
         for b in range(n):
             effort += floats[row + a, layout.DAMPING + b] * rates[k, v + b]
         efforts[k, v + a] -= sign * effort
@@ -72,29 +68,27 @@ def _add_spring(ints, floats, row, q, k, rates, sign, efforts):
 @helper
 def _add_turning(floats, i, armature, v, k, rates, sign, efforts):
     """``-w x (J w)``, J the armature about the joint's axes."""
-    jx, jy, jz = floats[i, armature], floats[i, armature + 1], floats[i, armature + 2]
     for j in range(k + 1):
-        m = k - j
-        turning = jx * rates[m, v], jy * rates[m, v + 1], jz * rates[m, v + 2]
-        x, y, z = cross(rates[j, v], rates[j, v + 1], rates[j, v + 2], turning[0], turning[1], turning[2])
-        efforts[k, v] -= sign * x
-        efforts[k, v + 1] -= sign * y
-        efforts[k, v + 2] -= sign * z
+        turning = _momentum(floats, i, armature, three(rates, k - j, v))
+        _subtract(efforts, k, v, sign, cross3(three(rates, j, v), turning))
+
+
+@helper
+def _momentum(floats, i, armature, rate):
+    j = three(floats, i, armature)
+    return j[0] * rate[0], j[1] * rate[1], j[2] * rate[2]
+
+
+@helper
+def _subtract(efforts, k, v, sign, x):
+    add_three(efforts, k, v, (-sign * x[0], -sign * x[1], -sign * x[2]))
 
 
 @helper
 def _add_moving(floats, i, v, k, rates, sign, efforts):
     """The same of a free joint: ``-w x (m v)`` along, ``-w x (J w) - v x (m v)`` about its axes."""
     _add_turning(floats, i, layout.ARMATURE + 3, v + 3, k, rates, sign, efforts)
-    mx, my, mz = floats[i, layout.ARMATURE], floats[i, layout.ARMATURE + 1], floats[i, layout.ARMATURE + 2]
     for j in range(k + 1):
-        m, w = k - j, v + 3
-        fx, fy, fz = mx * rates[m, v], my * rates[m, v + 1], mz * rates[m, v + 2]
-        x, y, z = cross(rates[j, w], rates[j, w + 1], rates[j, w + 2], fx, fy, fz)
-        efforts[k, v] -= sign * x
-        efforts[k, v + 1] -= sign * y
-        efforts[k, v + 2] -= sign * z
-        x, y, z = cross(rates[j, v], rates[j, v + 1], rates[j, v + 2], fx, fy, fz)
-        efforts[k, w] -= sign * x
-        efforts[k, w + 1] -= sign * y
-        efforts[k, w + 2] -= sign * z
+        moving = _momentum(floats, i, layout.ARMATURE, three(rates, k - j, v))
+        _subtract(efforts, k, v, sign, cross3(three(rates, j, v + 3), moving))
+        _subtract(efforts, k, v + 3, sign, cross3(three(rates, j, v), moving))

@@ -7,11 +7,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.laws.vectors import cross3
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at
-from titop.solvers.kernels.series.rooms import MOTION_COLUMNS, OMEGA
-from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, cross, put_six, rotate_back, six
-from titop.solvers.kernels.tree.world_poses import world_poses
+from titop.solvers.kernels.series import rooms
+from titop.solvers.kernels.spatial.algebra import (
+    add_six,
+    add_three,
+    carry_wrench,
+    plus,
+    put_six,
+    rotate_six_back,
+    scaled,
+    six,
+    three,
+)
+from titop.solvers.kernels.tree.kinematics import world_poses
 from titop.solvers.native.kernel import feature, helper, shared
 
 # -- rows of loads, one for each order
@@ -76,11 +87,10 @@ def _write_coefficients(ints, floats, changes, change_rows, orders, world, pulls
             elif n >= constant:
                 wrench = six(changes, (n - constant) * derivatives + k - 1, 0)
             if ints[row, layout.INERTIAL]:
-                fx, fy, fz = rotate_back(world, i, 0, wrench[0], wrench[1], wrench[2])
-                tx, ty, tz = rotate_back(world, i, 0, wrench[3], wrench[4], wrench[5])
+                wrench = rotate_six_back(world, i, 0, wrench)
             else:
-                fx, fy, fz, tx, ty, tz = carry_wrench(floats, row, layout.R, wrench)
-            put_six(pulls, n * orders + k, _PULL, (scale * fx, scale * fy, scale * fz, scale * tx, scale * ty, scale * tz))
+                wrench = carry_wrench(floats, row, layout.R, wrench)
+            put_six(pulls, n * orders + k, _PULL, scaled(scale, wrench))
 
 
 @feature(10)
@@ -88,7 +98,7 @@ def load_subtraction(ints, rows, floats, k, orders, motions, pulls, wrenches, co
     """See `subtract_loads`."""
     table, own = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
     count, loads = table[0, layout.ELEMENTS], table[0, layout.LOADS]
-    moving, given = floats_at(motions, count * orders, MOTION_COLUMNS), floats_at(pulls, loads * orders, _COLUMNS)
+    moving, given = floats_at(motions, count * orders, rooms.MOTION_COLUMNS), floats_at(pulls, loads * orders, _COLUMNS)
     _subtract(table, own, k, orders, moving, given, floats_at(wrenches, count, columns), column)
     return layout.OK
 
@@ -104,9 +114,9 @@ def _subtract(ints, floats, k, orders, motions, pulls, wrenches, column):
         if ints[row, layout.INERTIAL]:
             _turn_load(at, i * orders, k, motions, pulls)
             fx, fy, fz, tx, ty, tz = _turned_back(at, k, pulls)
-            cx, cy, cz = cross(floats[row, layout.P], floats[row, layout.P + 1], floats[row, layout.P + 2], fx, fy, fz)
+            cx, cy, cz = cross3(three(floats, row, layout.P), (fx, fy, fz))
             wrench = fx, fy, fz, tx + cx, ty + cy, tz + cz
-        add_six(wrenches, i, column, (-wrench[0], -wrench[1], -wrench[2], -wrench[3], -wrench[4], -wrench[5]))
+        add_six(wrenches, i, column, scaled(-1.0, wrench))
 
 
 @helper
@@ -120,21 +130,14 @@ def _turn_load(at, element, k, motions, pulls):
     for j in range(k):
         m = element + k - 1 - j
         for o in range(_TURN, _TURN + 9, 3):
-            x, y, z = pulls[at + j, o], pulls[at + j, o + 1], pulls[at + j, o + 2]
-            dx, dy, dz = cross(x, y, z, motions[m, OMEGA], motions[m, OMEGA + 1], motions[m, OMEGA + 2])
-            pulls[at + k, o] += dx / k
-            pulls[at + k, o + 1] += dy / k
-            pulls[at + k, o + 2] += dz / k
+            x, y, z = cross3(three(pulls, at + j, o), three(motions, m, rooms.OMEGA))
+            add_three(pulls, at + k, o, (x / k, y / k, z / k))
 
 
 @helper
 def _turned_back(at, k, pulls):
     """Return order k of ``E^T`` times the load."""
-    fx, fy, fz, tx, ty, tz = _NOTHING
+    total = _NOTHING
     for j in range(k + 1):
-        w = six(pulls, at + k - j, _PULL)
-        x, y, z = rotate_back(pulls, at + j, _TURN, w[0], w[1], w[2])
-        fx, fy, fz = fx + x, fy + y, fz + z
-        x, y, z = rotate_back(pulls, at + j, _TURN, w[3], w[4], w[5])
-        tx, ty, tz = tx + x, ty + y, tz + z
-    return fx, fy, fz, tx, ty, tz
+        total = plus(total, rotate_six_back(pulls, at + j, _TURN, six(pulls, at + k - j, _PULL)))
+    return total

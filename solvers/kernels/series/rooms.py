@@ -51,7 +51,7 @@ FORWARD_WORK = layout.FORWARD_COLUMNS
 
 
 @shared
-def rooms(ints, orders, kept, states):
+def series_rooms(ints, orders, kept, states):
     """Return rooms for so many orders: joints, motions of `kept` elements, so many rows of states, shifts, groups.
 
     They are parts of one: memory in one piece is not given back to the system between calls.

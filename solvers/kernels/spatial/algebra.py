@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from titop.blocks.basics.tolerances import COMPLEX_STEP
+from titop.blocks.laws.vectors import product
 from titop.solvers.native.kernel import helper
 
 
@@ -15,16 +17,50 @@ def cross(ax, ay, az, bx, by, bz):
 def matrix_of(t, i, o):
     """Return the nine entries of ``t[i]`` from `o`."""
     return (
-        t[i, o],
-        t[i, o + 1],
-        t[i, o + 2],
-        t[i, o + 3],
-        t[i, o + 4],
-        t[i, o + 5],
-        t[i, o + 6],
-        t[i, o + 7],
-        t[i, o + 8],
-    )
+        t[i, o], t[i, o + 1], t[i, o + 2],
+        t[i, o + 3], t[i, o + 4], t[i, o + 5],
+        t[i, o + 6], t[i, o + 7], t[i, o + 8],
+    )  # fmt: skip
+
+
+#: The matrix of no rotation.
+IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+@helper
+def put_pose(t, i, o, rotation, position):
+    """Write a pose into ``t[i]`` from `o`."""
+    put_three(t, i, o, (rotation[0], rotation[1], rotation[2]))
+    put_three(t, i, o + 3, (rotation[3], rotation[4], rotation[5]))
+    put_three(t, i, o + 6, (rotation[6], rotation[7], rotation[8]))
+    put_three(t, i, o + 9, position)
+
+
+@helper
+def composed_pose(a, i, o, b, j, p):
+    """Return rotation and position of the pose at ``a[i, o]`` followed by the one at ``b[j, p]``."""
+    x, y, z = rotate(a, i, o, b[j, p + 9], b[j, p + 10], b[j, p + 11])
+    return product(matrix_of(a, i, o), matrix_of(b, j, p)), (a[i, o + 9] + x, a[i, o + 10] + y, a[i, o + 11] + z)
+
+
+@helper
+def three(t, i, o):
+    """Return three entries of ``t[i]`` from `o`."""
+    return t[i, o], t[i, o + 1], t[i, o + 2]
+
+
+@helper
+def put_three(t, i, o, x):
+    """Write three entries of ``t[i]`` from `o`."""
+    t[i, o], t[i, o + 1], t[i, o + 2] = x
+
+
+@helper
+def add_three(t, i, o, x):
+    """Add to three entries of ``t[i]`` from `o`."""
+    t[i, o] += x[0]
+    t[i, o + 1] += x[1]
+    t[i, o + 2] += x[2]
 
 
 @helper
@@ -59,6 +95,12 @@ def rotate_six_back(t, i, o, x):
 def six(t, i, o):
     """Return six entries of ``t[i]`` from `o`."""
     return t[i, o], t[i, o + 1], t[i, o + 2], t[i, o + 3], t[i, o + 4], t[i, o + 5]
+
+
+@helper
+def six_of(vector, k):
+    """Return six entries of a vector from k."""
+    return vector[k], vector[k + 1], vector[k + 2], vector[k + 3], vector[k + 4], vector[k + 5]
 
 
 @helper
@@ -191,6 +233,26 @@ def inertia_times(a, b, c, x):
 
 
 @helper
+def put_inertia(t, i, o, inertia):
+    """Write the blocks a, b, c of an inertia into ``t[i]`` from `o`."""
+    a, b, c = inertia
+    put_six(t, i, o, a)
+    put_six(t, i, o + 6, (b[0], b[1], b[2], b[3], b[4], b[5]))
+    t[i, o + 12], t[i, o + 13], t[i, o + 14] = b[6], b[7], b[8]
+    put_six(t, i, o + 15, c)
+
+
+@helper
+def add_inertia(t, i, o, inertia):
+    """Add the blocks of an inertia to those that start at ``t[i, o]``."""
+    a, b, c = inertia
+    add_six(t, i, o, a)
+    add_six(t, i, o + 6, (b[0], b[1], b[2], b[3], b[4], b[5]))
+    add_three(t, i, o + 12, (b[6], b[7], b[8]))
+    add_six(t, i, o + 15, c)
+
+
+@helper
 def rotate_general(t, i, o, m):
     """Return ``R m R^T`` for a general 3x3 m (9)."""
     r0, r1, r2, r3, r4, r5, r6, r7, r8 = matrix_of(t, i, o)
@@ -214,13 +276,9 @@ def rotate_symmetric(t, i, o, m):
     t10, t11, t12 = r3 * xx + r4 * xy + r5 * xz, r3 * xy + r4 * yy + r5 * yz, r3 * xz + r4 * yz + r5 * zz
     t20, t21, t22 = r6 * xx + r7 * xy + r8 * xz, r6 * xy + r7 * yy + r8 * yz, r6 * xz + r7 * yz + r8 * zz
     return (
-        t00 * r0 + t01 * r1 + t02 * r2,
-        t10 * r3 + t11 * r4 + t12 * r5,
-        t20 * r6 + t21 * r7 + t22 * r8,
-        t00 * r3 + t01 * r4 + t02 * r5,
-        t00 * r6 + t01 * r7 + t02 * r8,
-        t10 * r6 + t11 * r7 + t12 * r8,
-    )
+        t00 * r0 + t01 * r1 + t02 * r2, t10 * r3 + t11 * r4 + t12 * r5, t20 * r6 + t21 * r7 + t22 * r8,
+        t00 * r3 + t01 * r4 + t02 * r5, t00 * r6 + t01 * r7 + t02 * r8, t10 * r6 + t11 * r7 + t12 * r8,
+    )  # fmt: skip
 
 
 @helper
@@ -291,14 +349,11 @@ def column_of(t, o, n, j):
 
 @helper
 def unit(j):
+    """Return the j-th column of the 6x6 identity."""
     return (
-        1.0 if j == 0 else 0.0,
-        1.0 if j == 1 else 0.0,
-        1.0 if j == 2 else 0.0,
-        1.0 if j == 3 else 0.0,
-        1.0 if j == 4 else 0.0,
-        1.0 if j == 5 else 0.0,
-    )
+        1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0,
+        1.0 if j == 3 else 0.0, 1.0 if j == 4 else 0.0, 1.0 if j == 5 else 0.0,
+    )  # fmt: skip
 
 
 @helper
@@ -309,14 +364,31 @@ def entry_of(x, r):
 @helper
 def full_times(t, i, o, x):
     """Return the product of the 6x6 matrix at ``t[i, o]`` and x."""
+    return rows_times(t, i, o, 6, x)
+
+
+@helper
+def rows_times(t, i, o, size, x):
+    """Return the product of x and six rows of six entries at ``t[i, o]``, `size` apart."""
     return (
-        dot(six(t, i, o), x),
-        dot(six(t, i, o + 6), x),
-        dot(six(t, i, o + 12), x),
-        dot(six(t, i, o + 18), x),
-        dot(six(t, i, o + 24), x),
-        dot(six(t, i, o + 30), x),
-    )
+        dot(six(t, i, o), x), dot(six(t, i, o + size), x), dot(six(t, i, o + 2 * size), x),
+        dot(six(t, i, o + 3 * size), x), dot(six(t, i, o + 4 * size), x), dot(six(t, i, o + 5 * size), x),
+    )  # fmt: skip
+
+
+@helper
+def ahead(x, rate):
+    """Return a dual vector with a complex step along its `rate`."""
+    return plus(x, scaled(1j * COMPLEX_STEP, rate))
+
+
+@helper
+def slope_of(x):
+    """Return the derivative that a complex step has left in a dual vector."""
+    return (
+        x[0].imag / COMPLEX_STEP, x[1].imag / COMPLEX_STEP, x[2].imag / COMPLEX_STEP,
+        x[3].imag / COMPLEX_STEP, x[4].imag / COMPLEX_STEP, x[5].imag / COMPLEX_STEP,
+    )  # fmt: skip
 
 
 @helper

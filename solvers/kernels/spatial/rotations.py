@@ -6,12 +6,7 @@ import math
 
 import numpy as np
 
-from titop.blocks.basics.spatial import (
-    coupling_coefficients,
-    half_cotangent,
-    half_cotangent_slope,
-    rotation_coefficients,
-)
+from titop.blocks.basics.spatial import coupling_coefficients, half_cotangent, half_cotangent_slope, rotation_coefficients
 from titop.blocks.basics.tolerances import CENTRAL_STEP
 from titop.blocks.laws.vectors import cross3, dot3
 from titop.solvers.kernels.spatial.algebra import cross

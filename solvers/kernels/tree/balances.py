@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.spatial.algebra import dot, plus, rigid_momentum, rotate, six
+from titop.solvers.kernels.spatial.algebra import (
+    add_three,
+    column_of,
+    dot,
+    plus,
+    put_six,
+    rigid_momentum,
+    rotate,
+    rows_times,
+    scaled,
+    six,
+    three,
+)
 from titop.solvers.kernels.tree.joints import coordinates_of
 from titop.solvers.native.kernel import helper
 
@@ -15,9 +27,8 @@ def add_energy(ints, floats, law, v, work, world, result):
         twist = six(work, i, layout.TWIST)
         momentum = block_momentum(ints, floats, law, i, v, twist)
         result[0] += 0.5 * dot(momentum, twist)
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                result[0] += 0.5 * _own_energy(ints, law, i, v, twist)
+        if law is not None and ints[i, layout.LAW] >= 0:
+            result[0] += 0.5 * _own_energy(ints, law, i, v, twist)
         for j in range(coordinates_of(ints[i, layout.KIND])):
             rate = v[ints[i, layout.V] + j]
             result[0] += 0.5 * floats[i, layout.ARMATURE + j] * rate * rate
@@ -31,37 +42,17 @@ def add_energy(ints, floats, law, v, work, world, result):
 @helper
 def block_momentum(ints, floats, law, i, v, twist):
     """Return ``(M [V; v])_P`` of element i's block."""
-    if law is not None:
-        if ints[i, layout.LAW] >= 0:
-            return _general_momentum(ints, law, i, v, twist)
+    if law is not None and ints[i, layout.LAW] >= 0:
+        return _general_momentum(ints, law, i, v, twist)
     return rigid_momentum(floats, i, layout.MASS, twist)
 
 
 @helper
 def _general_momentum(ints, law, i, v, twist):
     o, n, k = ints[i, layout.LAW], ints[i, layout.OWN], ints[i, layout.OWN_V]
-    size = 6 + n
-    total = (
-        dot(six(law, 0, o), twist),
-        dot(six(law, 0, o + size), twist),
-        dot(six(law, 0, o + 2 * size), twist),
-        dot(six(law, 0, o + 3 * size), twist),
-        dot(six(law, 0, o + 4 * size), twist),
-        dot(six(law, 0, o + 5 * size), twist),
-    )
+    total = rows_times(law, 0, o, 6 + n, twist)
     for j in range(n):
-        y, c = v[k + j], o + 6 + j
-        total = plus(
-            total,
-            (
-                y * law[0, c],
-                y * law[0, c + size],
-                y * law[0, c + 2 * size],
-                y * law[0, c + 3 * size],
-                y * law[0, c + 4 * size],
-                y * law[0, c + 5 * size],
-            ),
-        )
+        total = plus(total, scaled(v[k + j], column_of(law, o, 6 + n, 6 + j)))
     return total
 
 
@@ -81,16 +72,15 @@ def _own_energy(ints, law, i, v, twist):
 
 @helper
 def mass_and_moment(ints, floats, law, i):
-    """Return mass (kg) and first moment (kg m) of element i's block, in its frame; see `titop.blocks.contract.surroundings`."""
-    if law is not None:
-        if ints[i, layout.LAW] >= 0:
-            o, n = ints[i, layout.LAW], 6 + ints[i, layout.OWN]
-            return (
-                (law[0, o] + law[0, o + n + 1] + law[0, o + 2 * n + 2]) / 3.0,
-                0.5 * (law[0, o + 5 * n + 1] - law[0, o + 4 * n + 2]),
-                0.5 * (law[0, o + 3 * n + 2] - law[0, o + 5 * n]),
-                0.5 * (law[0, o + 4 * n] - law[0, o + 3 * n + 1]),
-            )
+    """Return mass (kg) and first moment (kg m) of element i's block, in its frame; see `titop.blocks.contract.description`."""
+    if law is not None and ints[i, layout.LAW] >= 0:
+        o, n = ints[i, layout.LAW], 6 + ints[i, layout.OWN]
+        return (
+            (law[0, o] + law[0, o + n + 1] + law[0, o + 2 * n + 2]) / 3.0,
+            0.5 * (law[0, o + 5 * n + 1] - law[0, o + 4 * n + 2]),
+            0.5 * (law[0, o + 3 * n + 2] - law[0, o + 5 * n]),
+            0.5 * (law[0, o + 4 * n] - law[0, o + 3 * n + 1]),
+        )
     return floats[i, layout.MASS], floats[i, layout.MOMENT], floats[i, layout.MOMENT + 1], floats[i, layout.MOMENT + 2]
 
 
@@ -114,20 +104,12 @@ def add_momentum(ints, floats, law, v, work, world, result):
 def add_mass(ints, floats, law, work, result):
     """Add first moment in the inertial frame (3) and mass to `result` (4), summed from the leaves inwards."""
     for i in range(1, ints[0, layout.ELEMENTS]):
-        work[i, layout.BIAS], work[i, layout.BIAS + 1], work[i, layout.BIAS + 2], work[i, layout.BIAS + 3] = mass_and_moment(
-            ints, floats, law, i
-        )
+        mass, x, y, z = mass_and_moment(ints, floats, law, i)
+        put_six(work, i, layout.BIAS, (mass, x, y, z, 0.0, 0.0))
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
-        mass, moment = _carried_moment(
-            work,
-            i,
-            layout.R,
-            work[i, layout.BIAS],
-            (work[i, layout.BIAS + 1], work[i, layout.BIAS + 2], work[i, layout.BIAS + 3]),
-        )
-        if law is not None:
-            if ints[i, layout.PORT] >= 0:
-                mass, moment = _carried_moment(law, 0, ints[i, layout.PORT], mass, moment)
+        mass, moment = _carried_moment(work, i, layout.R, work[i, layout.BIAS], three(work, i, layout.BIAS + 1))
+        if law is not None and ints[i, layout.PORT] >= 0:
+            mass, moment = _carried_moment(law, 0, ints[i, layout.PORT], mass, moment)
         p = ints[i, layout.PARENT]
         if p == 0:
             result[0] += moment[0]
@@ -136,9 +118,7 @@ def add_mass(ints, floats, law, work, result):
             result[3] += mass
             continue
         work[p, layout.BIAS] += mass
-        work[p, layout.BIAS + 1] += moment[0]
-        work[p, layout.BIAS + 2] += moment[1]
-        work[p, layout.BIAS + 3] += moment[2]
+        add_three(work, p, layout.BIAS + 1, moment)
 
 
 @helper

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.spatial.algebra import carry_inertia, carry_wrench, inertia_times, plus, put_six, six
+from titop.solvers.kernels.spatial.algebra import add_inertia, carry_inertia, carry_wrench, inertia_times, put_six, six
 from titop.solvers.kernels.tree.forward import inertia_of, take_law, write_rigid_inertia
 from titop.solvers.kernels.tree.general import add_at_port, port_effort
 from titop.solvers.kernels.tree.joints import along_joint, axis, coordinates_of
@@ -22,30 +22,17 @@ def composite_inertias(ints, floats, law, work):
         if law is None or ints[i, layout.LAW] < 0:
             write_rigid_inertia(floats, i, work)
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                take_law(ints, law, i, work)
+        if law is not None and ints[i, layout.LAW] >= 0:
+            take_law(ints, law, i, work)
         p = ints[i, layout.PARENT]
         if p == 0:
             continue
         inertia = inertia_of(work, i)
         a, b, c = carry_inertia(work, i, layout.R, inertia[0], inertia[1], inertia[2])
-        if law is not None:
-            if ints[i, layout.PORT] >= 0:
-                add_at_port(ints, law, i, p, a, b, c, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-                continue
-        add_inertia(work, p, a, b, c)
-
-
-@helper
-def add_inertia(work, p, a, b, c):
-    """Add an inertia to that of element p."""
-    put_six(work, p, layout.MA, plus(six(work, p, layout.MA), a))
-    put_six(work, p, layout.MA + 6, plus(six(work, p, layout.MA + 6), (b[0], b[1], b[2], b[3], b[4], b[5])))
-    work[p, layout.MA + 12] += b[6]
-    work[p, layout.MA + 13] += b[7]
-    work[p, layout.MA + 14] += b[8]
-    put_six(work, p, layout.MA + 15, plus(six(work, p, layout.MA + 15), c))
+        if law is not None and ints[i, layout.PORT] >= 0:
+            add_at_port(ints, law, i, p, a, b, c, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+            continue
+        add_inertia(work, p, layout.MA, (a, b, c))
 
 
 @shared
@@ -59,9 +46,8 @@ def fill_mass_matrix(ints, floats, law, work, matrix):
             along_joint(ints, floats, i, force, matrix[k + j], k)
             matrix[k + j, k + j] += floats[i, layout.ARMATURE + j]
             _along_path(ints, floats, law, work, i, force, matrix, k + j)
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                _own_columns(ints, floats, law, work, i, matrix)
+        if law is not None and ints[i, layout.LAW] >= 0:
+            _own_columns(ints, floats, law, work, i, matrix)
 
 
 @helper
@@ -76,11 +62,10 @@ def write_momentum_matrix(ints, floats, law, work, world, matrix):
             put_column(
                 matrix, ints[i, layout.V] + j, carry_wrench(world, i, _START, inertia_times(a, b, c, axis(ints, floats, i, j)))
             )
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                for j in range(ints[i, layout.OWN]):
-                    force = six(law, 0, ints[i, layout.LAW] + (6 + j) * (6 + ints[i, layout.OWN]))
-                    put_column(matrix, ints[i, layout.OWN_V] + j, carry_wrench(world, i, _START, force))
+        if law is not None and ints[i, layout.LAW] >= 0:
+            for j in range(ints[i, layout.OWN]):
+                force = six(law, 0, ints[i, layout.LAW] + (6 + j) * (6 + ints[i, layout.OWN]))
+                put_column(matrix, ints[i, layout.OWN_V] + j, carry_wrench(world, i, _START, force))
 
 
 @helper
@@ -110,11 +95,10 @@ def _along_path(ints, floats, law, work, i, force, matrix, k):
     while ints[i, layout.PARENT] > 0:
         p = ints[i, layout.PARENT]
         force = carry_wrench(work, i, layout.R, force)
-        if law is not None:
-            if ints[i, layout.PORT] >= 0:
-                port_effort(ints, law, i, p, force, matrix[k])
-                _mirror(matrix, k, ints[p, layout.OWN_V], ints[p, layout.OWN])
-                force = carry_wrench(law, 0, ints[i, layout.PORT], force)
+        if law is not None and ints[i, layout.PORT] >= 0:
+            port_effort(ints, law, i, p, force, matrix[k])
+            _mirror(matrix, k, ints[p, layout.OWN_V], ints[p, layout.OWN])
+            force = carry_wrench(law, 0, ints[i, layout.PORT], force)
         along_joint(ints, floats, p, force, matrix[k], ints[p, layout.V])
         _mirror(matrix, k, ints[p, layout.V], coordinates_of(ints[p, layout.KIND]))
         i = p

@@ -7,10 +7,9 @@ identity, or the inverse of the right Jacobian of SO(3) or SE(3) at delta.
 from __future__ import annotations
 
 from titop.blocks.basics.spatial import coupling_coefficients, rotation_coefficients
-from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.laws.vectors import cross3
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.spatial.algebra import cross, dot, six, unit
+from titop.solvers.kernels.spatial.algebra import ahead, cross, dot, six, slope_of, three, unit
 from titop.solvers.kernels.spatial.rotations import coupling_times, log_rate, log_rate_transposed, pose_log, quaternion_log
 from titop.solvers.native.kernel import helper
 
@@ -26,14 +25,9 @@ def displacement(ints, floats, row, q):
         phi = _turn(floats, row, layout.REST + 3, q, k + 3)
         return pose_log(_seen_from_rest(floats, row, q, k), phi)
     n = ints[row, layout.SIZE]
-    return (
-        q[k] - floats[row, layout.REST],
-        q[k + 1] - floats[row, layout.REST + 1] if n > 1 else 0.0,
-        q[k + 2] - floats[row, layout.REST + 2] if n > 2 else 0.0,
-        0.0,
-        0.0,
-        0.0,
-    )
+    y = q[k + 1] - floats[row, layout.REST + 1] if n > 1 else 0.0
+    z = q[k + 2] - floats[row, layout.REST + 2] if n > 2 else 0.0
+    return q[k] - floats[row, layout.REST], y, z, 0.0, 0.0, 0.0
 
 
 @helper
@@ -63,36 +57,10 @@ def pull_slopes(ints, floats, row, delta, j):
     kind = ints[row, layout.KIND]
     if kind == layout.AXIAL:
         n = ints[row, layout.SIZE]
-        return (
-            floats[row, layout.STIFFNESS + j],
-            floats[row + 1, layout.STIFFNESS + j] if n > 1 else 0.0,
-            floats[row + 2, layout.STIFFNESS + j] if n > 2 else 0.0,
-            0.0,
-            0.0,
-            0.0,
-        )
-    rate = _rate(kind, delta, unit(j))
-    x = pull_of(
-        ints,
-        floats,
-        row,
-        (
-            delta[0] + 1j * COMPLEX_STEP * rate[0],
-            delta[1] + 1j * COMPLEX_STEP * rate[1],
-            delta[2] + 1j * COMPLEX_STEP * rate[2],
-            delta[3] + 1j * COMPLEX_STEP * rate[3],
-            delta[4] + 1j * COMPLEX_STEP * rate[4],
-            delta[5] + 1j * COMPLEX_STEP * rate[5],
-        ),
-    )
-    return (
-        x[0].imag / COMPLEX_STEP,
-        x[1].imag / COMPLEX_STEP,
-        x[2].imag / COMPLEX_STEP,
-        x[3].imag / COMPLEX_STEP,
-        x[4].imag / COMPLEX_STEP,
-        x[5].imag / COMPLEX_STEP,
-    )
+        y = floats[row + 1, layout.STIFFNESS + j] if n > 1 else 0.0
+        z = floats[row + 2, layout.STIFFNESS + j] if n > 2 else 0.0
+        return floats[row, layout.STIFFNESS + j], y, z, 0.0, 0.0, 0.0
+    return slope_of(pull_of(ints, floats, row, ahead(delta, _rate(kind, delta, unit(j)))))
 
 
 @helper
@@ -147,17 +115,10 @@ def _coupling_transposed(rho, phi, f):
 @helper
 def _seen_from_rest(floats, row, q, k):
     """Return the position at ``q[k]`` in the frame of a free joint's rest configuration."""
-    dx, dy, dz = (
-        q[k] - floats[row, layout.REST],
-        q[k + 1] - floats[row, layout.REST + 1],
-        q[k + 2] - floats[row, layout.REST + 2],
-    )
-    x, y, z, w = (
-        -floats[row, layout.REST + 3],
-        -floats[row, layout.REST + 4],
-        -floats[row, layout.REST + 5],
-        floats[row, layout.REST + 6],
-    )
+    rx, ry, rz = three(floats, row, layout.REST)
+    dx, dy, dz = q[k] - rx, q[k + 1] - ry, q[k + 2] - rz
+    ax, ay, az = three(floats, row, layout.REST + 3)
+    x, y, z, w = -ax, -ay, -az, floats[row, layout.REST + 6]
     tx, ty, tz = cross(x, y, z, dx, dy, dz)
     ux, uy, uz = cross(x, y, z, tx, ty, tz)
     s = 2.0 / (x * x + y * y + z * z + w * w)

@@ -10,6 +10,9 @@ branches for the others.
 Rounding is told from inertia by what a coordinate carries with all other joints held: along or about its axis at most the
 mass of the subtree, or its inertia about all axes. A pivot D below the part `ROUNDING` of that moves nothing (see
 `titop.solvers.mechanism.conditioning`).
+
+Every coordinate keeps its column U and ``1 / D``. By these `respond` finds what efforts alone cause from rest, without another
+elimination: with no motion and no other wrenches, what a coordinate leaves inwards is ``U e / D``; outwards all is as before.
 """
 
 from __future__ import annotations
@@ -17,16 +20,23 @@ from __future__ import annotations
 import numpy as np
 
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
+from titop.solvers.kernels.interface.stages import part_of
 from titop.solvers.kernels.spatial.algebra import (
+    add_inertia,
     add_six,
     carry_inertia,
     carry_wrench,
     dot,
     gyroscopic,
     inertia_times,
+    matrix_of,
     plus,
+    put_inertia,
     put_six,
+    scaled,
     six,
+    three,
     transport,
 )
 from titop.solvers.kernels.tree.general import (
@@ -37,11 +47,12 @@ from titop.solvers.kernels.tree.general import (
     law_bias,
     restore_own,
     start_carried,
+    subspace_column,
     write_port_accelerations,
 )
 from titop.solvers.kernels.tree.joints import coriolis
 from titop.solvers.kernels.tree.kinematics import parent_motion
-from titop.solvers.kernels.tree.multi_joints import eliminate_multi, multi_rest, restore_multi
+from titop.solvers.kernels.tree.multi_joints import eliminate_multi, rest_of_multi, restore_multi
 from titop.solvers.native.kernel import helper
 
 
@@ -60,40 +71,26 @@ def rigid_laws(ints, floats, law, work):
 
 @helper
 def write_rigid_inertia(floats, i, work):
-    mass, x, y, z = floats[i, layout.MASS], floats[i, layout.MOMENT], floats[i, layout.MOMENT + 1], floats[i, layout.MOMENT + 2]
-    put_six(work, i, layout.MA, (mass, mass, mass, 0.0, 0.0, 0.0))
-    put_six(work, i, layout.MA + 6, (0.0, z, -y, -z, 0.0, x))
-    work[i, layout.MA + 12], work[i, layout.MA + 13], work[i, layout.MA + 14] = y, -x, 0.0
-    put_six(work, i, layout.MA + 15, six(floats, i, layout.INERTIA))
+    mass, (x, y, z) = floats[i, layout.MASS], three(floats, i, layout.MOMENT)
+    diagonal, coupled = (mass, mass, mass, 0.0, 0.0, 0.0), (0.0, z, -y, -z, 0.0, x, y, -x, 0.0)
+    put_inertia(work, i, layout.MA, (diagonal, coupled, six(floats, i, layout.INERTIA)))
 
 
 @helper
 def inertia_of(work, i):
     """Return the blocks a, b, c of element i's inertia."""
-    b = (
-        work[i, layout.MA + 6],
-        work[i, layout.MA + 7],
-        work[i, layout.MA + 8],
-        work[i, layout.MA + 9],
-        work[i, layout.MA + 10],
-        work[i, layout.MA + 11],
-        work[i, layout.MA + 12],
-        work[i, layout.MA + 13],
-        work[i, layout.MA + 14],
-    )
-    return six(work, i, layout.MA), b, six(work, i, layout.MA + 15)
+    return six(work, i, layout.MA), matrix_of(work, i, layout.MA + 6), six(work, i, layout.MA + 15)
 
 
 @helper
 def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi):
     """From the leaves inwards: every subtree becomes ``W = MA A + pA`` at its parent port; return a status."""
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                status = eliminate_own(ints, law, i, a, effort, imposed, floats[i, layout.ROUNDING])
-                if status != layout.OK:
-                    return status
-                take_law(ints, law, i, work)
+        if law is not None and ints[i, layout.LAW] >= 0:
+            status = eliminate_own(ints, law, i, a, effort, imposed, floats[i, layout.ROUNDING])
+            if status != layout.OK:
+                return status
+            take_law(ints, law, i, work)
         kind = ints[i, layout.KIND]
         inertia, bias = inertia_of(work, i), six(work, i, layout.BIAS)
         gamma = coriolis(ints, floats, i, six(work, i, layout.TWIST), v, ints[i, layout.V])
@@ -106,7 +103,8 @@ def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi):
             status = eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, multi)
             if status != layout.OK:
                 return status
-            inertia, bias = multi_rest(multi, ints[i, layout.MULTI])
+            inertia = inertia_blocks(multi, ints[i, layout.MULTI], layout.FULL, 6)
+            bias = six(multi, ints[i, layout.MULTI], layout.FULL_P)
             bias = plus(bias, inertia_times(inertia[0], inertia[1], inertia[2], gamma))
         if ints[i, layout.PARENT] > 0:
             _transmit(ints, law, i, inertia, bias, work)
@@ -116,12 +114,7 @@ def inward_elimination(ints, floats, law, v, a, effort, imposed, work, multi):
 @helper
 def take_law(ints, law, i, work):
     """Copy what a general block presents after elimination of its own coordinates to its element."""
-    size = 6 + ints[i, layout.OWN]
-    a, b, c = inertia_blocks(law, 0, ints[i, layout.LAW], size)
-    put_six(work, i, layout.MA, a)
-    put_six(work, i, layout.MA + 6, (b[0], b[1], b[2], b[3], b[4], b[5]))
-    work[i, layout.MA + 12], work[i, layout.MA + 13], work[i, layout.MA + 14] = b[6], b[7], b[8]
-    put_six(work, i, layout.MA + 15, c)
+    put_inertia(work, i, layout.MA, inertia_blocks(law, 0, ints[i, layout.LAW], 6 + ints[i, layout.OWN]))
     put_six(work, i, layout.BIAS, law_bias(ints, law, i))
 
 
@@ -140,30 +133,17 @@ def _eliminate_axial(ints, floats, i, inertia, bias, gamma, a, effort, imposed, 
     inverse = 1.0 / pivot
     rest = effort[k] - (p * bias[2] + w * bias[5])
     work[i, layout.PIVOT], work[i, layout.REST_EFFORT] = inverse, rest
-    s0, s1, s2, s3, s4, s5 = u[0] * inverse, u[1] * inverse, u[2] * inverse, u[3] * inverse, u[4] * inverse, u[5] * inverse
+    share = scaled(inverse, u)
+    s0, s1, s2, s3, s4, s5 = share
     a6 = (axx - u[0] * s0, ayy - u[1] * s1, azz - u[2] * s2, axy - u[0] * s1, axz - u[0] * s2, ayz - u[1] * s2)
     b9 = (
-        b00 - u[0] * s3,
-        b01 - u[0] * s4,
-        b02 - u[0] * s5,
-        b10 - u[1] * s3,
-        b11 - u[1] * s4,
-        b12 - u[1] * s5,
-        b20 - u[2] * s3,
-        b21 - u[2] * s4,
-        b22 - u[2] * s5,
-    )
+        b00 - u[0] * s3, b01 - u[0] * s4, b02 - u[0] * s5,
+        b10 - u[1] * s3, b11 - u[1] * s4, b12 - u[1] * s5,
+        b20 - u[2] * s3, b21 - u[2] * s4, b22 - u[2] * s5,
+    )  # fmt: skip
     c6 = (cxx - u[3] * s3, cyy - u[4] * s4, czz - u[5] * s5, cxy - u[3] * s4, cxz - u[3] * s5, cyz - u[4] * s5)
     turned = inertia_times(a6, b9, c6, gamma)
-    bias = (
-        bias[0] + turned[0] + s0 * rest,
-        bias[1] + turned[1] + s1 * rest,
-        bias[2] + turned[2] + s2 * rest,
-        bias[3] + turned[3] + s3 * rest,
-        bias[4] + turned[4] + s4 * rest,
-        bias[5] + turned[5] + s5 * rest,
-    )
-    return pivot, (a6, b9, c6), bias
+    return pivot, (a6, b9, c6), plus(plus(bias, turned), scaled(rest, share))
 
 
 @helper
@@ -173,17 +153,11 @@ def _transmit(ints, law, i, inertia, bias, work):
     carry_on(ints, law, i, p, work)
     a, b, c = carry_inertia(work, i, layout.R, inertia[0], inertia[1], inertia[2])
     bias = carry_wrench(work, i, layout.R, bias)
-    if law is not None:
-        if ints[i, layout.PORT] >= 0:
-            add_at_port(ints, law, i, p, a, b, c, bias)
-            return
+    if law is not None and ints[i, layout.PORT] >= 0:
+        add_at_port(ints, law, i, p, a, b, c, bias)
+        return
     add_six(work, p, layout.BIAS, bias)
-    add_six(work, p, layout.MA, a)
-    add_six(work, p, layout.MA + 6, (b[0], b[1], b[2], b[3], b[4], b[5]))
-    work[p, layout.MA + 12] += b[6]
-    work[p, layout.MA + 13] += b[7]
-    work[p, layout.MA + 14] += b[8]
-    add_six(work, p, layout.MA + 15, c)
+    add_inertia(work, p, layout.MA, (a, b, c))
 
 
 @helper
@@ -198,11 +172,10 @@ def outward_accelerations(ints, floats, law, v, a, effort, imposed, work, multi)
         elif kind == layout.SPHERICAL or kind == layout.FREE:
             x = restore_multi(ints, floats, i, x, a, effort, imposed, multi)
         put_six(work, i, layout.ACC, x)
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                restore_own(ints, law, i, x, a, effort, imposed)
-                ports = ints[i, layout.PORT_COUNT], ints[i, layout.USED]
-                write_port_accelerations(ints[i, layout.OWN], *ports, law, ints[i, layout.LAW], x, a, ints[i, layout.OWN_V])
+        if law is not None and ints[i, layout.LAW] >= 0:
+            restore_own(ints, law, i, x, a, effort, imposed)
+            ports = ints[i, layout.PORT_COUNT], ints[i, layout.USED]
+            write_port_accelerations(ints[i, layout.OWN], *ports, law, ints[i, layout.LAW], x, a, ints[i, layout.OWN_V])
 
 
 @helper
@@ -218,3 +191,78 @@ def restore_axial(ints, floats, i, x, a, effort, imposed, work):
     y = work[i, layout.PIVOT] * (work[i, layout.REST_EFFORT] - dot(u, x))
     a[k] = y
     return x[0], x[1], x[2] + p * y, x[3], x[4], x[5] + w * y
+
+
+_NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@helper
+def respond(ints, floats, law, efforts, still, work, multi):
+    """Replace efforts by the accelerations that they alone cause from rest, `still` being zeros (nv).
+
+    `work`, `multi` and `law` are as the elimination has left them, but for accelerations and biases, which are used up.
+    """
+    _let_rest(ints, law, work)
+    _press_all(ints, floats, law, efforts, work, multi)
+    outward_accelerations(ints, floats, law, still, efforts, efforts, None, work, multi)
+
+
+@helper
+def _let_rest(ints, law, work):
+    """Let nothing move, and nothing act."""
+    put_six(work, 0, layout.ACC, _NOTHING)
+    for i in range(ints[0, layout.ELEMENTS]):
+        put_six(work, i, layout.BIAS, _NOTHING)
+        if law is not None and i > 0 and ints[i, layout.LAW] >= 0:
+            o, n = ints[i, layout.LAW], ints[i, layout.OWN]
+            for r in range(6 + n):
+                law[0, o + bias_at(n) + r] = 0.0
+            for p in range(ints[i, layout.PORT_COUNT]):
+                if is_used(ints[i, layout.USED], p):
+                    put_six(law, 0, o + port_at(n, p) + layout.PORT_GAMMA, _NOTHING)
+
+
+@helper
+def _press_all(ints, floats, law, efforts, work, multi):
+    """From the leaves inwards: the efforts less what presses on each coordinate, and what passes on to the parent."""
+    for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
+        bias, kind = six(work, i, layout.BIAS), ints[i, layout.KIND]
+        if law is not None and ints[i, layout.LAW] >= 0:
+            _press_on_own(ints, law, i, efforts)
+            bias = law_bias(ints, law, i)
+        if kind == layout.AXIAL:
+            rest = efforts[ints[i, layout.V]] - (floats[i, layout.LINEAR] * bias[2] + floats[i, layout.ANGULAR] * bias[5])
+            work[i, layout.REST_EFFORT] = rest
+            bias = plus(bias, scaled(rest * work[i, layout.PIVOT], six(work, i, layout.U)))
+        elif kind == layout.SPHERICAL or kind == layout.FREE:
+            bias = rest_of_multi(ints, i, bias, efforts, multi)
+        if ints[i, layout.PARENT] > 0:
+            _press_on(ints, law, i, carry_wrench(work, i, layout.R, bias), work)
+
+
+@helper
+def _press_on_own(ints, law, i, efforts):
+    """Leave the rest of each own effort of block i in its h, and what passes on at the head of that (see `eliminate_own`)."""
+    o, n, k = ints[i, layout.LAW], ints[i, layout.OWN], ints[i, layout.OWN_V]
+    size, h = 6 + n, o + bias_at(n)
+    for j in range(n - 1, -1, -1):
+        row = part_of(law, o + (6 + j) * size, (size,))
+        before = part_of(law, h, (size,))
+        rest = efforts[k + j] - before[6 + j]
+        share = rest * row[6 + j]
+        for r in range(6 + j):
+            before[r] += row[r] * share
+        before[6 + j] = rest
+
+
+@helper
+def _press_on(ints, law, i, wrench, work):
+    """Add what element i's subtree presses with, at its joint, to the parent's bias or law."""
+    p = ints[i, layout.PARENT]
+    if law is not None and ints[i, layout.PORT] >= 0:
+        h = ints[p, layout.LAW] + bias_at(ints[p, layout.OWN])
+        for j in range(ints[p, layout.OWN]):
+            law[0, h + 6 + j] += dot(subspace_column(ints, law, i, p, j), wrench)
+        add_six(law, 0, h, carry_wrench(law, 0, ints[i, layout.PORT], wrench))
+        return
+    add_six(work, p, layout.BIAS, wrench)

@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, carried_at, is_used, port_at
-from titop.solvers.kernels.spatial.algebra import carry_inertia, carry_wrench, dot, inertia_times, plus, put_six, six, transport
+from titop.solvers.kernels.spatial.algebra import (
+    carry_inertia,
+    carry_wrench,
+    column_of,
+    dot,
+    inertia_times,
+    plus,
+    put_six,
+    six,
+    transport,
+)
 from titop.solvers.native.kernel import helper
 
 
@@ -20,8 +30,7 @@ def subspace_column(ints, law, i, p, j):
 @helper
 def port_column(law, o, n, j):
     """Return column j of S at the port at ``law[0, o]`` of a block with n own coordinates."""
-    s = o + layout.PORT_S + j
-    return law[0, s], law[0, s + n], law[0, s + 2 * n], law[0, s + 3 * n], law[0, s + 4 * n], law[0, s + 5 * n]
+    return column_of(law, o + layout.PORT_S, n, j)
 
 
 @helper
@@ -77,30 +86,14 @@ def add_at_port(ints, law, i, p, a, b, c, bias):
     o, n = ints[p, layout.LAW], ints[p, layout.OWN]
     size = 6 + n
     h = o + bias_at(n)
-    gained = inertia_times(a, b, c, six(law, 0, ints[i, layout.PORT] + layout.PORT_GAMMA))
-    bias = (
-        bias[0] + gained[0],
-        bias[1] + gained[1],
-        bias[2] + gained[2],
-        bias[3] + gained[3],
-        bias[4] + gained[4],
-        bias[5] + gained[5],
-    )
-    s = ints[i, layout.PORT] + layout.PORT_S
+    bias = plus(bias, inertia_times(a, b, c, six(law, 0, ints[i, layout.PORT] + layout.PORT_GAMMA)))
     for j in range(n):
         column = subspace_column(ints, law, i, p, j)
         law[0, h + 6 + j] += dot(column, bias)
-        f0, f1, f2, f3, f4, f5 = force = inertia_times(a, b, c, column)
+        force = inertia_times(a, b, c, column)
         row = o + (6 + j) * size + 6
         for r in range(n):
-            law[0, row + r] += (
-                law[0, s + r] * f0
-                + law[0, s + n + r] * f1
-                + law[0, s + 2 * n + r] * f2
-                + law[0, s + 3 * n + r] * f3
-                + law[0, s + 4 * n + r] * f4
-                + law[0, s + 5 * n + r] * f5
-            )
+            law[0, row + r] += dot(subspace_column(ints, law, i, p, r), force)
         at_parent = carry_wrench(law, 0, ints[i, layout.PORT], force)
         for r in range(6):
             law[0, o + r * size + 6 + j] += at_parent[r]
@@ -128,16 +121,10 @@ def inertia_blocks(t, i, o, size):
     r0, r1, r2, r3, r4, r5 = o, o + size, o + 2 * size, o + 3 * size, o + 4 * size, o + 5 * size
     a = t[i, r0], t[i, r1 + 1], t[i, r2 + 2], t[i, r0 + 1], t[i, r0 + 2], t[i, r1 + 2]
     b = (
-        t[i, r0 + 3],
-        t[i, r0 + 4],
-        t[i, r0 + 5],
-        t[i, r1 + 3],
-        t[i, r1 + 4],
-        t[i, r1 + 5],
-        t[i, r2 + 3],
-        t[i, r2 + 4],
-        t[i, r2 + 5],
-    )
+        t[i, r0 + 3], t[i, r0 + 4], t[i, r0 + 5],
+        t[i, r1 + 3], t[i, r1 + 4], t[i, r1 + 5],
+        t[i, r2 + 3], t[i, r2 + 4], t[i, r2 + 5],
+    )  # fmt: skip
     c = t[i, r3 + 3], t[i, r4 + 4], t[i, r5 + 5], t[i, r3 + 4], t[i, r3 + 5], t[i, r4 + 5]
     return a, b, c
 
@@ -164,13 +151,12 @@ def carry_on(ints, law, i, p, work):
     """Add what element i carries to what its parent p does, and to what the own coordinates of a parent with such do."""
     x, y, z, mass = work[i, layout.P], work[i, layout.P + 1], work[i, layout.P + 2], work[i, layout.CARRIED]
     turning = work[i, layout.CARRIED + 1] + mass * (x * x + y * y + z * z)
-    if law is not None:
-        if ints[i, layout.PORT] >= 0:
-            at, o = _carried(ints, p), ints[i, layout.PORT] + layout.PORT_P
-            for j in range(ints[p, layout.OWN]):
-                s0, s1, s2, s3, s4, s5 = subspace_column(ints, law, i, p, j)
-                law[0, at + j] += mass * (s0 * s0 + s1 * s1 + s2 * s2) + turning * (s3 * s3 + s4 * s4 + s5 * s5)
-            turning += mass * (law[0, o] * law[0, o] + law[0, o + 1] * law[0, o + 1] + law[0, o + 2] * law[0, o + 2])
+    if law is not None and ints[i, layout.PORT] >= 0:
+        at, o = _carried(ints, p), ints[i, layout.PORT] + layout.PORT_P
+        for j in range(ints[p, layout.OWN]):
+            s0, s1, s2, s3, s4, s5 = subspace_column(ints, law, i, p, j)
+            law[0, at + j] += mass * (s0 * s0 + s1 * s1 + s2 * s2) + turning * (s3 * s3 + s4 * s4 + s5 * s5)
+        turning += mass * (law[0, o] * law[0, o] + law[0, o + 1] * law[0, o + 1] + law[0, o + 2] * law[0, o + 2])
     work[p, layout.CARRIED] += mass
     work[p, layout.CARRIED + 1] += turning
 

@@ -5,16 +5,9 @@ from __future__ import annotations
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import port_at, result_at
 from titop.solvers.kernels.interface.stages import call_block
-from titop.solvers.kernels.spatial.algebra import (
-    add_six,
-    carry_wrench,
-    plus,
-    put_six,
-    rigid_wrench,
-    six,
-    transport,
-)
-from titop.solvers.kernels.tree.joints import along_joint, armature_effort, coriolis, move
+from titop.solvers.kernels.spatial.algebra import add_six, carry_wrench, plus, put_six, rigid_wrench, six, transport
+from titop.solvers.kernels.tree.armatures import armature_effort
+from titop.solvers.kernels.tree.joints import along_joint, coriolis, move
 from titop.solvers.kernels.tree.kinematics import parent_motion, place_and_move
 from titop.solvers.native.kernel import helper
 
@@ -27,19 +20,17 @@ def outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known):
     way.
     """
     for i in range(1, ints[0, layout.ELEMENTS]):
-        if law is not None:
-            if known == layout.UNKNOWN:
-                status = place_and_move(ints, floats, law, i, q, v, work)
-                if status != layout.OK:
-                    return status
+        if law is not None and known == layout.UNKNOWN:
+            status = place_and_move(ints, floats, law, i, q, v, work)
+            if status != layout.OK:
+                return status
         acceleration = accelerate(ints, floats, law, i, v, a, work)
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, known, layout.OUTWARD)
-                if status != layout.OK:
-                    return status
-                without_wrenches(ints, law, i, work)
-                continue
+        if law is not None and ints[i, layout.LAW] >= 0:
+            status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, known, layout.OUTWARD)
+            if status != layout.OK:
+                return status
+            without_wrenches(ints, law, i, work)
+            continue
         put_six(work, i, layout.BIAS, rigid_wrench(floats, i, layout.MASS, six(work, i, layout.TWIST), acceleration))
     return layout.OK
 
@@ -70,24 +61,22 @@ def inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau):
     """From the leaves inwards: efforts, and the wrenches that the joints transmit (in the bias columns); return a status."""
     for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
         p = ints[i, layout.PARENT]
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, layout.KNOWN, layout.INWARD)
-                if status != layout.OK:
-                    return status
-                result = ints[i, layout.LAW] + result_at(ints[i, layout.OWN])
-                add_six(work, i, layout.BIAS, six(law, 0, result))
-                for j in range(ints[i, layout.OWN]):
-                    tau[ints[i, layout.OWN_V] + j] += law[0, result + 6 + j]
+        if law is not None and ints[i, layout.LAW] >= 0:
+            status = call_block(ints, numbers, stages, law, None, i, q, v, a, work, layout.KNOWN, layout.INWARD)
+            if status != layout.OK:
+                return status
+            result = ints[i, layout.LAW] + result_at(ints[i, layout.OWN])
+            add_six(work, i, layout.BIAS, six(law, 0, result))
+            for j in range(ints[i, layout.OWN]):
+                tau[ints[i, layout.OWN_V] + j] += law[0, result + 6 + j]
         wrench = six(work, i, layout.BIAS)
         along_joint(ints, floats, i, wrench, tau, ints[i, layout.V])
         armature_effort(ints, floats, i, a, tau, ints[i, layout.V])
         if p == 0:
             continue
         wrench = carry_wrench(work, i, layout.R, wrench)
-        if law is not None:
-            if ints[i, layout.PORT] >= 0:
-                add_six(law, 0, ints[i, layout.PORT] + layout.PORT_WRENCH, wrench)
-                continue
+        if law is not None and ints[i, layout.PORT] >= 0:
+            add_six(law, 0, ints[i, layout.PORT] + layout.PORT_WRENCH, wrench)
+            continue
         add_six(work, p, layout.BIAS, wrench)
     return layout.OK

@@ -8,8 +8,8 @@ import numpy as np
 
 from titop.blocks.basics.tolerances import TYPED
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at, row_at, vector_at
-from titop.solvers.kernels.spatial.algebra import cross, twist_cross
+from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
+from titop.solvers.kernels.spatial.algebra import cross, plus, six_of, three, twist_cross, unit
 from titop.solvers.native.kernel import feature, helper
 
 #: |q|^2 may differ from 1 by this much: the norm by half of it.
@@ -37,11 +37,7 @@ def _place_axial(floats, i, x, work):
     angular, shift = floats[i, layout.ANGULAR], floats[i, layout.LINEAR] * x
     c, s = (math.cos(x), math.sin(x)) if angular != 0.0 else (1.0, 0.0)
     for k in range(3):
-        rx, ry, rz = (
-            floats[i, layout.R_TREE + 3 * k],
-            floats[i, layout.R_TREE + 3 * k + 1],
-            floats[i, layout.R_TREE + 3 * k + 2],
-        )
+        rx, ry, rz = three(floats, i, layout.R_TREE + 3 * k)
         work[i, layout.R + 3 * k] = c * rx + s * ry
         work[i, layout.R + 3 * k + 1] = c * ry - s * rx
         work[i, layout.R + 3 * k + 2] = rz
@@ -68,11 +64,7 @@ def _place_quaternion(floats, q, k, px, py, pz, work):
     xx, yy, zz, xy, xz, yz = s * x * x, s * y * y, s * z * z, s * x * y, s * x * z, s * y * z
     wx, wy, wz = s * w * x, s * w * y, s * w * z
     for k in range(3):
-        rx, ry, rz = (
-            floats[0, layout.R_TREE + 3 * k],
-            floats[0, layout.R_TREE + 3 * k + 1],
-            floats[0, layout.R_TREE + 3 * k + 2],
-        )
+        rx, ry, rz = three(floats, 0, layout.R_TREE + 3 * k)
         work[0, layout.R + 3 * k] = rx * (1.0 - yy - zz) + ry * (xy + wz) + rz * (xz - wy)
         work[0, layout.R + 3 * k + 1] = rx * (xy - wz) + ry * (1.0 - xx - zz) + rz * (yz + wx)
         work[0, layout.R + 3 * k + 2] = rx * (xz + wy) + ry * (yz - wx) + rz * (1.0 - xx - yy)
@@ -102,14 +94,7 @@ def move(ints, floats, i, x, rates, k):
     if kind == layout.SPHERICAL:
         return x[0], x[1], x[2], x[3] + rates[k], x[4] + rates[k + 1], x[5] + rates[k + 2]
     if kind == layout.FREE:
-        return (
-            x[0] + rates[k],
-            x[1] + rates[k + 1],
-            x[2] + rates[k + 2],
-            x[3] + rates[k + 3],
-            x[4] + rates[k + 4],
-            x[5] + rates[k + 5],
-        )
+        return plus(x, six_of(rates, k))
     return x
 
 
@@ -118,15 +103,7 @@ def axis(ints, floats, i, j):
     """Return column j of the motion subspace S of element i's joint."""
     if ints[i, layout.KIND] == layout.AXIAL:
         return 0.0, 0.0, floats[i, layout.LINEAR], 0.0, 0.0, floats[i, layout.ANGULAR]
-    k = j + 3 if ints[i, layout.KIND] == layout.SPHERICAL else j
-    return (
-        1.0 if k == 0 else 0.0,
-        1.0 if k == 1 else 0.0,
-        1.0 if k == 2 else 0.0,
-        1.0 if k == 3 else 0.0,
-        1.0 if k == 4 else 0.0,
-        1.0 if k == 5 else 0.0,
-    )
+    return unit(j + 3 if ints[i, layout.KIND] == layout.SPHERICAL else j)
 
 
 @helper
@@ -141,20 +118,14 @@ def coriolis(ints, floats, i, twist, v, k):
     kind = ints[i, layout.KIND]
     if kind == layout.AXIAL:
         along, about = floats[i, layout.LINEAR] * v[k], floats[i, layout.ANGULAR] * v[k]
-        return (
-            twist[4] * along + twist[1] * about,
-            -twist[3] * along - twist[0] * about,
-            0.0,
-            twist[4] * about,
-            -twist[3] * about,
-            0.0,
-        )
+        x, y = twist[4] * along + twist[1] * about, -twist[3] * along - twist[0] * about
+        return x, y, 0.0, twist[4] * about, -twist[3] * about, 0.0
     if kind == layout.SPHERICAL:
         ax, ay, az = cross(twist[0], twist[1], twist[2], v[k], v[k + 1], v[k + 2])
         bx, by, bz = cross(twist[3], twist[4], twist[5], v[k], v[k + 1], v[k + 2])
         return ax, ay, az, bx, by, bz
     if kind == layout.FREE:
-        return twist_cross(twist, (v[k], v[k + 1], v[k + 2], v[k + 3], v[k + 4], v[k + 5]))
+        return twist_cross(twist, six_of(v, k))
     return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
 
@@ -175,77 +146,6 @@ def along_joint(ints, floats, i, w, tau, k):
         tau[k + 3] += w[3]
         tau[k + 4] += w[4]
         tau[k + 5] += w[5]
-
-
-@helper
-def armature_effort(ints, floats, i, a, tau, k):
-    """Add the armature times `a` to the joint's entries of `tau`."""
-    kind = ints[i, layout.KIND]
-    if kind == layout.AXIAL:
-        tau[k] += floats[i, layout.ARMATURE] * a[k]
-    elif kind != layout.WELD:
-        for j in range(3 if kind == layout.SPHERICAL else 6):
-            tau[k + j] += floats[i, layout.ARMATURE + j] * a[k + j]
-
-
-@helper
-def add_armature_gyroscopic(ints, floats, v, tau):
-    """Subtract ``-bracket(v)^T (armature v)``, which is non-zero on a group only, of all joints from `tau`."""
-    tables = address_of(ints, 0), ints.shape[0], address_of(floats, 0)
-    if armature_gyroscopic((*tables, address_of(v, 0), address_of(tau, 0))) != layout.OK:
-        tau[0] = np.nan  # the reason waits for `callbacks.raise_pending`
-
-
-@feature(5)
-def armature_gyroscopic(ints, rows, floats, v, tau):
-    """See `add_armature_gyroscopic`."""
-    table = ints_at(ints, rows, layout.INT_COLUMNS)
-    n = table[0, layout.NV]
-    for i in range(1, table[0, layout.ELEMENTS]):
-        _add_gyroscopic(
-            table, floats_at(floats, rows, layout.FLOAT_COLUMNS), i, vector_at(v, n), vector_at(tau, n), table[i, layout.V]
-        )
-    return layout.OK
-
-
-@helper
-def _add_gyroscopic(ints, floats, i, v, tau, k):
-    kind = ints[i, layout.KIND]
-    if kind == layout.SPHERICAL:
-        wx, wy, wz = v[k], v[k + 1], v[k + 2]
-        x, y, z = cross(
-            wx,
-            wy,
-            wz,
-            floats[i, layout.ARMATURE] * wx,
-            floats[i, layout.ARMATURE + 1] * wy,
-            floats[i, layout.ARMATURE + 2] * wz,
-        )
-        tau[k] -= x
-        tau[k + 1] -= y
-        tau[k + 2] -= z
-    elif kind == layout.FREE:
-        vx, vy, vz, wx, wy, wz = v[k], v[k + 1], v[k + 2], v[k + 3], v[k + 4], v[k + 5]
-        fx, fy, fz = floats[i, layout.ARMATURE] * vx, floats[i, layout.ARMATURE + 1] * vy, floats[i, layout.ARMATURE + 2] * vz
-        tx, ty, tz = (
-            floats[i, layout.ARMATURE + 3] * wx,
-            floats[i, layout.ARMATURE + 4] * wy,
-            floats[i, layout.ARMATURE + 5] * wz,
-        )
-        ax, ay, az = cross(wx, wy, wz, fx, fy, fz)
-        bx, by, bz = cross(wx, wy, wz, tx, ty, tz)
-        # none of v x v where the armature is the same along all axes
-        gy, gz = (
-            (floats[i, layout.ARMATURE + 1] - floats[i, layout.ARMATURE]) * vy,
-            (floats[i, layout.ARMATURE + 2] - floats[i, layout.ARMATURE]) * vz,
-        )
-        cx, cy, cz = cross(vx, vy, vz, 0.0, gy, gz)
-        tau[k] -= ax
-        tau[k + 1] -= ay
-        tau[k + 2] -= az
-        tau[k + 3] -= bx + cx
-        tau[k + 4] -= by + cy
-        tau[k + 5] -= bz + cz
 
 
 @helper

@@ -1,38 +1,45 @@
-"""Poses and twists, from the world outwards."""
+"""Poses and twists, from the world outwards; poses in the inertial frame, by a feature."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from titop.blocks.laws.vectors import product
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.interface.stages import call_block
-from titop.solvers.kernels.spatial.algebra import cross, put_six, six, transport
+from titop.solvers.kernels.interface.stages import address_of, call_block, floats_at, given, ints_at, row_at
+from titop.solvers.kernels.spatial.algebra import (
+    IDENTITY,
+    composed_pose,
+    cross,
+    matrix_of,
+    put_pose,
+    put_six,
+    rotate,
+    six,
+    three,
+    transport,
+)
 from titop.solvers.kernels.tree.general import write_port_twists
 from titop.solvers.kernels.tree.joints import move, place
-from titop.solvers.native.kernel import helper, shared
+from titop.solvers.native.kernel import feature, helper, shared
 
 
 @helper
 def start(floats, work):
     """Write the world's motion: at rest, and accelerated against gravity."""
-    for k in range(12):
-        work[0, layout.R + k] = 0.0
-    work[0, layout.R] = work[0, layout.R + 4] = work[0, layout.R + 8] = 1.0
+    put_pose(work, 0, layout.R, IDENTITY, (0.0, 0.0, 0.0))
     put_six(work, 0, layout.TWIST, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    put_six(
-        work,
-        0,
-        layout.ACC,
-        (-floats[0, layout.GRAVITY], -floats[0, layout.GRAVITY + 1], -floats[0, layout.GRAVITY + 2], 0.0, 0.0, 0.0),
-    )
+    x, y, z = three(floats, 0, layout.GRAVITY)
+    put_six(work, 0, layout.ACC, (-x, -y, -z, 0.0, 0.0, 0.0))
 
 
 @helper
 def parent_motion(ints, law, work, i, column, at_port):
     """Return the twist or acceleration of what carries element i: `column` of its parent, or `at_port` of a parent's port."""
-    if law is not None:
-        if ints[i, layout.PORT] >= 0:
-            return six(law, 0, ints[i, layout.PORT] + at_port)
+    if law is not None and ints[i, layout.PORT] >= 0:
+        return six(law, 0, ints[i, layout.PORT] + at_port)
     return six(work, ints[i, layout.PARENT], column)
 
 
@@ -54,15 +61,14 @@ def outward_twists(ints, floats, numbers, stages, law, q, v, work):
         status = place_and_move(ints, floats, law, i, q, v, work)
         if status != layout.OK:
             return status
-        if law is not None:
-            if ints[i, layout.LAW] >= 0:
-                status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, layout.UNKNOWN, layout.TERMS)
-                if status != layout.OK:
-                    return status
-                ports = ints[i, layout.PORT_COUNT], ints[i, layout.USED]
-                write_port_twists(
-                    ints[i, layout.OWN], *ports, law, ints[i, layout.LAW], six(work, i, layout.TWIST), v, ints[i, layout.OWN_V]
-                )
+        if law is not None and ints[i, layout.LAW] >= 0:
+            status = call_block(ints, numbers, stages, law, None, i, q, v, None, work, layout.UNKNOWN, layout.TERMS)
+            if status != layout.OK:
+                return status
+            ports = ints[i, layout.PORT_COUNT], ints[i, layout.USED]
+            write_port_twists(
+                ints[i, layout.OWN], *ports, law, ints[i, layout.LAW], six(work, i, layout.TWIST), v, ints[i, layout.OWN_V]
+            )
     return layout.OK
 
 
@@ -146,3 +152,44 @@ def _subtract_cross(A, i, j, x, y, z):
     A[i + 1, j + 2] += x
     A[i + 2, j] += y
     A[i + 2, j + 1] -= x
+
+
+@helper
+def world_poses(ints, law, work, world):
+    """Write rotation (9) and position (3) of every element in the inertial frame."""
+    if pose_chain((*given(ints, law, work), address_of(world, 0))) != layout.OK:
+        world[:] = np.nan  # the reason waits for `callbacks.raise_pending`
+
+
+@feature(6)
+def pose_chain(ints, rows, law, work, columns, world):
+    """See `world_poses`."""
+    table = ints_at(ints, rows, layout.INT_COLUMNS)
+    count = table[0, layout.ELEMENTS]
+    _write_poses(table, row_at(law, table[0, layout.LAW_SIZE]), floats_at(work, count, columns), floats_at(world, count, 12))
+    return layout.OK
+
+
+@helper
+def _write_poses(ints, law, work, world):
+    put_pose(world, 0, 0, IDENTITY, (0.0, 0.0, 0.0))
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        p = ints[i, layout.PARENT]
+        base = matrix_of(world, p, 0)
+        bx, by, bz = three(world, p, 9)
+        if ints[i, layout.PORT] >= 0:
+            o = ints[i, layout.PORT]
+            sx, sy, sz = rotate(world, p, 0, law[0, o + 9], law[0, o + 10], law[0, o + 11])
+            bx, by, bz = bx + sx, by + sy, bz + sz
+            base = product(base, matrix_of(law, 0, o))
+        x, y, z = three(work, i, layout.P)
+        bx, by = bx + base[0] * x + base[1] * y + base[2] * z, by + base[3] * x + base[4] * y + base[5] * z
+        bz = bz + base[6] * x + base[7] * y + base[8] * z
+        put_pose(world, i, 0, product(base, matrix_of(work, i, layout.R)), (bx, by, bz))
+
+
+@helper
+def prepend(t, i, o, pose):
+    """Replace `pose` by the product of the pose at ``t[i, o]`` and itself."""
+    rotation, position = composed_pose(t, i, o, pose, 0, 0)
+    put_pose(pose, 0, 0, rotation, position)

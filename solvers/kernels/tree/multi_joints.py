@@ -7,7 +7,6 @@ import numpy as np
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, vector_at
 from titop.solvers.kernels.spatial.algebra import dot, put_six, six
-from titop.solvers.kernels.tree.general import inertia_blocks
 from titop.solvers.native.kernel import feature, helper
 
 _NO_INERTIA = 1
@@ -26,14 +25,8 @@ def eliminate_multi(ints, floats, i, inertia, bias, a, effort, imposed, work, mu
 
 
 @helper
-def multi_rest(multi, m):
-    """Return inertia and bias left by `eliminate_multi`."""
-    return inertia_blocks(multi, m, layout.FULL, 6), six(multi, m, layout.FULL_P)
-
-
-@helper
 def rest_of_multi(ints, i, bias, efforts, multi):
-    """Write the efforts of element i's joint less what presses on them; return what passes on (see `response`)."""
+    """Write the efforts of element i's joint less what presses on them; return what passes on (see `forward`)."""
     m = ints[i, layout.MULTI]
     put_six(multi, m, layout.FULL_P, bias)
     first, n = _axes(ints, i)

@@ -12,7 +12,8 @@ import math
 from titop.blocks.basics.spatial import rotation_coefficients
 from titop.blocks.laws.vectors import product, times, transposed
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.spatial.algebra import matrix_of
+from titop.solvers.kernels.spatial.algebra import IDENTITY, matrix_of, put_pose, put_six, six_of, three
+from titop.solvers.kernels.tree.joints import coordinates_of
 from titop.solvers.native.kernel import helper
 
 # -- sources: rows of elements
@@ -50,7 +51,7 @@ def pack_tables(ints, sources, constants, port_table, params, floats, frames, po
             return 1
     for k in range(3):
         floats[0, layout.GRAVITY + k] = params[k]
-    _identity(frames, 0)
+    put_pose(frames, 0, 0, IDENTITY, (0.0, 0.0, 0.0))
     bad = 0
     for i in range(1, ints[0, layout.ELEMENTS]):
         turn = _alignment(sources, constants, i, params)
@@ -77,44 +78,23 @@ def pack_tables(ints, sources, constants, port_table, params, floats, frames, po
 
 
 @helper
-def _identity(t, i):
-    for k in range(12):
-        t[i, k] = 0.0
-    t[i, 0] = t[i, 4] = t[i, 8] = 1.0
-
-
-@helper
 def rotation_of(x, y, z):
     """Return the matrix of a rotation vector."""
     s = x * x + y * y + z * z
     a, b, _ = rotation_coefficients(s)
     return (
-        1.0 - b * (y * y + z * z),
-        b * x * y - a * z,
-        b * x * z + a * y,
-        b * x * y + a * z,
-        1.0 - b * (x * x + z * z),
-        b * y * z - a * x,
-        b * x * z - a * y,
-        b * y * z + a * x,
-        1.0 - b * (x * x + y * y),
-    )
+        1.0 - b * (y * y + z * z), b * x * y - a * z, b * x * z + a * y,
+        b * x * y + a * z, 1.0 - b * (x * x + z * z), b * y * z - a * x,
+        b * x * z - a * y, b * y * z + a * x, 1.0 - b * (x * x + y * y),
+    )  # fmt: skip
 
 
 @helper
 def _pose(params, o):
     """Return rotation (9) and position (3) of the pose at ``params[o]``; the identity for o < 0."""
     if o < 0:
-        return (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
+        return IDENTITY, (0.0, 0.0, 0.0)
     return rotation_of(params[o + 3], params[o + 4], params[o + 5]), (params[o], params[o + 1], params[o + 2])
-
-
-@helper
-def _write_pose(t, i, o, rotation, position):
-    for k in range(9):
-        t[i, o + k] = rotation[k]
-    for k in range(3):
-        t[i, o + 9 + k] = position[k]
 
 
 @helper
@@ -124,7 +104,7 @@ def _alignment(sources, constants, i, params):
     if o >= 0:
         x, y, z = params[o], params[o + 1], params[o + 2]
     else:
-        x, y, z = constants[i, FIXED_AXIS], constants[i, FIXED_AXIS + 1], constants[i, FIXED_AXIS + 2]
+        x, y, z = three(constants, i, FIXED_AXIS)
     largest = max(abs(x), abs(y), abs(z))
     x, y, z = x / largest, y / largest, z / largest
     norm = math.sqrt(x * x + y * y + z * z)
@@ -141,8 +121,7 @@ def _pack_motion(ints, sources, constants, i, params, floats):
     floats[i, layout.LINEAR], floats[i, layout.ANGULAR] = constants[i, FIXED_LINEAR], constants[i, FIXED_ANGULAR]
     if sources[i, PITCH] >= 0:
         floats[i, layout.LINEAR] = params[sources[i, PITCH]]
-    kind = ints[i, layout.KIND]
-    n = 1 if kind == layout.AXIAL else (3 if kind == layout.SPHERICAL else (6 if kind == layout.FREE else 0))
+    n = coordinates_of(ints[i, layout.KIND])
     for k in range(6):
         drive = params[sources[i, DRIVE] + k] if k < n and sources[i, DRIVE] >= 0 else 0.0
         bad += 1 if drive < 0.0 else 0
@@ -162,7 +141,7 @@ def _pack_tree(ints, sources, i, params, turn, frames, floats):
         at = times(base, (port_position[0] + moved[0], port_position[1] + moved[1], port_position[2] + moved[2]))
         position = frames[p, 9] + at[0], frames[p, 10] + at[1], frames[p, 11] + at[2]
         rotation = product(base, product(port_rotation, rotation))
-    _write_pose(floats, i, layout.R_TREE, product(rotation, turn), position)
+    put_pose(floats, i, layout.R_TREE, product(rotation, turn), position)
 
 
 @helper
@@ -171,7 +150,7 @@ def _pack_frame(sources, i, params, turn, frames):
     rotation, position = _pose(params, sources[i, CHILD])
     back = product(transposed(turn), transposed(rotation))
     x, y, z = times(back, position)
-    _write_pose(frames, i, 0, back, (-x, -y, -z))
+    put_pose(frames, i, 0, back, (-x, -y, -z))
 
 
 @helper
@@ -189,17 +168,13 @@ def _pack_body(sources, i, params, frames, floats):
     px, py, pz = frames[i, 9], frames[i, 10], frames[i, 11]
     lever = cx * cx + cy * cy + cz * cz + px * px + py * py + pz * pz
     cx, cy, cz = cx + px, cy + py, cz + pz
-    xx, yy, zz, xy, xz, yz = params[o + 4], params[o + 5], params[o + 6], params[o + 7], params[o + 8], params[o + 9]
+    xx, yy, zz, xy, xz, yz = six_of(params, o + 4)
     m = product(product(turn, (xx, xy, xz, xy, yy, yz, xz, yz, zz)), transposed(turn))
     floats[i, layout.MASS] = mass
     floats[i, layout.MOMENT], floats[i, layout.MOMENT + 1], floats[i, layout.MOMENT + 2] = mass * cx, mass * cy, mass * cz
     floats[i, layout.TURNING] = xx + yy + zz + 2.0 * mass * lever
-    floats[i, layout.INERTIA] = m[0] + mass * (cy * cy + cz * cz)
-    floats[i, layout.INERTIA + 1] = m[4] + mass * (cx * cx + cz * cz)
-    floats[i, layout.INERTIA + 2] = m[8] + mass * (cx * cx + cy * cy)
-    floats[i, layout.INERTIA + 3] = m[1] - mass * cx * cy
-    floats[i, layout.INERTIA + 4] = m[2] - mass * cx * cz
-    floats[i, layout.INERTIA + 5] = m[5] - mass * cy * cz
+    diagonal = m[0] + mass * (cy * cy + cz * cz), m[4] + mass * (cx * cx + cz * cz), m[8] + mass * (cx * cx + cy * cy)
+    put_six(floats, i, layout.INERTIA, (*diagonal, m[1] - mass * cx * cy, m[2] - mass * cx * cz, m[5] - mass * cy * cz))
     return 0 if mass >= 0.0 else 1
 
 
@@ -248,4 +223,4 @@ def _pack_port(frames, element, source, params, table, row, column):
     base = matrix_of(frames, element, 0)
     x, y, z = times(base, position)
     at = frames[element, 9] + x, frames[element, 10] + y, frames[element, 11] + z
-    _write_pose(table, row, column, product(base, rotation), at)
+    put_pose(table, row, column, product(base, rotation), at)

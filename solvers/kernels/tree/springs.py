@@ -13,9 +13,12 @@ from titop.blocks.laws.impact import HERTZ, impact_energy, impact_push
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at, vector_at
 from titop.solvers.kernels.spatial.algebra import entry_of
+from titop.solvers.kernels.tree.armatures import add_armature_gyroscopic, add_armature_slopes
 from titop.solvers.kernels.tree.elastic_efforts import displacement, pull_of, pull_slopes, stiffness_times
-from titop.solvers.kernels.tree.joints import add_armature_gyroscopic
 from titop.solvers.native.kernel import feature, helper
+
+#: What is asked for of the derivatives.
+_WHOLE, _ALONG, _TRANSPOSED = 0, 1, 2
 
 
 @helper
@@ -34,21 +37,23 @@ def add_springs(ints, floats, q, v, tau):
 @helper
 def subtract_spring_slopes(ints, floats, q, v, dq, dv):
     """Subtract the derivatives of springs, dampers, friction and stops."""
-    if spring_slopes((*_given(ints, floats, q, v), address_of(dq, 0), address_of(dv, 0))) != layout.OK:
+    if spring_slopes((*_given(ints, floats, q, v), _WHOLE, address_of(dq, 0), address_of(dv, 0), 0)) != layout.OK:
         dq[0, 0] = np.nan
 
 
 @helper
 def subtract_spring_changes(ints, floats, q, v, dq, dv, change):
-    """Subtract what springs, as in `subtract_spring_slopes`, make of changes dq and dv from `change`."""
-    if spring_changes((*_given(ints, floats, q, v), address_of(dq, 0), address_of(dv, 0), address_of(change, 0))) != layout.OK:
+    """Subtract these derivatives times changes dq and dv from `change`."""
+    directions = address_of(dq, 0), address_of(dv, 0)
+    if spring_slopes((*_given(ints, floats, q, v), _ALONG, *directions, address_of(change, 0))) != layout.OK:
         change[0] = np.nan
 
 
 @helper
 def subtract_spring_pulls(ints, floats, q, v, dual, by_q, by_v):
-    """Subtract the derivatives of springs, transposed, times `dual` from `by_q` and `by_v`."""
-    if spring_pulls((*_given(ints, floats, q, v), address_of(dual, 0), address_of(by_q, 0), address_of(by_v, 0))) != layout.OK:
+    """Subtract these derivatives, transposed, times `dual` from `by_q` and `by_v`."""
+    pulls = address_of(by_q, 0), address_of(by_v, 0)
+    if spring_slopes((*_given(ints, floats, q, v), _TRANSPOSED, *pulls, address_of(dual, 0))) != layout.OK:
         by_q[0] = np.nan
 
 
@@ -62,56 +67,60 @@ def add_elastic_energy(ints, floats, q, energy):
 
 @feature(8)
 def spring_efforts(ints, rows, floats, q, nq, v, nv, tau):
-    tables = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
-    _add_springs(tables[0], tables[1], vector_at(q, nq), vector_at(v, nv), vector_at(tau, nv))
+    """Add ``-J^T K delta - D v``, dry friction and stops of every spring to `tau`."""
+    table, numbers = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
+    position, rate, efforts, row = vector_at(q, nq), vector_at(v, nv), vector_at(tau, nv), table[0, layout.ELEMENTS]
+    for _ in range(table[0, layout.SPRINGS]):
+        n, k = table[row, layout.SIZE], table[row, layout.V]
+        pull = pull_of(table, numbers, row, displacement(table, numbers, row, position))
+        for i in range(n):
+            efforts[k + i] -= entry_of(pull, i)
+            for j in range(n):
+                efforts[k + i] -= numbers[row + i, layout.DAMPING + j] * rate[k + j]
+            efforts[k + i] -= _friction(numbers, row + i, rate[k + i])
+            efforts[k + i] -= stop_load(numbers, row + i, position[table[row, layout.Q] + i], rate[k + i])
+        row += n
     return layout.OK
 
 
-@feature(9)
-def spring_slopes(ints, rows, floats, q, nq, v, nv, dq, dv):
-    tables = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
-    _subtract_slopes(tables[0], tables[1], vector_at(q, nq), vector_at(v, nv), floats_at(dq, nv, nv), floats_at(dv, nv, nv))
-    return layout.OK
-
-
-@feature(10)
-def spring_changes(ints, rows, floats, q, nq, v, nv, dq, dv, change):
-    tables = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
-    states, changes = (vector_at(q, nq), vector_at(v, nv)), (vector_at(dq, nv), vector_at(dv, nv))
-    _subtract_changes(tables[0], tables[1], states[0], states[1], changes[0], changes[1], vector_at(change, nv))
-    return layout.OK
-
-
-@feature(10)
-def spring_pulls(ints, rows, floats, q, nq, v, nv, dual, by_q, by_v):
-    tables = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
-    states, pulls = (vector_at(q, nq), vector_at(v, nv)), (vector_at(by_q, nv), vector_at(by_v, nv))
-    _subtract_pulls(tables[0], tables[1], states[0], states[1], vector_at(dual, nv), pulls[0], pulls[1])
+@feature(11)
+def spring_slopes(ints, rows, floats, q, nq, v, nv, what, by_q, by_v, vector):
+    """Subtract the derivatives from `by_q` and `by_v`; times these, from `vector`; or transposed, times that, from these."""
+    table, numbers = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
+    position, rate, one, two = vector_at(q, nq), vector_at(v, nv), vector_at(by_q, nv), vector_at(by_v, nv)
+    whole_q, whole_v, other = floats_at(by_q, nv, nv), floats_at(by_v, nv, nv), vector_at(vector, nv)
+    row = table[0, layout.ELEMENTS]
+    for _ in range(table[0, layout.SPRINGS]):
+        n, k, delta = table[row, layout.SIZE], table[row, layout.V], displacement(table, numbers, row, position)
+        for j in range(n):
+            column = pull_slopes(table, numbers, row, delta, j)
+            for i in range(n):
+                by_position, by_rate = _slopes(table, numbers, row, i, j, column, position, rate)
+                if what == _WHOLE:
+                    whole_q[k + i, k + j] += by_position
+                    whole_v[k + i, k + j] += by_rate
+                elif what == _ALONG:
+                    other[k + i] += by_position * one[k + j] + by_rate * two[k + j]
+                else:
+                    one[k + j] += by_position * other[k + i]
+                    two[k + j] += by_rate * other[k + i]
+        row += n
     return layout.OK
 
 
 @feature(8)
 def spring_energy(ints, rows, floats, q, nq, _v, _nv, energy):
-    vector_at(energy, 1)[0] += _elastic_energy(
-        ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS), vector_at(q, nq)
-    )
-    return layout.OK
-
-
-@helper
-def _add_springs(ints, floats, q, v, tau):
-    """Add ``-J^T K delta - D v``, dry friction and stops of every spring to `tau`."""
-    row = ints[0, layout.ELEMENTS]
-    for _ in range(ints[0, layout.SPRINGS]):
-        n, k = ints[row, layout.SIZE], ints[row, layout.V]
-        pull = pull_of(ints, floats, row, displacement(ints, floats, row, q))
+    """See `add_elastic_energy`."""
+    table, numbers = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
+    position, total, row = vector_at(q, nq), 0.0, table[0, layout.ELEMENTS]
+    for _ in range(table[0, layout.SPRINGS]):
+        n, delta = table[row, layout.SIZE], displacement(table, numbers, row, position)
         for i in range(n):
-            tau[k + i] -= entry_of(pull, i)
-            for j in range(n):
-                tau[k + i] -= floats[row + i, layout.DAMPING + j] * v[k + j]
-            tau[k + i] -= _friction(floats, row + i, v[k + i])
-            tau[k + i] -= stop_load(floats, row + i, q[ints[row, layout.Q] + i], v[k + i])
+            total += 0.5 * entry_of(delta, i) * stiffness_times(numbers, row, i, n, delta)
+            total += stop_energy(numbers, row + i, position[table[row, layout.Q] + i])
         row += n
+    vector_at(energy, 1)[0] += total
+    return layout.OK
 
 
 @helper
@@ -137,35 +146,6 @@ def _friction_slope(floats, row, rate):
 
 
 @helper
-def _elastic_energy(ints, floats, q):
-    """Return the energy of all springs and stops (J)."""
-    energy, row = 0.0, ints[0, layout.ELEMENTS]
-    for _ in range(ints[0, layout.SPRINGS]):
-        n = ints[row, layout.SIZE]
-        delta = displacement(ints, floats, row, q)
-        for i in range(n):
-            energy += 0.5 * entry_of(delta, i) * stiffness_times(floats, row, i, n, delta)
-            energy += stop_energy(floats, row + i, q[ints[row, layout.Q] + i])
-        row += n
-    return energy
-
-
-@helper
-def _subtract_slopes(ints, floats, q, v, dq, dv):
-    """Subtract the derivatives of springs, dampers, friction and stops."""
-    row = ints[0, layout.ELEMENTS]
-    for _ in range(ints[0, layout.SPRINGS]):
-        n, k, delta = ints[row, layout.SIZE], ints[row, layout.V], displacement(ints, floats, row, q)
-        for j in range(n):
-            column = pull_slopes(ints, floats, row, delta, j)
-            for i in range(n):
-                by_position, by_rate = _slopes(ints, floats, row, i, j, column, q, v)
-                dq[k + i, k + j] += by_position
-                dv[k + i, k + j] += by_rate
-        row += n
-
-
-@helper
 def _slopes(ints, floats, row, i, j, column, q, v):
     """Return minus the derivatives of effort i of the spring at `row` along coordinate j, whose `pull_slopes` are given."""
     by_position, by_rate = entry_of(column, i), floats[row + i, layout.DAMPING + j]
@@ -174,33 +154,6 @@ def _slopes(ints, floats, row, i, j, column, q, v):
         by_position += stop_by_position
         by_rate += _friction_slope(floats, row + i, v[ints[row, layout.V] + i]) + stop_by_rate
     return by_position, by_rate
-
-
-@helper
-def _subtract_changes(ints, floats, q, v, dq, dv, change):
-    row = ints[0, layout.ELEMENTS]
-    for _ in range(ints[0, layout.SPRINGS]):
-        n, k, delta = ints[row, layout.SIZE], ints[row, layout.V], displacement(ints, floats, row, q)
-        for j in range(n):
-            column = pull_slopes(ints, floats, row, delta, j)
-            for i in range(n):
-                by_position, by_rate = _slopes(ints, floats, row, i, j, column, q, v)
-                change[k + i] += by_position * dq[k + j] + by_rate * dv[k + j]
-        row += n
-
-
-@helper
-def _subtract_pulls(ints, floats, q, v, dual, by_q, by_v):
-    row = ints[0, layout.ELEMENTS]
-    for _ in range(ints[0, layout.SPRINGS]):
-        n, k, delta = ints[row, layout.SIZE], ints[row, layout.V], displacement(ints, floats, row, q)
-        for j in range(n):
-            column = pull_slopes(ints, floats, row, delta, j)
-            for i in range(n):
-                by_position, by_rate = _slopes(ints, floats, row, i, j, column, q, v)
-                by_q[k + j] += by_position * dual[k + i]
-                by_v[k + j] += by_rate * dual[k + i]
-        row += n
 
 
 # -- stops, as in `titop.blocks.joints.friction_and_limits`; they push as contacts do ---------------------------------------
@@ -249,3 +202,11 @@ def add_passive_efforts(ints, floats, q, v, tau):
         add_springs(ints, floats, q, v, tau)
     if ints[0, layout.MULTIS] > 0:
         add_armature_gyroscopic(ints, floats, v, tau)
+
+
+@helper
+def subtract_passive_derivatives(ints, floats, q, v, dq, dv):
+    """Subtract the derivatives of these from `dq` and `dv` (nv x nv)."""
+    if ints[0, layout.SPRINGS] > 0:
+        subtract_spring_slopes(ints, floats, q, v, dq, dv)
+    add_armature_slopes(ints, floats, v, dv)

@@ -2,18 +2,25 @@
 
 Rows of ``sums`` belong to elements and to ports of general blocks. The rigid bodies of a subtree add up to ten numbers for D
 and twelve for B; the general blocks beside them (`law` not None) to full 6x6 matrices.
+
+Passes along directions have ``room`` with as many rows, in the same frames. Along a direction a row has the displacement, and
+the changes of the twist and of the acceleration, which makes room for that of the wrench. Transposed it has the dual vector,
+and what pulls the acceleration, the twist and the displacement.
 """
 
 from __future__ import annotations
 
-from titop.blocks.laws.vectors import product
+import numpy as np
+
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import (
+    composed_pose,
     cross,
     entry_of,
     full_times,
     matrix_of,
     plus,
+    put_pose,
     rigid_momentum,
     rotate,
     rotate_back,
@@ -21,6 +28,10 @@ from titop.solvers.kernels.spatial.algebra import (
     six,
 )
 from titop.solvers.native.kernel import helper
+
+# -- columns of room
+FIRST, SECOND, THIRD, DISPLACED = np.int64(0), np.int64(6), np.int64(12), np.int64(18)
+ROOM_COLUMNS = 24
 
 
 @helper
@@ -145,15 +156,8 @@ def transposed_times(sums, i, o, s):
 @helper
 def compose(a, p, b, i, o, t, row):
     """Write the pose in ``a[p]`` (at `BASE`) followed by the one at ``b[i, o]`` into ``t[row]``."""
-    turned = product(matrix_of(a, p, layout.BASE), matrix_of(b, i, o))
-    x, y, z = rotate(a, p, layout.BASE, b[i, o + 9], b[i, o + 10], b[i, o + 11])
-    for k in range(9):
-        t[row, layout.BASE + k] = turned[k]
-    t[row, layout.BASE + 9], t[row, layout.BASE + 10], t[row, layout.BASE + 11] = (
-        a[p, layout.BASE + 9] + x,
-        a[p, layout.BASE + 10] + y,
-        a[p, layout.BASE + 11] + z,
-    )
+    rotation, position = composed_pose(a, p, layout.BASE, b, i, o)
+    put_pose(t, row, layout.BASE, rotation, position)
 
 
 @helper

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.basics.sampling import sampled
+from titop.blocks.basics.user_functions import sampled
 
 
 def test_values_are_taken_at_abscissas() -> None:

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 import titop as tt
 from tests.flexible import UNIT, linear_frequencies, unit_beam
-from titop.blocks.bodies.beam_matrices import bending_matrices
+from titop.blocks.bodies.beam_matrices import bending_shapes, kind_matrices
 
 Array = NDArray[np.float64]
 
@@ -189,7 +189,7 @@ class TestSuperelement:
         assert body.check() == ([], [])
         np.testing.assert_allclose(M[:2, :2], body.rigid_inertia[np.ix_([1, 5], [1, 5])], atol=1e-12)
         # the same space as two polynomials beyond the cubic ones; the first frequency is exact to 2e-6
-        ours, stiffness = bending_matrices(1.0, 1.0, 1.0, 2)
+        ours, stiffness = kind_matrices(bending_shapes(1.0, 2, 2), 2, 1.0, 1.0, 1.0)
         expected = np.sqrt(eigh(stiffness[2:, 2:], ours[2:, 2:], eigvals_only=True))
         np.testing.assert_allclose(body.natural_frequencies, expected, rtol=1e-9)  # entries that span a factor 1e4
         assert body.natural_frequencies[0] == pytest.approx(CLAMPED_FREE[0], rel=2e-6)

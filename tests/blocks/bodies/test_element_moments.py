@@ -16,7 +16,7 @@ from tests.flexible import unit_beam
 from titop.blocks.bodies import element_matrices
 from titop.blocks.bodies.element_matrices import element_moments, rigid_motion, rotary_part
 from titop.blocks.bodies.modal_analysis import lowest_eigenvalue
-from titop.blocks.bodies.second_order_inertia import gram_at
+from titop.blocks.bodies.second_order import gram_at
 
 Array = NDArray[np.float64]
 

@@ -11,12 +11,12 @@ from tests.refusals import refusal
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.bodies.inertial_numbers import (
     NAMES,
-    OWN_NAMES,
     inertial_derivatives,
     inertial_numbers,
     own_numbers,
     wrenches_of_numbers,
 )
+from titop.blocks.bodies.rigid_body import INERTIAL_NAMES
 
 Array = NDArray[np.float64]
 RNG = np.random.default_rng(0)
@@ -42,9 +42,10 @@ def test_numbers_are_moments_of_mass_about_the_frame() -> None:
 
 def test_own_numbers_are_the_bodys() -> None:
     body = made_of_points()
-    own = [value for name, (value, _) in body.parameters().items() if name in OWN_NAMES]
-    found = dict(zip(OWN_NAMES, own_numbers(["b"], inertial_numbers([body]))[0], strict=True))
-    np.testing.assert_allclose([found[name] for name in body.parameters() if name in OWN_NAMES], own, rtol=0, atol=ROUNDING)
+    own = [value for name, (value, _) in body.parameters().items() if name in INERTIAL_NAMES]
+    found = dict(zip(INERTIAL_NAMES, own_numbers(["b"], inertial_numbers([body]))[0], strict=True))
+    in_order = [found[name] for name in body.parameters() if name in INERTIAL_NAMES]
+    np.testing.assert_allclose(in_order, own, rtol=0, atol=ROUNDING)
 
 
 def test_massless_bodies_have_no_first_moments() -> None:
@@ -55,10 +56,10 @@ def test_massless_bodies_have_no_first_moments() -> None:
 
 def test_derivatives_are_complex_steps() -> None:
     body = made_of_points()
-    own = np.array([body.parameters()[name][0] for name in OWN_NAMES])
+    own = np.array([body.parameters()[name][0] for name in INERTIAL_NAMES])
 
     def numbers(values: Array) -> Array:
-        changed = body.with_parameters(dict(zip(OWN_NAMES, values, strict=True)))
+        changed = body.with_parameters(dict(zip(INERTIAL_NAMES, values, strict=True)))
         assert isinstance(changed, tt.RigidBody)
         return inertial_numbers([changed])[0]
 

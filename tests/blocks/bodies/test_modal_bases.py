@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse
 from numpy.typing import NDArray
 
-from titop.blocks.bodies.modal_bases import attachment_modes, craig_bampton, is_sparse, lowest_modes, solver_of
+from titop.blocks.bodies.element_matrices import is_sparse
+from titop.blocks.bodies.modal_reduction import attachment_modes, craig_bampton, lowest_modes, solver_of
 
 Array = NDArray[np.float64]
 SIZE, MODES, BOUNDARY = 80, 4, 2

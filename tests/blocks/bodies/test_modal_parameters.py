@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.bodies.modal_parameters import common_numbers
 
 FREQUENCIES = np.array([5.0, 12.0])
 PARTICIPATION = np.array([[0.0, 0.7, 0.0, 0.0, 0.1, 0.5], [0.1, -0.3, 0.2, 0.05, 0.0, -0.1]])
@@ -42,7 +41,7 @@ def response(body: tt.Block) -> np.ndarray:
 
 
 def shared(name: str, value: float) -> dict[str, float]:
-    return {share.name: share.factor * value**share.exponent for share in common_numbers(panel())[name].shares}
+    return {share.name: share.factor * value**share.exponent for share in panel().common_parameters()[name].shares}
 
 
 def test_names_and_units() -> None:
@@ -87,4 +86,4 @@ def test_bodies_known_to_second_order_have_none() -> None:
         geometric_stiffness=second, **moments,
     )  # fmt: skip
     assert not any("participation" in name for name in body.parameters())
-    assert set(common_numbers(body)) == {"mode1.stiffness", "mode2.stiffness"}
+    assert set(body.common_parameters()) == {"mode1.stiffness", "mode2.stiffness"}

@@ -16,7 +16,7 @@ from scipy.linalg import eigh
 import titop as tt
 from tests.flexible import linear_frequencies, unit_beam
 from titop.blocks.basics.spatial import skew
-from titop.blocks.bodies import element_matrices, modal_bases
+from titop.blocks.bodies import element_matrices, modal_reduction
 from titop.blocks.bodies.modal_reduction import METHODS
 
 pytestmark = pytest.mark.portable
@@ -260,7 +260,7 @@ class TestSparse:
 
     def test_a_mode_that_the_iteration_misses_is_found(self, all_sparse: None, monkeypatch: pytest.MonkeyPatch) -> None:
         nodes, M, K = comb_model(np.array([1.0, 0.9]), 20)
-        whole, calls = modal_bases._lanczos, []
+        whole, calls = modal_reduction._lanczos, []
 
         def missing(product: Any, stiffness: Any, number: int, *others: Any) -> tuple[Array, Array]:
             calls.append(number)
@@ -269,7 +269,7 @@ class TestSparse:
             values, vectors = whole(product, stiffness, number + 1, *others)
             return values[:-1], vectors[:, :-1]
 
-        monkeypatch.setattr(modal_bases, "_lanczos", missing)
+        monkeypatch.setattr(modal_reduction, "_lanczos", missing)
         body = tt.FlexibleBody.from_finite_elements("comb", nodes, M, K, 0, {}, modes=3)
         dense = tt.FlexibleBody.from_finite_elements("comb", nodes, M.toarray(), K.toarray(), 0, {}, modes=3)
         assert calls == [3, 1, 1, 1]

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pickle
 import pkgutil
+import sys
 from typing import Any
 
 import numpy as np
@@ -85,12 +86,13 @@ def classes() -> list[type[Block]]:
         for cls in waiting.pop().__subclasses__():
             found[cls] = None
             waiting.append(cls)
-    return [cls for cls in found if cls.__module__.startswith("titop.blocks.")]
+    of_modules = (cls for cls in found if cls.__module__.startswith("titop.blocks."))
+    return [cls for cls in of_modules if cls is getattr(sys.modules[cls.__module__], cls.__name__, None)]  # none of examples
 
 
 #: Taken otherwise: what names the block, what `SoftBody` calls as its method `parameters` is called; internal classes.
 ELSEWHERE = {"self", "name", "passive", "parameters"}
-INTERNAL = {"_Plain", "BlockStates", "CutRod", "PathStates", "SoftLine"}
+INTERNAL = {"_Plain", "BlockStates", "CutRod", "ObservedStates", "PathStates", "SoftLine"}
 
 
 def accepts(cls: type, argument: str) -> bool:

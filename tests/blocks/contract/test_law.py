@@ -9,8 +9,9 @@ import numpy as np
 import titop as tt
 from examples.compiled_block import Telescope, telescope_law
 from titop.blocks.basics.spatial import Array
+from titop.blocks.checking.block_findings import surroundings_findings
 from titop.blocks.checking.complex_safety import is_complex_safe
-from titop.blocks.checking.surroundings_check import surroundings_findings, twin_disagreements
+from titop.blocks.checking.description_findings import twin_disagreements
 
 
 def test_a_law_says_what_acts_in_python_too() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.spatial import rigid_inertia
-from titop.blocks.contract.surroundings import mass_and_moment
+from titop.blocks.contract.description import mass_and_moment
 
 
 def test_the_weight_of_a_rigid_body_is_its_own() -> None:

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import titop as tt
 from tests.actuated_systems import satellite
 from tests.systems import random_state
-from titop.solvers.mechanism.port_motion import euler_angles
+from titop.blocks.basics.pose import euler_angles
 
 
 @pytest.fixture(scope="module", params=["compiled", "reference"])

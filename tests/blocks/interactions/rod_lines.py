@@ -9,7 +9,7 @@ import numpy as np
 import titop as tt
 from tests.blocks.bodies.rods.manipulator import LENGTH, TIP, manipulator
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.rod_line import RodLine
+from titop.blocks.interactions.tendon import RodLine
 
 TURNS = 4 * np.pi / LENGTH
 

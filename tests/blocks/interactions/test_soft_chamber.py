@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.tolerances import ROUNDING, ROUNDING_OF_MANY
-from titop.blocks.bodies.soft.surface import FAN
+from titop.blocks.bodies.soft.quadrature import FAN
 
 Array = NDArray[Any]
 K = tt.Kinematics

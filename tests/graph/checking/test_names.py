@@ -9,7 +9,7 @@ import pytest
 import titop as tt
 from tests.refusals import assert_says, refused
 from tests.solvers.mechanism.soft_arms import soft_arm
-from titop.graph.checking.names import full_name, moving_blocks
+from titop.graph.checking.targets import full_name, moving_blocks
 
 
 def hung(body: tt.Block, joint: tt.Joint | None = None) -> tt.System:

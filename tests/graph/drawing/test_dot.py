@@ -8,7 +8,7 @@ import pytest
 
 import titop as tt
 from tests.graph.drawing.pictured_systems import HOSTILE, LINES, crane, renamed
-from titop.graph.drawing.diagram_text import to_dot
+from titop.graph.drawing.text import to_dot
 
 
 class TestText:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.graph.drawing.pictured_systems import HOSTILE, crane, looped, renamed
 from tests.systems import random_tree
-from titop.graph.drawing.diagram_text import to_mermaid
+from titop.graph.drawing.text import to_mermaid
 
 #: A quoted text: letters, digits, harmless signs, line breaks and character codes.
 TEXT = r'"(?:[\w \-/.,()!…]|<br/>|#\d+;)*"'

@@ -10,7 +10,7 @@ import pytest
 import titop as tt
 from tests.graph.drawing.pictured_systems import HOSTILE, crane, looped, renamed
 from tests.systems import random_tree
-from titop.graph.drawing.notebook import system_html
+from titop.graph.drawing.text import system_html
 
 ALLOWED = {"div", "p", "b", "span", "details", "summary", "table", "tr", "td", "ul", "li"}
 

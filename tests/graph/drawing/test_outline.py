@@ -8,8 +8,8 @@ import pytest
 
 import titop as tt
 from tests.graph.drawing.pictured_systems import LINES, crane, looped
-from titop.graph.drawing.diagram_text import to_dot
 from titop.graph.drawing.outline import outline, printable
+from titop.graph.drawing.text import to_dot
 
 
 class TestOutline:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import tomllib
 
 import titop as tt
-from titop.graph.files.document import FORMAT, KEYS, SECTIONS, SYSTEM, VERSION, WORLD
-from titop.graph.files.saving import to_text
+from titop.graph.files.saving import FORMAT, KEYS, SECTIONS, SYSTEM, VERSION, WORLD, to_text
 
 
 def test_sections_are_told_once_and_in_order() -> None:

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.graph.files.file_fields import ValueKind
+from titop.graph.files.file_fields import FRICTION, LIMITS, PORTS, POSE, SHAPES, ValueKind
 from titop.graph.files.file_reading import FileReading
-from titop.graph.files.records import FRICTION, LIMITS, PORTS, POSE, SHAPES
 
 
 def there_and_back(kind: ValueKind, value: Any) -> Any:

@@ -6,8 +6,8 @@ import pytest
 
 import titop as tt
 from tests.graph.urdf.urdf_texts import GOOD, LIMIT, ROUNDING, findings, inertial, load, one_joint, warned
+from titop.graph.urdf.elements import AXIAL_KINDS
 from titop.graph.urdf.robot_system import from_urdf
-from titop.graph.urdf.vocabulary import AXIAL_KINDS
 
 
 @pytest.mark.parametrize("kind", AXIAL_KINDS)

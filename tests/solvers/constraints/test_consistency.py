@@ -8,7 +8,7 @@ import pytest
 import titop as tt
 from tests.refusals import ENGINES, refusal
 from tests.solvers.scaled_systems import UNITS, Units, bar
-from titop.solvers.constraints import consistency
+from titop.solvers.constraints import branch
 
 #: A closed configuration of the table, and how its coordinates move with the cranks.
 TABLE_AT = {"A0": 1.0, "A1": 1.0, "A2": 1.0, "B": -1.0}
@@ -57,6 +57,6 @@ class TestRedundantConstraints:
         opening = 1e-11 / units.time**2 * np.linspace(1.0, -1.0, m.nv)
         for rounding in (a, opening):
             np.testing.assert_allclose(m.inverse_dynamics(q, nothing, rounding, actuated=["A0"]), tau, rtol=1e-10)
-        monkeypatch.setattr(consistency, "SAME", 0.0)
+        monkeypatch.setattr(branch, "SAME", 0.0)
         with refusal("inconsistent-acceleration", "C"):
             m.inverse_dynamics(q, nothing, opening, actuated=["A0"])

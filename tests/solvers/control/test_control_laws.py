@@ -12,9 +12,12 @@ import titop as tt
 from tests.refusals import refusal
 from tests.solvers.control.sliders import MASS, controller, largest, lead, slider
 from tests.tolerances import ACCURACY, TIGHT
-from titop.solvers.control.control_laws import LinearWiring, controller_law, scheduled_law, state_space_law
+from titop.solvers.control.control_laws import LinearLaw, controller_law, sampled_law, scheduled_law
 
-WIRING = LinearWiring(("rail.q",), ("rail.q",), ("motor",), np.array([[-1.0]]), np.array([[1.0]]))
+
+def error_law(K: Any) -> LinearLaw:
+    """Return the law of a controller of the error of the position."""
+    return LinearLaw(("rail.q",), ("rail.q",), ("motor",), tuple(K.state_labels), K, np.array([[-1.0]]), np.array([[1.0]]))
 
 
 def test_functions_are_called_as_they_are() -> None:
@@ -37,7 +40,7 @@ def test_what_they_return_is_checked(returned: Any) -> None:
 def test_a_sampled_state_space_steps_as_scipys() -> None:
     """Tustin's rule, by python-control's own simulation of the error as an input."""
     K, step = lead(), 0.05
-    law = state_space_law(K, WIRING, step)
+    law = sampled_law(error_law(K), step)
     x, errors, found = law.initial_state, [1.0, 0.5, -0.3, 0.0, 2.0], []
     for k, error in enumerate(errors):
         x, u = law.update(k * step, x, np.array([0.2]), np.array([0.2 + error]), np.array([0.2]))
@@ -54,7 +57,7 @@ def test_scheduled_gains_follow_what_is_measured() -> None:
         return control.ss([], [], [], [[1.0 + 2.0 * rho["rail.q"]]], 0.1, inputs=["rail_q"], outputs=["motor"])
 
     scheduled = tt.ScheduledController(family, {"rail.q": "rail.q"}, 0.1)
-    law = scheduled_law(scheduled, scheduled.at({"rail.q": 0.0}), WIRING, {"rail.q": "rail.q"}, {"rail.q": 0.0})
+    law = scheduled_law(scheduled, error_law(scheduled.at({"rail.q": 0.0})), {"rail.q": "rail.q"}, {"rail.q": 0.0})
     _, u = law.update(0.0, np.zeros(0), np.array([0.25]), np.array([0.0]), np.array([0.75]))
     np.testing.assert_allclose(u, -(1.0 + 0.75 * 2.0) * 0.25, rtol=1e-14)
 

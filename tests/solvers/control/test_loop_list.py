@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.control.sliders import gain, lead, slider, state
+from tests.solvers.control.sliders import gain, slider, state
 
 
 def run(controller: Any, **more: Any) -> tt.Trajectory:
     return tt.simulate(slider(), np.linspace(0, 1, 5), [0.3], [0.0], controller=controller, **more)
+
+
+def guide(output: str = "r_rail_v") -> Any:
+    """Return a controller whose output is for others after it."""
+    return gain(1.0, inputs=["rail_q"], outputs=[output])
 
 
 def test_one_loop_is_its_controller_with_the_arguments_beside_it() -> None:
@@ -35,7 +40,20 @@ def test_one_loop_is_its_controller_with_the_arguments_beside_it() -> None:
         ([gain(1.0, 1.0, dt=0.1), tt.Loop(gain(1.0, 1.0), delay=0.1)], {}, "no-sample-time", "controller[1]: delay"),
         ([gain(1.0, 1.0, dt=0.1), gain(1.0, inputs=["rule"])], {}, "unknown-signal", "controller[1]: controller.input_labels"),
         ([gain(1.0, 1.0, dt=0.1), 3.0], {}, "wrong-type", "controller[1]: controller"),
-        ([lead(), gain(1.0, 1.0), gain(1.0, 1.0, dt=0.1)], {}, "several-continuous", "controller[0] and controller[1]"),
+        ([guide()], {}, "unknown-signal", "controller.output_labels"),
+        ([gain(1.0, 1.0), guide()], {}, "unknown-signal", "controller[1]: controller.output_labels"),
+        (
+            [gain(1.0, 1.0, inputs=["rail_v", "push"]), guide("push")],
+            {},
+            "unknown-signal",
+            "controller[0]: controller.input_labels",
+        ),
+        (
+            [guide(), tt.Loop(gain(1.0, 1.0), reference={"rail.v": 1.0})],
+            {},
+            "driven-reference",
+            "controller[1]: reference",
+        ),
         ([tt.Loop(gain(1.0, 1.0, dt=0.1), reference={"rail.v": "fast"})], {}, "wrong-shape", "reference['rail.v']"),
     ],
 )

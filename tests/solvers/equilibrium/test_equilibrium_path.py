@@ -10,7 +10,7 @@ from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, clamped
 from tests.refusals import refusal
 from tests.solvers.equilibrium.spinners import GRAVITY, HANGING, swing, whirl
 from tests.solvers.equilibrium.test_load_steps import BUCKLING, LARGEST, LENGTH, RISE, buckled, push_of, truss
-from titop.solvers.equilibrium.stiffness import stands
+from titop.solvers.equilibrium.equations import stands
 
 #: The height (m) of the truss at which it can bear no more, and what forces are measured by (N).
 TURN, STIFF = np.sqrt(LENGTH ** (2 / 3) - 1.0), 1000.0

@@ -15,8 +15,8 @@ from tests.closed_systems import stewart
 from tests.example_scripts import script
 from titop.blocks.basics.spatial import Array
 from titop.solvers.equilibrium import trim as trimming
+from titop.solvers.equilibrium.equations import stands
 from titop.solvers.equilibrium.settling import with_part_of_loads
-from titop.solvers.equilibrium.stiffness import stands
 
 #: Of a clamped column with E I = length = 1.
 BUCKLING = np.pi**2 / 4

@@ -315,3 +315,14 @@ def test_refusals(name: str) -> None:
     match, call = refusals()[name]
     with pytest.raises(tt.ModelError, match=match):
         call()
+
+
+def test_what_cancels_is_reduced_to_nothing() -> None:
+    """Not to rounding: a difference of a model and itself, and with what another output leaves."""
+    plant = family()
+    nothing = (plant - plant).reduce()
+    assert nothing.M.nstates == 0
+    assert [block.repetitions for block in nothing.blocks] == [0, 0, 0]
+    assert not nothing.nominal.D.any()
+    half = (plant - np.diag([1.0, 0.5]) * plant).reduce()
+    assert half.nominal(2j)[1] == pytest.approx(0.5 * plant.nominal(2j)[1], rel=1e-9)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import titop as tt
+from tests.refusals import refusal
 
 
 def filtered_arm() -> tt.Model:
@@ -31,8 +33,10 @@ def filtered_arm() -> tt.Model:
         {"hinge.q": (-0.3, 0.3), "wrist.q": (-0.2, 0.4)},
         {"arm.mass": (0.8, 1.2), "arm.inertia.yy": (0.25, 0.35)},
         {"motor.gear": (0.5, 1.5)},
+        {"push.path.time_constant": (0.05, 0.2), "gyro.path.time_constant": (0.1, 0.3), "acc.path.time_constant": (0.1, 0.4)},
+        {"motor.path.frequency": (8.0, 12.0), "motor.path.damping": (0.3, 0.7), "motor.gear": (0.5, 1.5)},
     ],
-    ids=["angles", "masses", "gear"],
+    ids=["angles", "masses", "gear", "lags", "second order"],
 )
 def test_filters_are_in_series(uncertain: dict[str, tuple[float, float]]) -> None:
     """Members are linearised anew, where filters are interactions: another road, with the same responses."""
@@ -40,3 +44,15 @@ def test_filters_are_in_series(uncertain: dict[str, tuple[float, float]]) -> Non
     point = m.neutral()
     family = tt.lft(m, point, uncertain, ["motor", "push", "gyro.noise"], ["gyro", "acc", "angle", "momentum"])
     assert family.check(3) < 1e-10  # rounding; without filters, responses differ by parts of one
+
+
+def test_time_constants_stand_once_and_frequencies_twice() -> None:
+    """``T dx/dt = s - x``, and ``w (w (s - x) - 2 damping dx/dt)``; biases have no effect on linear models."""
+    m = filtered_arm()
+    uncertain = {"push.path.time_constant": (0.05, 0.2), "motor.path.frequency": (8.0, 12.0), "motor.path.damping": (0.3, 0.7)}
+    family = tt.lft(m, m.neutral(), uncertain, ["motor", "push"], ["gyro"])
+    assert [block.repetitions for block in family.blocks] == [1, 2, 1]
+    lag = 1 + 2.0j * np.array([0.1, 0.2])  # at 2 rad/s
+    assert family.at(push_path_time_constant=0.2)(2.0j)[:, 1] == pytest.approx(family.nominal(2.0j)[:, 1] * lag[0] / lag[1])
+    with refusal("idle-parameter", "gyro.path.bias"):
+        tt.lft(m, m.neutral(), {"gyro.path.bias": (-1.0, 1.0)}, ["motor"], ["gyro"])

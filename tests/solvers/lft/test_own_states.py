@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import titop as tt
+from tests.refusals import refusal
 from tests.stated_systems import Lag, jointed
 
 
@@ -33,8 +34,38 @@ def test_laws_that_are_not_polynomial_are_refused_by_name() -> None:
     assert fitted.check() < 1e-3  # of the fit
 
 
-def test_equilibria_that_move_are_refused() -> None:
-    m = lagging()
-    with pytest.raises(tt.ModelError) as refusal:
-        tt.lft(m, tt.trim(m), {"shaft.stiffness": (2.5, 3.5)}, ["motor.command"], ["shaft.q"], equilibrium=tt.trim)
-    assert refusal.value.code == "moving-states"
+def sagging(push: bool, path: tt.SignalPath) -> tt.Model:
+    """Return an arm on a spring, with a motor and an encoder or with a force on it."""
+    s = tt.System("sagging", gravity=[0, 0, -9.81])
+    arm = tt.RigidBody("arm", 1.0, com=[0.5, 0, 0], inertia=[0.01, 0.1, 0.1])
+    s.connect("world", arm, tt.Revolute("hinge", axis=[0, 1, 0], stiffness=40.0, damping=0.3))
+    if push:
+        s.add_actuator(tt.Force("push", arm, [0, 0, 1], path=path))
+    else:
+        s.add_actuator(tt.Motor("motor", "hinge", path=path))
+        s.add_sensor(tt.Encoder("angle", "hinge", path=path))
+    return s.resolve("reference")
+
+
+def test_filters_of_motors_and_sensors_go_along_with_equilibria() -> None:
+    """Their states rest elsewhere then, on which nothing depends."""
+    m = sagging(False, tt.SignalPath.lag(0.1))
+
+    def pushed(model: tt.Model) -> tt.OperatingPoint:
+        return tt.trim(model, u={"motor": model.parameters()["arm.mass"][0]})
+
+    assert pushed(m).x.all()
+    ranges = {"arm.mass": (0.8, 1.3), "motor.path.time_constant": tt.percent(20)}
+    found = tt.lft(m, pushed(m), ranges, ["motor"], ["angle"], equilibrium=pushed, tolerance=1e-6)
+    assert [moving.name for moving in found.moving] == ["hinge.q"]
+    assert found.check(3) < 1e-5  # the fit of an angle, see `test_equilibria`
+
+
+def test_states_that_act_and_move_are_refused() -> None:
+    m = sagging(True, tt.SignalPath.lag(0.1))
+
+    def carried(model: tt.Model) -> tt.OperatingPoint:
+        return tt.trim(model, u={"push": 3.0 * model.parameters()["arm.mass"][0]})
+
+    with refusal("moving-states", "push.lag[0]"):
+        tt.lft(m, carried(m), {"arm.mass": (0.8, 1.3)}, ["push"], ["hinge.q"], equilibrium=carried)

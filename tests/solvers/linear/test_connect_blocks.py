@@ -208,6 +208,55 @@ def modal_arm(name: str) -> control.StateSpace:
     return control.ss(A, B, C, D, inputs=inputs, outputs=outputs, states=[f"{name}_eta", f"{name}_rate"], name=name)
 
 
+def at_rest(length: float, mass: float, light: float = 1.0) -> tt.OperatingPoint:
+    """Return the point of an arm on a hinge with a body on a sprung slide, `light` times as heavy, held at rest."""
+    s = tt.System("drive", gravity=[0, 0, -9.81 * length])
+    inertia = 0.1 * mass * length**2
+    arm = tt.RigidBody("arm", 2 * mass, [0, 0, -length], inertia, ports={"A": [0.2 * length, 0.1 * length, -length]})
+    tip = tt.RigidBody("tip", mass * light, [0.1 * length, 0, -0.5 * length], light * inertia)
+    s.connect("world", arm, tt.Revolute("hinge", [0, 1, 0.2], damping=inertia))
+    s.connect(arm.port("A"), tip, tt.Prismatic("slide", [1, 0.3, 0], stiffness=mass * light, damping=0.2 * mass * light))
+    m = s.resolve()
+    return tt.OperatingPoint(m, m.neutral(), np.zeros(2), m.inverse_dynamics(m.neutral(), np.zeros(2), np.zeros(2)))
+
+
+@pytest.mark.parametrize("length", [2.0**-20, 1.0, 2.0**20])
+@pytest.mark.parametrize("mass", [2.0**-30, 2.0**30])
+def test_no_unit_changes_what_is_connected(length: float, mass: float) -> None:
+    """Lengths and masses from micro to mega, by powers of two: the same bits but for the order of pivots."""
+    whole = []
+    for k, m in ((length, mass), (1.0, 1.0)):
+        point = at_rest(k, m)
+        blocks, connections = parts(point.model, point)
+        ends = ["hinge.tau", "slide.tau"], ["hinge.a", "slide.a"]
+        joined = tt.connect_blocks(blocks, [("world", "hinge.P"), *connections], *ends)
+        assert joined.state_labels == ["hinge_q", "hinge_v", "slide_q", "slide_v"]
+        x, u = np.array([1, 1, k, k]), np.array([m * k**2, m * k])
+        whole.append([joined.A * x / x[:, None], joined.D * u / np.array([[1], [k]])])
+    for scaled, expected in zip(*whole, strict=True):
+        assert np.abs(scaled - expected).max() < TOLERANCE * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("light", [1e-9, 1e9])
+def test_bodies_of_very_different_masses_connect(light: float) -> None:
+    point = at_rest(1.0, 1.0, light)
+    compare(point)
+
+
+def test_rounding_of_loads_on_stiff_parts_is_no_motion() -> None:
+    """A heavy body at the tip of a thin beam on a free base, held: efforts leave accelerations of some 1e-8 rad/s^2."""
+    s = tt.System("held", gravity=[0, 0, -9.81])
+    beam = tt.Beam("beam", 1.2, density=2700.0, area=1e-4, young=7e10, iy=1e-9, iz=2e-9, modes=(1, 1), damping_ratio=0.01)
+    s.connect("world", beam, tt.Free("base"))
+    s.connect(beam.port("C"), tt.RigidBody("mass", 2.0, [3, 2, 1], [1, 1.2, 2]), tt.Revolute("hinge", [0, 1, 0], stiffness=3.0))
+    m = s.resolve()
+    rest = np.zeros(m.nv)
+    point = tt.OperatingPoint(m, m.neutral(), rest, m.inverse_dynamics(m.neutral(), rest, rest))
+    blocks, connections = parts(m, point)
+    joined = tt.connect_blocks(blocks, connections, ["hinge.tau"], ["hinge.q"])
+    assert joined.nstates == 2 * m.nv
+
+
 def test_blocks_made_by_hand_keep_equal_states() -> None:
     """Two equal arms on a cart: both with the cart, and one against the other, which no input moves."""
     s = tt.System("cart", gravity=[0, 0, 0])

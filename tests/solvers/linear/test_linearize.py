@@ -324,6 +324,20 @@ def wheel_on_a_cart() -> tt.System:
     return s
 
 
+def test_members_of_a_family_have_their_own_wheels_and_filters() -> None:
+    """By `lpv`: the momentum of each wheel, and the accelerometer behind a filter of each time constant."""
+    s = wheel_on_a_cart()
+    s.add_sensor(tt.Accelerometer("felt", s.connections[-1].child.block, path=tt.SignalPath.lag(0.2)))
+    m = s.resolve("reference")
+    grid = {"wheel.inertia.yy": [0.3, 0.5], "felt.path.time_constant": [0.2, 0.4]}
+    family = tt.lpv(m, grid, inputs=["rail", "hinge"], outputs=["h", "felt.x"])
+    member = m.with_parameters({"wheel.inertia.yy": 0.5, "felt.path.time_constant": 0.4})
+    right = tt.linearize(member, member.neutral(), ["rail", "hinge"], ["h", "felt.x"])
+    found = family.at({"wheel.inertia.yy": 0.5, "felt.path.time_constant": 0.4})
+    np.testing.assert_allclose(found(2j), right(2j), rtol=1e-12, atol=1e-12)  # a point of the grid
+    assert not np.allclose(family.at({"wheel.inertia.yy": 0.3, "felt.path.time_constant": 0.4})(2j), right(2j), rtol=0.1)
+
+
 def test_names_that_were_read_before_stand_for_the_same() -> None:
     """Asked twice in turn, with other names, omitted states, held joints and functions between: as models that never were.
 

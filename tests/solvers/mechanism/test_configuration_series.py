@@ -13,7 +13,7 @@ from tests.refusals import refusal
 from tests.solvers.series_along import at_time, slope
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import derivatives_of, taylor_array
-from titop.solvers.mechanism.configuration_series import configuration_series, integral, quaternion_series
+from titop.solvers.mechanism.coordinates import configuration_series, integral, quaternion_series
 
 #: Recurrences of a few orders.
 ROUNDING = 1e-14

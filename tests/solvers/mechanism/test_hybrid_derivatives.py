@@ -7,7 +7,7 @@ import pytest
 
 from tests.systems import Array
 from tests.tolerances import ROUNDING
-from titop.solvers.mechanism.hybrid_derivatives import hybrid_derivatives
+from titop.solvers.constraints.closed_derivatives import hybrid_derivatives
 
 N = 5
 PRESCRIBED = np.array([False, True, False, False, True])

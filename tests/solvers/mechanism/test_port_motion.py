@@ -7,7 +7,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from titop.solvers.mechanism.port_motion import continuous_angles, euler_angles
+from titop.blocks.basics.pose import euler_angles
+from titop.solvers.mechanism.port_motion import continuous_angles
 
 
 @pytest.mark.filterwarnings("ignore:.*gimbal-lock")

@@ -124,7 +124,7 @@ def test_named_listed_and_stacked_arguments_are_read() -> None:
 
 
 #: What is called where arguments are read with care.
-CARE = {"read_states", "read_given", "read_stack", "_read_with_care", "_read_rows", "_read_v", "_read_q", "read_wrenches"}
+CARE = {"read_states", "read_stack", "_checked", "_without_kernel", "_read_rows", "_read_v", "_read_q", "read_wrenches"}
 
 
 def given_states(m: tt.Model) -> dict[str, Callable[..., Any]]:

@@ -138,8 +138,8 @@ from titop.solvers.engines.compiled.law_kinds import interaction_of_kind
 calling._DATA -= {wrong}
 spring = tt.SpringDamper("s", 3.0, 0.5, 0.2)
 numbers, motion, wrenches = spring.law_numbers(), np.random.default_rng(0).normal(size=36), np.empty(12)
-act = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 8)(interaction_of_kind(spring).act.address)
-assert act(2, 0, 0, 3, 0, numbers.ctypes.data, motion.ctypes.data, wrenches.ctypes.data) == 0
+act = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 9)(interaction_of_kind(spring).act.address)
+assert act(2, 0, 0, 0, 3, 0, numbers.ctypes.data, motion.ctypes.data, wrenches.ctypes.data) == 0
 s = tt.System("pair")
 arm = tt.RigidBody("arm", mass=1.0, com=[0.1, 0.2, 0.3], inertia=[1, 2, 2], ports={{"tip": [1, 0, 0]}})
 s.connect("world", arm, tt.Free("base"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from titop.solvers.native import loading
+from titop.solvers.native import object_code
 from titop.solvers.native.compilation import machine_code
 from titop.solvers.native.signatures import Signature
 
@@ -15,4 +15,4 @@ def test_code_without_the_function_is_refused() -> None:
 
     codes = machine_code("titop_other", nothing, Signature(()))
     with pytest.raises(RuntimeError, match="no function"):
-        loading.load("titop_missing", {"titop_missing": codes["titop_other"]})
+        object_code.load("titop_missing", {"titop_missing": codes["titop_other"]})

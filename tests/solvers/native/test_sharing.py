@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from titop.solvers.native import cache, loading, object_code
+from titop.solvers.native import cache, object_code
 from titop.solvers.native.kernel import Kernel, Stage, entry, shared
 from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, MASK, REAL, VECTOR, Signature
 
@@ -81,7 +81,7 @@ def second(vector, times):
 def test_the_second_kernel_finds_it_loaded() -> None:
     x = np.ones(3)
     entry(VECTOR)(first)(x)
-    symbol = next(name for name in loading.LOADED if name.startswith("part_doubled_"))
+    symbol = next(name for name in object_code.LOADED if name.startswith("part_doubled_"))
     kernel = entry(VECTOR, INTEGER)(second)
     codes = kernel._compile()
     assert [(name, code.needs) for name, code in codes.items()] == [(kernel.name, (symbol,))]

@@ -12,7 +12,7 @@ import titop as tt
 from tests.copied_package import AFTER, BEFORE, CopiedPackage, copy_package
 from titop.solvers.cli import main
 from titop.solvers.engines.compiled import compile_ahead
-from titop.solvers.native import cache, identity, shipped
+from titop.solvers.native import cache, identity
 
 pytestmark = pytest.mark.skipif(
     identity.wheel_obstacle() is not None, reason=f"no machine code in wheels: {identity.wheel_obstacle()}"
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 #: Ships what the copied package's cache holds.
 SHIP = """
 import shutil, sys
-from titop.solvers.native.shipped import shipping
+from titop.solvers.native.cache import shipping
 with shipping() as scratch:
     shutil.copytree(sys.argv[1], scratch / "made")
 """
@@ -67,9 +67,9 @@ def test_a_damaged_file_is_compiled_instead(shipped_package: CopiedPackage) -> N
 
 @pytest.mark.parametrize("missing", ["fma", "avx2"])
 def test_processors_that_lack_something_leave_it_alone(missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(shipped, "_FOLDER", tmp_path)
+    monkeypatch.setattr(cache, "_FOLDER", tmp_path)
     (tmp_path / identity.wheel_name()).mkdir()
-    find = shipped.shipped_folder.__wrapped__
+    find = cache.shipped_folder.__wrapped__
     assert find() == tmp_path / identity.wheel_name()
     features = dict(identity.llvm.get_host_cpu_features())
     monkeypatch.setattr(identity.llvm, "get_host_cpu_features", lambda: features | {missing: False})
@@ -81,19 +81,19 @@ def test_processors_that_lack_something_leave_it_alone(missing: str, monkeypatch
 
 @pytest.mark.parametrize("other", ["SOABI", "numpy"])
 def test_other_pythons_and_numpys_leave_it_alone(other: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(shipped, "_FOLDER", tmp_path)
+    monkeypatch.setattr(cache, "_FOLDER", tmp_path)
     (tmp_path / identity.wheel_name()).mkdir()
     if other == "SOABI":
         monkeypatch.setattr(identity.sysconfig, "get_config_var", lambda name: "cpython-399-x86_64-linux-gnu")
     else:
         monkeypatch.setattr(identity.np, "__version__", "3.0.0")
-    assert shipped.shipped_folder.__wrapped__() is None
+    assert cache.shipped_folder.__wrapped__() is None
 
 
 def test_what_is_compiled_for_wheels_is_found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(shipped, "_FOLDER", tmp_path / "machine_code")
+    monkeypatch.setattr(cache, "_FOLDER", tmp_path / "machine_code")
     one = """import sys, os
 from titop.solvers.native import cache
 assert os.environ["NUMBA_CPU_NAME"] == "x86-64-v3"
@@ -101,18 +101,18 @@ sys.exit(cache.write("kernel", b"code"))"""
     monkeypatch.setattr(compile_ahead, "_COMPILING", (sys.executable, "-c", one))
     assert main(["compile", "--for-wheels"]) == 0
     assert capsys.readouterr().out == "compiled; wheels that are built from here take it along\n"
-    monkeypatch.setattr(cache, "shipped_folder", shipped.shipped_folder.__wrapped__)
+    monkeypatch.setattr(cache, "shipped_folder", cache.shipped_folder.__wrapped__)
     assert cache.read("kernel") == b"code"
     assert [path.name for path in (tmp_path / "machine_code").iterdir()] == [identity.wheel_name()]
 
 
 def test_a_compilation_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(shipped, "_FOLDER", tmp_path / "machine_code")
+    monkeypatch.setattr(cache, "_FOLDER", tmp_path / "machine_code")
     monkeypatch.setattr(compile_ahead, "_COMPILING", (sys.executable, "-c", "import sys; sys.exit(1)"))
     with pytest.raises(tt.ModelError, match="the compilation failed"):
         compile_ahead.compile_for_wheels()
     assert not list((tmp_path / "machine_code").iterdir())
-    monkeypatch.setattr(shipped, "_FOLDER", tmp_path / "nowhere" / "machine_code")
+    monkeypatch.setattr(cache, "_FOLDER", tmp_path / "nowhere" / "machine_code")
     with pytest.raises(tt.ModelError, match="No such file"):
         compile_ahead.compile_for_wheels()
     monkeypatch.setenv("NUMBA_OPT", "1")

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 import titop as tt
 from tests.refusals import assert_says, hinged
-from titop.solvers.pictures.visuals import read_visuals
+from titop.solvers.pictures.scene import read_visuals
 
 MODEL = hinged().resolve("reference")
 

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 import titop as tt
 from tests.solvers.robust.families import matrix
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Structure, balance
+from titop.solvers.robust.uncertain_loop import balance
 from titop.solvers.robust.upper_bound import upper_bound
 
 REAL, COMPLEX, FULL = tt.DeltaBlock.real, tt.DeltaBlock.complex, tt.DeltaBlock.full

@@ -68,6 +68,6 @@ def test_a_missing_solver_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = [tt.DeltaBlock.real("k")]
     with pytest.raises(tt.ModelError, match="robust_stability") as caught:
         tt.lyapunov_stability(M, blocks=blocks)
-    assert caught.value.code == "missing-solver"
+    assert caught.value.code == "missing-extra"
     assert 'pip install "titop[robust]"' in str(caught.value)
     assert tt.robust_stability(M, blocks=blocks).robust, "what works without"

@@ -18,10 +18,10 @@ from tests.refusals import refusal
 from tests.solvers.robust.families import matrix, oscillator
 from tests.solvers.robust.test_lower_bound import STRAIGHT, of_a_real_block_and_another, of_two_real
 from tests.solvers.support.test_spread import Stubborn
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.robust.least_size import NONE
 from titop.solvers.robust.lower_bound import lower_bound
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.upper_bound import upper_bound
 
 REAL, COMPLEX, FULL = tt.DeltaBlock.real, tt.DeltaBlock.complex, tt.DeltaBlock.full

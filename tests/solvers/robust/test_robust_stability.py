@@ -8,9 +8,9 @@ import pytest
 
 import titop as tt
 from tests.solvers.robust.families import oscillator, structure_of_modes, two_masses, unstable_disc
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.scalings import Centres, Scaling
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.sweep import valid_interval
 from titop.solvers.robust.upper_bound import upper_bound
 

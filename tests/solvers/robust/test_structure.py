@@ -11,8 +11,7 @@ import pytest
 import titop as tt
 from tests.solvers.robust.families import structure_of_modes
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import balance
-from titop.solvers.robust.uncertain_loop import read_loop
+from titop.solvers.robust.uncertain_loop import balance, read_loop
 from titop.solvers.robust.upper_bound import upper_bound
 
 SIZES = [4, 3, 2]

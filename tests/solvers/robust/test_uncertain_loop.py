@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import titop as tt
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.uncertain_loop import centre_system, in_given_ranges, read_loop
 
 REAL = tt.DeltaBlock.real

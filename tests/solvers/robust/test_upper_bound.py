@@ -6,8 +6,8 @@ import numpy as np
 
 import titop as tt
 from tests.solvers.robust.families import matrix
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.robust.scalings import Centres
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.upper_bound import LARGEST_G, LevelSearch, upper_bound
 
 BLOCKS = [tt.DeltaBlock.real("a", 2), tt.DeltaBlock.real("b", 2)]

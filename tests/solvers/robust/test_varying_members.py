@@ -8,8 +8,8 @@ from numpy.polynomial import Polynomial
 
 import titop as tt
 from tests.solvers.robust.families import oscillator
+from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.varying_members import FractionalFamily, slope_of, suspects
 
 BLOCKS = {

@@ -11,7 +11,7 @@ import titop as tt
 from tests.actuated_systems import satellite
 from tests.refusals import refusal
 from titop.solvers.mechanism.inputs import PortPush, Push
-from titop.solvers.series.acting_series import acting_series, at_start, read_numbers, read_stack, up_to
+from titop.solvers.series.series_arguments import acting_series, at_start, read_numbers, read_stack, up_to
 
 
 def read(wrenches: Any = None, u: Any = None, rows: int = 3) -> tuple[list[Push], Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import titop as tt
-from titop.blocks.bodies.rods.cut_rod import CutRod
-from titop.solvers.signals.section_opening import cut_rod_at, is_on_rod, is_rod, section_of
+from titop.blocks.bodies.rods.rod import CutRod
+from titop.solvers.signals.lines_and_sections import cut_rod_at, is_on_rod, is_rod, section_of
 
 
 def system() -> tt.System:

@@ -13,7 +13,7 @@ from examples.compiled_block import Telescope
 from tests.solvers.signals.rigs import rig
 from titop.solvers.equilibrium.continuation import unit_of
 from titop.solvers.signals.grammar import OUTPUT, read_name
-from titop.solvers.signals.units import units_of
+from titop.solvers.signals.quantities import units_of
 
 #: Of the coordinates of `rig`, with those of their efforts: the work of both is in J.
 COORDINATES = {

@@ -12,9 +12,8 @@ from tests.solvers.signals.test_derivatives import read_twice
 from tests.systems import random_state
 from titop.solvers.signals.derivatives import DERIVATIVES
 from titop.solvers.signals.grammar import MEASURED, OUTPUT
-from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.quantities import UNITS, Kind
 from titop.solvers.signals.snapshot import Snapshot
-from titop.solvers.signals.units import UNITS
 from titop.solvers.signals.values import SOURCES, JoinedValues, quantity_value
 
 

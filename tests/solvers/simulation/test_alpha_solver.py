@@ -16,6 +16,7 @@ from titop.solvers.simulation.alpha_solver import AlphaSolver
 from titop.solvers.simulation.alpha_step import Step
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.implicit_equations import ImplicitDerivatives, ImplicitDynamics
+from titop.solvers.simulation.steppers import Tolerances
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
@@ -76,7 +77,7 @@ def solver_at_start(model, q, v, step):
     plant = DrivenModel(model, np.array([0.0, 1.0]), None, {}, PrescribedMotion(model, {}), None, None)
     plant.prepared.rank = model.closure_rank(q)
     state = np.concatenate([q, v])
-    return AlphaSolver(plant, tt.GeneralizedAlpha(0.8, step), 0.0, 1.0, state, rtol=1e-8, atol=1e-10, max_step=np.inf)
+    return AlphaSolver(plant, tt.GeneralizedAlpha(0.8, step), 0.0, 1.0, state, Tolerances(1e-8, 1e-10, np.inf))
 
 
 def corrections(model, q, v, step):

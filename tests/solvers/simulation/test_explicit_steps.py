@@ -29,6 +29,7 @@ from tests.solvers.simulation.driven_systems import (
 from tests.systems import Array
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.explicit_steps import CompiledRungeKutta, RungeKutta
+from titop.solvers.simulation.steppers import Tolerances
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 
@@ -149,7 +150,7 @@ def differing(system: Callable[[], tuple[tt.System, list[str]]], is_driven: bool
     names = names if is_driven else []
     (plant, y), (reference, _) = (plant_at_a_state(built, names, engine) for engine in ("compiled", "reference"))
     assert plant.has_stages
-    steps, h = CompiledRungeKutta(plant, "DOP853", 0.2, 1.2, y, rtol=1e-8, atol=1e-10, max_step=np.inf), 1e-3
+    steps, h = CompiledRungeKutta(plant, "DOP853", 0.2, 1.2, y, Tolerances(1e-8, 1e-10, np.inf)), 1e-3
     method, states, rates = steps.method, steps.states, steps.rates
     states[0] = y
     assert steps.fill(0, method.used, 0.2, h)

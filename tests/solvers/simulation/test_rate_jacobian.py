@@ -14,10 +14,10 @@ from tests.closed_systems import andrews, bricard, closed_four_bar, geared_hand,
 from tests.flexible import random_system
 from tests.solvers.scaled_systems import SI, UNITS, Units, pendulum_on_a_slider
 from tests.systems import KINDS, Array, add_random_loads, random_tree
-from titop.solvers.control.loop_arguments import LoopArguments, read_loop
+from titop.solvers.control.loop_arguments import read_loop
 from titop.solvers.mechanism.inputs import PortPush
 from titop.solvers.mechanism.scale import Scale
-from titop.solvers.model.reduction import reduction
+from titop.solvers.model.closures import reduction
 from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation import implicit_equations
 from titop.solvers.simulation.closed_states import UTMOST, project
@@ -36,7 +36,7 @@ def driven(model: tt.Model, tau: Any = None, u: Any = None, **more: Any) -> Driv
     """Return what a simulation integrates."""
     motion = PrescribedMotion(model, more.pop("prescribed", {}))
     wrenches = more.pop("wrenches", {})
-    loop = read_loop(model, TIMES, model.neutral(), np.zeros(model.nv), LoopArguments(**more))
+    loop = read_loop(model, TIMES, model.neutral(), np.zeros(model.nv), tt.Loop(**({"controller": None} | more)), True, 0, {})
     return DrivenModel(model, TIMES, tau, wrenches, motion, u, loop)
 
 

@@ -14,6 +14,7 @@ from titop.solvers.motions.prescribed import PrescribedMotion
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.implicit_equations import RateJacobian
 from titop.solvers.simulation.scipy_steps import NewtonFactors, ScipySteps
+from titop.solvers.simulation.steppers import Tolerances
 
 START = np.array([0.4, -0.2])
 #: Of one step by the same method in the same state: Newton's iteration may end one rounding apart.
@@ -28,9 +29,10 @@ def pendulum(tau: Any = None) -> DrivenModel:
     return DrivenModel(model, np.array([0.0, 2.0]), tau, {}, PrescribedMotion(model, {}), None, None)
 
 
-def steps(y: Array = START, begin: float = 0.0, tau: Any = None, **options: float) -> ScipySteps:
-    options = {"rtol": 1e-8, "atol": 1e-10} | options
-    return ScipySteps(pendulum(tau), "Radau", begin, 2.0, y.copy(), **options)
+def steps(y: Array = START, begin: float = 0.0, tau: Any = None, first: float | None = None, rtol: float = 1e-8) -> ScipySteps:
+    made = ScipySteps(pendulum(tau), "Radau", begin, 2.0, y.copy(), Tolerances(rtol, 1e-10, np.inf))
+    made._solver.h_abs = made._solver.h_abs if first is None else first
+    return made
 
 
 def test_a_step_made_again_is_one_of_that_length() -> None:
@@ -45,7 +47,7 @@ def test_a_step_made_again_is_one_of_that_length() -> None:
     np.testing.assert_allclose(made.y, before, **ROUNDING)
     made.step(-math.inf)
     assert made.t - made.begin == pytest.approx(length, rel=1e-12)
-    fresh = steps(before, begin, first_step=length)
+    fresh = steps(before, begin, first=length)
     fresh.step(-math.inf)
     np.testing.assert_allclose(made.y, fresh.y, rtol=0, atol=1e-9)  # its tolerance
     counted = made.statistics()
@@ -59,7 +61,7 @@ def test_a_moved_state_goes_on_by_its_own_rate() -> None:
     at = made.t
     made.move(other)
     made.step(-math.inf)
-    fresh = steps(other, at, first_step=made.t - at)
+    fresh = steps(other, at, first=made.t - at)
     fresh.step(-math.inf)
     np.testing.assert_allclose(made.y, fresh.y, rtol=0, atol=1e-8)  # tolerance
     assert np.abs(made.y - START).max() > 0.1

@@ -12,7 +12,7 @@ from scipy.linalg import expm
 from tests.solvers.control.sliders import lead
 from titop.blocks.basics.spatial import Array
 from titop.solvers.control.loop_signals import Command
-from titop.solvers.simulation.trapezoidal_steps import ControllerStep, FirstOrderStates
+from titop.solvers.simulation.generalized_alpha import ControllerStep, FirstOrderStates
 
 K = lead()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from pathlib import Path
@@ -13,6 +15,8 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.refusals import refusal
+from titop.solvers.support import workers
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.long
@@ -56,6 +60,34 @@ def test_samples_with_a_process_killed(cluster: Executor, tmp_path: Path) -> Non
     assert not there.failures
     assert np.array_equal(here.outcomes["a"], there.outcomes["a"])
     assert os.getpid() not in there.outcomes["pid"]
+
+
+def test_a_cluster_that_loses_all_processes_is_refused(
+    cluster: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are retired in the midst of a sweep; without the cluster it goes on from its file to the same bits."""
+    monkeypatch.setattr(workers, "_SILENCE", 0.5)
+    begun = tmp_path / "begun"
+
+    def run(model: tt.Model, seed: int) -> dict[str, Any]:
+        begun.touch()
+        time.sleep(0.2)
+        return {"a": model.forward_dynamics([np.random.default_rng(seed).uniform()], [0.0])[0]}
+
+    def end() -> None:
+        while not begun.exists():
+            time.sleep(0.05)
+        cluster._client.cluster.scale(0)  # type: ignore[attr-defined]
+
+    sweep = {"distributions": {"bob.mass": (1.0, 3.0)}, "run": run, "n": 40, "checkpoint": tmp_path / "file"}
+    ending = threading.Thread(target=end)
+    ending.start()
+    with refusal("worker-died", "tasks not answered"):
+        tt.monte_carlo(pendulum(), **sweep, workers=cluster)
+    ending.join()
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    found, expected = (tt.monte_carlo(pendulum(), **(sweep | more)) for more in ({}, {"checkpoint": None}))
+    assert np.array_equal(found.outcomes["a"], expected.outcomes["a"])
 
 
 #: Just one of the first twelve samples is heavier.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.bodies.rods.cut_rod import CUT, CutRod
+from titop.blocks.bodies.rods.rod import CUT, CutRod
 
 
 def rod(**fields: object) -> tt.Rod:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from titop.blocks.bodies.rods.dimensions import along, dimension_parameters, with_end
+from titop.blocks.bodies.rods.section import along, dimension_parameters, with_end
 
 PLACES = np.array([0.0, 0.25, 1.0])
 

@@ -7,9 +7,8 @@ import pytest
 
 import titop as tt
 from titop.blocks.basics.pose import Pose
-from titop.blocks.bodies.rods.discretisation import RodLayout, RodMaterial, as_twists, packed, rigidities, rod_numbers
-from titop.blocks.bodies.rods.strain_basis import StrainBasis
-from titop.blocks.bodies.rods.strains import STRAIGHT
+from titop.blocks.bodies.rods.discretisation import RodLayout, RodMaterial, as_twists, pack, rigidities, rod_numbers
+from titop.blocks.bodies.rods.strains import STRAIGHT, StrainBasis
 
 L, R = 0.7, 0.02
 MATERIAL = RodMaterial(young=2e5, shear=8e4, density=1100.0, viscosity=30.0)
@@ -75,7 +74,7 @@ def test_rigidities_are_in_the_order_of_strains() -> None:
 
 def test_rows_hold_all_numbers() -> None:
     found = numbers()
-    row = packed(found, [Pose([1.0, 2.0, 3.0])] * 3)
+    row = pack(found, [Pose([1.0, 2.0, 3.0])] * 3)
     count, n = len(found.fractions) - 1, 3
     assert len(row) == 3 + n + count * (13 + 2 * n) + 4 * (count + 1) + 2 * n * n + 3 * (1 + 13 + 2 * n + 12)
     assert row[0] == count

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 import titop as tt
 from titop.blocks.bodies.rods.discretisation import RodLayout, RodMaterial, RodNumbers, rod_numbers
 from titop.blocks.bodies.rods.recursion import RodMotion, gyroscopic, mass_matrix
-from titop.blocks.bodies.rods.strain_basis import StrainBasis
-from titop.blocks.bodies.rods.strains import STRAIGHT
+from titop.blocks.bodies.rods.strains import STRAIGHT, StrainBasis
 
 Array = NDArray[np.float64]
 L, N, STEP = 0.7, 5, 1e-30

@@ -9,7 +9,7 @@ import pytest
 
 import titop as tt
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.bodies.rods.rod_ports import read_rod_ports
+from titop.blocks.bodies.rods.rod_data import read_rod_ports
 
 LENGTH = 0.5
 

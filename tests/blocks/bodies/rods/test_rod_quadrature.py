@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.bodies.rods.rod_quadrature import breaks_of, gauss_points, rod_points
+from titop.blocks.bodies.rods.discretisation import breaks_of, gauss_points, rod_points
 
 
 @pytest.mark.parametrize("count", [1, 3, 5])

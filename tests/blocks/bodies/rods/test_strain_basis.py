@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.bodies.rods.rod_quadrature import gauss_points
+from titop.blocks.bodies.rods.discretisation import gauss_points
 
 PLACES = np.linspace(0.0, 1.0, 41)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import titop as tt
 from titop.blocks.bodies.soft.chain import Chain, ChainLink
-from titop.blocks.bodies.soft.differentiation import continued, symbols
+from titop.blocks.bodies.soft.differentiation import symbols, with_slope
 from titop.blocks.bodies.soft.law_programs import LawPrograms
 from titop.blocks.bodies.soft.line_programs import LinePrograms
 from titop.blocks.bodies.soft.soft_ports import SoftPort
@@ -100,7 +100,7 @@ def test_links_are_shorter(both: tuple[LawPrograms, LawPrograms], name: str, par
 def test_derivatives_are_those_that_were_said() -> None:
     """A value that says nothing of its slope is differentiated by that: to fourth order, here that of a sine."""
     q = symbols("q", 1)
-    link = ChainLink.of(lambda state, own: [continued(lambda z: 5.0 + 0.0 * z, np.cos, state[0]) + 0.0 * own[0]], 1, q, 0, 1)
+    link = ChainLink.of(lambda state, own: [with_slope(lambda z: 5.0 + 0.0 * z, np.cos, state[0]) + 0.0 * own[0]], 1, q, 0, 1)
     chain = Chain([link], q.vector, q.vector, casadi.SX(1, 1))
     found = [link.at(link.state, q.vector), link.at(link.slopes, q.vector)[0]]
     for order in (2, 3, 4):

@@ -12,21 +12,21 @@ import pytest
 from tests.refusals import refusal
 from titop.blocks.bodies.soft.differentiation import (
     Symbols,
+    Unknown,
     as_array,
-    continued,
+    column,
     expression_of,
-    holding,
-    nested,
-    stacked,
+    held_symbols,
+    namespace,
+    program_of,
     symbols,
     symmetric,
-    unstacked,
+    unknowns_of,
+    with_slope,
     work,
-    written,
 )
 from titop.blocks.bodies.soft.functions import where
 from titop.blocks.bodies.soft.program import Program
-from titop.blocks.bodies.soft.unknown import Unknown
 
 NUMBERS = np.array([0.3, 0.7, -0.4])
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
@@ -41,7 +41,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 def program(inputs: Symbols, expression: Any) -> Program:
-    return written([inputs, symbols("x", 0), symbols("f", 0)], [], [], [expression])
+    return program_of([inputs, symbols("x", 0)], each=[expression])
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -68,10 +68,10 @@ def test_operations_without_derivatives_are_refused() -> None:
 def test_columns_are_laid_out_row_by_row() -> None:
     given = symbols("s", 6)
     matrix = casadi.reshape(given.vector, 3, 2).T  # its rows are the halves
-    entries = unstacked(matrix, (2, 3))
-    found = program(given, stacked(entries)).evaluate(np.arange(6.0), np.zeros((1, 0)))[1][0]
+    entries = unknowns_of(matrix, (2, 3))
+    found = program(given, column(entries)).evaluate(np.arange(6.0), np.zeros((1, 0)))[1][0]
     np.testing.assert_array_equal(found, np.arange(6.0))
-    assert stacked([]).shape == (0, 1)
+    assert column([]).shape == (0, 1)
     mixed = as_array([1.0, given.entries[0]])
     assert all(isinstance(entry, Unknown) for entry in mixed)
 
@@ -94,15 +94,15 @@ def test_work_counts_operations_where_they_are_done() -> None:
 
 
 def test_names_with_dots_are_attributes_of_attributes() -> None:
-    numbers = nested({"length": 1.0, "material.young": 2.0, "material.poisson": 3.0})
+    numbers = namespace({"length": 1.0, "material.young": 2.0, "material.poisson": 3.0})
     assert (numbers.length, numbers.material.young, numbers.material.poisson) == (1.0, 2.0, 3.0)
 
 
 def test_slopes_that_were_said_stand_for_a_value_while_symbols_are_held() -> None:
     """``sin'' = -sin`` of a value that is a constant in all but name."""
     given = symbols("s", 1)
-    with holding() as held:
-        number = continued(lambda z: 5.0 + 0.0 * z, np.cos, given.entries[0])
+    with held_symbols() as held:
+        number = with_slope(lambda z: 5.0 + 0.0 * z, np.cos, given.entries[0])
     assert len(held) == 1
     derived = [number.expression]
     for _ in range(2):
@@ -110,5 +110,5 @@ def test_slopes_that_were_said_stand_for_a_value_while_symbols_are_held() -> Non
     values = [casadi.substitute(one, held[0].symbol, held[0].value) for one in derived]
     found = program(given, casadi.vertcat(*values)).evaluate(np.array([0.7]), np.zeros((1, 0)))[1][0]
     np.testing.assert_allclose(found, [5.0, np.cos(0.7), -np.sin(0.7)], rtol=1e-14)  # last digits of two libraries' sines
-    assert continued(lambda z: 5.0 + z, np.cos, 0.7) == 5.7  # of numbers the value
-    assert isinstance(continued(lambda z: 5.0 + z, np.cos, given.entries[0]), Unknown)
+    assert with_slope(lambda z: 5.0 + z, np.cos, 0.7) == 5.7  # of numbers the value
+    assert isinstance(with_slope(lambda z: 5.0 + z, np.cos, given.entries[0]), Unknown)

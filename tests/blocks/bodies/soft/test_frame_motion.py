@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from titop.blocks.bodies.soft.chain import Chain, ChainLink
 from titop.blocks.bodies.soft.differentiation import symbols
-from titop.blocks.bodies.soft.frame_motion import FrameMotion
+from titop.blocks.bodies.soft.soft_ports import FrameMotion
 
 Array = NDArray[Any]
 N, STEP = 2, 1e-30
@@ -91,7 +91,7 @@ def test_slopes_of_the_twist_are_its_derivatives(k: int) -> None:
 @pytest.mark.parametrize("k", range(N))
 def test_a_wrench_presses_on_the_parent_as_the_frame_stands(k: int) -> None:
     """``[R F; R T + r x R F]``, and the efforts ``S^T W``, by complex steps in q."""
-    pressed, efforts = FrameMotion().pressed_at(CHAIN, casadi.SX(WRENCH))
+    pressed, efforts = FrameMotion().wrench_slopes_at(CHAIN, casadi.SX(WRENCH))
     rotation, position = (np.array(part) for part in pose(Q + 1j * STEP * np.eye(N)[k]))
     force, torque = rotation @ WRENCH[:3], rotation @ WRENCH[3:]
     expected = np.concatenate([force, torque + np.cross(position, force)]).imag / STEP

@@ -10,9 +10,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from titop.blocks.bodies.soft.differentiation import expression_of
+from titop.blocks.bodies.soft.differentiation import Unknown, expression_of
 from titop.blocks.bodies.soft.functions import array, cosc, rotation_functions, sinc, where
-from titop.blocks.bodies.soft.unknown import Unknown
 
 #: Functions of x, and their closed forms.
 OF_ANGLES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad, solve_ivp
 from scipy.linalg import expm
 
-from titop.blocks.bodies.soft.integration import integral, planar_curve, screw, space_curve
-from titop.blocks.bodies.soft.shapes import ShapeSum
+from titop.blocks.bodies.soft.functions import ShapeSum, integral, planar_curve, screw, space_curve
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from titop.blocks.bodies.soft.line_programs import DIRECTION, PLACE, POINT_SIZE, WEIGHT, LinePrograms, shared_line_programs
-from titop.blocks.bodies.soft.surface import APEX, FAN, FIRST, SECOND, SURFACE_SIZE
+from titop.blocks.bodies.soft.quadrature import APEX, FAN, FIRST, SECOND, SURFACE_SIZE
 
 Array = NDArray[Any]
 N, STEP, GAIN = 2, 1e-30, 0.7

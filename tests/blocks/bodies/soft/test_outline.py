@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from titop.blocks.bodies.soft.domain import lofted
+from titop.blocks.bodies.soft.quadrature import loft
 from titop.blocks.contract.description import Picture
 
 Array = NDArray[np.float64]
@@ -38,7 +38,7 @@ def edges(outline: Picture) -> Array:
     ids=["box", "frustum", "tube"],
 )
 def test_surfaces_are_closed_around_the_volume(rings: list[Array], scales: tuple[float, float], expected: float) -> None:
-    outline = lofted(rings, scales, L)
+    outline = loft(rings, scales, L)
     assert volume(outline) == pytest.approx(expected, rel=1e-13)
     assert not edges(outline).any()
     inside_out = outline._replace(triangles=outline.triangles[:, ::-1])
@@ -47,7 +47,7 @@ def test_surfaces_are_closed_around_the_volume(rings: list[Array], scales: tuple
 
 
 def test_lines_are_sections_and_lengths() -> None:
-    outline = lofted([SQUARE], (1.0, 0.5), L)
+    outline = loft([SQUARE], (1.0, 0.5), L)
     heights = [np.unique(outline.points[line, 2]) for line in outline.lines]
     sections = [float(height[0]) for height in heights if len(height) == 1]
     np.testing.assert_allclose(sections, np.linspace(0, L, 7), rtol=0, atol=1e-14)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from titop.blocks.bodies.soft.shapes import POINTS, ShapeSum, polynomial_of
+from titop.blocks.bodies.soft.functions import POINTS, ShapeSum, polynomial_of
 
 POLYNOMIALS: dict[str, tuple[Callable[[Any], Any], tuple[float, ...]]] = {
     "constant": (lambda z: 2, (2.0,)),

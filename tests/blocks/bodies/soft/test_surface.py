@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from titop.blocks.bodies.soft.domain import lofted
-from titop.blocks.bodies.soft.surface import (
+import titop as tt
+from titop.blocks.bodies.soft.quadrature import (
     APEX,
     FAN,
     FIRST,
@@ -18,10 +18,11 @@ from titop.blocks.bodies.soft.surface import (
     SECOND,
     Edge,
     circle,
-    placed,
+    loft,
+    move,
     polygon,
     sector,
-    swept,
+    sweep,
     triangulate,
 )
 
@@ -70,16 +71,16 @@ def test_edges_are_closed_around_the_area(name: str) -> None:
 def test_sections_along_z_enclose_their_volume(name: str) -> None:
     make, expected = EDGES[name]
     for tip in (1.0, 0.5, 0.0):
-        volume = inside(swept([make()], (1.0, tip), L, 4))
+        volume = inside(sweep([make()], (1.0, tip), L, 4))
         assert volume == pytest.approx(expected * L * (1 + tip + tip**2) / 3, rel=ROUNDING)
     outer, hole = polygon(CORNERS, 3), polygon(0.5 * CORNERS, 3).reversed
-    assert inside(swept([outer, hole], (1.0, 1.0), L, 4)) == pytest.approx(0.75 * shoelace(CORNERS) * L, rel=ROUNDING)
+    assert inside(sweep([outer, hole], (1.0, 1.0), L, 4)) == pytest.approx(0.75 * shoelace(CORNERS) * L, rel=ROUNDING)
 
 
 @pytest.mark.parametrize("name", EDGES)
 def test_volumes_follow_affine_maps_wherever_they_go(name: str) -> None:
     rng = np.random.default_rng(0)
-    surface, F = swept([EDGES[name][0]()], (1.0, 0.7), L, 4), np.eye(3) + 0.3 * rng.normal(size=(3, 3))
+    surface, F = sweep([EDGES[name][0]()], (1.0, 0.7), L, 4), np.eye(3) + 0.3 * rng.normal(size=(3, 3))
     expected = np.linalg.det(F) * inside(surface)
     assert inside(surface, F, np.array([3.0, -2.0, 1.0])) == pytest.approx(expected, rel=1e-11)  # shifts meet rounding
     without_base = surface[surface[:, FAN] >= 0]
@@ -87,16 +88,16 @@ def test_volumes_follow_affine_maps_wherever_they_go(name: str) -> None:
 
 
 def test_surfaces_of_triangles_enclose_their_volume() -> None:
-    outline = lofted([CORNERS], (1.0, 0.5), L)
+    outline = loft([CORNERS], (1.0, 0.5), L)
     expected = shoelace(CORNERS) * L * (1 + 0.5 + 0.25) / 3
     assert inside(triangulate(outline)) == pytest.approx(expected, rel=ROUNDING)
     assert inside(triangulate(outline), shift=np.array([5.0, 5.0, 5.0])) == pytest.approx(expected, rel=1e-11)
 
 
 def test_placed_surfaces_are_their_images() -> None:
-    surface = swept([polygon(CORNERS, 3)], (1.0, 0.5), L, 4)
+    surface = sweep([polygon(CORNERS, 3)], (1.0, 0.5), L, 4)
     turn, shift = Rotation.from_rotvec([0.3, -0.7, 0.2]).as_matrix(), np.array([1.0, 2.0, 3.0])
-    moved = placed(surface, turn, shift)
+    moved = move(surface, tt.Pose(shift, rotation=turn))
     assert inside(moved) == pytest.approx(inside(surface), rel=1e-12)
     np.testing.assert_allclose(moved[:, PLACE], surface[:, PLACE] @ turn.T + shift, rtol=0, atol=1e-15)
     np.testing.assert_array_equal(moved[:, FAN], surface[:, FAN])

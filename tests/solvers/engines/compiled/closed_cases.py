@@ -13,7 +13,7 @@ import titop as tt
 from tests.closed_systems import bricard, four_bar, geared_hand, slider_crank
 from tests.flexible import random_body
 from titop.solvers.constraints import closed_derivatives, closed_dynamics
-from titop.solvers.engines.compiled import dynamics
+from titop.solvers.model import closures
 
 #: Both sides are exact but for rounding, which few rows of like size hardly amplify.
 TOLERANCE = 1e-11
@@ -84,12 +84,12 @@ class Case:
         def fail(*_: Any, **__: Any) -> Any:
             raise AssertionError("not in compiled code")
 
-        for function in ("inverse", "hybrid", "forward", "multipliers", "closure_pushes"):
+        for function in ("inverse", "hybrid", "multipliers", "closure_pushes"):
             monkeypatch.setattr(closed_dynamics, function, fail)
         monkeypatch.setattr(closed_derivatives, "inverse", fail)
         monkeypatch.setattr(closed_derivatives, "hybrid", fail)
-        monkeypatch.setattr(dynamics, "project_velocity", fail)
-        monkeypatch.setattr(dynamics, "project_acceleration", fail)
+        monkeypatch.setattr(closures, "project_velocity", fail)
+        monkeypatch.setattr(closures, "project_acceleration", fail)
 
 
 def error(found: Any, expected: Any) -> float:

@@ -9,8 +9,7 @@ import pytest
 
 import titop as tt
 from tests.solvers.kernels.series.motions_at_random import Moving, assert_close_by_row
-from titop.solvers.engines.compiled import series
-from titop.solvers.engines.compiled.series import group_springs
+from titop.solvers.engines.compiled.bound_kernels import group_springs, has_series
 from titop.solvers.mechanism.inputs import ActingPush, PortPush
 
 
@@ -36,7 +35,7 @@ def hung(joint: tt.Joint) -> tt.System:
 )
 def test_the_kernels_tell_what_they_serve(joint: tt.Joint, expected: bool) -> None:
     model = hung(joint).resolve()
-    assert series.has_series(model.mechanism.engine.system) is expected  # type: ignore[attr-defined]
+    assert has_series(model.mechanism.engine.system) is expected  # type: ignore[attr-defined]
     assert (model.mechanism.engine.calls.inverse_dynamics_series is not None) is expected
     assert (model.mechanism.engine.calls.hybrid_dynamics_series is not None) is expected
 
@@ -44,15 +43,15 @@ def test_the_kernels_tell_what_they_serve(joint: tt.Joint, expected: bool) -> No
 def test_parameters_change_what_they_serve() -> None:
     model = hung(tt.Revolute("joint", friction=tt.Friction(coulomb=0.5))).resolve()
     smooth = model.with_parameters({"joint.friction.coulomb": 0.0, "joint.friction.breakaway": 0.0})
-    assert series.has_series(smooth.mechanism.engine.system)  # type: ignore[attr-defined]
-    assert not series.has_series(model.mechanism.engine.system)  # type: ignore[attr-defined]
+    assert has_series(smooth.mechanism.engine.system)  # type: ignore[attr-defined]
+    assert not has_series(model.mechanism.engine.system)  # type: ignore[attr-defined]
 
 
 def test_systems_with_other_laws_are_left_to_the_reference() -> None:
     s = hung(tt.Revolute("joint"))
     s.add_interaction(tt.SpringDamper("spring", stiffness=5.0, length=0.1), "world", s.connections[0].child.block.port("A"))
     model = s.resolve()
-    assert not series.has_series(model.mechanism.engine.system)  # type: ignore[attr-defined]
+    assert not has_series(model.mechanism.engine.system)  # type: ignore[attr-defined]
     q, motion, found = np.array([0.3]), np.ones((4, 1)), model.mechanism.engine.series
     np.testing.assert_array_equal(found.tree_inverse(q, motion, []), found.reference.tree_inverse(q, motion, []))  # type: ignore[attr-defined]
 

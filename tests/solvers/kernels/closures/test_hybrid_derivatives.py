@@ -7,11 +7,11 @@ import pytest
 
 from tests.solvers.kernels.closures.gear_trains import no_gears
 from tests.systems import Array
-from titop.solvers.kernels.closures import hybrid_derivatives as kernels
+from titop.solvers.constraints.closed_derivatives import hybrid_derivatives
+from titop.solvers.kernels.closures import closed_derivatives as kernels
 from titop.solvers.kernels.closures.closed_passes import constrained_accelerations, hold
 from titop.solvers.kernels.closures.least_norm import split_rows
 from titop.solvers.kernels.interface import layout
-from titop.solvers.mechanism.hybrid_derivatives import hybrid_derivatives
 
 N, ROWS = 5, 2
 #: Rounding times the condition of the mass matrix and of the constraints, below 1e3.

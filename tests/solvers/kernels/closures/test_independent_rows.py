@@ -8,9 +8,10 @@ import pytest
 from tests.systems import Array
 from tests.tolerances import ROUNDING
 from titop.solvers.constraints.multipliers import independent_rows
-from titop.solvers.kernels.closures import cholesky, closed_passes, consistency
+from titop.solvers.kernels.closures import closed_passes, constraint_rows
 from titop.solvers.kernels.closures.independent_rows import choose_rows
 from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.tree import factor
 
 
 def chosen_rows(jacobian: Array, room: int) -> list[int]:
@@ -56,9 +57,9 @@ def test_symmetric_systems_are_solved_if_definite() -> None:
     root, right = rng.normal(size=(4, 4)), rng.normal(size=4)
     matrix = root @ root.T
     system = np.column_stack([matrix, right])
-    assert cholesky.solve_symmetric(system, 4)
+    assert factor.solve_symmetric(system, 4)
     np.testing.assert_allclose(system[:, 4], np.linalg.solve(matrix, right), **ROUNDING)
-    assert not cholesky.solve_symmetric(np.column_stack([np.diag([1.0, -1.0]), np.ones(2)]), 2)
+    assert not factor.solve_symmetric(np.column_stack([np.diag([1.0, -1.0]), np.ones(2)]), 2)
 
 
 def test_accelerations_are_those_of_the_full_equations() -> None:
@@ -91,9 +92,9 @@ def test_contradictions_are_seen_where_loops_are_closed_alone() -> None:
     jacobian, bias, v = np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([-1.0, -1.0]), np.zeros(2)
     kept, broken = np.array([0.3, 0.7]), np.array([0.3, 0.8])
     closed, gaping = np.zeros(2), np.array([0.0, 1e-3])
-    assert not consistency.contradicted(jacobian, closed, bias, v, kept, kept)
-    assert consistency.contradicted(jacobian, closed, bias, v, broken, broken)
-    assert not consistency.contradicted(jacobian, gaping, bias, v, broken, broken)
+    assert not constraint_rows.contradicted(jacobian, closed, bias, v, kept, kept)
+    assert constraint_rows.contradicted(jacobian, closed, bias, v, broken, broken)
+    assert not constraint_rows.contradicted(jacobian, gaping, bias, v, broken, broken)
 
 
 def test_imposed_coordinates_stand_still_in_a_mass_matrix() -> None:

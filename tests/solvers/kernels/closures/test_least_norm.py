@@ -7,7 +7,7 @@ import pytest
 
 from tests.solvers.kernels.closures.gear_trains import no_gears
 from tests.tolerances import ROUNDING
-from titop.solvers.kernels.closures import least_norm
+from titop.solvers.kernels.closures import closing, least_norm
 from titop.solvers.kernels.interface import layout
 
 ROWS, N = 3, 7
@@ -65,7 +65,7 @@ def test_rates_become_the_nearest_that_keep_the_constraints(second: bool) -> Non
     held = np.array([True, False, False, True, False, False, False])
     split, taken, _ = least_norm.split_rows(jacobian, np.arange(ROWS), sizes, held, False)
     found = x.copy()
-    assert least_norm.to_nearest(split, taken, jacobian, bias, second, sizes, held, v, found) == layout.OK
+    assert closing.to_nearest(split, taken, jacobian, bias, second, sizes, held, v, found) == layout.OK
     wanted = -bias if second else np.zeros(ROWS)
     free = np.where(held, 0.0, sizes)
     step = free * (np.linalg.pinv(jacobian * free) @ (wanted - jacobian @ x))
@@ -76,7 +76,5 @@ def test_rates_that_contradict_each_other_are_told() -> None:
     """Two equal rows of which one is to move and the other is not."""
     jacobian, nothing = np.array([[1.0, 1.0], [1.0, 1.0]]), np.zeros(2)
     sizes, x = np.ones(2), np.array([0.5, 0.5])
-    told = [
-        least_norm.contradiction(jacobian, np.array(bias), True, sizes, nothing, x, x) for bias in ((-1.0, -1.0), (-1.0, 0.0))
-    ]
+    told = [closing.contradiction(jacobian, np.array(bias), True, sizes, nothing, x, x) for bias in ((-1.0, -1.0), (-1.0, 0.0))]
     assert told == [layout.OK, layout.INCONSISTENT]

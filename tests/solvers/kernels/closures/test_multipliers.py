@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.solvers.kernels.closures.gear_trains import no_gears
-from titop.solvers.kernels.closures.multipliers import find_multipliers
+from titop.solvers.kernels.closures.least_norm import find_multipliers
 
 
 @pytest.mark.parametrize("rank", [2, 4])

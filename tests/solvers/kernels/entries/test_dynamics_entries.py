@@ -1,24 +1,12 @@
-"""Entry points of the dynamics: what has not the system's size is refused before memory is touched."""
+"""Entry points of the dynamics."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from tests.solvers.kernels.entries.wrong_sizes import assert_sizes_matter, of_a_tree
+from tests.solvers.kernels.entries.wrong_sizes import of_a_tree
 from titop.solvers.kernels.entries import dynamics_entries as entries
 from titop.solvers.kernels.interface import layout
-
-
-@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
-def test_states_of_other_sizes_are_refused(name: str) -> None:
-    assert_sizes_matter(getattr(entries, name).rigid, of_a_tree(), ("q", "v", "a", "tau"))
-
-
-def test_mass_matrices_of_other_sizes_are_refused() -> None:
-    given = of_a_tree()
-    given["matrix"] = np.empty((given["nv"], given["nv"]))
-    assert_sizes_matter(entries.whole_mass_matrix.rigid, given, ("q", "matrix"))
 
 
 def test_stacks_are_single_states_row_by_row() -> None:

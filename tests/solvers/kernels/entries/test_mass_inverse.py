@@ -1,25 +1,12 @@
-"""Inverse dynamics with the mass matrix: what has not the system's size is refused before memory is touched."""
+"""Inverse dynamics with the mass matrix."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tests.solvers.kernels.entries.wrong_sizes import assert_sizes_matter, of_a_linkage, of_a_tree
-from titop.solvers.kernels.entries import closure_entries, dynamics_entries
+from tests.solvers.kernels.entries.wrong_sizes import of_a_tree
+from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
-
-
-def test_states_and_matrices_of_other_sizes_are_refused() -> None:
-    given = of_a_tree()
-    given["matrix"] = np.empty((given["nv"], given["nv"]))
-    assert_sizes_matter(dynamics_entries.mass_inverse_dynamics.rigid, given, ("q", "v", "a", "tau", "matrix"))
-
-
-def test_those_of_linkages_likewise() -> None:
-    given = of_a_linkage()
-    given |= {"unknown": np.ones(given["nv"], dtype=bool), "driven": np.zeros(given["nv"])}
-    given["matrix"] = np.empty((given["nv"], given["nv"]))
-    assert_sizes_matter(closure_entries.constrained_mass_inverse.rigid, given, ("q", "v", "a", "tau", "driven", "matrix"))
 
 
 def test_what_is_not_finite_is_told_and_efforts_may_take_the_place_of_accelerations() -> None:

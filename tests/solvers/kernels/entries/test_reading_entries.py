@@ -1,23 +1,14 @@
-"""Entry points of what sensors read: stacks that do not fit are refused, and readings stand where they were asked for."""
+"""Entry points of what sensors read: readings stand where they were asked for."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tests.solvers.kernels.entries.wrong_sizes import assert_sizes_matter, of_a_tree
+from tests.solvers.kernels.entries.wrong_sizes import of_a_tree
 from titop.solvers.engines.compiled.readings import ReadingRow, reading_tables
 from titop.solvers.kernels.entries.reading_entries import readings
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports import sensor_readings
-
-
-def test_stacks_of_other_sizes_are_refused() -> None:
-    given = of_a_tree()
-    for name in ("q", "v", "a"):
-        given[name] = np.tile(given[name], (2, 1))
-    what, frames, _ = reading_tables([ReadingRow(sensor_readings.RATE, 0)])
-    given |= {"what": what, "frames": frames, "result": np.zeros((2, 1))}
-    assert_sizes_matter(readings.rigid, given, ("q", "v", "a"))
 
 
 def test_readings_stand_one_after_the_other() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import DOP853, RK45
 
 from tests.systems import Array
-from titop.solvers.kernels.entries import step_control as steps
+from titop.solvers.kernels.entries import runge_kutta as steps
 
 
 def clock(**entries: float) -> Array:

@@ -36,7 +36,7 @@ def _arguments(model: tt.Model, state: tuple[Array, Array, Array, Array]) -> dic
     constrained = model.is_constrained
     tree = system.constraint_tables[1] if constrained else system.tables.tree
     arrays = system.closing() if constrained else system.arrays
-    loops = system.loops(len(model.constraint_names)) if constrained else None
+    loops = system.loops if constrained else None
     element, port, frame = system.port_place(model.port_names[-1])
     return {
         "ints": arrays[0],

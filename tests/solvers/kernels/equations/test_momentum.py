@@ -7,7 +7,7 @@ import numpy as np
 from tests.solvers.kernels.packed_trees import Packed
 from tests.solvers.kernels.spatial.matrices_by_hand import adjoint
 from tests.tolerances import ROUNDING_OF_MANY
-from titop.solvers.kernels.equations.momentum import write_rigid_momentum_matrix
+from titop.solvers.kernels.equations.motion_matrices import write_rigid_momentum_matrix
 from titop.solvers.kernels.interface import layout
 
 

@@ -85,3 +85,18 @@ def differences(one: dict[str, Array], two: dict[str, Array]) -> dict[str, float
     """Return the relative differences that are too large."""
     errors = {name: float(np.abs(one[name] - two[name]).max() / max(1.0, np.abs(two[name]).max())) for name in two}
     return {name: error for name, error in errors.items() if not error < ACCURACY}
+
+
+def assert_close(found: Any, expected: Any, tolerance: float) -> None:
+    """Compare with the largest entry."""
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * np.abs(expected).max())
+
+
+def assert_slopes(m: tt.Model, reference: tt.Model, q: Array, v: Array, a: Array, tolerance: float, **inputs: Any) -> None:
+    """Compare the derivatives of inverse dynamics with complex steps of the reference; turns of the base are among them."""
+    by_q, by_v, _ = m.inverse_dynamics_derivatives(q, v, a, **inputs)
+    steps = 1e-30j * np.eye(m.nv)
+    by_place = [reference.inverse_dynamics(reference.integrate(q, step), v + 0j, a, **inputs).imag / 1e-30 for step in steps]
+    by_rate = [reference.inverse_dynamics(q + 0j, v + step, a, **inputs).imag / 1e-30 for step in steps]
+    assert_close(by_q, np.transpose(by_place), tolerance)
+    assert_close(by_v, np.transpose(by_rate), tolerance)

@@ -10,6 +10,7 @@ from scipy.integrate import simpson
 from scipy.optimize import brentq
 
 import titop as tt
+from tests.solvers.kernels.laws.mixed_systems import assert_close, assert_slopes
 from titop.solvers.engines.compiled.law_tables import compiled_law, compiled_surroundings
 from titop.solvers.kernels.laws import beam_water
 from titop.solvers.model.terms import mass_center
@@ -57,10 +58,6 @@ def swimmers() -> tuple[tt.Model, tt.Model]:
     return s.resolve(), s.resolve(engine="reference")
 
 
-def close(found: Any, expected: Any, tolerance: float) -> None:
-    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * np.abs(expected).max())
-
-
 def test_beams_have_compiled_stages(swimmers: Any) -> None:
     block = swimmers[0].mechanism.assembly.blocks["near"]
     assert compiled_law(block) is beam_water.LAW
@@ -70,29 +67,24 @@ def test_beams_have_compiled_stages(swimmers: Any) -> None:
 def test_engines_agree(swimmers: Any) -> None:
     q, v, x = state(swimmers[0], 1)
     for name in ("inverse_dynamics", "inverse_dynamics_derivatives"):
-        close(*(np.hstack(getattr(m, name)(q, v, x)) for m in swimmers), 1e-13)  # rounding
+        assert_close(*(np.hstack(getattr(m, name)(q, v, x)) for m in swimmers), 1e-13)  # rounding
     for name in ("forward_dynamics", "forward_dynamics_derivatives"):
-        close(*(np.hstack(getattr(m, name)(q, v, x)) for m in swimmers), 1e-11)  # conditioning
+        assert_close(*(np.hstack(getattr(m, name)(q, v, x)) for m in swimmers), 1e-11)  # conditioning
     for name in ("passive_efforts", "momentum", "nonlinear_effects", "energy", "dissipated_power"):
-        close(*(getattr(m, name)(q, v) for m in swimmers), 1e-13)
-    close(*(m.gravity_effects(q) for m in swimmers), 1e-13)
-    close(*(m.mass_matrix(q) for m in swimmers), 1e-13)
-    close(*(m.reaction("hinge", q, v, x) for m in swimmers), 1e-13)
+        assert_close(*(getattr(m, name)(q, v) for m in swimmers), 1e-13)
+    assert_close(*(m.gravity_effects(q) for m in swimmers), 1e-13)
+    assert_close(*(m.mass_matrix(q) for m in swimmers), 1e-13)
+    assert_close(*(m.reaction("hinge", q, v, x) for m in swimmers), 1e-13)
     stacked = swimmers[0].forward_dynamics(*(np.array([y, y]) for y in (q, v, x)))
     np.testing.assert_array_equal(stacked, [swimmers[0].forward_dynamics(q, v, x)] * 2)
     efforts = swimmers[0].inverse_dynamics_series(q, np.array([v, x, np.zeros(len(v))]))
-    close(efforts[0], swimmers[0].inverse_dynamics(q, v, x), 1e-13)
+    assert_close(efforts[0], swimmers[0].inverse_dynamics(q, v, x), 1e-13)
 
 
 def test_derivatives_are_those_of_complex_steps(swimmers: Any) -> None:
     m, reference = swimmers
-    for q, v, a in (state(m, 2), (state(m, 3)[0], np.zeros(m.nv), np.zeros(m.nv))):
-        by_q, by_v, _ = m.inverse_dynamics_derivatives(q, v, a)
-        for k, unit in enumerate(np.eye(m.nv)):
-            moved = reference.inverse_dynamics(reference.integrate(q, 1e-30j * unit), v + 0j, a)
-            np.testing.assert_allclose(by_q[:, k], np.imag(moved) / 1e-30, rtol=0, atol=1e-13 * np.abs(by_q).max())
-            moved = reference.inverse_dynamics(q + 0j, v + 1e-30j * unit, a)
-            np.testing.assert_allclose(by_v[:, k], np.imag(moved) / 1e-30, rtol=0, atol=1e-13 * np.abs(by_v).max())
+    for at in (state(m, 2), (state(m, 3)[0], *np.zeros((2, m.nv)))):
+        assert_slopes(m, reference, *at, 1e-13)
 
 
 def test_every_part_of_what_water_does_counts(swimmers: Any) -> None:
@@ -109,7 +101,7 @@ def test_still_water_at_rest_has_derivatives() -> None:
     m, dry = (swimmer([0, 0, 0], without).resolve() for without in ((), ("drag", "lift")))
     q, rest = state(m, 3)[0], np.zeros(m.nv)
     by_v = m.with_parameters({"far.drag.viscous_normal": 0.0}).inverse_dynamics_derivatives(q, rest, rest)[1]
-    close(by_v, dry.inverse_dynamics_derivatives(q, rest, rest)[1], 1e-14)
+    assert_close(by_v, dry.inverse_dynamics_derivatives(q, rest, rest)[1], 1e-14)
     assert np.abs(m.inverse_dynamics_derivatives(q, rest, rest)[1] - by_v).max() > 1e-3
 
 
@@ -127,7 +119,7 @@ def test_an_undeformed_beam_takes_what_an_undeformed_rod_does() -> None:
         still = np.zeros(m.nv - 6)
         q, v, a = m.integrate(m.neutral(), np.concatenate([dq, still])), *(np.append(x, still) for x in (speed, rate))
         wrenches.append(m.inverse_dynamics(q, v, a)[:6])
-        close(m.center_of_mass(q), m.pose("rod", q)[1] + m.pose("rod", q)[0] @ [0.15, 0, 0], 1e-12)
+        assert_close(m.center_of_mass(q), m.pose("rod", q)[1] + m.pose("rod", q)[0] @ [0.15, 0, 0], 1e-12)
     slender = 10.0 * RADIUS**2  # beams' sections have no inertia of their own about y and z: m (r / 2)^2 of 0.3 m^2 / 12
     np.testing.assert_allclose(wrenches[0][:3], wrenches[1][:3], rtol=0, atol=1e-12 * np.abs(wrenches[1]).max())
     np.testing.assert_allclose(wrenches[0], wrenches[1], rtol=0, atol=slender * np.abs(wrenches[1]).max())
@@ -169,7 +161,7 @@ def test_sensitivities_to_water_are_slopes(swimmers: Any) -> None:
         ahead, behind = (m.with_parameters({name: values[name][0] + s}).inverse_dynamics(q, v, a) for s in (h, -h))
         slope = (ahead - behind) / (2 * h)
         rounding = 1e-15 * np.abs(ahead).max() / (h * np.abs(slope).max())
-        close(found[name], slope, max(1e-7, rounding))  # truncation, or rounding, of differences
+        assert_close(found[name], slope, max(1e-7, rounding))  # truncation, or rounding, of differences
 
 
 def test_what_is_said_otherwise_is_followed() -> None:
@@ -184,5 +176,5 @@ def test_what_is_said_otherwise_is_followed() -> None:
     assert compiled_surroundings(m.mechanism.assembly.blocks["near"]) is None
     q, v, _ = state(m, 1)
     reference = swimmer(cls=Half).resolve(engine="reference")
-    close(mass_center(m, q), mass_center(reference, q), 1e-13)
-    close(m.nonlinear_effects(q, v), reference.nonlinear_effects(q, v), 1e-12)
+    assert_close(mass_center(m, q), mass_center(reference, q), 1e-13)
+    assert_close(m.nonlinear_effects(q, v), reference.nonlinear_effects(q, v), 1e-12)

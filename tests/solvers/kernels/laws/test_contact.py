@@ -168,5 +168,5 @@ def test_nothing_that_touches_stores_nothing() -> None:
     numbers, motion, energy = np.zeros(TOUCHING + 1), np.zeros(2 * layout.MOTION_SIZE), np.full(1, 7.0)
     motion[[0, 4, 8]] = motion[layout.MOTION_SIZE + np.array([0, 4, 8])] = 1.0
     addresses = [array.ctypes.data for array in (numbers, motion, energy)]
-    assert CONTACT.stored(2, 0, 0, numbers.size, 0, *addresses) == layout.OK
+    assert CONTACT.stored(2, 0, 0, 0, numbers.size, 0, *addresses) == layout.OK
     assert energy[0] == 0.0

@@ -16,7 +16,7 @@ from titop.solvers.engines.compiled import law_kinds
 from titop.solvers.engines.compiled.python_laws import Callback
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.kernels.interface.stages import Call
-from titop.solvers.kernels.laws import modal, modal_stages
+from titop.solvers.kernels.laws import modal
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 
 
@@ -47,7 +47,7 @@ def test_inverse_dynamics_of_flexible_bodies_need_no_terms(bend: float, monkeypa
 
 def changed(stage: str, column: int, factor: float) -> Any:
     """Return the kind of flexible bodies with a stage that multiplies what it reads of its ports, or what it wrote."""
-    law = modal_stages.LAW
+    law = modal.LAW
     whole = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(Call._fields))(getattr(law, stage).address)
 
     def scaled(*words: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.solvers.kernels.laws.mixed_systems import assert_slopes
 from titop.blocks.basics.complex_steps import complex_step
 from titop.solvers.engines.compiled.law_tables import compiled_interaction
 
@@ -81,15 +82,7 @@ def test_derivatives_are_those_of_complex_steps(models: Any, drawn: float) -> No
     q, v, a = state(m)
     q[-1], v[-1] = 0.1, 0.05
     assert (m.energy(q, v).elastic > m.with_parameters({"wound.stiffness": 1e-9}).energy(q, v).elastic + 1e-6) == bool(drawn)
-    by_q, by_v, _ = m.inverse_dynamics_derivatives(q, v, a, u=INPUTS)
-
-    def slope(x: Any, y: Any) -> Any:
-        return np.imag(reference.inverse_dynamics(q + 1e-30j * x, v + 1e-30j * y, a, u=INPUTS)) / 1e-30
-
-    for k in range(m.nv):
-        unit = np.eye(m.nv)[k]
-        np.testing.assert_allclose(by_q[:, k], slope(unit, 0 * unit), rtol=0, atol=1e-10 * np.abs(by_q).max())
-        np.testing.assert_allclose(by_v[:, k], slope(0 * unit, unit), rtol=0, atol=1e-10 * np.abs(by_v).max())
+    assert_slopes(m, reference, q, v, a, 1e-10, u=INPUTS)
 
 
 PARAMETERS = (

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import titop as tt
+from tests.solvers.kernels.laws.mixed_systems import assert_slopes
 from titop.solvers.engines.compiled.law_tables import compiled_interaction
 
 FIELDS: dict[str, Any] = {"young": 2e5, "density": 1000.0, "poisson": 0.4, "damping": 20.0}
@@ -73,15 +74,7 @@ def test_the_compiled_kind_is_that_of_loads(models: Any) -> None:
 
 
 def test_derivatives_are_those_of_complex_steps(models: Any) -> None:
-    """Against the reference with complex arguments; the turns of the base among them."""
-    m, reference = models
-    q, v, a = state(m)
-    by_q, by_v, _ = m.inverse_dynamics_derivatives(q, v, a, u=INPUTS)
-    for k, unit in enumerate(np.eye(m.nv)):
-        moved = reference.inverse_dynamics(reference.integrate(q, 1e-30j * unit), v + 0j, a, u=INPUTS)
-        np.testing.assert_allclose(by_q[:, k], np.imag(moved) / 1e-30, rtol=0, atol=1e-10 * np.abs(by_q).max())
-        moved = reference.inverse_dynamics(q + 0j, v + 1e-30j * unit, a, u=INPUTS)
-        np.testing.assert_allclose(by_v[:, k], np.imag(moved) / 1e-30, rtol=0, atol=1e-10 * np.abs(by_v).max())
+    assert_slopes(*models, *state(models[0]), 1e-10, u=INPUTS)
 
 
 PARAMETERS = (

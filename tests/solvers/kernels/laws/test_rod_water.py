@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import simpson, solve_bvp
 
 import titop as tt
+from tests.solvers.kernels.laws.mixed_systems import assert_close, assert_slopes
 from titop.blocks.contract.applied import is_acted_on
 from titop.solvers.engines.compiled.law_tables import compiled_surroundings
 from titop.solvers.model.terms import mass_center
@@ -70,14 +71,7 @@ def test_engines_agree(models: Any) -> None:
 
 
 def test_derivatives_are_those_of_complex_steps(models: Any) -> None:
-    m, reference = models
-    q, v, a = state(m, 2)
-    by_q, by_v, _ = m.inverse_dynamics_derivatives(q, v, a)
-    for k, unit in enumerate(np.eye(m.nv)):
-        moved = reference.inverse_dynamics(reference.integrate(q, 1e-30j * unit), v + 0j, a)
-        np.testing.assert_allclose(by_q[:, k], np.imag(moved) / 1e-30, rtol=0, atol=1e-11 * np.abs(by_q).max())
-        moved = reference.inverse_dynamics(q + 0j, v + 1e-30j * unit, a)
-        np.testing.assert_allclose(by_v[:, k], np.imag(moved) / 1e-30, rtol=0, atol=1e-11 * np.abs(by_v).max())
+    assert_slopes(*models, *state(models[0], 2), 1e-11)
 
 
 def test_the_potential_gives_the_weight(models: Any) -> None:
@@ -195,33 +189,24 @@ def swimmers() -> tuple[tt.Model, tt.Model]:
     return s.resolve(), s.resolve(engine="reference")
 
 
-def close(found: Any, expected: Any, tolerance: float) -> None:
-    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * np.abs(expected).max())
-
-
 def test_engines_agree_on_all_that_water_does(swimmers: Any) -> None:
     q, v, x = state(swimmers[0], 1)
     for name in ("inverse_dynamics", "inverse_dynamics_derivatives"):
-        close(*(np.hstack(getattr(m, name)(q, v, x)) for m in swimmers), 1e-14)  # rounding
+        assert_close(*(np.hstack(getattr(m, name)(q, v, x)) for m in swimmers), 1e-14)  # rounding
     for name in ("forward_dynamics", "forward_dynamics_derivatives"):
-        close(*(np.hstack(getattr(m, name)(q, v, x)) for m in swimmers), 1e-11)  # conditioning
+        assert_close(*(np.hstack(getattr(m, name)(q, v, x)) for m in swimmers), 1e-11)  # conditioning
     for name in ("passive_efforts", "momentum", "nonlinear_effects", "energy", "dissipated_power"):
-        close(*(getattr(m, name)(q, v) for m in swimmers), 1e-13)
-    close(*(m.gravity_effects(q) for m in swimmers), 1e-13)
-    close(*(m.center_of_mass(q) for m in swimmers), 1e-13)
+        assert_close(*(getattr(m, name)(q, v) for m in swimmers), 1e-13)
+    assert_close(*(m.gravity_effects(q) for m in swimmers), 1e-13)
+    assert_close(*(m.center_of_mass(q) for m in swimmers), 1e-13)
     stacked = [swimmers[0].forward_dynamics(*(np.array([y, y]) for y in (q, v, x)))]
     np.testing.assert_array_equal(stacked[0], [swimmers[0].forward_dynamics(q, v, x)] * 2)
 
 
 def test_derivatives_in_a_stream_are_those_of_complex_steps(swimmers: Any) -> None:
     m, reference = swimmers
-    for q, v, a in (state(m, 2), (state(m, 3)[0], np.zeros(m.nv), np.zeros(m.nv))):
-        by_q, by_v, _ = m.inverse_dynamics_derivatives(q, v, a)
-        for k, unit in enumerate(np.eye(m.nv)):
-            moved = reference.inverse_dynamics(reference.integrate(q, 1e-30j * unit), v + 0j, a)
-            np.testing.assert_allclose(by_q[:, k], np.imag(moved) / 1e-30, rtol=0, atol=1e-13 * np.abs(by_q).max())
-            moved = reference.inverse_dynamics(q + 0j, v + 1e-30j * unit, a)
-            np.testing.assert_allclose(by_v[:, k], np.imag(moved) / 1e-30, rtol=0, atol=1e-13 * np.abs(by_v).max())
+    for at in (state(m, 2), (state(m, 3)[0], *np.zeros((2, m.nv)))):
+        assert_slopes(m, reference, *at, 1e-13)
 
 
 def test_still_water_at_rest_has_derivatives() -> None:
@@ -234,7 +219,7 @@ def test_still_water_at_rest_has_derivatives() -> None:
     assert np.isfinite(by_v).all()
     linear = np.abs(by_v - dry).max()
     changed = {"hub.drag.linear": 0.0, "far.drag.viscous_normal": 0.0}
-    close(m.with_parameters(changed).inverse_dynamics_derivatives(q, rest, rest)[1], dry, 1e-14)
+    assert_close(m.with_parameters(changed).inverse_dynamics_derivatives(q, rest, rest)[1], dry, 1e-14)
     assert linear > 0.01
 
 
@@ -247,7 +232,7 @@ def test_a_current_is_still_water_seen_from_a_frame_that_moves(swimmers: Any) ->
     slower[:3] -= current
     turned[:3] += np.cross(v[3:6], current)
     tau = m.inverse_dynamics(q, v, a)
-    close(still.inverse_dynamics(q, slower, turned), tau, 1e-13)  # rounding
+    assert_close(still.inverse_dynamics(q, slower, turned), tau, 1e-13)  # rounding
     assert np.abs(still.inverse_dynamics(q, v, a) - tau).max() > 0.01 * np.abs(tau).max()  # the current matters
     assert np.abs(still.inverse_dynamics(q, slower, a) - tau).max() > 0.01 * np.abs(tau).max()  # and the frame's turning
 
@@ -279,17 +264,17 @@ def test_sensitivities_to_water_are_slopes(swimmers: Any) -> None:
         ahead, behind = (m.with_parameters({name: values[name][0] + s}).inverse_dynamics(q, v, a) for s in (h, -h))
         slope = (ahead - behind) / (2 * h)
         rounding = 1e-10 * np.abs(ahead).max() / (h * np.abs(slope).max()) * 1e-5
-        close(found[name], slope, max(1e-8, rounding))  # truncation, or rounding, of the differences
+        assert_close(found[name], slope, max(1e-8, rounding))  # truncation, or rounding, of the differences
 
 
 def test_time_derivatives_in_a_stream(swimmers: Any) -> None:
     m = swimmers[0]
     q, v, a = state(m, 8)
     efforts = m.inverse_dynamics_series(q, np.array([v, a, np.zeros(m.nv)]))
-    close(efforts[0], m.inverse_dynamics(q, v, a), 1e-13)
+    assert_close(efforts[0], m.inverse_dynamics(q, v, a), 1e-13)
     h = 1e-5
     ahead, behind = (m.inverse_dynamics(m.integrate(q, t * v + t * t / 2 * a), v + t * a, a) for t in (h, -h))
-    close(efforts[1], (ahead - behind) / (2 * h), 1e-7)  # differences of 1e-5
+    assert_close(efforts[1], (ahead - behind) / (2 * h), 1e-7)  # differences of 1e-5
     still = swimmer([0, 0, 0]).resolve()
     with pytest.raises(tt.ModelError, match="a root has none at zero"), np.errstate(invalid="ignore"):
         still.inverse_dynamics_series(q, np.zeros((3, m.nv)))
@@ -299,7 +284,7 @@ def test_sections_carry_what_water_presses(swimmers: Any) -> None:
     """At the base of a rod the wrench is that of its joint."""
     m = swimmers[0]
     q, v, a = state(m, 9)
-    close(m.section_wrenches("near", [0.0], q, v, a)[0], m.reaction("joint", q, v, a), 1e-12)
+    assert_close(m.section_wrenches("near", [0.0], q, v, a)[0], m.reaction("joint", q, v, a), 1e-12)
 
 
 def test_lifting_rods_do_no_work() -> None:
@@ -418,6 +403,6 @@ def test_what_is_moved_along_weighs_nothing_and_is_no_mass(swimmers: Any) -> Non
     m, dry = swimmers[0], swimmer([0, 0, 0], ("added_mass",)).resolve()
     q, v, _ = state(m, 12)
     np.testing.assert_allclose(mass_center(m, q), mass_center(dry, q), rtol=0, atol=1e-13)
-    close(m.gravity_effects(q), dry.gravity_effects(q), 1e-13)
+    assert_close(m.gravity_effects(q), dry.gravity_effects(q), 1e-13)
     assert np.abs(m.momentum(q, v) - dry.momentum(q, v)).max() > 0.1
     assert np.abs(m.mass_matrix(q) - dry.mass_matrix(q)).max() > 0.1

@@ -18,7 +18,7 @@ from tests.flexible import Cloud, unit_beam
 from tests.refusals import ENGINES
 from tests.solvers.kernels.interface.flexible_states import error
 from titop.solvers.engines.compiled import law_kinds, law_tables
-from titop.solvers.kernels.laws import modal_stages, stiffening_stages
+from titop.solvers.kernels.laws import modal, stiffening_stages
 
 Array = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ class TestEngines:
 
     def test_they_would_not_with_the_law_of_first_order(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The negative control."""
-        monkeypatch.setitem(law_kinds.KINDS, "FlexibleBody", lambda _: modal_stages.LAW)
+        monkeypatch.setitem(law_kinds.KINDS, "FlexibleBody", lambda _: modal.LAW)
         compiled, reference = (bent_system().resolve(engine) for engine in ENGINES)
         q, v, a = state(compiled)
         assert error(compiled.inverse_dynamics(q, v, a), reference.inverse_dynamics(q, v, a)) > 1e-3
@@ -227,4 +227,4 @@ def test_bodies_of_first_order_keep_their_law() -> None:
     with_second, modes = unit_beam("with"), unit_beam("without").in_natural_modes()
     modes.second_order = None
     assert law_tables.compiled_law(with_second) is stiffening_stages.LAW
-    assert law_tables.compiled_law(modes) is modal_stages.LAW
+    assert law_tables.compiled_law(modes) is modal.LAW

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.series import drifts, rooms
+from titop.solvers.kernels.series import motions, rooms
 
 Array = NDArray[np.float64]
 ORDERS, LINEAR = 6, 0.7
@@ -33,8 +33,8 @@ def test_symmetric_matrices_stand_in_six_numbers() -> None:
     row, vector = RNG.normal(size=(1, 8)), RNG.normal(size=3)
     xx, yy, zz, xy, xz, yz = row[0, 2:]
     expected = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ vector
-    np.testing.assert_allclose(drifts.symmetric_times(row, 0, 2, *vector), expected, **ROUNDING)
-    assert drifts.plus3((1, 2, 3), (10, 20, 30, 40, 50, 60)) == (11, 22, 33, 40, 50, 60)
+    np.testing.assert_allclose(motions.symmetric_times(row, 0, 2, *vector), expected, **ROUNDING)
+    assert motions.plus3((1, 2, 3), (10, 20, 30, 40, 50, 60)) == (11, 22, 33, 40, 50, 60)
 
 
 @pytest.mark.parametrize("k", range(4))
@@ -42,11 +42,11 @@ def test_turns_carry_lower_orders_along(k: int) -> None:
     """``E^T y`` without its first term, and the rate of ``E^T e`` without the last order of e."""
     shifting = sum((TURNS[j].T @ Y[k - j] for j in range(1, k + 1)), np.zeros(2))
     turning = (k + 1) * sum(TURNS[j].T @ E[k + 1 - j] for j in range(1, k + 2))
-    found = drifts.turning(JOINT, ROWS, k, RATES, JOINTS, MOTIONS, NO_GROUPS)
+    found = motions.turning(JOINT, ROWS, k, RATES, JOINTS, MOTIONS, NO_GROUPS)
     np.testing.assert_allclose(found[:2], shifting, **ROUNDING)
     np.testing.assert_allclose(found[3:5], turning, **ROUNDING)
     assert (found[2], found[5]) == (0.0, 0.0)
-    still = drifts.turning((layout.AXIAL, 0, LINEAR, 0.0), ROWS, k, RATES, JOINTS, MOTIONS, NO_GROUPS)
+    still = motions.turning((layout.AXIAL, 0, LINEAR, 0.0), ROWS, k, RATES, JOINTS, MOTIONS, NO_GROUPS)
     assert still == (0.0,) * 6
 
 
@@ -56,8 +56,8 @@ def test_a_shift_along_z_adds_to_the_acceleration_of_its_end(k: int) -> None:
     expected = sum((shift(k - j) * COLUMNS[j, rooms.COLUMN : rooms.COLUMN + 3] for j in range(k)), np.zeros(3))
     for j in range(k + 1):
         expected = expected + 2 * LINEAR * RATES[k - j, 0] * np.cross([*E[j], 0.0], [0.0, 0.0, 1.0])
-    np.testing.assert_allclose(drifts.shifted(JOINT, ROWS, k, RATES, MOTIONS, COLUMNS, NO_GROUPS), expected, **ROUNDING)
-    assert drifts.shifted((layout.AXIAL, 0, 0.0, 1.0), ROWS, k, RATES, MOTIONS, COLUMNS, NO_GROUPS) == (0.0, 0.0, 0.0)
+    np.testing.assert_allclose(motions.shifted(JOINT, ROWS, k, RATES, MOTIONS, COLUMNS, NO_GROUPS), expected, **ROUNDING)
+    assert motions.shifted((layout.AXIAL, 0, 0.0, 1.0), ROWS, k, RATES, MOTIONS, COLUMNS, NO_GROUPS) == (0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("k", range(4))
@@ -70,8 +70,8 @@ def test_wrenches_are_carried_to_the_first_frame(k: int) -> None:
         torque = sum((TURNS[j] @ T[m - j] for j in range(1, m + 1)), np.zeros(2))
         for j in range(1, m + 1):
             torque = torque + np.cross([0.0, 0.0, shift(j)], [*whole[m - j], 0.0])[:2]
-        found = drifts.turning_wrench(JOINT, ROWS, m, RATES, JOINTS, columns, NO_GROUPS)
+        found = motions.turning_wrench(JOINT, ROWS, m, RATES, JOINTS, columns, NO_GROUPS)
         np.testing.assert_allclose(found, [*force, 0.0, *torque, 0.0], **ROUNDING)
-        drifts.keep_force(JOINT, ROWS, m, JOINTS, columns, NO_GROUPS)
+        motions.keep_force(JOINT, ROWS, m, JOINTS, columns, NO_GROUPS)
         whole.append(force + F[m])
         np.testing.assert_allclose(columns[m, rooms.TURNED : rooms.TURNED + 2], whole[m], **ROUNDING)

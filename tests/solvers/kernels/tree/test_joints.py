@@ -13,7 +13,7 @@ from tests.solvers.kernels.spatial.matrices_by_hand import ad, random_frame
 from tests.systems import Array
 from tests.tolerances import ROUNDING
 from titop.solvers.kernels.interface import layout
-from titop.solvers.kernels.tree import joints
+from titop.solvers.kernels.tree import armatures, joints
 
 KINDS = {layout.WELD: 0, layout.AXIAL: 1, layout.SPHERICAL: 3, layout.FREE: 6}
 AT = 2  # where the joint's coordinates begin
@@ -46,7 +46,7 @@ def test_motion_goes_along_the_subspace(kind: int) -> None:
     tau = np.zeros(AT + 6)
     joints.along_joint(ints, floats, 1, wrench, tau, AT)
     np.testing.assert_allclose(tau, [*np.zeros(AT), *(subspace.T @ wrench), *np.zeros(6 - n)], **ROUNDING)
-    joints.armature_effort(ints, floats, 1, rates, tau, AT)
+    armatures.armature_effort(ints, floats, 1, rates, tau, AT)
     np.testing.assert_allclose(tau[AT : AT + n], subspace.T @ wrench + floats[1, layout.ARMATURE :][:n] * own, **ROUNDING)
 
 
@@ -81,9 +81,9 @@ def test_every_coordinate_belongs_to_the_element_that_it_moves() -> None:
 @pytest.mark.parametrize("kind", [layout.SPHERICAL, layout.FREE])
 def test_armatures_have_no_power(kind: int) -> None:
     """``-bracket(v)^T (armature v)`` is what a body with this diagonal inertia takes on its way, and no work."""
-    ints, floats, subspace = element(kind)
+    _, floats, subspace = element(kind)
     v, tau, n = np.random.default_rng(2).normal(size=AT + KINDS[kind]), np.zeros(AT + KINDS[kind]), KINDS[kind]
-    joints._add_gyroscopic(ints, floats, 1, v, tau, AT)
+    tau[AT : AT + n] -= armatures.armature_wrench(floats, 1, v, AT, n)[6 - n :]
     bracket, armature = subspace.T @ ad(subspace @ v[AT:]) @ subspace, np.diag(floats[1, layout.ARMATURE :][:n])
     np.testing.assert_allclose(tau[AT:], bracket.T @ armature @ v[AT:], **ROUNDING)
     assert abs(tau[AT:] @ v[AT:]) < 1e-14

@@ -8,14 +8,14 @@ from tests.solvers.kernels.packed_trees import Packed
 from tests.solvers.kernels.spatial.matrices_by_hand import random_frame
 from tests.systems import Array
 from tests.tolerances import ROUNDING
-from titop.solvers.kernels.tree import world_poses
+from titop.solvers.kernels.tree import kinematics
 
 
 def test_poses_of_a_tree_are_the_reference_engines() -> None:
     packed = Packed(0, bodies=8)
     found, expected = np.full((len(packed.ints), 12), np.nan), packed.world()
     law = np.zeros((1, 1))
-    world_poses._write_poses(packed.ints, law, packed.work(), found)
+    kinematics._write_poses(packed.ints, law, packed.work(), found)
     bodies = [packed.system.tables.elements[body] for body in packed.model.body_names]
     np.testing.assert_allclose(found[[0, *bodies]], expected[[0, *bodies]], **ROUNDING)
 
@@ -25,7 +25,7 @@ def test_a_pose_before_another_is_their_product() -> None:
     (first, first_place), (second, second_place) = random_frame(rng), random_frame(rng)
     table, pose = np.zeros((2, 14)), np.array([[*second.ravel(), *second_place]])
     table[1, 2:] = [*first.ravel(), *first_place]
-    world_poses.prepend(table, 1, 2, pose)
+    kinematics.prepend(table, 1, 2, pose)
     expected = homogeneous(first, first_place) @ homogeneous(second, second_place)
     np.testing.assert_allclose(homogeneous(pose[0, :9].reshape(3, 3), pose[0, 9:]), expected, **ROUNDING)
 

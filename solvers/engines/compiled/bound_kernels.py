@@ -1,0 +1,172 @@
+"""Kernels bound to a system's tables: of constraints that act in general, of efforts on coordinates, of time derivatives."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.applied import is_acted_on
+from titop.blocks.joints.joint import Joint
+from titop.solvers.constraints.branch import free_rank
+from titop.solvers.engines.compiled.acted_on import Bound
+from titop.solvers.engines.compiled.law_tables import compiled_law, compiled_surroundings
+from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
+from titop.solvers.engines.compiled.tables import GeneralBlock, constraint_tables
+from titop.solvers.kernels.entries import closure_entries, derivative_entries, effort_entries, hybrid_entries
+from titop.solvers.kernels.interface import layout
+from titop.solvers.model.mechanism import Mechanism
+
+
+def constrained_forward(system: PackedSystem) -> Bound:
+    """Return forward dynamics."""
+    return Bound.of(system, closure_entries.constrained_forward, system.constraint_tables[1], system.loops)
+
+
+def constrained_derivatives(system: PackedSystem, tables: tuple[Array, ...]) -> Bound:
+    """Return the derivatives of forward dynamics, on `tables` with room for closures."""
+    before = system.constraint_tables[1], system.tables.paths, system.loops
+    return Bound(system.kernel(derivative_entries.constrained_derivatives).compiled, before, tables)
+
+
+def least_efforts(system: PackedSystem, actuated: Array, with_mass: bool = False) -> Bound:
+    """Return inverse dynamics with efforts of least norm on `actuated` coordinates, and the mass matrix if `with_mass`."""
+    entry = closure_entries.constrained_mass_inverse if with_mass else closure_entries.constrained_inverse
+    return Bound.of(system, entry, system.loops, actuated, np.zeros(system.mechanism.nv), shares=True)
+
+
+def shared_derivatives(system: PackedSystem, actuated: Array) -> Bound:
+    """Return the derivatives of efforts of least norm on `actuated` coordinates."""
+    before = system.tables.paths, system.loops, actuated, np.zeros(system.mechanism.nv)
+    kernel = system.kernel(derivative_entries.shared_derivatives).compiled
+    return Bound(kernel, before, system.closing(), shares=True)
+
+
+def nearest_motion(system: PackedSystem, second: bool) -> Any:
+    """Return the kernel of the nearest velocities, or `second` rates, that keep loops closed."""
+    sizes = system.mechanism.scale.coordinates
+    return Bound.of(system.bare, closure_entries.nearest_motion, system.loops, second, sizes).call
+
+
+class HybridKernels:
+    """The kernels of a system's hybrid dynamics for one choice of imposed coordinates.
+
+    Parameters
+    ----------
+    imposed : (nv,) bool array
+    rank : int, optional
+        Number of constraints that act on the coordinates that are not imposed; in general, by default.
+    """
+
+    def __init__(self, system: PackedSystem, imposed: Array, rank: int | None = None) -> None:
+        self._system, self.imposed = system, imposed
+        whole, q = system.mechanism.generic_rank, system.mechanism.regular_configuration
+        if rank is None:
+            free = int(np.count_nonzero(~imposed))
+            rank = min(whole, free) if q is None else free_rank(system.mechanism, q, imposed, whole)
+        self._loops, self._tree = constraint_tables(system.mechanism, system.tables, imposed)
+        self._loops[0, [layout.WHOLE_RANK, layout.RANK]] = whole, rank
+
+    def dynamics(self, tables: tuple[Array, ...]) -> Bound:
+        """Return hybrid dynamics with such tables."""
+        if self._system.mechanism.is_constrained:
+            kernel, before = hybrid_entries.constrained_hybrid, (self._tree, self._loops, self.imposed)
+            return Bound(self._system.kernel(kernel).compiled, before, tables, imposed=self.imposed)
+        kernel = hybrid_entries.hybrid_dynamics
+        return Bound(self._system.kernel(kernel).compiled, (self.imposed,), tables, imposed=self.imposed)
+
+    def derivatives(self, tables: tuple[Array, ...]) -> Bound:
+        """Return their derivatives with such tables, in which there is room for closures."""
+        before = self._tree, self._system.tables.paths, self._loops, self.imposed
+        return Bound(self._system.kernel(hybrid_entries.hybrid_derivatives).compiled, before, tables, imposed=self.imposed)
+
+
+class CompiledEfforts:
+    """The efforts on the coordinates of a system, as far as they are compiled."""
+
+    def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
+        self._mechanism, self._system = mechanism, system
+
+    @cached_property
+    def answering(self) -> list[GeneralBlock]:
+        """The blocks whose laws are evaluated in Python."""
+        return [general for general in self._system.tables.general if compiled_law(general.block) is None]
+
+    @cached_property
+    def applied_in_python(self) -> bool:
+        """Whether some blocks define their applied efforts in Python."""
+        acted_on = (general.block for general in self._system.tables.general if is_acted_on(general.block))
+        return any(compiled_surroundings(block) is None for block in acted_on)
+
+    @property
+    def in_python(self) -> bool:
+        """Whether Python methods of blocks have to be called too."""
+        return bool(self.answering) or self.applied_in_python
+
+    @cached_property
+    def passive(self) -> Any:
+        """Compiled passive efforts, without gravity: of joints and interactions, and of the blocks whose laws are compiled."""
+        system = self._system
+        ints = system.ints.copy()
+        ints[0, layout.LOADS] = 0
+        if self.applied_in_python:
+            ints[0, layout.APPLYING] = 0
+        elements = [general.element for general in system.tables.general if general not in self.answering]
+        acting, table = (
+            system.variant(ints=ints, floats=system.floats.copy()),
+            np.array(elements, dtype=np.int64).reshape(1, -1),
+        )
+        acting.floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
+        return partial(acting.kernel(effort_entries.passive_efforts).compiled, *acting.arrays, system.bare.ints, table)
+
+    @cached_property
+    def actuation(self) -> Any:
+        """Compiled efforts per unit of each input (nu, nv), except for blocks' own inputs."""
+        inputs, system = self._mechanism.inputs, self._system
+        loaded = system.with_loads_at(inputs.places) if inputs.places else system
+        if inputs.places:
+            loaded = loaded.variant(floats=loaded.floats.copy())
+            loaded.floats[-len(inputs.places) :, layout.FORCE : layout.FORCE + 6] = inputs.units_at_places
+        rows = interaction_rows(system)
+        acting = [
+            (rows[name], at, column)
+            for name, columns in inputs.acting
+            for at, column in zip(_range(system.acting_inputs[name]), _range(columns), strict=False)  # states are behind
+        ]
+        table = np.array(acting, dtype=np.int64).reshape(-1, 3)
+        columns, motors = np.array([inputs.columns], dtype=np.int64).reshape(1, -1), np.ascontiguousarray(inputs.motors.T)
+        kernel = system.kernel(effort_entries.actuation_rows).compiled
+        return partial(kernel, *loaded.arrays, columns, table, motors)
+
+
+def _range(part: slice) -> range:
+    return range(part.start, part.stop)
+
+
+#: The derivatives of wrenches, where all are constant.
+CONSTANT: Array = np.zeros((0, 6))
+
+
+def group_springs(system: PackedSystem) -> list[Joint]:
+    """Return the spherical and free joints with a stiffness, whose efforts the kernels do not differentiate by time."""
+    names = [c.joint.name for c in system.structure.connections if c.joint.quaternion.stop]
+    joints = [system.assembly.blocks[name] for name in names if name not in system.tables.general_names]
+    return [joint for joint in joints if isinstance(joint, Joint) and joint.stiffness.any()]
+
+
+def has_series(system: PackedSystem) -> bool:
+    """Tell whether the kernels compute time derivatives for all blocks of the tree.
+
+    They know rigid bodies, built-in joints with springs of plain coordinates, dampers and armatures, and loads; neither general
+    blocks and interactions, nor friction, stops, and springs of spherical and free joints.
+    """
+    if system.has_laws or group_springs(system):
+        return False
+    first, count = int(system.ints[0, layout.ELEMENTS]), int(system.ints[0, layout.SPRINGS])
+    row = first
+    for _ in range(count):
+        row += int(system.ints[row, layout.SIZE])
+    springs = system.floats[first:row]
+    return not (springs[:, layout.FRICTION : layout.FRICTION + 2].any() or springs[:, layout.STOP + 2].any())

@@ -1,0 +1,290 @@
+"""The compiled engine's dynamics for integrators: direct kernel calls on tables that are made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import ConvergenceError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.solvers.constraints.assembling import follow_steps
+from titop.solvers.engines.compiled.bound_kernels import HybridKernels
+from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows, moving_otherwise
+from titop.solvers.engines.compiled.tables import constraint_tables
+from titop.solvers.kernels.entries import (
+    closure_entries,
+    dynamics_entries,
+    gap_entries,
+    runge_kutta,
+    stepping_entries,
+)
+from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.ports.guards import BOUND, COUNT, GUARD_COLUMNS, IN_Q, NEAR, PLACE, ROW
+from titop.solvers.mechanism.inputs import PortPush, WrenchPlace
+from titop.solvers.model.mechanism import Mechanism
+from titop.solvers.model.prepared import Closed, PreparedDynamics
+from titop.solvers.native.callbacks import raise_pending
+
+#: A step of no length, as estimators, coefficients and curve: of one stage, which is its beginning.
+_AT_ONCE = np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((0, 1))
+#: No gaps.
+NO_GUARDS = np.zeros((0, GUARD_COLUMNS))
+
+
+class CompiledPreparedDynamics(PreparedDynamics):
+    """The dynamics of a compiled mechanism for integrators; see `PreparedDynamics`."""
+
+    mechanism: Mechanism
+
+    def __init__(self, mechanism: Mechanism, system: PackedSystem, places: Sequence[WrenchPlace], imposed: Array) -> None:
+        super().__init__(mechanism, places, imposed)
+        self._imposed = int(np.count_nonzero(imposed))
+        self._states = np.zeros(len(mechanism.inputs.state_names))
+        self._system = system
+        loaded = system.with_pushes([PortPush(*place, wrench) for place, wrench in zip(places, self.wrenches, strict=True)])
+        self._ints, self._floats = loaded.ints, loaded.floats.copy()
+        if mechanism.is_constrained:
+            self._loops, self._tree = self._closures()
+        self._numbers = loaded.numbers.copy()
+        self._all_tables = self._ints, self._floats, self._numbers, loaded.laws.stages.addresses
+        self._tables = self._all_tables[: len(loaded.arrays)]
+        #: The blocks that override the steps of their coordinates.
+        self.moving_otherwise = moving_otherwise(system)
+        if places:
+            self.wrenches = self._floats[-len(places) :, layout.FORCE : layout.FORCE + 6]
+        self._law = np.empty((1, loaded.ints[0, layout.LAW_SIZE]))
+        self._work = np.empty((len(system.tables.constants), layout.FORWARD_COLUMNS))
+
+    def _closures(self) -> tuple[Array, Array]:
+        """Return the kernels' tables of the constraints."""
+        loops, tree = constraint_tables(self.mechanism, self._system.tables, self.imposed)
+        loops[0, layout.HELD] = True
+        return loops, tree
+
+    def hold_rank(self) -> None:
+        """Set the number of acting constraints."""
+        if self.mechanism.is_constrained:
+            self._loops[0, layout.RANK] = self.rank
+
+    def drive_interactions(self, u: Array) -> None:
+        super().drive_interactions(u)
+        self._states = u[len(self.mechanism.inputs.names) :]
+        for name, columns in self.mechanism.inputs.driving:
+            self._numbers[0, self._system.acting_inputs[name]] = u[columns]
+
+    @property
+    def farthest(self) -> float:
+        """The largest distance from a singular configuration of a motion so far."""
+        return float(self.closure_report[3])
+
+    @farthest.setter
+    def farthest(self, distance: float) -> None:
+        self.closure_report[3] = distance
+
+    @cached_property
+    def closure_report(self) -> Array:
+        """The kernel's record of the last closed state, as in `closed_steps`."""
+        return np.zeros(4)
+
+    @cached_property
+    def _kernel(self) -> Any:
+        """The compiled steps of explicit Runge-Kutta methods (`stepping_entries`)."""
+        pair = stepping_entries.closed_steps if self.mechanism.is_constrained else stepping_entries.open_steps
+        return self._system.kernel(pair).compiled
+
+    def _closures_for_steps(self, precision: Array) -> tuple[Array, ...]:
+        """Return the arguments of `closed_steps` for the constraints; none for trees."""
+        if not self.mechanism.is_constrained:
+            return ()
+        plain = self.mechanism.plain_coordinates
+        where = np.array([plain.in_q, plain.in_v], dtype=np.int64)
+        return precision, self.mechanism.scale.coordinates, where, self.closure_report, self._tree, self._loops
+
+    def steps(
+        self, moved: Array, control: tuple[Array, ...], guards: Array, tau: Array, precision: Array
+    ) -> tuple[Callable[..., int], tuple[Array, ...]]:
+        """Return compiled steps, and what they take behind what changes between them; before each, callers `hold_rank`.
+
+        `moved` (nq): entries of q that are imposed. `control`: as `no_control` returns it. `guards` (n, k): as
+        `titop.solvers.kernels.ports.guards` has it. `tau` (nv). `precision` (3): as `closed_steps` has it.
+
+        Returns
+        -------
+        kernel : callable
+            ``f(tries, first, last, end, watch, clock, estimators, coefficients, curve, y, states, rates, motions, *same)``,
+            which returns a status; see `stepping_entries`.
+        same : tuple of array
+        """
+        return self._kernel, (moved, self.imposed, *control, guards, tau, *self._closures_for_steps(precision), *self._tables)
+
+    @cached_property
+    def _one(self) -> Any:
+        """The compiled rate, and the rows that it reads (a state, imposed motions, efforts) and writes."""
+        nq, nv = self.mechanism.nq, self.mechanism.nv
+        size = nq + nv + len(self._states)
+        state, rate, motion, tau = np.empty((1, size)), np.empty((1, size)), np.empty((1, nq + 2 * nv)), np.empty(nv)
+        begin = 0, 0, 1, 0, 0.0, np.zeros(runge_kutta.CLOCK_COLUMNS), *_AT_ONCE, state[0], state, rate, motion
+        same = (
+            np.zeros(nq, dtype=bool),
+            self.imposed,
+            *no_control(nv, 1),
+            NO_GUARDS,
+            tau,
+            *self._closures_for_steps(np.zeros(3)),
+        )
+        return partial(self._kernel, *begin, *same, *self._tables), state[0], motion[0], tau, rate[0]
+
+    def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
+        nq, nv = len(q), len(v)
+        kernel, state, motion, efforts, rate = self._one
+        state[:nq], state[nq : nq + nv], efforts[:] = q, v, tau
+        state[nq + nv :] = self._states
+        if self._imposed:
+            motion[nq : nq + nv], motion[nq + nv :] = v, a
+        self.hold_rank()
+        status = kernel()
+        if status != layout.OK:
+            self._system.raise_for(status)
+        result = rate.copy()
+        for block, in_q, in_v in self.moving_otherwise:
+            result[in_q] = block.along(lambda x: x, q[in_q], v[in_v])
+        return result
+
+    def accelerations(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
+        return self.rate(q, v, tau, a)[self.mechanism.nq :][: self.mechanism.nv]
+
+    def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
+        if self.mechanism.is_constrained:
+            return self._closed_hybrid(q, v, tau, a) if self._imposed else self._closed_forward(q, v, tau, a)
+        a, tau = a.copy(), tau.copy()
+        self._system.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
+        status = dynamics_entries.hybrid_stage(self._ints, self._floats, self._law, q, v, a, tau, self.imposed, self._work)
+        self._system.raise_for(status)
+        return a, tau
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int, int, tuple[Array, Array]]]:
+        """Index in the laws of the motion of each interaction's targets, and numbers of ports and coordinates; no inputs."""
+        places = []
+        for row, loop in zip(self.interaction_rows, self.mechanism.interactions, strict=True):
+            o, p, n = self._ints[row, [layout.LAW, layout.ACT_PORTS, layout.ACT_COORDINATES]].tolist()
+            places.append((o, p, n, loop.closure.inputs_and_states(None)))
+        return places
+
+    @cached_property
+    def interaction_rows(self) -> list[int]:
+        """The row of every interaction."""
+        return [*interaction_rows(self._system).values()]
+
+    def guards(self, stops: Array, interactions: Sequence[tuple[int, int]]) -> Array:
+        """Return rows that guard the gaps of stops and interactions, as `titop.solvers.kernels.ports.guards` has it.
+
+        `stops` (n, 4): where each coordinate stands in q and v, the sign of the gap on this side of the bound, and the bound.
+        `interactions` (int, int): which interactions have gaps that are compiled (`gap_stage`), and how many.
+        """
+        rows = np.zeros((len(stops) + sum(count for _, count in interactions), GUARD_COLUMNS))
+        rows[: len(stops), ROW] = -1.0
+        rows[: len(stops), IN_Q : BOUND + 1] = stops
+        first = len(stops)
+        for k, count in interactions:
+            part, first = rows[first : first + count], first + count
+            part[:, ROW], part[:, PLACE], part[:, COUNT] = self.interaction_rows[k], np.arange(count), count
+        return rows
+
+    def target_motions(self, q: Array, v: Array) -> list[TargetMotion]:
+        self._system.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
+        told, size = self._law[0].copy(), layout.MOTION_SIZE
+        motions = []
+        for o, p, n, driven in self._places:
+            ports, along = told[o : o + size * p].reshape(p, size), told[o + size * p : o + size * p + 2 * n]
+            motions.append(
+                TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], along[:n], along[n:], *driven)
+            )
+        return motions
+
+    @cached_property
+    def _guard(self) -> Any:
+        """The compiled check of guarded gaps, and the step length that it reads."""
+        length = np.zeros(1)
+        return partial(self._system.kernel(gap_entries.guard).compiled, length), length
+
+    def clears(self, rows: Array, length: float, q: Array, v: Array) -> bool:
+        """Tell whether no guarded gap came near zero in a step of a `length` (s) to a state; write what gaps are there."""
+        kernel, step = self._guard
+        step[0] = length
+        return bool(kernel(rows, *self._tables, q[None], v[None], np.empty((1, 2 * len(rows)))) == layout.OK)
+
+    def gaps(self, rows: Array, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return the guarded gaps (m, n) at stacked states and their rates; what is known of steps in the `rows` is left."""
+        kernel, step = self._guard
+        step[0], count = 0.0, len(rows)
+        values = np.empty((len(q), 2 * count))
+        status = kernel(rows.copy(), *self._tables, np.ascontiguousarray(q), np.ascontiguousarray(v), values)
+        if status not in (layout.OK, NEAR):
+            self._system.raise_for(status)
+        return values[:, :count], values[:, count:]
+
+    @cached_property
+    def _forward(self) -> Any:
+        """Compiled forward dynamics of a constrained system."""
+        return partial(
+            self._system.kernel(closure_entries.constrained_forward).compiled, self._tree, self._loops, *self._tables
+        )
+
+    def _closed_forward(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
+        """Return the accelerations of a constrained system, nothing imposed, and the efforts."""
+        accelerations = np.empty(len(v))
+        self.hold_rank()
+        if self._forward(q, v, tau, accelerations) == layout.OK:
+            return accelerations, tau
+        raise_pending()
+        return super().dynamics(q, v, tau, a)
+
+    @cached_property
+    def _hybrids(self) -> dict[int, Any]:
+        """Compiled hybrid dynamics of a constrained system, by the number of acting constraints."""
+        return {}
+
+    def _closed_hybrid(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
+        """Return all accelerations and efforts of a constrained system; where kernels fail, by the general functions."""
+        if self.rank not in self._hybrids:
+            kernels = HybridKernels(self._system, self.imposed, self.rank)
+            self._hybrids[self.rank] = kernels.dynamics(self._tables).call
+        accelerations, efforts = np.empty(len(v)), np.empty(len(v))
+        if self._hybrids[self.rank](q, v, tau, a, accelerations, efforts) == layout.OK:
+            return accelerations, efforts
+        raise_pending()
+        return super().dynamics(q, v, tau, a)
+
+    @cached_property
+    def _closing(self) -> Any:
+        """The compiled search for states on the closures, and what it writes beside velocities: a step, and what it is told."""
+        kernel, sizes = self._system.kernel(closure_entries.close_state).compiled, self.mechanism.scale.coordinates
+        return partial(kernel, sizes, self.imposed, self._loops, *self._tables), np.empty(self.mechanism.nv), np.zeros(3)
+
+    def project(self, q: Array, v: Array, precision: float) -> Closed:
+        (closing, step, told), velocity, status = self._closing, np.empty(len(v)), layout.OK
+        self.hold_rank()
+
+        def look(q: Array) -> tuple[float, Array]:
+            nonlocal status
+            status = min(status, closing(q, v, step, velocity, told))
+            return told.item(0), step
+
+        try:
+            q = follow_steps(self.mechanism, q, look, precision)
+        except ConvergenceError:
+            status = min(status, layout.SINGULAR)
+        if status != layout.OK:  # what is wrong is found by looking closer
+            raise_pending()
+            return super().project(q, v, precision)
+        return Closed(q, velocity, told.item(1), int(told[2]))
+
+
+def no_control(nv: int, rows: int) -> tuple[Array, ...]:
+    """Return the arguments of compiled stages without a controller: gains, offsets, limits, motors and thrust."""
+    return np.zeros((0, 0)), np.zeros((rows, 0)), np.zeros((2, 0)), np.zeros((nv, 0)), np.zeros((0, 0))

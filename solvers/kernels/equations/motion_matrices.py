@@ -1,0 +1,156 @@
+"""Matrices of the equations of motion: the Coriolis matrix, the matrix from rates to momentum, and the regressor.
+
+The first two, of trees of rigid bodies, are sums over subtrees in the terms of `derivatives`. The Coriolis matrix (after
+Echeandia and Wensing, "Numerical methods to compute the Coriolis matrix and Christoffel symbols for rigid-body systems", 2021)
+``C = (dh/dv + M blkdiag(ad v, w x, 0)) / 2`` has the entries ``S_j . (B S_k / 2 + D (V x S_k))`` with D and B of the subtree of
+the coordinate further out: what ``ad v`` brings makes Z of every joint ``2 V x S``.
+"""
+
+from __future__ import annotations
+
+from titop.solvers.kernels.derivatives.tree_derivatives import write_base, write_body, write_mass
+from titop.solvers.kernels.interface import layout
+from titop.solvers.kernels.spatial.algebra import (
+    carry_twist,
+    carry_wrench,
+    cross,
+    dot,
+    put_six,
+    scaled,
+    six,
+    transport,
+    twist_cross,
+)
+from titop.solvers.kernels.tree.armatures import add_armature_slopes, add_turned_armatures
+from titop.solvers.kernels.tree.composite import put_column
+from titop.solvers.kernels.tree.general import subspace_column
+from titop.solvers.kernels.tree.joints import axis, coordinates_of
+from titop.solvers.kernels.tree.kinematics import prepend
+from titop.solvers.kernels.tree.subtree_sums import rigid_stirred, rigid_stirring, sum_momentum
+from titop.solvers.native.kernel import helper
+
+
+@helper
+def write_coriolis(ints, floats, v, paths, work, sums, columns, result):
+    """Write the Coriolis matrix (nv x nv) from known twists; `sums` and `columns` are room."""
+    result[:] = 0.0
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        write_base(ints, None, work, i, sums)
+        twist = carry_twist(sums, i, layout.BASE, six(work, i, layout.TWIST))
+        for j in range(coordinates_of(ints[i, layout.KIND])):
+            s = carry_twist(sums, i, layout.BASE, axis(ints, floats, i, j))
+            put_six(columns, ints[i, layout.V] + j, layout.COLUMN_S, s)
+            put_six(columns, ints[i, layout.V] + j, layout.COLUMN_Z, scaled(2.0, twist_cross(twist, s)))
+        write_body(floats, i, twist, sums)
+    for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
+        k, n = ints[i, layout.V], coordinates_of(ints[i, layout.KIND])
+        for j in range(n):
+            _coriolis_pairs(paths, sums, columns, i, k, n, k + j, result)
+        p = ints[i, layout.PARENT]
+        if p > 0:
+            for c in range(layout.SUM_MASS, layout.STIRRED + 6):
+                sums[p, c] += sums[i, c]
+    if ints[0, layout.MULTIS] > 0:
+        add_armature_slopes(ints, floats, v, result)
+        add_turned_armatures(ints, floats, v, result)
+    for j in range(result.shape[0]):
+        for k in range(result.shape[1]):
+            result[j, k] *= 0.5
+
+
+@helper
+def _coriolis_pairs(paths, sums, columns, i, first, n, k, result):
+    """Write twice the entries of coordinate k of element i with its fellows and all coordinates before it."""
+    s = six(columns, k, layout.COLUMN_S)
+    moved, stirred = sum_momentum(sums, i, s), rigid_stirred(sums, i, s, six(columns, k, layout.COLUMN_Z))
+    sx, sy, sz = rigid_stirring(sums, i, s)
+    for j in range(first, first + n):
+        result[j, k] = dot(six(columns, j, layout.COLUMN_S), stirred)
+    j = paths[1, first]
+    while j >= 0:
+        other = six(columns, j, layout.COLUMN_S)
+        result[j, k] = dot(other, stirred)
+        result[k, j] = dot(moved, six(columns, j, layout.COLUMN_Z)) + sx * other[3] + sy * other[4] + sz * other[5]
+        j = paths[1, j]
+
+
+@helper
+def write_rigid_momentum_matrix(ints, floats, work, sums, firsts, matrix):
+    """Write the matrix (6 x nv) from v to momentum, linear and angular about the inertial origin, from known poses (in `work`).
+
+    `sums` and `firsts` (an integer for each element) are room.
+    """
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        p = ints[i, layout.PARENT]
+        firsts[i] = i if p == 0 else firsts[p]
+        write_base(ints, None, work, i, sums)
+        write_mass(floats, i, sums)
+    for i in range(ints[0, layout.ELEMENTS] - 1, 0, -1):
+        p = ints[i, layout.PARENT]
+        if p > 0:
+            for c in range(layout.SUM_MASS, layout.MOMENTUM):
+                sums[p, c] += sums[i, c]
+    for i in range(1, ints[0, layout.ELEMENTS]):
+        for j in range(coordinates_of(ints[i, layout.KIND])):
+            s = carry_twist(sums, i, layout.BASE, axis(ints, floats, i, j))
+            put_column(matrix, ints[i, layout.V] + j, carry_wrench(work, firsts[i], layout.R, sum_momentum(sums, i, s)))
+
+
+#: Numbers of a body (see `titop.blocks.bodies.inertial_numbers`), a unit of each of which the regressor says the efforts.
+NUMBERS_OF_BODY = 10
+
+
+@helper
+def write_body_regressor(ints, floats, law, work, i, frames, pose, wrenches, result):
+    """Write the efforts (10 x nv) a unit of each number of element i's body into `result`, zero before.
+
+    `frames` holds the reference frames in the elements; `pose` (1, 12) and `wrenches` (10, 6) are room.
+    """
+    _write_wrenches(
+        transport(frames, i, 0, six(work, i, layout.TWIST)), transport(frames, i, 0, six(work, i, layout.ACC)), wrenches
+    )
+    for k in range(12):
+        pose[0, k] = frames[i, k]
+    while i > 0:
+        for j in range(coordinates_of(ints[i, layout.KIND])):
+            _project(transport(pose, 0, 0, axis(ints, floats, i, j)), wrenches, result, ints[i, layout.V] + j)
+        prepend(work, i, layout.R, pose)
+        p = ints[i, layout.PARENT]
+        if law is not None and ints[i, layout.PORT] >= 0:
+            for j in range(ints[p, layout.OWN]):
+                _project(
+                    transport(pose, 0, 0, subspace_column(ints, law, i, p, j)), wrenches, result, ints[p, layout.OWN_V] + j
+                )
+            prepend(law, 0, ints[i, layout.PORT], pose)
+        i = p
+
+
+@helper
+def _project(x, wrenches, result, column):
+    """Write the power of all wrenches at a twist into a column."""
+    for k in range(NUMBERS_OF_BODY):
+        result[k, column] = dot(six(wrenches, k, 0), x)
+
+
+@helper
+def _write_wrenches(twist, acceleration, wrenches):
+    """Write the wrench a unit of each number, at the frame's twist and acceleration less gravity's."""
+    vx, vy, vz, wx, wy, wz = twist
+    tx, ty, tz = acceleration[3], acceleration[4], acceleration[5]
+    cx, cy, cz = cross(wx, wy, wz, vx, vy, vz)
+    ax, ay, az = acceleration[0] + cx, acceleration[1] + cy, acceleration[2] + cz
+    _put_row(wrenches, 0, ax, ay, az, 0.0, 0.0, 0.0)
+    _put_row(wrenches, 1, -wy * wy - wz * wz, tz + wx * wy, wx * wz - ty, 0.0, -az, ay)
+    _put_row(wrenches, 2, wx * wy - tz, -wx * wx - wz * wz, tx + wy * wz, az, 0.0, -ax)
+    _put_row(wrenches, 3, ty + wx * wz, wy * wz - tx, -wx * wx - wy * wy, -ay, ax, 0.0)
+    _put_row(wrenches, 4, 0.0, 0.0, 0.0, tx, wz * wx, -wy * wx)
+    _put_row(wrenches, 5, 0.0, 0.0, 0.0, -wz * wy, ty, wx * wy)
+    _put_row(wrenches, 6, 0.0, 0.0, 0.0, wy * wz, -wx * wz, tz)
+    _put_row(wrenches, 7, 0.0, 0.0, 0.0, ty - wz * wx, tx + wz * wy, wx * wx - wy * wy)
+    _put_row(wrenches, 8, 0.0, 0.0, 0.0, tz + wy * wx, wz * wz - wx * wx, tx - wy * wz)
+    _put_row(wrenches, 9, 0.0, 0.0, 0.0, wy * wy - wz * wz, tz - wx * wy, ty + wx * wz)
+
+
+@helper
+def _put_row(t, k, a, b, c, d, e, f):
+    t[k, 0], t[k, 1], t[k, 2], t[k, 3], t[k, 4], t[k, 5] = a, b, c, d, e, f

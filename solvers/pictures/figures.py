@@ -1,0 +1,212 @@
+"""Figures of systems in space at some instants, and of signals over time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.description import Picture
+from titop.solvers.model.model import Model
+from titop.solvers.pictures.frames import neutral_chord
+from titop.solvers.pictures.outlines import contact_solids, edges, pictured_bodies, swept_rods
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Straight parts of a curve.
+_STRETCHES = 16
+
+
+def plot_shapes(model: Model, configurations: Array, labels: Sequence[str]) -> Figure:
+    """Draw a model at some configurations, each in the colour that the legend tells.
+
+    Rods by backbones and sections, beams by their line, deformable bodies by lines on their surface (those of one's own points
+    by dots), other flexible bodies and users' blocks by curves to their ports; rigid bodies by lines between what they connect;
+    what contacts touch by its edges.
+
+    Parameters
+    ----------
+    configurations : (n, nq) array
+    labels : sequence of str
+        What the legend says of each; there is none of one alone.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 5.6), layout="constrained")
+    axes: Any = figure.add_subplot(projection="3d", computed_zorder=False)  # what is drawn later lies above
+    colours, seen = colormaps["viridis"](np.linspace(0.0, 0.88, len(labels))), [np.zeros((1, 3))]
+    bars = _bars(model)
+    for q, label, colour in zip(configurations, labels, colours, strict=True):
+        placed = [position + bar @ rotation.T for name, bar in bars for rotation, position in (model.pose(name, q),)]
+        curves = [*_curves(model, q)]
+        _draw_lines(axes, placed, colour, linewidth=1.2, marker="o", markersize=2.5)
+        _draw_lines(axes, curves, colour, linewidth=1.8)
+        seen += [*placed, *curves, *_draw_shapes(axes, model, q, colour)]
+        reach = np.ptp(np.concatenate(seen), axis=0).max() or 1.0
+        contact_edges = [*_contact_edges(model, q, reach)]
+        _draw_lines(axes, contact_edges, colour, linewidth=0.5, alpha=0.5)
+        seen += contact_edges
+        axes.plot([], [], color=colour, label=label)
+    _place(axes, np.concatenate(seen[len(seen) > 1 :]), -model.gravity if model.gravity.any() else np.array([0.0, 0.0, 1.0]))
+    if len(labels) > 1:
+        axes.legend()
+    return figure
+
+
+def _draw_lines(axes: Any, lines: Sequence[Array], colour: Array, **style: Any) -> None:
+    """Draw lines (k, 3; m) as one interrupted line, since each line takes its time."""
+    if lines:
+        gap = np.full((1, 3), np.nan)
+        parts = [part for line in lines for part in (line, gap)][:-1]
+        axes.plot(*np.concatenate(parts).T, color=colour, **style)
+
+
+def _draw_shapes(axes: Any, model: Model, q: Array, colour: Array) -> list[Array]:
+    """Draw rods and bodies with pictures in a colour (4), all lines at once, and return points (k, 3; m) of each."""
+    from mpl_toolkits.mplot3d.art3d import Line3DCollection
+
+    lines: list[tuple[Array, float, float]] = []  # points (m), opacity, width
+    seen = []
+    for outlines, backbone in _rods(model, q):
+        lines += [*((outline, 0.6, 0.7) for outline in outlines), (backbone, 1.0, 1.8)]
+        seen.append(outlines.reshape(-1, 3))
+    for picture in _pictures(model, q):
+        if len(picture.triangles):
+            lines += [(picture.points[line], 0.7, 0.7) for line in picture.lines]
+        if not picture.lines:
+            axes.plot(*picture.points.T, ".", color=colour, alpha=0.6, markersize=1.5)
+        seen.append(picture.points)
+    if lines:
+        segments, opacities, widths = zip(*lines, strict=True)
+        colours = [(*colour[:3], opacity) for opacity in opacities]
+        shown = Line3DCollection(segments, colors=colours, linewidths=widths, capstyle="projecting", joinstyle="round")
+        axes.add_collection3d(shown)
+    return seen
+
+
+def _rods(model: Model, q: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield the outlines (k, m, 3) and the backbone (k, 3) of every rod, in inertial axes (m)."""
+    for swept in swept_rods(model):
+        rotations, positions = model.section_poses(swept.rod.name, swept.abscissas, q)
+        yield positions[:, None] + np.einsum("kij,kmj->kmi", rotations, swept.outlines()), positions
+
+
+def _contact_edges(model: Model, q: Array, reach: float) -> Iterator[Array]:
+    """Yield the lines (k, 3; m) of what contacts touch, and of the spheres that do, in inertial axes."""
+    for _, port, solid in contact_solids(model, reach):
+        rotation, position = model.pose(str(port), q)
+        yield from (position + line @ rotation.T for line in edges(solid))
+
+
+def _pictures(model: Model, q: Array) -> Iterator[Picture]:
+    """Yield the pictures of the bodies that have one, in inertial axes."""
+    for body, in_q in pictured_bodies(model):
+        if (picture := body.picture(q[in_q])) is not None:
+            rotation, position = model.pose(body.name, q)
+            yield picture._replace(points=position + picture.points @ rotation.T)
+
+
+def _curves(model: Model, q: Array) -> Iterator[Array]:
+    """Yield lines (k, 3; m) in inertial axes: of pictures without surface, or of what deforms from port to port."""
+    for picture in _pictures(model, q):
+        if not len(picture.triangles):
+            yield from (picture.points[line] for line in picture.lines)
+    for body, in_q in pictured_bodies(model):
+        if body.nv and body.picture(q[in_q]) is None:
+            near = model.pose(body.name, q)
+            yield from (_curve(body, port, near, model.pose(f"{body.name}.{port}", q)) for port in body.ports)
+
+
+def _curve(block: Block, port: str, near: tuple[Array, Array], far: tuple[Array, Array]) -> Array:
+    """Return points (k, 3; m) from a block's parent port to another, poses of which are given.
+
+    The curve leaves both as the straight line between them does in the block's neutral configuration.
+    """
+    chord, (rotation, start), (end_rotation, end) = neutral_chord(block, port), near, far
+    at_rest = np.asarray(block.pose(port, block.neutral())[0], dtype=float) if chord.any() else np.eye(3)
+    t = np.linspace(0.0, 1.0, _STRETCHES + 1)[:, None]
+    leaving, arriving = rotation @ chord, end_rotation @ at_rest.T @ chord
+    ends = (1 + 2 * t) * (1 - t) ** 2 * start + t**2 * (3 - 2 * t) * end
+    return ends + t * (1 - t) ** 2 * leaving - t**2 * (1 - t) * arriving
+
+
+def _bars(model: Model) -> list[tuple[str, Array]]:
+    """Return bodies without coordinates, and the ways (2, 3; m) in each from where it hangs to its mass and what it carries."""
+    hanging: dict[str, list[str | None]] = defaultdict(list)
+    bars = []
+    for connection in model.mechanism.assembly.connections:
+        hanging[connection.parent.block.name].append(connection.parent.name)
+    for ref in (ref for loop in model.mechanism.assembly.loops for ref in loop.named_ports):
+        hanging[ref.block.name].append(ref.name)
+    for hung in model.mechanism.assembly.connections:
+        body = hung.child.block
+        if not body.nv:
+            start = body.neutral_pose(hung.child.name)[1]
+            ends = [body.mass_properties().com]
+            ends += [body.neutral_pose(port)[1] for port in dict.fromkeys(hanging[body.name])]
+            bars += [(body.name, np.array([start, end])) for end in ends]
+    return bars
+
+
+def _place(axes: Any, points: Array, up: Array) -> None:
+    """Show all points (n, 3) at one scale along all axes, with that upright that is nearest to `up`."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = np.maximum(high - low, 0.25 * (high - low).max() or 1.0)
+    middle, upright = (low + high) / 2, int(np.abs(up).argmax())
+    for k, axis in enumerate("xyz"):
+        ends = middle[k] - 0.52 * room[k], middle[k] + 0.52 * room[k]
+        axes.set(**{f"{axis}lim": ends[::-1] if k == upright and up[k] < 0 else ends, f"{axis}label": f"{axis} [m]"})
+    axes.view_init(elev=18, azim=-60, vertical_axis="xyz"[upright])
+    axes.set_box_aspect(room, zoom=1.1)
+
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def plot_over_time(
+    t: Array, signals: Mapping[str, Array], errors: Mapping[str, Array] | None = None, columns: int = 3
+) -> Figure:
+    """Draw each signal over time in a panel of its own.
+
+    Parameters
+    ----------
+    t : (n,) array, s
+    signals : mapping of label to (n,) array
+    errors : mapping of label to (n,) array, optional
+        Differences to another solution, drawn in red on a second axis.
+    columns : int
+        Panels in a row.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    from matplotlib.figure import Figure
+
+    rows = -(-len(signals) // columns)
+    figure = Figure(figsize=(4 * columns, 2.3 * rows), layout="constrained")
+    axes = np.atleast_2d(figure.subplots(rows, columns, sharex=True, squeeze=False))
+    for axis in axes.flat[len(signals) :]:
+        axis.set_visible(False)
+    for axis, (label, values) in zip(axes.flat, signals.items(), strict=False):
+        axis.plot(t, values, color="black", linewidth=1)
+        axis.set_title(label, fontsize=10)
+        axis.grid(alpha=0.3)
+        if errors and label in errors:
+            twin = axis.twinx()
+            twin.plot(t, errors[label], color="tab:red", linewidth=0.8)
+            twin.tick_params(axis="y", labelcolor="tab:red", labelsize=7)
+    for axis in axes[-1]:
+        axis.set_xlabel("t [s]")
+    return figure
