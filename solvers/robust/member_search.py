@@ -190,15 +190,18 @@ class Gain(NamedTuple):
     omega: float
 
 
-def peak_gain(system: Matrices) -> tuple[float, float]:
-    """Return the H-infinity norm of a stable system, and the frequency (rad/s) of the peak (Bruinsma, Steinbuch 1990)."""
+def peak_gain(system: Matrices, tolerance: float = TYPED) -> tuple[float, float]:
+    """Return the H-infinity norm of a stable system, and the frequency (rad/s) of the peak (Bruinsma, Steinbuch 1990).
+
+    `tolerance`: relative.
+    """
     starts = [0.0, np.inf, *np.abs(system.poles.imag).tolist(), *np.abs(system.poles).tolist()]
     gain, omega = max((_gain(system, w), w) for w in starts)
     for _ in range(_PEAKS):
-        crossings = _crossings(system, gain * (1 + TYPED)) if gain else []
+        crossings = _crossings(system, gain * (1 + tolerance)) if gain else []
         between = [(low + high) / 2 for low, high in pairwise(crossings)]
         higher = max(((_gain(system, w), w) for w in between), default=(0.0, 0.0))
-        if higher[0] <= gain * (1 + TYPED):
+        if higher[0] <= gain * (1 + tolerance):
             break
         gain, omega = higher
     return gain, omega
