@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from titop.solvers.robust.branch_and_bound import CELLS, EXAMINED, ParameterBox,
 from titop.solvers.robust.member_search import EigenvalueSearch, Gain, GainSearch
 from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.sweep import Sweep, sweep
-from titop.solvers.robust.uncertain_loop import balance, channels, read_stable_loop
+from titop.solvers.robust.uncertain_loop import UncertainLoop, balance, channels, read_stable_loop
 from titop.solvers.robust.upper_bound import UpperBound, upper_bound
 from titop.solvers.support.checkpoint import Checkpoint
 from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
@@ -131,36 +131,81 @@ def worst_case_gain(
     system = balance(loop.system, loop.structure).part([*range(z), *rows], [*range(w), *columns])
     about = {"loop": (system, loop.structure.blocks), "options": (gap, cells, tolerance)}
     keeper = None if checkpoint is None else Checkpoint(checkpoint, "worst_case_gain", about, (*EXAMINED, Gain, Sweep))
-    found, stopped = GainSearch(system, loop.structure), False
-    upper, intervals, left = np.inf, np.zeros((0, 2)), 0.0
+    found = GainSearch(system, loop.structure)
+    performance = [DeltaBlock.full("performance", len(columns), len(rows))]
     with cells_spread(read_workers(workers), keeper) as spread:
-        worst = found.keep(spread.here("gain", found.run))
-        if 0 < worst.value < np.inf:
-            whole = Structure.of([*loop.structure.blocks, DeltaBlock.full("performance", len(columns), len(rows))])
-            scaled = balance(system.scale(np.concatenate([np.ones(z), np.full(len(rows), 1 / worst.value)])), whole)
-            search = _SkewStart(whole)
-            proof = spread.here("sweep", lambda: sweep(search.skew, scaled, 1.0, True, tolerance, progress, search))
-            upper = worst.value * proof.level if proof.proved else np.inf
-            intervals = np.array(sorted(proof.intervals)).reshape(-1, 2)
-            if np.isinf(upper):
-                found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run())
-            if gap is not None and upper > found.best.value * (1 + gap):
-                try:
-                    upper, left = _branch(scaled, whole, worst.value, upper, found, gap, cells, progress, spread)
-                except KeyboardInterrupt:
-                    stopped, left = True, 1.0
+        found.keep(spread.here("gain", found.run))
+        bound = bound_performance(loop, system, performance, found, (gap, cells, tolerance), progress, spread)
     worst, frequency = found.best, np.vectorize(loop.frequency, otypes=[float])
     member = loop.structure.values(loop.structure.deltas(worst.deltas))
-    intervals = frequency(intervals) if intervals.size else intervals
-    result = WorstCaseGain(float(upper), worst.value, member, loop.frequency(worst.omega), intervals, left)
-    if stopped:
+    intervals = frequency(bound.intervals) if bound.intervals.size else bound.intervals
+    result = WorstCaseGain(bound.upper, worst.value, member, loop.frequency(worst.omega), intervals, bound.left)
+    if bound.stopped:
         raise SweepInterrupt("branching was stopped: the bounds known are the .found of this exception", result)
     return result
+
+
+class PerformanceBound(NamedTuple):
+    """What is proved of a performance: the bound, intervals of frequency, what branching left, and whether it was stopped."""
+
+    upper: float
+    intervals: Array
+    left: float
+    stopped: bool
+
+
+def bound_performance(
+    loop: UncertainLoop,
+    system: Matrices,
+    performance: Sequence[DeltaBlock],
+    found: GainSearch,
+    options: tuple[float | None, int, float],
+    progress: bool,
+    spread: Spread,
+    least: float = 0.0,
+) -> PerformanceBound:
+    """Return a bound that no member exceeds: one over the size of blocks around the performance channels that all tolerate.
+
+    Parameters
+    ----------
+    loop : UncertainLoop
+    system : Matrices
+        Its channels, then those of the performance.
+    performance : sequence of DeltaBlock
+        Blocks around these: a full one for a gain.
+    found : GainSearch
+        After its run: members, worse ones found on the way are recorded. Nothing is bounded where one is unstable.
+    options : (gap, cells, tolerance)
+        As of `worst_case_gain`.
+    least : float
+        What is bounded where no member has as much.
+    """
+    (z, gap, cells, tolerance), stopped, left = (loop.structure.shape[1], *options), False, 0.0
+    unit, nothing = max(found.best.value, least), np.zeros((0, 2))
+    if not 0 < unit < np.inf:
+        return PerformanceBound(np.inf, nothing, 0.0, False)
+    whole = Structure.of([*loop.structure.blocks, *performance])
+    outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, 1 / unit)])
+    scaled = balance(system.scale(outputs), whole)
+    search = _SkewStart(whole, len(performance))
+    proof = spread.here(
+        "sweep " + performance[0].name, lambda: sweep(search.skew, scaled, 1.0, True, tolerance, progress, search)
+    )
+    upper = unit * proof.level if proof.proved else np.inf
+    if np.isinf(upper):
+        found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run())
+    if gap is not None and upper > max(found.best.value, unit) * (1 + gap):
+        try:
+            upper, left = _branch(scaled, whole, z, unit, upper, found, gap, cells, progress, spread)
+        except KeyboardInterrupt:
+            stopped, left = True, 1.0
+    return PerformanceBound(float(upper), np.array(sorted(proof.intervals)).reshape(-1, 2), left, stopped)
 
 
 def _branch(
     system: Matrices,
     structure: Structure,
+    z: int,
     unit: float,
     upper: float,
     found: GainSearch,
@@ -174,19 +219,21 @@ def _branch(
     The gain is below a number in all cells if mu is below one with a performance block for this number. If this cannot be
     proved within the cells, the next number lies halfway to the known bound.
 
-    `system`: its gain in parts of a `unit`; `structure`: the performance block last; `unit`, `upper`: the bound known, infinite
-    where none is.
+    `system`: its gain in parts of a `unit`; `structure`: the performance blocks last, their channels from `z` on; `unit`,
+    `upper`: the bound known, infinite where none is.
     """
-    z = structure.z[-1].start
-    level, first = found.best.value * (1 + gap), 0.0
+    n, first = len(found.structure.real), 0.0
+    level = max(found.best.value, unit) * (1 + gap)
     for number in range(_BOXES):
         outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, unit / level)])
         box = ParameterBox(system.scale(outputs), structure, 1.0, found.gain)
         proved, member, left = box.prove(cells, progress, spread, number, found.keep)
         first = first or left
-        if member.value:
+        if member.value and len(structure.real) == n:
             found.keep_unstable(member)
             return np.inf, first
+        if member.value:  # a real performance has reached the level: there is a worse member
+            found.look(np.clip([member.deltas[k] / member.value for k in found.structure.real], -1.0, 1.0))
         if proved:
             return level, first
         level = max(np.sqrt(level * min(upper, _HIGHEST * unit)), found.best.value * (1 + gap))
@@ -196,21 +243,30 @@ def _branch(
 class _SkewStart:
     """Finds scalings at which the ranges are proved and the gain is high, with which skew mu begins.
 
-    `structure`: the performance block last.
+    `structure`: so many performance blocks (`count`) last.
     """
 
-    def __init__(self, structure: Structure) -> None:
+    def __init__(self, structure: Structure, count: int) -> None:
         self.whole = Centres(structure)
-        self.skew = Centres(structure, len(structure.blocks) - 1)
-        self.outputs = structure.z[-1]
+        self.skew = Centres(structure, count)
+        self.outputs = slice(structure.z[-count].start, None)
+        first = len(structure.blocks) - count
+        sizes = [place for place, (k, _) in zip(self.whole.unknowns.places, self.whole.owners, strict=True) if k >= first]
+        self.last = slice(sizes[0].start, None)
+        self.is_real = structure.real[-1:] >= (first,)
 
     def __call__(self, M: Array, largest: float) -> UpperBound | None:
-        """Return a scaling that proves some gain at a response, G bounded relative to its gain, or None."""
+        """Return a scaling that proves some gain at a response, G bounded relative to its gain, or None.
+
+        D of the performance blocks is divided by the square of the gain, G of real ones by the gain.
+        """
         lowered = M.copy()
         lowered[self.outputs] /= _HIGHEST
         found = upper_bound(self.whole, lowered, enough=_ROOM, largest=largest)
         if found.level >= 1:
             return None
-        x = found.x.copy()
-        x[-1] /= _HIGHEST**2
-        return UpperBound(_HIGHEST, x, found.g)
+        x, g = found.x.copy(), found.g
+        if self.is_real:
+            x, g = self.whole.widen(x, g, _HIGHEST * g), _HIGHEST * g
+        x[self.last] = found.x[self.last] / _HIGHEST**2
+        return UpperBound(_HIGHEST, x, g)
