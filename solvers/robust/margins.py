@@ -1,0 +1,370 @@
+"""Stability margins of control loops, of one model, over a grid, and proved for a family: `margins`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, NEGLIGIBLE, TYPED
+from titop.blocks.basics.user_input import real_array
+from titop.solvers.control.loop_list import Loop, read_loops
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure, channel_signals
+from titop.solvers.lft.lft_model import LFTModel
+from titop.solvers.linear.lpv_model import LPVModel
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear
+from titop.solvers.robust.branch_and_bound import CELLS, cells_spread
+from titop.solvers.robust.exact_margins import LoopMargins, disk_ranges, exact_margins, offset
+from titop.solvers.robust.member_search import EigenvalueSearch, GainSearch, peak_gain
+from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.sweep import sweep
+from titop.solvers.robust.uncertain_loop import (
+    UncertainLoop,
+    centre_ranges,
+    check_branching,
+    check_stable,
+    read_loop,
+)
+from titop.solvers.robust.upper_bound import upper_bound
+from titop.solvers.robust.worst_case_gain import bound_performance
+from titop.solvers.support.workers import one_thread
+
+if TYPE_CHECKING:
+    from control import StateSpace
+    from matplotlib.figure import Figure
+
+#: Name of the row of all loops at once.
+ALL = "all at once"
+
+#: Largest margins that are proved, one over the size of the block: factors of gain up to 1 + 1e4, phases up to 179 degrees.
+_LEAST = 0.01
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Stability margins, one row for each loop, and a last one for all loops at once where there are several.
+
+    Of a family the margins are proved: every member is stable with any smaller change. Over a grid all arrays have its axes
+    first. The margins of all loops at once are for changes that are independent and simultaneous; their gains and phases are
+    those of the disk.
+
+    Attributes
+    ----------
+    loops : tuple of str
+        Names of the rows.
+    gain : array (..., n, 2), no unit
+        Factors of the loop's gain between which it stays stable: 0 and infinity where nothing limits them.
+    phase : array (..., n), degrees
+        Lag or lead, the smaller of both; 180 where no phase matters.
+    delay : array (..., n), s
+        Infinite where no delay matters. Of a sampled loop, its phase lag over the frequency, so that whole samples are delays of
+        its commands. Not a number for all loops at once, and for families.
+    disk : array (..., n), no unit
+        Size of the disk of factors, see `margins`.
+    omega : array (..., n, 5), rad/s
+        Frequencies of the lower and the upper gain, the phase, the delay and the disk; not a number where there is none.
+    member : dict
+        Parameters of the member with the smallest disk margin, of a family or a grid.
+    members : tuple of dict
+        For each row by margin (``"low"``, ``"high"``, ``"phase"``, ``"disk"``), the worst member found, of a family.
+    attained : Margins or None
+        The exact margins of these members: what is proved is no larger.
+    skew : float
+    parameters : dict of str to array
+        Of a grid.
+    """
+
+    loops: tuple[str, ...]
+    gain: Array
+    phase: Array
+    delay: Array
+    disk: Array
+    omega: Array
+    member: dict[str, Any]
+    members: tuple[dict[str, dict[str, Any]], ...] = ()
+    attained: Margins | None = None
+    skew: float = 0.0
+    parameters: Mapping[str, Array] | None = None
+    curves: Callable[[], Any] | None = None
+
+    def __str__(self) -> str:
+        smallest = {name: getattr(self, name).reshape(-1, len(self.loops)) for name in ("phase", "delay", "disk")}
+        gain = self.gain.reshape(-1, len(self.loops), 2)
+        rows = [
+            f"{name}: gain {gain[:, k, 0].max():.4g} to {gain[:, k, 1].min():.4g}, phase {smallest['phase'][:, k].min():.4g} deg, "
+            f"delay {smallest['delay'][:, k].min():.4g} s, disk {smallest['disk'][:, k].min():.4g}"
+            for k, name in enumerate(self.loops)
+        ]
+        return "\n".join(rows)
+
+
+@one_thread()
+def margins(
+    loop: Any,
+    at: str | Sequence[str] | None = None,
+    skew: float = 0.0,
+    gap: float | None = None,
+    *,
+    controller: Any = None,
+    sign: int = 1,
+    blocks: Sequence[DeltaBlock] | None = None,
+    cells: int = CELLS,
+    tolerance: float = NEGLIGIBLE / 2,
+    progress: bool = True,
+) -> Margins:
+    """Return by how much gain, phase and delay of control loops may change, each alone and all at once.
+
+    Each loop is multiplied by a factor f while all others are closed. Gain: f is real; phase: ``f = exp(-j φ)``, for lags and
+    leads; delay: ``f = exp(-s τ)``; disk: any f of
+
+        f = (1 + (1 - σ) δ / 2) / (1 - (1 + σ) δ / 2),     |δ| <= disk,
+
+    gain and phase at once, with the skew σ (Seiler, Packard, Gahinet 2020). At zero gains may rise as much as fall, at one the
+    disk is that of S, at minus one that of T. For all loops at once each has a δ of its own.
+
+    Of one model the margins are eigenvalues of pencils, exact without a grid. Of a family they are proved for all members and
+    all frequencies, by skew mu with a block around the loop, complex for a disk, real for gain and phase. Parameters
+    and changes are constant in time.
+
+    What `loop` and `at` are:
+
+    - an open loop L, such as ``P * K``: with u = r - L u the loops of its inputs, `at` some of these;
+    - with a `controller`, a plant: `at` are inputs that the controller drives (all of them by default) or outputs that it takes,
+      connected by names as in `LFTModel.close`, ``u = u_outside + K y``;
+    - a closed LFTModel: `at` are blocks by which it was opened before, ``plant.append("break", "hinge").close(K)``, with weight 1.
+
+    Parameters
+    ----------
+    loop : control.StateSpace, control.TransferFunction, LPVModel, LFTModel, or sequence of the first two
+        Sampled ones too. Of an LPVModel and a sequence, members are looked at one by one.
+    at : str or sequence of str, optional
+    skew : float
+    gap : float, optional
+        Branch over the box of a family's real parameters until margins are this close to those of members; may take minutes.
+    controller : control.StateSpace, control.TransferFunction or Loop, or a list of these, optional
+    sign : {1, -1}
+        Of the controller, as in `LFTModel.close`.
+    blocks : sequence of DeltaBlock, optional
+        For a state space, whose first channels are theirs.
+    cells : int
+        Largest number of parts of the box that branching examines.
+    tolerance : float
+        Relative tolerance of what is proved.
+    progress : bool
+        Show a progress bar on a terminal when it takes longer than a second.
+
+    Returns
+    -------
+    Margins
+
+    Raises
+    ------
+    ModelError
+        For loops that are not square or not stable, signals and blocks that are not there, and unusable numbers.
+
+    Examples
+    --------
+    >>> import control, titop as tt
+    >>> L = control.tf([25], [1, 10, 10, 10])
+    >>> found = tt.margins(L)
+    >>> found.gain.round(2).tolist(), found.phase.round(1).tolist(), found.disk.round(2).tolist()
+    ([[0.0, 3.6]], [29.1], [0.46])
+    """
+    number = real_array(skew)
+    if number is None or number.ndim or not np.isfinite(number):
+        raise ModelError(Finding("bad-value", "skew", skew, "a finite number", "0 for gains that rise as much as fall"))
+    if isinstance(loop, LPVModel | list | tuple):
+        return _over_grid(loop, at, float(skew), controller, sign)
+    uncertain, names = _read(loop, at, controller, sign, blocks)
+    if len(uncertain.structure.blocks) == len(names):
+        return _of_members([(uncertain, names)], float(skew), (), None)
+    check_branching(uncertain.structure, gap, cells)
+    return _Family(centre_ranges(uncertain), names, float(skew), gap, cells, tolerance, progress).margins()
+
+
+# -- loops that are opened -----------------------------------------------------------------------------------------------------
+
+
+def _read(loop: Any, at: Any, controller: Any, sign: int, blocks: Any) -> tuple[UncertainLoop, tuple[str, ...]]:
+    """Return a closed loop with complex blocks where it is opened, the last ones, and their names."""
+    model = loop
+    if not isinstance(loop, LFTModel):
+        model = LFTModel(read_linear("loop", loop), tuple(Structure.of(blocks or ()).blocks), ())
+    names = None if at is None else [at] if isinstance(at, str) else list(at)
+    if controller is not None:
+        model, names = _close(model, names, controller, sign)
+    known = {block.name: k for k, block in enumerate(model.blocks) if block.kind != "real"}
+    if names and all(name in known for name in names):
+        system, opened = Matrices.of(model.M), [known[name] for name in names]
+    elif model.blocks and names is None and (model.members is not None and model.members.closings):
+        advice = 'open it before: plant.append("break", "hinge").close(K), at="break"; or give controller=K instead'
+        raise ModelError(Finding("closed-loop", "at", None, f"one of the blocks {', '.join(known) or '(none)'}", advice))
+    else:
+        return _of_open_loop(model, names)
+    structure = Structure.of(model.blocks)
+    others = [k for k in range(len(model.blocks)) if k not in opened]
+    for k in opened:
+        if structure.blocks[k].repetitions != structure.blocks[k].columns:
+            expected, advice = "as many rows as columns", "append it with a weight of 1"
+            raise ModelError(Finding("bad-block", "at", structure.blocks[k].name, expected, advice))
+    w, z = (np.concatenate([np.r_[side[k]] for k in [*others, *opened]]) for side in (structure.w, structure.z))
+    labels = [
+        structure.blocks[k].name + (f"[{j}]" if structure.blocks[k].repetitions > 1 else "")
+        for k in opened
+        for j in range(structure.blocks[k].repetitions)
+    ]
+    return _named_loop(model, system.part(z, w), [structure.blocks[k] for k in others], labels)
+
+
+def _close(model: LFTModel, names: list[str] | None, controller: Any, sign: int) -> tuple[LFTModel, list[str]]:
+    """Return the loop of a plant that was opened at some inputs or outputs, and the names of its blocks there."""
+    (w, z), (_, inputs, outputs) = model.channels, named_signals(model.M)
+    signals = [*inputs[w:], *outputs[z:]]
+    if names is None:
+        loops = read_loops(Loop(controller))
+        driven = [label for each in loops for label in read_linear("controller", each.controller).output_labels]
+        names = list(dict.fromkeys(driven))
+    paths = [signals[k].path for k in positions("at", names, signals)]
+    for path in paths:
+        model = model.append(path, path)
+    return model.close(controller, sign=sign), paths
+
+
+def _of_open_loop(model: LFTModel, names: list[str] | None) -> tuple[UncertainLoop, tuple[str, ...]]:
+    """Return an open loop with negative feedback."""
+    system, (w, z), (_, inputs, _) = Matrices.of(model.M), model.channels, named_signals(model.M)
+    count, rows = system.B.shape[1] - w, len(system.C) - z
+    if count != rows or not count:
+        expected = "as many inputs as outputs: an open loop L, with u = r - L u"
+        advice = "multiply by the controller, or give it as controller="
+        raise ModelError(Finding("not-square", "loop", f"{rows} outputs, {count} inputs", expected, advice))
+    places = list(range(count)) if names is None else positions("at", names, inputs[w:])
+    wires = np.zeros((w + count, z + count))
+    wires[w:, z:] = -np.eye(count)
+    try:
+        closed = system.close_loop(wires)
+    except np.linalg.LinAlgError:
+        advice = "add an actuator's or a sensor's delay"
+        raise ModelError(Finding("algebraic-loop", "loop", "1 + L singular", "a loop with a solution at once", advice)) from None
+    sides = np.concatenate([np.ones(z), -np.ones(count)])
+    opened = [w + k for k in places], [z + k for k in places]
+    part = closed.scale(sides).part([*range(z), *opened[1]], [*range(w), *opened[0]])
+    return _named_loop(model, part, list(model.blocks), [inputs[w + k].path for k in places])
+
+
+def _named_loop(
+    model: LFTModel, system: Matrices, blocks: list[DeltaBlock], labels: list[str]
+) -> tuple[UncertainLoop, tuple[str, ...]]:
+    """Return the stable loop of channels of blocks, and of those at which it is opened behind them."""
+    every = [*blocks, *(DeltaBlock.complex(f"loop {label}") for label in labels)]
+    new_w, new_z = channel_signals(every)
+    named = named_system(system, named_signals(model.M)[0], new_w, new_z, str(model.M.name), model.M.dt or 0.0)
+    loop = read_loop(named, every)
+    check_stable(loop)
+    return loop, tuple(labels)
+
+
+# -- of one model, and over a grid -----------------------------------------------------------------------------------------------
+
+
+def _over_grid(models: Any, at: Any, skew: float, controller: Any, sign: int) -> Margins:
+    """Return the margins of members."""
+    if isinstance(models, LPVModel):
+        places = [tuple(place) for place in np.argwhere(models.valid).tolist()]
+        systems: list[Any] = [
+            named_system(
+                [getattr(models, name)[place] for name in "ABCD"], models.states, models.inputs, models.outputs, models.name
+            )
+            for place in places
+        ]
+        shape, parameters = models.shape, dict(models.parameters)
+    else:
+        systems, shape = list(models), (len(models),)
+        places, parameters = [(k,) for k in range(len(systems))], {"model": np.arange(len(systems), dtype=float)}
+    if not systems:
+        raise ModelError(Finding("no-members", "loop", models, "one model at least", "see .valid of an LPVModel"))
+    loops = []
+    for place, system in zip(places, systems, strict=True):
+        try:
+            loops.append(_read(system, at, controller, sign, None))
+        except ModelError as error:
+            raise ModelError([replace(one, where=f"{one.where} of member {place}") for one in error.findings]) from None
+    if len({names for _, names in loops}) > 1:
+        raise ModelError(Finding("other-signals", "loop", "models with other inputs", "the same loops in all", "name them alike"))
+    result = _of_members(loops, skew, (), None)
+    worst = places[int(np.argmin(result.disk.reshape(len(places), -1).min(axis=1)))]
+    grids = parameters.values() if len(shape) < 2 else np.meshgrid(*parameters.values(), indexing="ij")
+    member = {name: float(values[worst]) for name, values in zip(parameters, grids, strict=True)}
+    spread = {}
+    for name in ("gain", "phase", "delay", "disk", "omega"):
+        values = getattr(result, name).reshape(len(places), *_shape(name, len(result.loops)))
+        spread[name] = np.full((*shape, *values.shape[1:]), np.nan)
+        for place, value in zip(places, values, strict=True):
+            spread[name][place] = value
+    return replace(result, **spread, member=member, parameters=parameters)
+
+
+def _shape(name: str, count: int) -> tuple[int, ...]:
+    return {"gain": (count, 2), "omega": (count, 5)}.get(name, (count,))
+
+
+def _of_members(loops: Sequence[tuple[UncertainLoop, tuple[str, ...]]], skew: float, shape: tuple[int, ...], _: Any) -> Margins:
+    """Return the exact margins of loops without uncertainty, one model after the other."""
+    names, rows = loops[0][1], []
+    for loop, _ in loops:
+        rate, count = loop.rate, len(names)
+        each = [exact_margins(loop.system.part([k], [k]), skew, loop.period * rate) for k in range(count)]
+        if count > 1:
+            each.append(_together(loop.system, skew))
+        rows.append([_in_units(one, loop) for one in each])
+    table = {name: np.array([[row[name] for row in each] for each in rows]) for name in rows[0][0]}
+    if len(loops) == 1:
+        table = {name: values[0] for name, values in table.items()}
+    return Margins((*names, ALL) if len(names) > 1 else names, **table, member={}, skew=skew)
+
+
+def _in_units(one: LoopMargins, loop: UncertainLoop) -> dict[str, Any]:
+    """Return margins in degrees and s, and the frequencies in rad/s."""
+    return {
+        "gain": (one.low, one.high),
+        "phase": np.degrees(one.phase),
+        "delay": one.delay / loop.rate,
+        "disk": one.disk,
+        "omega": [loop.frequency(omega) for omega in one.omega],
+    }
+
+
+def _together(system: Matrices, skew: float) -> LoopMargins:
+    """Return the margins of all loops of a stable system at once: of the disk, proved to 1e-6 or so."""
+    size, omega = _peak_of_all(offset(system, (1 + skew) / 2))
+    disk = 1 / size if size else np.inf
+    low, high, phase = disk_ranges(disk, skew)
+    return LoopMargins(low, high, phase, np.nan, disk, (omega, omega, omega, np.nan, omega))
+
+
+def _peak_of_all(system: Matrices) -> tuple[float, float]:
+    """Return the highest value of mu, with a complex number in each loop, and its frequency."""
+    centres = Centres(Structure.of([DeltaBlock.complex(f"loop {k}") for k in range(len(system.D))]))
+    first = sweep(centres, system, max(TYPED, float(np.abs(system.D).max())), True, NEGLIGIBLE, progress=False)
+
+    def value(logarithm: float) -> float:
+        return upper_bound(centres, system.response(float(np.exp(logarithm))), TYPED**2).level
+
+    omega, height = first.omega, value(np.log(first.omega)) if 0 < first.omega < np.inf else 0.0
+    if height:
+        around = np.log(omega) + np.array([-0.1, 0.1])
+        better = minimize_scalar(lambda x: -value(x), bounds=around, method="bounded", options={"xatol": TYPED})
+        height, omega = max((height, omega), (-better.fun, float(np.exp(better.x))))
+    else:
+        height = upper_bound(centres, system.response(omega), TYPED**2).level
+    for tolerance in (TYPED, CLOSE):
+        proof = sweep(centres, system, height * (1 + tolerance), tolerance=tolerance, progress=False, known=first.known)
+        if proof.proved:
+            return proof.level, omega
+    return first.bound, omega
