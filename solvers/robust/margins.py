@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -368,3 +368,183 @@ def _peak_of_all(system: Matrices) -> tuple[float, float]:
         if proof.proved:
             return proof.level, omega
     return first.bound, omega
+
+
+# -- proved for a family ---------------------------------------------------------------------------------------------------------
+
+
+class _Side(NamedTuple):
+    """One margin of a loop as the size of a block: ``1 / value`` of the block, for a member and in what is proved.
+
+    `block`: of the performance; `reach` (`LoopMargins` to value): zero where nothing limits the margin; `margin` (value to
+    margin); `channels` (system with the loop's channels last): those of the block instead.
+    """
+
+    block: Callable[[int], list[DeltaBlock]]
+    reach: Callable[[LoopMargins], float]
+    margin: Callable[[float], float]
+    channels: Callable[[Matrices, int], Matrices]
+    letter: str
+
+
+def _replace_last(system: Matrices, k: int, rows: Array, columns: Array, direct: Array) -> Matrices:
+    """Return a system with its last k inputs and outputs multiplied, and more between them."""
+    B, C, D = system.B, system.C, system.D
+    n, m = B.shape[1] - k, len(C) - k
+    before = np.zeros((n + k, n + columns.shape[1]))
+    before[:n, :n], before[n:, n:] = np.eye(n), columns
+    after = np.zeros((m + len(rows), m + k), dtype=rows.dtype)
+    after[:m, :m], after[m:, m:] = np.eye(m), rows
+    whole = (after @ D @ before).astype(np.result_type(after, direct))
+    whole[m:, n:] += direct
+    return Matrices(system.A, B @ before, after @ C, whole)
+
+
+def _raised(system: Matrices, k: int) -> Matrices:
+    """Return the channels of y with ``f = 1 + y²``: twice in a row between what comes back and what is added."""
+    return _replace_last(system, 1, np.array([[1.0], [0.0]]), np.array([[0.0, 1.0]]), np.array([[0.0, 0.0], [1.0, 0.0]]))
+
+
+def _lowered(system: Matrices, k: int) -> Matrices:
+    """Return the channels of y with ``f = 1 / (1 + y²)``."""
+    return _replace_last(system, 1, np.array([[1.0], [0.0]]), np.array([[0.0, -1.0]]), np.array([[0.0, -1.0], [1.0, 0.0]]))
+
+
+def _turned(system: Matrices, k: int) -> Matrices:
+    """Return the channels of θ with ``f = (1 - j θ) / (1 + j θ)``, a lag of 2 arctan θ, at frequencies that are positive."""
+    return _replace_last(system, 1, np.array([[-2j]]), np.eye(1), np.array([[-1j]]))
+
+
+def _in_disk(skew: float) -> _Side:
+    return _Side(
+        lambda k: [DeltaBlock.complex(f"disk {j}") for j in range(k)],
+        lambda one: 1 / one.disk,
+        lambda value: 1 / value if value else np.inf,
+        lambda system, k: _replace_last(system, k, np.eye(k), np.eye(k), (1 + skew) / 2 * np.eye(k)),
+        "d",
+    )
+
+
+def _sides(skew: float) -> dict[str, _Side]:
+    """Return the margins of one loop that are proved, by name."""
+    return {
+        "low": _Side(
+            lambda k: [DeltaBlock.real("low", 2)],
+            lambda one: float(np.sqrt(one.low / (1 - one.low))),
+            lambda value: 1 / (1 + 1 / value**2) if value else 0.0,
+            _lowered,
+            "g",
+        ),
+        "high": _Side(
+            lambda k: [DeltaBlock.real("high", 2)],
+            lambda one: float(1 / np.sqrt(one.high - 1)),
+            lambda value: 1 + 1 / value**2 if value else np.inf,
+            _raised,
+            "g",
+        ),
+        "phase": _Side(
+            lambda k: [DeltaBlock.real("phase")],
+            lambda one: float(1 / np.tan(one.phase / 2)) if one.phase < np.pi else 0.0,
+            lambda value: 2 * float(np.arctan(1 / value)) if value else np.pi,
+            _turned,
+            "p",
+        ),
+        "disk": _in_disk(skew),
+    }
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Margins that all members have.
+
+    `loop`: with a channel for each loop behind those of the uncertainty, ranges centred.
+    """
+
+    loop: UncertainLoop
+    names: tuple[str, ...]
+    skew: float
+    gap: float | None
+    cells: int
+    tolerance: float
+    progress: bool
+
+    @property
+    def uncertain(self) -> UncertainLoop:
+        """The loop with the channels of the uncertainty alone."""
+        structure = Structure.of(self.loop.structure.blocks[: -len(self.names)])
+        return replace(self.loop, structure=structure)
+
+    def margins(self) -> Margins:
+        """Return all that is proved, and what the worst members have."""
+        count, sides = len(self.names), _sides(self.skew)
+        unstable = EigenvalueSearch(self.uncertain.uncertain, self.uncertain.structure, 1.0).run()
+        if unstable.value >= 1:
+            return self._none(unstable.deltas, unstable.value)
+        rows: list[tuple[dict[str, float], dict[str, float], dict[str, Any]]] = []
+        for k in range(count):
+            rows.append(self._row({name: self._bound(side, [k]) for name, side in sides.items()}, sides))
+        if count > 1:
+            rows.append(self._row({"disk": self._bound(sides["disk"], range(count))}, sides))
+        proved, attained = (self._table([row[which] for row in rows]) for which in (0, 1))
+        members = tuple(row[2] for row in rows)
+        worst = members[int(np.argmin(attained.disk))]["disk"]
+        return replace(proved, member=worst, members=members, attained=replace(attained, member=worst, members=members))
+
+    def _row(
+        self, bounds: dict[str, tuple[float, float, float, dict[str, Any]]], sides: dict[str, _Side]
+    ) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
+        """Return margins that are proved, that are attained, and the members, of one loop."""
+        proved, attained = (
+            {name: sides[name].margin(one[which]) for name, one in bounds.items()} for which in (0, 1)
+        )
+        for values in (proved, attained):
+            values |= {f"omega {name}": one[2] for name, one in bounds.items()}
+        return proved, attained, {name: one[3] for name, one in bounds.items()}
+
+    def _table(self, rows: list[dict[str, float]]) -> Margins:
+        """Return margins from rows by name; those of a disk alone have its ranges."""
+        for row in rows:
+            if "phase" not in row:
+                row["low"], row["high"], row["phase"] = disk_ranges(row["disk"], self.skew)
+        places = [[row.get(f"omega {name}", np.nan) for name in ("low", "high", "phase", "delay", "disk")] for row in rows]
+        return Margins(
+            (*self.names, ALL) if len(self.names) > 1 else self.names,
+            np.array([[row["low"], row["high"]] for row in rows]),
+            np.degrees([row["phase"] for row in rows]),
+            np.full(len(rows), np.nan),
+            np.array([row["disk"] for row in rows]),
+            np.array(places),
+            {},
+            skew=self.skew,
+        )
+
+    def _none(self, deltas: Sequence[Any], size: float) -> Margins:
+        """Return the margins of a family with a member that is unstable or ill-posed."""
+        structure = self.uncertain.structure
+        member = structure.values([delta / size for delta in deltas])
+        row = {"low": 1.0, "high": 1.0, "phase": 0.0, "disk": 0.0}
+        count = len(self.names) + (len(self.names) > 1)
+        none = self._table([dict(row) for _ in range(count)])
+        return replace(none, member=member, attained=none)
+
+    def _bound(self, side: _Side, places: Sequence[int]) -> tuple[float, float, float, dict[str, Any]]:
+        """Return what is proved and attained of a margin, as values; the frequency (rad/s) and the member of the last."""
+        loop, (w, z), k = self.uncertain, self.uncertain.structure.shape, len(places)
+        system = loop.system.part([*range(z), *(z + j for j in places)], [*range(w), *(w + j for j in places)])
+
+        def peak(member: Matrices) -> tuple[float, float]:
+            if k > 1:
+                return _peak_of_all(offset(member, (1 + self.skew) / 2))
+            one = exact_margins(member, self.skew, loop.period * loop.rate, side.letter)
+            at = {"g": 1 if side.block(1)[0].name == "high" else 0, "p": 2, "d": 4}[side.letter]
+            return side.reach(one), one.omega[at]
+
+        found = GainSearch(system, loop.structure, peak)
+        found.run()
+        with cells_spread(1, None) as spread:
+            options = self.gap, self.cells, self.tolerance
+            bound = bound_performance(
+                loop, side.channels(system, k), side.block(k), found, options, self.progress, spread, _LEAST
+            )
+        best = found.best
+        return bound.upper, best.value, loop.frequency(best.omega), loop.structure.values(loop.structure.deltas(best.deltas))
