@@ -1,4 +1,4 @@
-"""The highest gain of a family of linear models: `worst_case_gain`."""
+"""The highest gain of a family of linear models: `worst_case_gain`; as much of it as of the ranges: `robust_gain`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure, channel_signals
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.state_space import named_signals, named_system
 from titop.solvers.robust.branch_and_bound import CELLS, EXAMINED, ParameterBox, cells_spread
 from titop.solvers.robust.member_search import EigenvalueSearch, Gain, GainSearch
+from titop.solvers.robust.robust_stability import robust_stability
 from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.sweep import Sweep, sweep
 from titop.solvers.robust.uncertain_loop import UncertainLoop, balance, channels, read_stable_loop
@@ -143,6 +145,105 @@ def worst_case_gain(
     if bound.stopped:
         raise SweepInterrupt("branching was stopped: the bounds known are the .found of this exception", result)
     return result
+
+
+@dataclass(frozen=True)
+class RobustGain:
+    """How much of an uncertainty and of a performance fit at once: bounds of mu with a block around the performance channels.
+
+    Attributes
+    ----------
+    upper : float
+        All members with ranges ``1 / upper`` times as large about their middles have gains of at most `upper`: robust
+        performance, proved where it is at most one. Infinite if nothing was proved.
+    lower : float
+        With ranges ``1 / lower`` times as large a member has a gain of `lower`.
+    member : dict
+        Its parameters by name, in their units.
+    omega : float
+        Frequency (rad/s) of this gain.
+    intervals : array (n, 2), rad/s
+        Frequency intervals covered by one scaling each: the proof.
+    shares : dict
+        Relative growth of the bound with the range of each block alone, and with the gain (``"performance"``).
+    left : float
+        Part of a box's volume in which branching did not prove the gap; zero if it did, or was not requested.
+    """
+
+    upper: float
+    lower: float
+    member: dict[str, Any]
+    omega: float
+    intervals: Array
+    shares: dict[str, float]
+    left: float = 0.0
+
+    @property
+    def margin(self) -> tuple[float, float]:
+        """Factors (no unit) of the ranges at which the gain is at most their inverse: the proved one, and an upper bound."""
+        return 1 / self.upper if self.upper else np.inf, 1 / self.lower if self.lower else np.inf
+
+    def __str__(self) -> str:
+        text = f"gain and inverse size of the ranges between {self.lower:.4g} and {self.upper:.4g}"
+        return f"{text}, at {self.omega:.4g} rad/s with {self.member}"
+
+
+def robust_gain(
+    lft: Any,
+    input: str | Sequence[str],
+    output: str | Sequence[str],
+    gap: float | None = None,
+    *,
+    blocks: Sequence[DeltaBlock] | None = None,
+    cells: int = CELLS,
+    tolerance: float = 0.01,
+    progress: bool = True,
+) -> RobustGain:
+    """Bound how much of the ranges and of a gain fit at once: robust performance.
+
+    For all ranges ``1 / β`` times as large the gain is at most β, for the smallest β that can be proved. This is mu of the
+    uncertainty and a full block around the performance channels, by `robust_stability`. Inputs and outputs count in their own
+    units: put weights before, so that a gain of one is what is required. `worst_case_gain` keeps the ranges as they are.
+
+    Parameters
+    ----------
+    lft : LFTModel or control.StateSpace
+        The nominal loop, stable; the first channels of a state space are those of the blocks.
+    input, output : str or sequence of str
+        Signals of the model; several as one vector.
+    gap, blocks, cells, tolerance, progress
+        See `robust_stability`.
+
+    Returns
+    -------
+    RobustGain
+
+    Raises
+    ------
+    ModelError
+        For unknown signals and unusable arguments, and a nominal loop that is not stable.
+
+    Examples
+    --------
+    A lag whose gain is 0.5 ± 0.25. With the range times 1 / β the gain is at most 0.5 + 0.25 / β, which is β at 0.809:
+
+    >>> import control, titop as tt
+    >>> M = control.ss([[-1]], [[0, 1]], [[0.25], [0.5]], [[0, 0], [1, 0]], inputs=["w", "u"], outputs=["z", "y"])
+    >>> round(tt.robust_gain(M, "u", "y", blocks=[tt.DeltaBlock.real("k")]).lower, 3)
+    0.809
+    """
+    loop, model = read_stable_loop(lft, blocks, gap, cells), getattr(lft, "M", lft)
+    w, z = loop.structure.shape
+    columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
+    every = [*loop.given.blocks, DeltaBlock.full("performance", len(columns), len(rows))]
+    part = Matrices.of(model).part([*range(z), *rows], [*range(w), *columns])
+    names = named_signals(model)[0], *channel_signals(every)
+    closed = named_system(part, *names, str(model.name), model.dt or 0.0)
+    found = robust_stability(
+        closed, blocks=every, margin=True, gap=gap, cells=cells, tolerance=tolerance, progress=progress
+    )
+    member = {name: value for name, value in found.member.items() if name != "performance"}
+    return RobustGain(found.upper, found.lower, member, found.omega, found.intervals, found.shares, found.left)
 
 
 class PerformanceBound(NamedTuple):
