@@ -85,7 +85,7 @@ def _gain_margins(system: Matrices) -> tuple[tuple[float, float], tuple[float, f
     low, high = (0.0, np.nan), (np.inf, np.nan)
     for omega in [0.0, *_crossings(system, -1.0, 0.0).tolist(), np.inf]:
         G = float(system.response(omega)[0, 0].real)
-        factor = 1 + 1 / G if G else np.inf
+        factor = 1 + 1 / G if abs(G) > ROUNDING else np.inf
         if 0 < factor < 1 and factor > max(low[0], SAME):
             low = factor, omega
         elif 1 < factor < high[0]:

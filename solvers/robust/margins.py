@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CLOSE, NEGLIGIBLE, TYPED
+from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE, TINY, TYPED
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.control.loop_list import Loop, read_loops
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure, channel_signals
@@ -32,7 +32,7 @@ from titop.solvers.robust.uncertain_loop import (
     read_loop,
 )
 from titop.solvers.robust.upper_bound import upper_bound
-from titop.solvers.robust.worst_case_gain import bound_performance
+from titop.solvers.robust.worst_case_gain import SkewSweep, bound_performance
 from titop.solvers.support.workers import one_thread
 
 if TYPE_CHECKING:
@@ -42,8 +42,11 @@ if TYPE_CHECKING:
 #: Name of the row of all loops at once.
 ALL = "all at once"
 
-#: Largest margins that are proved, one over the size of the block: factors of gain up to 1 + 1e4, phases up to 179 degrees.
-_LEAST = 0.01
+#: Largest margins that are proved, one over the size of the block: factors of gain up to 101, phases up to 168 degrees.
+_LEAST = 0.1
+
+#: Bands of frequency in which delays are proved, before lags of those that are left limit them.
+_BANDS = 60
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class Margins:
         Lag or lead, the smaller of both; 180 where no phase matters.
     delay : array (..., n), s
         Infinite where no delay matters. Of a sampled loop, its phase lag over the frequency, so that whole samples are delays of
-        its commands. Not a number for all loops at once, and for families.
+        its commands. Not a number for all loops at once.
     disk : array (..., n), no unit
         Size of the disk of factors, see `margins`.
     omega : array (..., n, 5), rad/s
@@ -415,6 +418,13 @@ def _turned(system: Matrices, k: int) -> Matrices:
     return _replace_last(system, 1, np.array([[-2j]]), np.eye(1), np.array([[-1j]]))
 
 
+def _late(system: Matrices, k: int) -> Matrices:
+    """Return the channels of y with ``f = (1 - j y²) / (1 + j y²)``, a lag alone."""
+    return _replace_last(
+        system, 1, np.array([[-2j], [0.0]]), np.array([[0.0, 1.0]]), np.array([[0.0, -1j], [1.0, 0.0]])
+    )
+
+
 def _in_disk(skew: float) -> _Side:
     return _Side(
         lambda k: [DeltaBlock.complex(f"disk {j}") for j in range(k)],
@@ -453,6 +463,14 @@ def _sides(skew: float) -> dict[str, _Side]:
     }
 
 
+def _cut(band: tuple[float, float], middle: float) -> float:
+    """Return a frequency within a band beside a middle one, the nearer to it the narrower the band is."""
+    with np.errstate(divide="ignore"):
+        near, far = sorted(abs(float(np.log(end / middle))) for end in band)
+    sign = 1.0 if band[1] > middle else -1.0
+    return middle * float(np.exp(sign * np.sqrt(near * (far if np.isfinite(far) else max(16 * near, 1.0)))))
+
+
 @dataclass(frozen=True)
 class _Family:
     """Margins that all members have.
@@ -482,7 +500,12 @@ class _Family:
             return self._none(unstable.deltas, unstable.value)
         rows: list[tuple[dict[str, float], dict[str, float], dict[str, Any]]] = []
         for k in range(count):
-            rows.append(self._row({name: self._bound(side, [k]) for name, side in sides.items()}, sides))
+            bounds = {name: self._bound(side, [k]) for name, side in sides.items()}
+            rows.append(self._row(bounds, sides))
+            delay = self._delay(k)
+            for row, value in zip(rows[-1], delay[:2], strict=False):
+                row |= {"delay": value, "omega delay": delay[2]}
+            rows[-1][2]["delay"] = delay[3]
         if count > 1:
             rows.append(self._row({"disk": self._bound(sides["disk"], range(count))}, sides))
         proved, attained = (self._table([row[which] for row in rows]) for which in (0, 1))
@@ -511,7 +534,7 @@ class _Family:
             (*self.names, ALL) if len(self.names) > 1 else self.names,
             np.array([[row["low"], row["high"]] for row in rows]),
             np.degrees([row["phase"] for row in rows]),
-            np.full(len(rows), np.nan),
+            np.array([row.get("delay", np.nan) for row in rows]),
             np.array([row["disk"] for row in rows]),
             np.array(places),
             {},
@@ -522,10 +545,79 @@ class _Family:
         """Return the margins of a family with a member that is unstable or ill-posed."""
         structure = self.uncertain.structure
         member = structure.values([delta / size for delta in deltas])
-        row = {"low": 1.0, "high": 1.0, "phase": 0.0, "disk": 0.0}
+        row = {"low": 1.0, "high": 1.0, "phase": 0.0, "delay": 0.0, "disk": 0.0}
         count = len(self.names) + (len(self.names) > 1)
         none = self._table([dict(row) for _ in range(count)])
         return replace(none, member=member, attained=none)
+
+    def _delay(self, place: int) -> tuple[float, float, float, dict[str, Any]]:
+        """Return a delay (s) that is proved, the shortest that is attained, its frequency (rad/s) and its member.
+
+        In each band of frequencies the gain of the loop is below one, whatever the phase, or the lag that this delay has at the
+        band's end is stood. Bands in which neither can be shown are cut in two; what very narrow ones stand limits the delay.
+        """
+        loop, (w, z) = self.uncertain, self.uncertain.structure.shape
+        system = loop.system.part([*range(z), z + place], [*range(w), w + place])
+
+        def peak(member: Matrices) -> tuple[float, float]:
+            one = exact_margins(member, self.skew, loop.period * loop.rate, "p")
+            return 1 / max(one.delay, TINY), one.omega[3]
+
+        found = GainSearch(system, loop.structure, peak)
+        best = found.run()
+        member, attained = loop.structure.values(loop.structure.deltas(best.deltas)), 1 / best.value if best.value else np.inf
+        where = loop.frequency(best.omega)
+        if not attained > TINY:
+            return 0.0, 0.0, where, member
+        proved, middle = attained * (1 - self.tolerance), best.omega if 0 < best.omega < np.inf else 1.0
+        near = self.tolerance / 4
+        below, above = middle * (1 - near), middle * (1 + near)
+        bands, count = [(0.0, below), (above, np.inf), (below, above)], 0
+        while bands and proved:
+            (low, high), count = bands.pop(), count + 1
+            end = self._true(high)
+            if self._is_low(system, (low, high)) or self._stands(system, (low, high), end * proved):
+                continue
+            if high <= low * (1 + self.tolerance) or count > _BANDS:
+                proved = min(proved, self._lag(system, (low, high)) / end)
+            else:
+                cut = _cut((low, high), middle)
+                bands += [(low, cut), (cut, high)]
+        return proved / loop.rate, attained / loop.rate, where, member
+
+    def _true(self, omega: float) -> float:
+        """Return the frequency of the loop, in parts of its rate, for one of the system."""
+        period = self.loop.period * self.loop.rate
+        return 2 / period * float(np.arctan(omega * period / 2)) if period else omega
+
+    def _is_low(self, system: Matrices, band: tuple[float, float]) -> bool:
+        """Tell whether the gain of the open loop is shown to be below one in all members, in a band."""
+        w, z = self.uncertain.structure.shape
+        wires = np.zeros((w + 1, z + 1))
+        wires[w, z] = -1.0
+        try:
+            opened = system.close_loop(wires)
+        except np.linalg.LinAlgError:
+            return False
+        whole = Structure.of([*self.uncertain.structure.blocks, DeltaBlock.complex("gain")])
+        middle = band[1] / 2 if not band[0] else 2 * band[0] if np.isinf(band[1]) else float(np.sqrt(band[0] * band[1]))
+        if abs(opened.response(middle)[z, w]) >= 1:
+            return False
+        return sweep(Centres(whole), opened, 1.0, tolerance=COARSE, progress=False, band=band).proved
+
+    def _stands(self, system: Matrices, band: tuple[float, float], lag: float) -> bool:
+        """Tell whether all members are shown to stand a lag (rad) in a band."""
+        if not lag < np.pi:
+            return False
+        unit = 1 / float(np.sqrt(np.tan(lag / 2)))
+        skew = SkewSweep(self.uncertain.structure, _late(system, 1), [DeltaBlock.real("lag", 2)], unit)
+        return skew.run(False, self.tolerance, band=band).proved
+
+    def _lag(self, system: Matrices, band: tuple[float, float]) -> float:
+        """Return a lag (rad) that all members stand in a band."""
+        skew = SkewSweep(self.uncertain.structure, _late(system, 1), [DeltaBlock.real("lag", 2)], 1.0)
+        proof = skew.run(True, self.tolerance, band=band)
+        return 2 * float(np.arctan(1 / proof.level**2)) if proof.proved else 0.0
 
     def _bound(self, side: _Side, places: Sequence[int]) -> tuple[float, float, float, dict[str, Any]]:
         """Return what is proved and attained of a margin, as values; the frequency (rad/s) and the member of the last."""

@@ -285,22 +285,37 @@ def bound_performance(
     unit, nothing = max(found.best.value, least), np.zeros((0, 2))
     if not 0 < unit < np.inf:
         return PerformanceBound(np.inf, nothing, 0.0, False)
-    whole = Structure.of([*loop.structure.blocks, *performance])
-    outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, 1 / unit)])
-    scaled = balance(system.scale(outputs), whole)
-    search = _SkewStart(whole, len(performance))
-    proof = spread.here(
-        "sweep " + performance[0].name, lambda: sweep(search.skew, scaled, 1.0, True, tolerance, progress, search)
-    )
+    skew = SkewSweep(loop.structure, system, performance, unit)
+    proof = spread.here("sweep", lambda: skew.run(True, tolerance, progress))
     upper = unit * proof.level if proof.proved else np.inf
     if np.isinf(upper):
         found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run())
     if gap is not None and upper > max(found.best.value, unit) * (1 + gap):
         try:
-            upper, left = _branch(scaled, whole, z, unit, upper, found, gap, cells, progress, spread)
+            upper, left = _branch(skew.system, skew.structure, z, unit, upper, found, gap, cells, progress, spread)
         except KeyboardInterrupt:
             stopped, left = True, 1.0
     return PerformanceBound(float(upper), np.array(sorted(proof.intervals)).reshape(-1, 2), left, stopped)
+
+
+class SkewSweep:
+    """Sweeps for the size of performance blocks, in parts of a unit, that all members tolerate.
+
+    `structure`: of the uncertainty; `system`: with its channels, then those of the performance; `unit`: one over a size.
+    """
+
+    def __init__(self, structure: Structure, system: Matrices, performance: Sequence[DeltaBlock], unit: float) -> None:
+        z = structure.shape[1]
+        self.structure = Structure.of([*structure.blocks, *performance])
+        outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, 1 / unit)])
+        self.system = balance(system.scale(outputs), self.structure)
+        self.start = _SkewStart(self.structure, len(performance))
+
+    def run(
+        self, raised: bool, tolerance: float, progress: bool = False, band: tuple[float, float] = (0.0, np.inf)
+    ) -> Sweep:
+        """Return the proof of level one, or of the lowest level (`raised`), within a band (rad/s)."""
+        return sweep(self.start.skew, self.system, 1.0, raised, tolerance, progress, self.start, band=band)
 
 
 def _branch(
