@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear
 from titop.solvers.robust.branch_and_bound import CELLS, cells_spread
 from titop.solvers.robust.exact_margins import LoopMargins, disk_ranges, exact_margins, offset
+from titop.solvers.robust.margin_plots import draw_loops, draw_over
 from titop.solvers.robust.member_search import EigenvalueSearch, GainSearch, peak_gain
 from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.sweep import sweep
@@ -81,6 +82,8 @@ class Margins:
     skew : float
     parameters : dict of str to array
         Of a grid.
+    systems : tuple of (str, Matrices)
+        Labels, and what comes back in each loop of what is added there: for `plot`.
     """
 
     loops: tuple[str, ...]
@@ -94,7 +97,19 @@ class Margins:
     attained: Margins | None = None
     skew: float = 0.0
     parameters: Mapping[str, Array] | None = None
-    curves: Callable[[], Any] | None = None
+    systems: tuple[tuple[str, Matrices], ...] = field(default=(), repr=False)
+
+    def plot(self) -> Figure:
+        """Draw, for each loop, a Nichols chart with what the disk excludes, and the disk of factors; over a grid the margins.
+
+        Of a family, loops in the middle of all ranges and of the members with the worst disk; excluded is what is proved.
+        """
+        if self.parameters is not None:
+            return draw_over(self.loops, self.parameters, self.gain, self.phase, self.delay, self.disk)
+        if not self.systems:
+            got, advice = "an unstable member", "see .member"
+            raise ModelError(Finding("no-margins", "plot", got, "a family without one", advice))
+        return draw_loops(self.loops, self.disk, self.skew, self.systems)
 
     def __str__(self) -> str:
         smallest = {name: getattr(self, name).reshape(-1, len(self.loops)) for name in ("phase", "delay", "disk")}
@@ -186,7 +201,7 @@ def margins(
         return _over_grid(loop, at, float(skew), controller, sign)
     uncertain, names = _read(loop, at, controller, sign, blocks)
     if len(uncertain.structure.blocks) == len(names):
-        return _of_members([(uncertain, names)], float(skew), (), None)
+        return replace(_of_members([(uncertain, names)], float(skew)), systems=(("open loop", uncertain.system),))
     check_branching(uncertain.structure, gap, cells)
     return _Family(centre_ranges(uncertain), names, float(skew), gap, cells, tolerance, progress).margins()
 
@@ -269,7 +284,7 @@ def _named_loop(
     new_w, new_z = channel_signals(every)
     named = named_system(system, named_signals(model.M)[0], new_w, new_z, str(model.M.name), model.M.dt or 0.0)
     loop = read_loop(named, every)
-    check_stable(loop)
+    check_stable(loop, "loop", "check the signs: an open loop has u = r - L u, a controller u = K y; see sign=-1")
     return loop, tuple(labels)
 
 
@@ -300,7 +315,7 @@ def _over_grid(models: Any, at: Any, skew: float, controller: Any, sign: int) ->
             raise ModelError([replace(one, where=f"{one.where} of member {place}") for one in error.findings]) from None
     if len({names for _, names in loops}) > 1:
         raise ModelError(Finding("other-signals", "loop", "models with other inputs", "the same loops in all", "name them alike"))
-    result = _of_members(loops, skew, (), None)
+    result = _of_members(loops, skew)
     worst = places[int(np.argmin(result.disk.reshape(len(places), -1).min(axis=1)))]
     grids = parameters.values() if len(shape) < 2 else np.meshgrid(*parameters.values(), indexing="ij")
     member = {name: float(values[worst]) for name, values in zip(parameters, grids, strict=True)}
@@ -317,7 +332,7 @@ def _shape(name: str, count: int) -> tuple[int, ...]:
     return {"gain": (count, 2), "omega": (count, 5)}.get(name, (count,))
 
 
-def _of_members(loops: Sequence[tuple[UncertainLoop, tuple[str, ...]]], skew: float, shape: tuple[int, ...], _: Any) -> Margins:
+def _of_members(loops: Sequence[tuple[UncertainLoop, tuple[str, ...]]], skew: float) -> Margins:
     """Return the exact margins of loops without uncertainty, one model after the other."""
     names, rows = loops[0][1], []
     for loop, _ in loops:
@@ -511,7 +526,23 @@ class _Family:
         proved, attained = (self._table([row[which] for row in rows]) for which in (0, 1))
         members = tuple(row[2] for row in rows)
         worst = members[int(np.argmin(attained.disk))]["disk"]
-        return replace(proved, member=worst, members=members, attained=replace(attained, member=worst, members=members))
+        attained = replace(attained, member=worst, members=members)
+        return replace(proved, member=worst, members=members, attained=attained, systems=self._systems(members))
+
+    def _systems(self, members: Sequence[dict[str, dict[str, Any]]]) -> tuple[tuple[str, Matrices], ...]:
+        """Return the loops of the member in the middle of all ranges, and of those with the worst disks."""
+        structure, count = self.uncertain.structure, len(self.names)
+        (w, z), nothing = structure.shape, np.zeros(len(structure.real))
+        result = []
+        for k in range(-1, count):
+            values, label = nothing, "middle of all ranges"
+            if k >= 0:
+                blocks = [structure.blocks[j] for j in structure.real]
+                values = np.array([block.normalised(members[k]["disk"][block.name]) for block in blocks])
+                label = f"worst, {self.names[k]}"
+            closed = self.loop.system.close_loop(structure.real_matrix(values))
+            result.append((label, closed.part(np.arange(z, z + count), np.arange(w, w + count))))
+        return tuple(result)
 
     def _row(
         self, bounds: dict[str, tuple[float, float, float, dict[str, Any]]], sides: dict[str, _Side]

@@ -138,17 +138,17 @@ def check_sizes(structure: Structure, D: Array) -> None:
         raise ModelError(Finding("wrong-shape", "M", f"shape {D.shape}", expected, "put the channels of the blocks first"))
 
 
-def check_stable(loop: UncertainLoop) -> None:
-    """Refuse a nominal loop that is not stable."""
+def check_stable(loop: UncertainLoop, where: str = "lft", advice: str = "") -> None:
+    """Refuse a nominal loop that is not stable, with advice or the usual one."""
     poles = loop.poles
     worst = poles[np.argmax(poles.real)] if len(poles) else -1.0
     if not np.real(worst) < 0:
-        advice = (
+        advice = advice or (
             "close it with another controller or sample time"
             if loop.period
             else "close the loop first: lft.close(K); free rigid modes need a controller or omit="
         )
-        raise ModelError(Finding("unstable-nominal", "lft", f"a pole at {worst:.6g} rad/s", "a stable nominal loop", advice))
+        raise ModelError(Finding("unstable-nominal", where, f"a pole at {worst:.6g} rad/s", "a stable nominal loop", advice))
 
 
 def check_positive(advice: str, **given: Any) -> None:
