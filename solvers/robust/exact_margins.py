@@ -1,4 +1,4 @@
-"""Exact margins of one loop: gain, phase, delay and disk, from the eigenvalues of pencils, without a grid.
+"""Exact margins of a loop without uncertainty: gain, phase, delay and disk, from the eigenvalues of pencils, without a grid.
 
 With G from what is added in the loop to what comes back there (of an open loop L, ``G = -L / (1 + L)``), the loop with a factor
 f is singular where ``(f - 1) G = 1``. G of a stable loop has no poles on the axis, whatever L has.
@@ -6,7 +6,7 @@ f is singular where ``(f - 1) G = 1``. G of a stable loop has no poles on the ax
 - Gain: f is real where ``G(jω) - G(-jω) = 0``; phase: ``|f| = 1`` where ``G(jω) + G(-jω) + 1 = 0``. Both are zeros of a system
   with A and -A, thus eigenvalues of a pencil that inverts nothing.
 - Disk (Seiler, Packard, Gahinet 2020): ``f = (1 + (1 - σ) δ / 2) / (1 - (1 + σ) δ / 2)`` with complex δ of size up to
-  ``1 / max |S + (σ - 1) / 2|``, S = 1 + G and σ the skew.
+  ``1 / max |S + (σ - 1) / 2|``, S = 1 + G and σ the skew; of several loops at once one over the structured singular value.
 """
 
 from __future__ import annotations
@@ -15,11 +15,16 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigvals
+from scipy.optimize import minimize_scalar
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import COARSE, NEGLIGIBLE, ROUNDING, SAME, TYPED
+from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE, ROUNDING, SAME, TYPED
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.member_search import peak_gain
+from titop.solvers.robust.scalings import Centres
+from titop.solvers.robust.sweep import sweep
+from titop.solvers.robust.upper_bound import upper_bound
 
 #: Steps of Newton's method to a crossing: double ones converge by a half each.
 _NEWTON = 40
@@ -148,3 +153,33 @@ def _polish(system: Matrices, sign: float, constant: float, start: float) -> flo
         if not abs(omega - start) <= NEGLIGIBLE * 100 * start:
             break
     return best[1] if best[0] <= TYPED else None
+
+
+def margins_together(system: Matrices, skew: float) -> LoopMargins:
+    """Return the margins of all loops of a stable system at once: of the disk, proved to 1e-6 or so."""
+    size, omega = peak_of_all(offset(system, (1 + skew) / 2))
+    disk = 1 / size if size else np.inf
+    low, high, phase = disk_ranges(disk, skew)
+    return LoopMargins(low, high, phase, np.nan, disk, (omega, omega, omega, np.nan, omega))
+
+
+def peak_of_all(system: Matrices) -> tuple[float, float]:
+    """Return the highest value of mu, with a complex number in each loop, and its frequency."""
+    centres = Centres(Structure.of([DeltaBlock.complex(f"loop {k}") for k in range(len(system.D))]))
+    first = sweep(centres, system, max(TYPED, float(np.abs(system.D).max())), True, NEGLIGIBLE, progress=False)
+
+    def value(logarithm: float) -> float:
+        return upper_bound(centres, system.response(float(np.exp(logarithm))), TYPED**2).level
+
+    omega, height = first.omega, value(np.log(first.omega)) if 0 < first.omega < np.inf else 0.0
+    if height:
+        around = np.log(omega) + np.array([-0.1, 0.1])
+        better = minimize_scalar(lambda x: -value(x), bounds=around, method="bounded", options={"xatol": TYPED})
+        height, omega = max((height, omega), (-better.fun, float(np.exp(better.x))))
+    else:
+        height = upper_bound(centres, system.response(omega), TYPED**2).level
+    for tolerance in (TYPED, CLOSE):
+        proof = sweep(centres, system, height * (1 + tolerance), tolerance=tolerance, progress=False, known=first.known)
+        if proof.proved:
+            return proof.level, omega
+    return first.bound, omega

@@ -31,9 +31,7 @@ def disk_border(disk: float, skew: float) -> Array:
     return result
 
 
-def draw_loops(
-    loops: Sequence[str], disks: Array, skew: float, systems: Sequence[tuple[str, Matrices]]
-) -> Figure:
+def draw_loops(loops: Sequence[str], disks: Array, skew: float, systems: Sequence[tuple[str, Matrices]]) -> Figure:
     """Draw a Nichols chart and a disk of factors for each loop.
 
     Parameters
@@ -62,7 +60,9 @@ def draw_loops(
         factors.plot(1, 0, "k+")
         factors.set(aspect="equal", xlim=(-0.5, 3.5), ylim=(-2, 2), xlabel="real part of the factor", ylabel="imaginary part")
         nichols.plot(-180, 0, "k+")
-        nichols.set(xlim=(-360, 0), ylim=_SHOWN, xticks=range(-360, 1, 45), xlabel="phase [deg]", ylabel="gain [dB]", title=loops[k])
+        nichols.set(
+            xlim=(-360, 0), ylim=_SHOWN, xticks=range(-360, 1, 45), xlabel="phase [deg]", ylabel="gain [dB]", title=loops[k]
+        )
         for axis in (nichols, factors):
             axis.grid(alpha=0.3)
             axis.legend(fontsize=8)
@@ -79,7 +79,12 @@ def draw_over(
     figure = Figure(figsize=(7, 9), layout="constrained")
     axes = figure.subplots(4, 1, sharex=True)
     with np.errstate(divide="ignore"):
-        tables: list[tuple[str, Array]] = [("gain [dB]", 20 * np.log10(gain)), ("phase [deg]", phase), ("delay [s]", delay), ("disk", disk)]
+        tables: list[tuple[str, Array]] = [
+            ("gain [dB]", 20 * np.log10(gain)),
+            ("phase [deg]", phase),
+            ("delay [s]", delay),
+            ("disk", disk),
+        ]
     for axis, (label, table) in zip(axes, tables, strict=True):
         for k, loop in enumerate(loops):
             rows = table.reshape(-1, len(values), len(loops), *table.shape[table.ndim - (label.startswith("gain")) :])[:, :, k]

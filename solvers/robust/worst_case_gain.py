@@ -239,9 +239,7 @@ def robust_gain(
     part = Matrices.of(model).part([*range(z), *rows], [*range(w), *columns])
     names = named_signals(model)[0], *channel_signals(every)
     closed = named_system(part, *names, str(model.name), model.dt or 0.0)
-    found = robust_stability(
-        closed, blocks=every, margin=True, gap=gap, cells=cells, tolerance=tolerance, progress=progress
-    )
+    found = robust_stability(closed, blocks=every, margin=True, gap=gap, cells=cells, tolerance=tolerance, progress=progress)
     member = {name: value for name, value in found.member.items() if name != "performance"}
     return RobustGain(found.upper, found.lower, member, found.omega, found.intervals, found.shares, found.left)
 
@@ -311,9 +309,7 @@ class SkewSweep:
         self.system = balance(system.scale(outputs), self.structure)
         self.start = _SkewStart(self.structure, len(performance))
 
-    def run(
-        self, raised: bool, tolerance: float, progress: bool = False, band: tuple[float, float] = (0.0, np.inf)
-    ) -> Sweep:
+    def run(self, raised: bool, tolerance: float, progress: bool = False, band: tuple[float, float] = (0.0, np.inf)) -> Sweep:
         """Return the proof of level one, or of the lowest level (`raised`), within a band (rad/s)."""
         return sweep(self.start.skew, self.system, 1.0, raised, tolerance, progress, self.start, band=band)
 
