@@ -2,8 +2,8 @@
 
 Blocks that vary a factor f of a loop: for a disk a complex δ, of several loops one each; for a gain a real y in two
 places, ``f = 1 + y²`` or ``1 / (1 + y²)``, so that one side alone is varied however far it goes; for a phase a real θ in
-``f = (1 - j θ) / (1 + j θ)``, a lag of 2 arctan θ at each frequency that is positive. Delays are lags that grow with frequency:
-they are proved in bands, where the lag at the end of the band is more than any.
+``f = (1 - j θ) / (1 + j θ)``, a lag of 2 arctan θ at each frequency that is positive. Delays are lags that grow with
+frequency: they are proved in bands, where the lag at the end of the band is more than any.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from titop.blocks.basics.tolerances import COARSE, TINY
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.branch_and_bound import cells_spread
-from titop.solvers.robust.exact_margins import LoopMargins, disk_ranges, exact_margins, offset, peak_of_all
+from titop.solvers.robust.exact_margins import LoopMargins, disk_ranges, exact_margins, peak_of_all
 from titop.solvers.robust.member_search import EigenvalueSearch, GainSearch
 from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.sweep import sweep
 from titop.solvers.robust.uncertain_loop import UncertainLoop
+from titop.solvers.robust.upper_bound import upper_bound
 from titop.solvers.robust.worst_case_gain import SkewSweep, bound_performance
 
 #: Largest margins that are proved, one over the size of the block: factors of gain up to 101, phases up to 168 degrees.
@@ -85,7 +86,7 @@ def _lowered(system: Matrices, k: int) -> Matrices:
 
 
 def _turned(system: Matrices, k: int) -> Matrices:
-    """Return the channels of θ with ``f = (1 - j θ) / (1 + j θ)``, a lag of 2 arctan θ, at frequencies that are positive."""
+    """Return the channels of θ with ``f = (1 - j θ) / (1 + j θ)``, a lag of 2 arctan θ at positive frequencies."""
     return _replace_last(system, 1, np.array([[-2j]]), np.eye(1), np.array([[-1j]]))
 
 
@@ -281,20 +282,37 @@ class MarginProof:
         proof = skew.run(True, self.tolerance, band=band)
         return 2 * float(np.arctan(1 / proof.level**2)) if proof.proved else 0.0
 
+    def _search_all(self, system: Matrices) -> GainSearch:
+        """Return a search for the worst disk of several loops at once, after its run.
+
+        It climbs the gain in those units of the loops that are best in the middle of all ranges: quick to differentiate.
+        """
+        structure, (w, z) = self.uncertain.structure, self.uncertain.structure.shape
+        middle = system.part(np.arange(z, len(system.C)), np.arange(w, system.B.shape[1]))
+        centres = Centres(Structure.of([DeltaBlock.complex(f"disk {j}") for j in range(len(self.names))]))
+        bound = upper_bound(centres, middle.response(peak_of_all(middle)[1]))
+        units = np.sqrt(np.diag(centres.scaling(bound.x, bound.g).D_z).real)
+        scaled = system.scale(np.concatenate([np.ones(z), units]), np.concatenate([np.ones(w), 1 / units]))
+        worst, found = GainSearch(scaled, structure).run(), GainSearch(system, structure, peak_of_all)
+        for deltas in (np.zeros(len(structure.real)), worst.deltas):
+            found.look(deltas)
+        return found
+
     def _bound(self, side: _Side, places: Sequence[int]) -> tuple[float, float, float, dict[str, Any]]:
         """Return what is proved and attained of a margin, as values; the frequency (rad/s) and the member of the last."""
         loop, (w, z), k = self.uncertain, self.uncertain.structure.shape, len(places)
         system = loop.system.part([*range(z), *(z + j for j in places)], [*range(w), *(w + j for j in places)])
 
         def peak(member: Matrices) -> tuple[float, float]:
-            if k > 1:
-                return peak_of_all(offset(member, (1 + self.skew) / 2))
             one = exact_margins(member, self.skew, loop.period * loop.rate, side.letter)
             at = {"g": 1 if side.block(1)[0].name == "high" else 0, "p": 2, "d": 4}[side.letter]
             return side.reach(one), one.omega[at]
 
-        found = GainSearch(system, loop.structure, peak)
-        found.run()
+        if k > 1:
+            found = self._search_all(side.channels(system, k))
+        else:
+            found = GainSearch(system, loop.structure, peak)
+            found.run()
         with cells_spread(1, None) as spread:
             options = self.gap, self.cells, self.tolerance
             bound = bound_performance(

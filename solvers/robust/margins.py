@@ -35,9 +35,9 @@ ALL = "all at once"
 class Margins:
     """Stability margins, one row for each loop, and a last one for all loops at once where there are several.
 
-    Of a family the margins are proved: every member is stable with any smaller change. Over a grid all arrays have its axes
-    first. The margins of all loops at once are for changes that are independent and simultaneous; their gains and phases are
-    those of the disk.
+    Of a family the margins are proved: every member is stable with any smaller change; gains beyond 1/101 and 101 and phases
+    beyond 168 degrees are not looked at. Over a grid all arrays have its axes first. The margins of all loops at once are for
+    changes that are independent and simultaneous; their gains and phases are those of the disk.
 
     Attributes
     ----------
@@ -48,8 +48,8 @@ class Margins:
     phase : array (..., n), degrees
         Lag or lead, the smaller of both; 180 where no phase matters.
     delay : array (..., n), s
-        Infinite where no delay matters. Of a sampled loop, its phase lag over the frequency, so that whole samples are delays of
-        its commands. Not a number for all loops at once.
+        Infinite where no delay matters. Of a sampled loop its phase lag over the frequency, so that whole samples are delays
+        of its commands. Not a number for all loops at once.
     disk : array (..., n), no unit
         Size of the disk of factors, see `margins`.
     omega : array (..., n, 5), rad/s
@@ -57,7 +57,7 @@ class Margins:
     member : dict
         Parameters of the member with the smallest disk margin, of a family or a grid.
     members : tuple of dict
-        For each row by margin (``"low"``, ``"high"``, ``"phase"``, ``"disk"``), the worst member found, of a family.
+        Of a family: for each row the worst member found, by margin (``"low"``, ``"high"``, ``"phase"``, ``"delay"``, ``"disk"``).
     attained : Margins or None
         The exact margins of these members: what is proved is no larger.
     skew : float
@@ -93,13 +93,14 @@ class Margins:
         return draw_loops(self.loops, self.disk, self.skew, self.systems)
 
     def __str__(self) -> str:
-        smallest = {name: getattr(self, name).reshape(-1, len(self.loops)) for name in ("phase", "delay", "disk")}
-        gain = self.gain.reshape(-1, len(self.loops), 2)
-        rows = [
-            f"{name}: gain {gain[:, k, 0].max():.4g} to {gain[:, k, 1].min():.4g}, phase {smallest['phase'][:, k].min():.4g} deg, "
-            f"delay {smallest['delay'][:, k].min():.4g} s, disk {smallest['disk'][:, k].min():.4g}"
-            for k, name in enumerate(self.loops)
-        ]
+        gain, rows = self.gain.reshape(-1, len(self.loops), 2), []
+        low, high = np.nanmax(gain[..., 0], axis=0), np.nanmin(gain[..., 1], axis=0)
+        phase, delay, disk = (
+            np.fmin.reduce(table.reshape(-1, len(self.loops))) for table in (self.phase, self.delay, self.disk)
+        )
+        for k, name in enumerate(self.loops):
+            rows.append(f"{name}: gain {low[k]:.4g} to {high[k]:.4g}, phase {phase[k]:.4g} deg, disk {disk[k]:.4g}")
+            rows[-1] += f", delay {delay[k]:.4g} s" if np.isfinite(delay[k]) else ""
         return "\n".join(rows)
 
 
@@ -134,9 +135,10 @@ def margins(
     What `loop` and `at` are:
 
     - an open loop L, such as ``P * K``: with u = r - L u the loops of its inputs, `at` some of these;
-    - with a `controller`, a plant: `at` are inputs that the controller drives (all of them by default) or outputs that it takes,
-      connected by names as in `LFTModel.close`, ``u = u_outside + K y``;
-    - a closed LFTModel: `at` are blocks by which it was opened before, ``plant.append("break", "hinge").close(K)``, with weight 1.
+    - with a `controller`, a plant: `at` are inputs that the controller drives, all of them by default, or outputs that it
+      takes; it is connected by names as in `LFTModel.close`, ``u = u_outside + K y``;
+    - a closed LFTModel: `at` are blocks by which it was opened before, with a weight of 1:
+      ``plant.append("break", "hinge").close(K)``.
 
     Parameters
     ----------
@@ -190,7 +192,7 @@ def margins(
     return replace(proved, member=found.worst, members=found.members, attained=attained, systems=found.systems)
 
 
-# -- of one model, and over a grid -----------------------------------------------------------------------------------------------
+# -- of one model, and over a grid ------------------------------------------------------------------------------------------
 
 
 def _over_grid(models: Any, at: Any, skew: float, controller: Any, sign: int) -> Margins:

@@ -77,7 +77,7 @@ def test_published_margins() -> None:
 
 
 def test_all_loops_of_the_satellite_at_once() -> None:
-    """Its T is ``(1 + a J) / (s + 1)``, J a quarter turn: scalings are equal, mu of ``1/2 - T`` is ``|1/2 - (1 ± j a) / (s + 1)|``."""
+    """Its T is ``(1 + a J) / (s + 1)``, J a quarter turn: scalings are equal, mu is ``|1/2 - (1 ± j a) / (s + 1)|``."""
     a = 10.0
 
     def low(logarithm: float) -> float:

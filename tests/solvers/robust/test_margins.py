@@ -31,7 +31,7 @@ def numbers(found: tt.Margins) -> list[float]:
 
 
 def test_a_plant_and_its_controller_are_the_open_loop() -> None:
-    """Opened at the input or the output, the one loop is ``-K P``; also with the reference's sign, and as a family's nominal."""
+    """Opened at the input or the output, the one loop is ``-K P``; also with the sign of references."""
     m = arm()
     plant = tt.linearize(m, m.neutral(), inputs=["hinge"], outputs=["hinge.q"])
     expected = numbers(tt.margins(-1.0 * (plant * K)))
