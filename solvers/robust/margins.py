@@ -57,7 +57,7 @@ class Margins:
     member : dict
         Parameters of the member with the smallest disk margin, of a family or a grid.
     members : tuple of dict
-        Of a family: for each row the worst member found, by margin (``"low"``, ``"high"``, ``"phase"``, ``"delay"``, ``"disk"``).
+        Of a family: the worst members found, for each row by margin: ``"low"``, ``"high"``, ``"phase"``, ``"delay"``, ``"disk"``.
     attained : Margins or None
         The exact margins of these members: what is proved is no larger.
     skew : float
