@@ -64,10 +64,10 @@ def exact_margins(system: Matrices, skew: float, period: float = 0.0, sides: str
     if "p" in sides:
         phase, delay = _phase_margins(system, period)
     if "d" in sides:
-        size, omega = peak_gain(offset(system, (1 + skew) / 2), SAME)
-        disk = 1 / size if size else np.inf, omega
-    every = low, high, phase, delay, disk
-    return LoopMargins(*(value for value, _ in every), tuple(omega for _, omega in every))  # type: ignore[arg-type]
+        size, peak = peak_gain(offset(system, (1 + skew) / 2), SAME)
+        disk = 1 / size if size else np.inf, peak
+    omega = (low[1], high[1], phase[1], delay[1], disk[1])
+    return LoopMargins(low[0], high[0], phase[0], delay[0], disk[0], omega)
 
 
 def offset(system: Matrices, number: float) -> Matrices:

@@ -48,6 +48,15 @@ class ProvedMargins(NamedTuple):
     systems: tuple[tuple[str, Matrices], ...]
 
 
+class _Bound(NamedTuple):
+    """What is proved and what is attained, the frequency (rad/s) and the member of the last."""
+
+    proved: float
+    attained: float
+    omega: float
+    member: dict[str, Any]
+
+
 class _Side(NamedTuple):
     """One margin of a loop as the size of a block: ``1 / value`` of the block, for a member and in what is proved.
 
@@ -195,16 +204,15 @@ class MarginProof:
             result.append((label, closed.part(np.arange(z, z + count), np.arange(w, w + count))))
         return tuple(result)
 
-    def _row(
-        self, bounds: dict[str, tuple[float, float, float, dict[str, Any]]], sides: dict[str, _Side]
-    ) -> tuple[Row, Row, dict[str, Any]]:
+    def _row(self, bounds: dict[str, _Bound], sides: dict[str, _Side]) -> tuple[Row, Row, dict[str, Any]]:
         """Return margins that are proved, that are attained, and the members, of one loop; of a disk alone its ranges."""
-        proved, attained = ({name: sides[name].margin(one[which]) for name, one in bounds.items()} for which in (0, 1))
+        proved = {name: sides[name].margin(one.proved) for name, one in bounds.items()}
+        attained = {name: sides[name].margin(one.attained) for name, one in bounds.items()}
         for values in (proved, attained):
-            values |= {f"omega {name}": one[2] for name, one in bounds.items()}
+            values |= {f"omega {name}": one.omega for name, one in bounds.items()}
             if "phase" not in values:
                 values |= dict(zip(("low", "high", "phase"), disk_ranges(values["disk"], self.skew), strict=True))
-        return proved, attained, {name: one[3] for name, one in bounds.items()}
+        return proved, attained, {name: one.member for name, one in bounds.items()}
 
     def _none(self, deltas: Sequence[Any], size: float) -> ProvedMargins:
         """Return the margins of a family with a member that is unstable or ill-posed."""
@@ -213,7 +221,7 @@ class MarginProof:
         rows = [dict(row) for _ in range(len(self.names) + (len(self.names) > 1))]
         return ProvedMargins(rows, rows, (), member, ())
 
-    def _delay(self, place: int) -> tuple[float, float, float, dict[str, Any]]:
+    def _delay(self, place: int) -> _Bound:
         """Return a delay (s) that is proved, the shortest that is attained, its frequency (rad/s) and its member.
 
         In each band of frequencies the gain of the loop is below one, whatever the phase, or the lag that this delay has at the
@@ -231,7 +239,7 @@ class MarginProof:
         member, attained = loop.structure.values(loop.structure.deltas(best.deltas)), 1 / best.value if best.value else np.inf
         where = loop.frequency(best.omega)
         if not attained > TINY:
-            return 0.0, 0.0, where, member
+            return _Bound(0.0, 0.0, where, member)
         proved, middle = attained * (1 - self.tolerance), best.omega if 0 < best.omega < np.inf else 1.0
         near = self.tolerance / 4
         below, above = middle * (1 - near), middle * (1 + near)
@@ -246,7 +254,7 @@ class MarginProof:
             else:
                 cut = _cut((low, high), middle)
                 bands += [(low, cut), (cut, high)]
-        return proved / loop.rate, attained / loop.rate, where, member
+        return _Bound(proved / loop.rate, attained / loop.rate, where, member)
 
     def _true(self, omega: float) -> float:
         """Return the frequency of the loop, in parts of its rate, for one of the system."""
@@ -298,7 +306,7 @@ class MarginProof:
             found.look(deltas)
         return found
 
-    def _bound(self, side: _Side, places: Sequence[int]) -> tuple[float, float, float, dict[str, Any]]:
+    def _bound(self, side: _Side, places: Sequence[int]) -> _Bound:
         """Return what is proved and attained of a margin, as values; the frequency (rad/s) and the member of the last."""
         loop, (w, z), k = self.uncertain, self.uncertain.structure.shape, len(places)
         system = loop.system.part([*range(z), *(z + j for j in places)], [*range(w), *(w + j for j in places)])
@@ -319,4 +327,5 @@ class MarginProof:
                 loop, side.channels(system, k), side.block(k), found, options, self.progress, spread, _LEAST
             )
         best = found.best
-        return bound.upper, best.value, loop.frequency(best.omega), loop.structure.values(loop.structure.deltas(best.deltas))
+        member = loop.structure.values(loop.structure.deltas(best.deltas))
+        return _Bound(bound.upper, best.value, loop.frequency(best.omega), member)

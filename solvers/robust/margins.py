@@ -17,7 +17,7 @@ from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.robust.branch_and_bound import CELLS
-from titop.solvers.robust.exact_margins import LoopMargins, exact_margins, margins_together
+from titop.solvers.robust.exact_margins import exact_margins, margins_together
 from titop.solvers.robust.margin_plots import draw_loops, draw_over
 from titop.solvers.robust.margin_proof import MarginProof, Row
 from titop.solvers.robust.opened_loops import read_opened
@@ -26,6 +26,9 @@ from titop.solvers.support.workers import one_thread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+#: Margins of one loop by name.
+_NAMES = ("low", "high", "phase", "delay", "disk")
 
 #: Name of the row of all loops at once.
 ALL = "all at once"
@@ -57,7 +60,8 @@ class Margins:
     member : dict
         Parameters of the member with the smallest disk margin, of a family or a grid.
     members : tuple of dict
-        Of a family: the worst members found, for each row by margin: ``"low"``, ``"high"``, ``"phase"``, ``"delay"``, ``"disk"``.
+        Of a family: the worst members found, for each row by margin: ``"low"``, ``"high"``, ``"phase"``, ``"delay"`` or
+        ``"disk"``.
     attained : Margins or None
         The exact margins of these members: what is proved is no larger.
     skew : float
@@ -184,7 +188,7 @@ def margins(
         return _over_grid(loop, at, float(skew), controller, sign)
     uncertain, names = read_opened(loop, at, controller, sign, blocks)
     if len(uncertain.structure.blocks) == len(names):
-        return replace(_of_members([(uncertain, names)], float(skew)), systems=(("open loop", uncertain.system),))
+        return _of_model(uncertain, names, float(skew))
     check_branching(uncertain.structure, gap, cells)
     found = MarginProof(centre_ranges(uncertain), names, float(skew), gap, cells, tolerance, progress).run()
     attained = replace(_of_rows(found.attained, names, float(skew)), member=found.worst, members=found.members)
@@ -221,52 +225,33 @@ def _over_grid(models: Any, at: Any, skew: float, controller: Any, sign: int) ->
         raise ModelError(
             Finding("other-signals", "loop", "models with other inputs", "the same loops in all", "name them alike")
         )
-    result = _of_members(loops, skew)
-    worst = places[int(np.argmin(result.disk.reshape(len(places), -1).min(axis=1)))]
+    results = [_of_model(loop, names, skew) for loop, names in loops]
+    worst = places[int(np.argmin([result.disk.min() for result in results]))]
     grids = parameters.values() if len(shape) < 2 else np.meshgrid(*parameters.values(), indexing="ij")
     member = {name: float(values[worst]) for name, values in zip(parameters, grids, strict=True)}
     spread: dict[str, Any] = {}
     for name in ("gain", "phase", "delay", "disk", "omega"):
-        values = getattr(result, name).reshape(len(places), *_shape(name, len(result.loops)))
-        spread[name] = np.full((*shape, *values.shape[1:]), np.nan)
-        for place, value in zip(places, values, strict=True):
-            spread[name][place] = value
-    return replace(result, **spread, member=member, parameters=parameters)
+        spread[name] = np.full((*shape, *getattr(results[0], name).shape), np.nan)
+        for place, result in zip(places, results, strict=True):
+            spread[name][place] = getattr(result, name)
+    return replace(results[0], **spread, member=member, parameters=parameters, systems=())
+
+
+def _of_model(loop: UncertainLoop, names: tuple[str, ...], skew: float) -> Margins:
+    """Return the exact margins of a loop without uncertainty."""
+    every = [exact_margins(loop.system.part([k], [k]), skew, loop.period * loop.rate) for k in range(len(names))]
+    if len(names) > 1:
+        every.append(margins_together(loop.system, skew))
+    rows = []
+    for one in every:
+        row = {name: float(getattr(one, name)) for name in _NAMES} | {"delay": one.delay / loop.rate}
+        rows.append(row | {f"omega {name}": loop.frequency(w) for name, w in zip(_NAMES, one.omega, strict=True)})
+    return replace(_of_rows(rows, names, skew), systems=(("open loop", loop.system),))
 
 
 def _of_rows(rows: Sequence[Row], names: tuple[str, ...], skew: float) -> Margins:
     """Return margins from those of each loop by name."""
-    places = [[row.get(f"omega {name}", np.nan) for name in ("low", "high", "phase", "delay", "disk")] for row in rows]
-    table = {name: np.array([row.get(name, np.nan) for row in rows]) for name in ("low", "high", "phase", "delay", "disk")}
+    places = [[row.get(f"omega {name}", np.nan) for name in _NAMES] for row in rows]
+    table = {name: np.array([row.get(name, np.nan) for row in rows]) for name in _NAMES}
     gain, every = np.stack([table["low"], table["high"]], axis=1), (*names, ALL) if len(names) > 1 else names
     return Margins(every, gain, np.degrees(table["phase"]), table["delay"], table["disk"], np.array(places), {}, skew=skew)
-
-
-def _shape(name: str, count: int) -> tuple[int, ...]:
-    return {"gain": (count, 2), "omega": (count, 5)}.get(name, (count,))
-
-
-def _of_members(loops: Sequence[tuple[UncertainLoop, tuple[str, ...]]], skew: float) -> Margins:
-    """Return the exact margins of loops without uncertainty, one model after the other."""
-    names, rows = loops[0][1], []
-    for loop, _ in loops:
-        rate, count = loop.rate, len(names)
-        each = [exact_margins(loop.system.part([k], [k]), skew, loop.period * rate) for k in range(count)]
-        if count > 1:
-            each.append(margins_together(loop.system, skew))
-        rows.append([_in_units(one, loop) for one in each])
-    table = [np.array([[row[name] for row in each] for each in rows]) for name in rows[0][0]]
-    if len(loops) == 1:
-        table = [values[0] for values in table]
-    return Margins((*names, ALL) if len(names) > 1 else names, *table, {}, skew=skew)
-
-
-def _in_units(one: LoopMargins, loop: UncertainLoop) -> dict[str, Any]:
-    """Return margins in degrees and s, and the frequencies in rad/s."""
-    return {
-        "gain": (one.low, one.high),
-        "phase": np.degrees(one.phase),
-        "delay": one.delay / loop.rate,
-        "disk": one.disk,
-        "omega": [loop.frequency(omega) for omega in one.omega],
-    }
