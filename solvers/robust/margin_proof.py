@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import COARSE, TINY
+from titop.blocks.basics.tolerances import COARSE, SAME, TINY
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.robust.branch_and_bound import cells_spread
+from titop.solvers.robust.branch_and_bound import CELLS, cells_spread
 from titop.solvers.robust.exact_margins import LoopMargins, disk_ranges, exact_margins, peak_of_all
 from titop.solvers.robust.member_search import EigenvalueSearch, GainSearch
 from titop.solvers.robust.scalings import Centres
@@ -32,6 +32,9 @@ _LEAST = 0.1
 
 #: Bands of frequency in which delays are proved, before lags of those that are left limit them.
 _BANDS = 60
+
+#: Lags (rad) up to this turn a factor once, others twice.
+_TURN = 0.9 * np.pi
 
 #: Margins of a loop by name (phases in rad, delays in s), and their frequencies (rad/s) under ``"omega ..."``.
 Row = dict[str, float]
@@ -99,9 +102,13 @@ def _turned(system: Matrices, k: int) -> Matrices:
     return _replace_last(system, 1, np.array([[-2j]]), np.eye(1), np.array([[-1j]]))
 
 
-def _late(system: Matrices, k: int) -> Matrices:
-    """Return the channels of y with ``f = (1 - j y²) / (1 + j y²)``, a lag alone."""
-    return _replace_last(system, 1, np.array([[-2j], [0.0]]), np.array([[0.0, 1.0]]), np.array([[0.0, -1j], [1.0, 0.0]]))
+def _late(system: Matrices, k: int, turns: int) -> Matrices:
+    """Return the channels of y with ``f = ((1 - j y²) / (1 + j y²))^turns``, a lag alone, in each of k loops."""
+    rows, columns, direct = np.zeros((2 * turns, 1), complex), np.zeros((1, 2 * turns)), np.zeros((2 * turns,) * 2, complex)
+    rows[::2], columns[:, 1::2] = -2j, 1.0
+    direct[::2, 1::2] = -2j * np.tri(turns) + 1j * np.eye(turns)
+    direct[1::2, ::2] = np.eye(turns)
+    return _replace_last(system, k, *(np.kron(np.eye(k), part) for part in (rows, columns, direct)))
 
 
 def _in_disk(skew: float) -> _Side:
@@ -160,10 +167,10 @@ class MarginProof:
     loop: UncertainLoop
     names: tuple[str, ...]
     skew: float
-    gap: float | None
-    cells: int
     tolerance: float
-    progress: bool
+    gap: float | None = None
+    cells: int = CELLS
+    progress: bool = False
 
     @property
     def uncertain(self) -> UncertainLoop:
@@ -185,6 +192,8 @@ class MarginProof:
             rows.append((proved, attained, members))
         if count > 1:
             rows.append(self._row({"disk": self._bound(sides["disk"], range(count))}, sides))
+            shortest = min((row[0] for row in rows[:-1]), key=lambda row: row["delay"])
+            rows[-1][0]["delay"] = self.delay_of_all(shortest["delay"], shortest["omega delay"])
         worst = min(rows, key=lambda row: row[1]["disk"])[2]["disk"]
         every = tuple(row[2] for row in rows)
         return ProvedMargins([row[0] for row in rows], [row[1] for row in rows], every, worst, self._systems(every))
@@ -222,11 +231,7 @@ class MarginProof:
         return ProvedMargins(rows, rows, (), member, ())
 
     def _delay(self, place: int) -> _Bound:
-        """Return a delay (s) that is proved, the shortest that is attained, its frequency (rad/s) and its member.
-
-        In each band of frequencies the gain of the loop is below one, whatever the phase, or the lag that this delay has at the
-        band's end is stood. Bands in which neither can be shown are cut in two; what very narrow ones stand limits the delay.
-        """
+        """Return a delay (s) that is proved, the shortest that is attained, its frequency (rad/s) and its member."""
         loop, (w, z) = self.uncertain, self.uncertain.structure.shape
         system = loop.system.part([*range(z), z + place], [*range(w), w + place])
 
@@ -238,57 +243,75 @@ class MarginProof:
         best = found.run()
         member, attained = loop.structure.values(loop.structure.deltas(best.deltas)), 1 / best.value if best.value else np.inf
         where = loop.frequency(best.omega)
-        if not attained > TINY:
-            return _Bound(0.0, 0.0, where, member)
-        proved, middle = attained * (1 - self.tolerance), best.omega if 0 < best.omega < np.inf else 1.0
+        proved = self._prove_delay(system, 1, attained, best.omega)
+        return _Bound(proved / loop.rate, attained / loop.rate, where, member)
+
+    def delay_of_all(self, shortest: float, omega: float) -> float:
+        """Return a delay (s) that is proved for independent ones in all loops, from the shortest of one and its frequency."""
+        k, (w, z), rate = len(self.names), self.uncertain.structure.shape, self.loop.rate
+        system = self.loop.system.part(np.arange(z + k), np.arange(w + k))
+        return self._prove_delay(system, k, shortest * rate, self.loop.warp(omega)) / rate
+
+    def _prove_delay(self, system: Matrices, k: int, wanted: float, middle: float) -> float:
+        """Return a delay of each of k loops, independent ones, that all members stand; times are those of the system.
+
+        In each band of frequencies the gain of the loops is below one, whatever the phase, or the lag that this delay has at
+        the band's end is stood. Bands in which neither can be shown are cut in two; what very narrow ones stand limits it.
+
+        `wanted`: what is not to be passed; `middle`: a frequency at which it is critical.
+        """
+        if not wanted > TINY:
+            return 0.0
+        proved, middle = wanted * (1 - self.tolerance), middle if 0 < middle < np.inf else 1.0
         near = self.tolerance / 4
         below, above = middle * (1 - near), middle * (1 + near)
         bands, count = [(0.0, below), (above, np.inf), (below, above)], 0
         while bands and proved:
             (low, high), count = bands.pop(), count + 1
             end = self._true(high)
-            if self._is_low(system, (low, high)) or self._stands(system, (low, high), end * proved):
+            if self._is_low(system, k, (low, high)) or self._stands(system, k, (low, high), end * proved):
                 continue
             if high <= low * (1 + self.tolerance) or count > _BANDS:
-                proved = min(proved, self._lag(system, (low, high)) / end)
+                proved = min(proved, self._lag(system, k, (low, high), end * proved) / end)
             else:
                 cut = _cut((low, high), middle)
                 bands += [(low, cut), (cut, high)]
-        return _Bound(proved / loop.rate, attained / loop.rate, where, member)
+        return proved
 
     def _true(self, omega: float) -> float:
         """Return the frequency of the loop, in parts of its rate, for one of the system."""
         period = self.loop.period * self.loop.rate
         return 2 / period * float(np.arctan(omega * period / 2)) if period else omega
 
-    def _is_low(self, system: Matrices, band: tuple[float, float]) -> bool:
-        """Tell whether the gain of the open loop is shown to be below one in all members, in a band."""
+    def _is_low(self, system: Matrices, k: int, band: tuple[float, float]) -> bool:
+        """Tell whether the gain of the open loops is shown to be below one in all members, in a band."""
         w, z = self.uncertain.structure.shape
-        wires = np.zeros((w + 1, z + 1))
-        wires[w, z] = -1.0
+        wires = np.zeros((w + k, z + k))
+        wires[w:, z:] = -np.eye(k)
         middle = band[1] / 2 if not band[0] else 2 * band[0] if np.isinf(band[1]) else float(np.sqrt(band[0] * band[1]))
         try:
             opened = system.close_loop(wires)
-            if abs(opened.response(middle)[z, w]) >= 1:
+            if np.abs(np.linalg.eigvals(opened.response(middle)[z:, w:])).max() >= 1:
                 return False
         except np.linalg.LinAlgError:  # no loop, or a pole of the open one
             return False
-        whole = Structure.of([*self.uncertain.structure.blocks, DeltaBlock.complex("gain")])
+        gains = [DeltaBlock.complex(f"gain {j}") for j in range(k)]
+        whole = Structure.of([*self.uncertain.structure.blocks, *gains])
         return sweep(Centres(whole), opened, 1.0, tolerance=COARSE, progress=False, band=band).proved
 
-    def _stands(self, system: Matrices, band: tuple[float, float], lag: float) -> bool:
-        """Tell whether all members are shown to stand a lag (rad) in a band."""
-        if not lag < np.pi:
-            return False
-        unit = 1 / float(np.sqrt(np.tan(lag / 2)))
-        skew = SkewSweep(self.uncertain.structure, _late(system, 1), [DeltaBlock.real("lag", 2)], unit)
-        return skew.run(False, self.tolerance, band=band).proved
+    def _stands(self, system: Matrices, k: int, band: tuple[float, float], lag: float) -> bool:
+        """Tell whether all members are shown to stand lags (rad) in a band."""
+        return lag < 2 * _TURN and self._lag(system, k, band, lag, False) >= lag * (1 - SAME)
 
-    def _lag(self, system: Matrices, band: tuple[float, float]) -> float:
-        """Return a lag (rad) that all members stand in a band."""
-        skew = SkewSweep(self.uncertain.structure, _late(system, 1), [DeltaBlock.real("lag", 2)], 1.0)
-        proof = skew.run(True, self.tolerance, band=band)
-        return 2 * float(np.arctan(1 / proof.level**2)) if proof.proved else 0.0
+    def _lag(self, system: Matrices, k: int, band: tuple[float, float], most: float, raised: bool = True) -> float:
+        """Return lags (rad) that all members are shown to stand in a band: `most`, or less (`raised`), or none."""
+        most = min(most, 2 * _TURN)
+        turns = 1 if most < _TURN else 2
+        blocks = [DeltaBlock.real(f"lag {j}", 2 * turns) for j in range(k)]
+        unit = 1 / float(np.sqrt(np.tan(most / 2 / turns)))
+        skew = SkewSweep(self.uncertain.structure, _late(system, k, turns), blocks, unit)
+        proof = skew.run(raised, self.tolerance, band=band)
+        return 2 * turns * float(np.arctan(1 / (unit * proof.level) ** 2)) if proof.proved else 0.0
 
     def _search_all(self, system: Matrices) -> GainSearch:
         """Return a search for the worst disk of several loops at once, after its run.

@@ -52,7 +52,7 @@ class Margins:
         Lag or lead, the smaller of both; 180 where no phase matters.
     delay : array (..., n), s
         Infinite where no delay matters. Of a sampled loop its phase lag over the frequency, so that whole samples are delays
-        of its commands. Not a number for all loops at once.
+        of its commands. For all loops at once it is proved for delays that differ; over a grid it is not a number there.
     disk : array (..., n), no unit
         Size of the disk of factors, see `margins`.
     omega : array (..., n, 5), rad/s
@@ -188,9 +188,13 @@ def margins(
         return _over_grid(loop, at, float(skew), controller, sign)
     uncertain, names = read_opened(loop, at, controller, sign, blocks)
     if len(uncertain.structure.blocks) == len(names):
-        return _of_model(uncertain, names, float(skew))
+        result = _of_model(uncertain, names, float(skew))
+        if len(names) > 1:
+            shortest, proof = int(np.argmin(result.delay[:-1])), MarginProof(uncertain, names, float(skew), tolerance=tolerance)
+            result.delay[-1] = proof.delay_of_all(float(result.delay[shortest]), float(result.omega[shortest, 3]))
+        return result
     check_branching(uncertain.structure, gap, cells)
-    found = MarginProof(centre_ranges(uncertain), names, float(skew), gap, cells, tolerance, progress).run()
+    found = MarginProof(centre_ranges(uncertain), names, float(skew), tolerance, gap, cells, progress).run()
     attained = replace(_of_rows(found.attained, names, float(skew)), member=found.worst, members=found.members)
     proved = _of_rows(found.proved, names, float(skew))
     return replace(proved, member=found.worst, members=found.members, attained=attained, systems=found.systems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import control
@@ -23,6 +24,12 @@ def lag(gain: float) -> control.TransferFunction:
 def spinning_satellite(a: float = 10.0) -> control.StateSpace:
     """Return the loop of the spinning satellite (Seiler, Packard, Gahinet 2020): its rates are fed back."""
     return control.ss([[0, a], [-a, 0]], np.eye(2), [[1, a], [-a, 1]], np.zeros((2, 2)))
+
+
+@cache
+def satellite() -> tt.Margins:
+    """Return the margins of the spinning satellite."""
+    return tt.margins(spinning_satellite())
 
 
 def test_three_lags() -> None:
@@ -69,11 +76,11 @@ def test_published_margins() -> None:
     found = tt.margins(control.tf([25], [1, 10, 10, 10]))
     assert found.gain[0].round(1).tolist() == [0.0, 3.6]
     assert (found.phase.round(1).tolist(), found.disk.round(2).tolist()) == ([29.1], [0.46])
-    satellite = tt.margins(spinning_satellite())
-    assert satellite.loops == ("u[0]", "u[1]", "all at once")
-    assert satellite.gain[2].round(3).tolist() == [0.905, 1.105]
-    assert satellite.disk.round(4).tolist() == [2.0, 2.0, 0.0998]
-    assert satellite.phase.round(2).tolist() == [90.0, 90.0, 5.71]
+    found = satellite()
+    assert found.loops == ("u[0]", "u[1]", "all at once")
+    assert found.gain[2].round(3).tolist() == [0.905, 1.105]
+    assert found.disk.round(4).tolist() == [2.0, 2.0, 0.0998]
+    assert found.phase.round(2).tolist() == [90.0, 90.0, 5.71]
 
 
 def test_all_loops_of_the_satellite_at_once() -> None:
@@ -85,7 +92,7 @@ def test_all_loops_of_the_satellite_at_once() -> None:
         return -float(max(abs(0.5 - (1 + sign * 1j * a) / (s + 1)) for sign in (1, -1)))
 
     peak = -minimize_scalar(low, bounds=(-6, 6), method="bounded", options={"xatol": 1e-10}).fun
-    found = tt.margins(spinning_satellite(a))
+    found = satellite()
     assert found.disk[2] == pytest.approx(1 / peak, rel=2e-6)  # proved at 1e-6 above the peak
     assert found.disk[2] <= (1 + ROUNDED) / peak, "never on the wrong side"
     assert found.disk[2] < 0.1 * found.disk[:2].min(), "loops one at a time tell nothing"
@@ -99,6 +106,17 @@ def random_loop(seed: int) -> control.StateSpace:
     L = control.ss(A, rng.normal(size=(4, 1)), rng.normal(size=(1, 4)), 0)
     L = 0.9 / float(np.abs(L(1j * np.geomspace(1e-3, 1e3, 2000))).max()) * L
     return 3 * L if (control.feedback(3 * L).poles().real < 0).all() else L
+
+
+def test_delays_in_both_loops_of_the_satellite() -> None:
+    """Equal ones are critical where an eigenvalue of L, ``(1 ± j a) / (s ∓ j a)``, has a gain of one; others no sooner."""
+    a = 10.0
+    root = np.sqrt(1 + a**2)
+    values = [((1 + sign * 1j * a) / (1j * (omega - sign * a)), omega) for sign, omega in ((1, root + a), (-1, root - a))]
+    equal = min((np.angle(-value) % (2 * np.pi)) / omega for value, omega in values)
+    found = satellite()
+    assert equal * (1 - 1e-3) <= found.delay[2] <= equal  # proved to 5e-4
+    assert found.delay[:2] == pytest.approx(np.pi / 2), "a loop ``1 / s`` alone"
 
 
 @pytest.mark.parametrize("seed", range(6))

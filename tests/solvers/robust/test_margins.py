@@ -10,7 +10,7 @@ import pytest
 
 import titop as tt
 from tests.refusals import refusal
-from tests.solvers.robust.test_exact_margins import lag, spinning_satellite
+from tests.solvers.robust.test_exact_margins import lag, satellite, spinning_satellite
 
 
 def arm() -> tt.Model:
@@ -58,7 +58,7 @@ def test_a_sampled_controller_has_less_phase() -> None:
 
 def test_some_of_several_loops() -> None:
     """The others stay closed: the row is that of all."""
-    every, one = tt.margins(spinning_satellite()), tt.margins(spinning_satellite(), "u[1]")
+    every, one = satellite(), tt.margins(spinning_satellite(), "u[1]")
     assert one.loops == ("u[1]",)
     assert numbers(one) == pytest.approx([*every.gain[1], every.phase[1], every.delay[1], every.disk[1]])
 
@@ -112,7 +112,7 @@ def test_a_closed_loop_that_was_not_opened_is_refused() -> None:
 
 def test_pictures() -> None:
     """A chart and a disk a loop; what is excluded reaches as far as the disk."""
-    figure = tt.margins(spinning_satellite()).plot()
+    figure = satellite().plot()
     assert len(figure.axes) == 4
     factors = figure.axes[1].lines[1].get_xdata()
     assert [np.min(factors), np.max(factors)] == pytest.approx([0.905, 1.105], abs=1e-3)
