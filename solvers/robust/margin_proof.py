@@ -289,15 +289,15 @@ class MarginProof:
         wires = np.zeros((w + k, z + k))
         wires[w:, z:] = -np.eye(k)
         middle = band[1] / 2 if not band[0] else 2 * band[0] if np.isinf(band[1]) else float(np.sqrt(band[0] * band[1]))
+        gains = [DeltaBlock.complex(f"gain {j}") for j in range(k)]
+        centres = Centres(Structure.of([*self.uncertain.structure.blocks, *gains]))
         try:
             opened = system.close_loop(wires)
             if np.abs(np.linalg.eigvals(opened.response(middle)[z:, w:])).max() >= 1:
                 return False
-        except np.linalg.LinAlgError:  # no loop, or a pole of the open one
+            return sweep(centres, opened, 1.0, tolerance=COARSE, progress=False, band=band).proved
+        except np.linalg.LinAlgError:  # no open loop, or its poles on the axis
             return False
-        gains = [DeltaBlock.complex(f"gain {j}") for j in range(k)]
-        whole = Structure.of([*self.uncertain.structure.blocks, *gains])
-        return sweep(Centres(whole), opened, 1.0, tolerance=COARSE, progress=False, band=band).proved
 
     def _stands(self, system: Matrices, k: int, band: tuple[float, float], lag: float) -> bool:
         """Tell whether all members are shown to stand lags (rad) in a band."""
