@@ -121,7 +121,7 @@ def _in_disk(skew: float) -> _Side:
     )
 
 
-def _sides(skew: float) -> dict[str, _Side]:
+def margin_sides(skew: float) -> dict[str, _Side]:
     """Return the margins of one loop that are proved, by name."""
     return {
         "low": _Side(
@@ -180,18 +180,18 @@ class MarginProof:
 
     def run(self) -> ProvedMargins:
         """Return all that is proved, and what the worst members have."""
-        count, sides = len(self.names), _sides(self.skew)
+        count, sides = len(self.names), margin_sides(self.skew)
         unstable = EigenvalueSearch(self.uncertain.uncertain, self.uncertain.structure, 1.0).run()
         if unstable.value >= 1:
             return self._none(unstable.deltas, unstable.value)
         rows: list[tuple[Row, Row, dict[str, Any]]] = []
         for k in range(count):
-            proved, attained, members = self._row({name: self._bound(side, [k]) for name, side in sides.items()}, sides)
+            proved, attained, members = self._row({name: self.bound(side, [k]) for name, side in sides.items()}, sides)
             proved["delay"], attained["delay"], omega, members["delay"] = self._delay(k)
             proved["omega delay"] = attained["omega delay"] = omega
             rows.append((proved, attained, members))
         if count > 1:
-            rows.append(self._row({"disk": self._bound(sides["disk"], range(count))}, sides))
+            rows.append(self._row({"disk": self.bound(sides["disk"], range(count))}, sides))
             shortest = min((row[0] for row in rows[:-1]), key=lambda row: row["delay"])
             rows[-1][0]["delay"] = self.delay_of_all(shortest["delay"], shortest["omega delay"])
         worst = min(rows, key=lambda row: row[1]["disk"])[2]["disk"]
@@ -329,7 +329,7 @@ class MarginProof:
             found.look(deltas)
         return found
 
-    def _bound(self, side: _Side, places: Sequence[int]) -> _Bound:
+    def bound(self, side: _Side, places: Sequence[int]) -> _Bound:
         """Return what is proved and attained of a margin, as values; the frequency (rad/s) and the member of the last."""
         loop, (w, z), k = self.uncertain, self.uncertain.structure.shape, len(places)
         system = loop.system.part([*range(z), *(z + j for j in places)], [*range(w), *(w + j for j in places)])

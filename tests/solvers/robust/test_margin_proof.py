@@ -11,6 +11,8 @@ import pytest
 import titop as tt
 from tests.solvers.robust.test_exact_margins import satellite
 from tests.solvers.robust.test_margins import K, arm
+from titop.solvers.robust.margin_proof import MarginProof, margin_sides
+from titop.solvers.robust.opened_loops import read_opened
 
 #: What is proved lies below the true margin by no more: the tolerance of the bounds, 5e-4 of a block's size.
 BELOW = 1e-3
@@ -156,3 +158,20 @@ def test_robust_gain(ranges: tuple[float, float], gain: float) -> None:
     smaller: list[Any] = [tt.DeltaBlock.real("k", 1, 0.5 - half / found.upper, 0.5 + half / found.upper)]
     M = control.ss([[-1]], [[0, 1]], [[half / found.upper], [0.5]], M.D, inputs=["w", "u"], outputs=["z", "y"])
     assert tt.worst_case_gain(M, "u", "y", blocks=smaller, progress=False).lower <= found.upper
+
+
+def test_branching_closes_what_scalings_leave() -> None:
+    """Two parameters for which scalings prove two thirds of the phase margin of the worst corner, and branching all of it."""
+    A = [[-2.19, 2.0, 0.76, -1.2], [0.07, -0.98, -0.19, 0.68], [-0.07, 0.67, -0.11, -0.68], [0.2, -0.46, 0.13, -2.74]]
+    B = [[-0.17, -0.06, 0.9], [0.34, -0.4, -0.79], [0.19, -0.6, -0.46], [-0.03, 0.38, 0.69]]
+    C = [[-0.33, -0.37, -0.25, 1.52], [-0.43, -0.3, 0.35, -0.12], [-0.2, -1.11, -0.01, -0.44]]
+    M = control.ss(A, B, C, [[0.23, 0.13, 0.0], [0.0, 0.13, 0.0], [0.0, 0.0, 0.0]])
+    blocks = [tt.DeltaBlock.real("a"), tt.DeltaBlock.real("b")]
+    loop, names = read_opened(M, None, None, 1, blocks)
+    side, bounds = margin_sides(0.0)["phase"], []
+    for gap in (None, 0.02):
+        bounds.append(MarginProof(loop, names, 0.0, 5e-4, gap).bound(side, [0]))
+    loose, close = (side.margin(bound.proved) for bound in bounds)
+    true = side.margin(bounds[1].attained)
+    assert loose < 0.7 * true
+    assert 0.98 * true <= close <= true
