@@ -115,9 +115,7 @@ class ControllerBlocks:
         self.sizes = count + len(f), count + len(e)
         self._connect(count, e, f, list(inputs), list(outputs), sign)
 
-    def _connect(
-        self, states: int, e: list[str], f: list[str], inputs: list[Signal], outputs: list[Signal], sign: int
-    ) -> None:
+    def _connect(self, states: int, e: list[str], f: list[str], inputs: list[Signal], outputs: list[Signal], sign: int) -> None:
         known, given = _by_name(outputs), {name: k for k, name in enumerate(f)}
         driven, referred = _by_name(inputs), dict.fromkeys(name for name in e if name.startswith(REFERENCE))
         measured, inner = np.zeros((len(e), len(outputs))), np.zeros((len(e), len(f)))
@@ -126,7 +124,15 @@ class ControllerBlocks:
         for k, name in enumerate(referred):
             stem = name.removeprefix(REFERENCE)
             if stem not in known:
-                raise ModelError(Finding("unknown-signal", "controller inputs", name, "a reference of an output of the plant", did_you_mean(stem, list(known))))
+                raise ModelError(
+                    Finding(
+                        "unknown-signal",
+                        "controller inputs",
+                        name,
+                        "a reference of an output of the plant",
+                        did_you_mean(stem, list(known)),
+                    )
+                )
             self.references.append(outputs[known[stem]].path)
             by_reference[[j for j, other in enumerate(e) if other == name], k] = 1.0
         for j, name in enumerate(e):
@@ -139,16 +145,36 @@ class ControllerBlocks:
                 measured[j, known[name]] = sign
             else:
                 names = [*known, *given]
-                raise ModelError(Finding("unknown-signal", "controller inputs", name, "an output of the plant or of a block", did_you_mean(name, names)))
+                raise ModelError(
+                    Finding(
+                        "unknown-signal",
+                        "controller inputs",
+                        name,
+                        "an output of the plant or of a block",
+                        did_you_mean(name, names),
+                    )
+                )
         for k, name in enumerate(f):
             if name in driven:
                 gives[driven[name], k] = 1.0
             elif name not in e:
-                raise ModelError(Finding("unknown-signal", "controller outputs", name, "an input of the plant or of a block", did_you_mean(name, list(driven))))
+                raise ModelError(
+                    Finding(
+                        "unknown-signal",
+                        "controller outputs",
+                        name,
+                        "an input of the plant or of a block",
+                        did_you_mean(name, list(driven)),
+                    )
+                )
         self.taken = [outputs[k].path for k in np.flatnonzero(measured.any(axis=0))]
         self.driven = [inputs[k].path for k in np.flatnonzero(gives.any(axis=1))]
         if not self.driven:
-            raise ModelError(Finding("open-loop", "controller", f, "an output that is an input of the plant", did_you_mean(f[0], list(driven))))
+            raise ModelError(
+                Finding(
+                    "open-loop", "controller", f, "an output that is an input of the plant", did_you_mean(f[0], list(driven))
+                )
+            )
         self.wires = Wires(states, measured, inner, by_reference, gives)
 
     # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -216,7 +242,9 @@ class ControllerBlocks:
         matrices = Matrices(closed.A, closed.B @ into, out @ closed.C, out @ closed.D @ into)
         names = [*self.taken, *(f"{REFERENCE}{name}" for name in self.references)]
         states = [Signal(f"{b.name}.x[{k}]", "") for b in self.blocks for k in range(b.states)]
-        result = named_system(matrices, states, [Signal(name, "") for name in names], [Signal(name, "") for name in self.driven], "controller")
+        result = named_system(
+            matrices, states, [Signal(name, "") for name in names], [Signal(name, "") for name in self.driven], "controller"
+        )
         if not period:
             return result
         from control import sample_system
@@ -241,7 +269,13 @@ def _fixed(place: int, system: Any) -> Tunable:
         raise ModelError(Finding("sampled-block", f"controller[{place}]", f"a step of {block.dt} s", "continuous time", advice))
     A, B, C, D = Matrices.of(block)
     return Tunable(
-        str(block.name), tuple(block.input_labels), tuple(block.output_labels), (), len(A), lambda theta, rho: (A, B, C, D), True
+        str(block.name),
+        tuple(block.input_labels),
+        tuple(block.output_labels),
+        (),
+        len(A),
+        lambda theta, rho: (A, B, C, D),
+        True,
     )
 
 

@@ -44,7 +44,9 @@ class Weight:
         result = cls(Matrices.of(system))
         if result.system.poles.size and result.system.poles.real.max() >= 0:
             advice = "move poles on the axis a little to the left"
-            raise ModelError(Finding("unstable", where, f"a pole at {result.system.poles.real.max():.4g}", "a stable weight", advice))
+            raise ModelError(
+                Finding("unstable", where, f"a pole at {result.system.poles.real.max():.4g}", "a stable weight", advice)
+            )
         return result
 
     @property
@@ -217,7 +219,16 @@ class Goal:
         size = max(2 * (factor - 1) / (factor + 1), by_phase) if disk is None else _positive("disk", disk)
         numbers = (("disk", size), ("skew", float(skew)))
         return cls(
-            "margins", (), (), _names("at", at), 1 / size, None, _band(band), hard, _names("opened", opened, some=False), numbers
+            "margins",
+            (),
+            (),
+            _names("at", at),
+            1 / size,
+            None,
+            _band(band),
+            hard,
+            _names("opened", opened, some=False),
+            numbers,
         )
 
     @classmethod
@@ -240,10 +251,16 @@ class Goal:
         """
         if of not in ("loop", "controller"):
             raise ModelError(Finding("bad-value", "of", of, '"loop" or "controller"', "whose poles are meant"))
-        numbers = tuple((k, float(v)) for k, v in (("decay", decay), ("damping", damping), ("fastest", fastest)) if v not in (0, np.inf))
+        numbers = tuple(
+            (k, float(v)) for k, v in (("decay", decay), ("damping", damping), ("fastest", fastest)) if v not in (0, np.inf)
+        )
         if not numbers or any(not v > 0 for _, v in numbers):
-            raise ModelError(Finding("bad-value", "poles", dict(numbers), "a positive decay, damping or fastest pole", "such as decay=0.5"))
-        return cls("poles", (), (), (), 1.0, None, EVERYWHERE, hard, (), (*numbers, ("of controller", float(of == "controller"))))
+            raise ModelError(
+                Finding("bad-value", "poles", dict(numbers), "a positive decay, damping or fastest pole", "such as decay=0.5")
+            )
+        return cls(
+            "poles", (), (), (), 1.0, None, EVERYWHERE, hard, (), (*numbers, ("of controller", float(of == "controller")))
+        )
 
     @classmethod
     def tracking(
@@ -281,9 +298,7 @@ class Goal:
         return cls("tracking", (), (), names, 1.0, None, _band(band), hard, (), numbers)
 
     @classmethod
-    def rejection(
-        cls, at: Any, factor: Any, *, hard: bool = False, band: Band | None = None, opened: Any = ()
-    ) -> Goal:
+    def rejection(cls, at: Any, factor: Any, *, hard: bool = False, band: Band | None = None, opened: Any = ()) -> Goal:
         """Return how much less disturbances act at places than without the controller.
 
         Parameters
@@ -325,5 +340,7 @@ def _band(band: Any) -> Band:
     except (TypeError, ValueError):
         low, high = 1.0, 0.0
     if not 0 <= low < high:
-        raise ModelError(Finding("bad-value", "band", band, "two frequencies (rad/s) in ascending order", "such as (0.1, 10.0)"))
+        raise ModelError(
+            Finding("bad-value", "band", band, "two frequencies (rad/s) in ascending order", "such as (0.1, 10.0)")
+        )
     return low, high

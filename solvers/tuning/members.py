@@ -95,9 +95,7 @@ class Objective:
         """Take a member along."""
         opened = {r.opened for r in self.requirements} | {()}
         sizes = self.blocks.sizes
-        self._plants.append(
-            {o: AugmentedPlant(augment(member.plant, self.blocks.wires, o), sizes) for o in sorted(opened)}
-        )
+        self._plants.append({o: AugmentedPlant(augment(member.plant, self.blocks.wires, o), sizes) for o in sorted(opened)})
         self.members.append(member)
 
     def _controller_alone(self) -> AugmentedPlant:
@@ -177,7 +175,9 @@ class Objective:
             found = scan.pieces(highest * limit, NEAR)
             self._known[k, j] = np.array([s.omega for s in found if np.isfinite(s.omega)])
             for s in found:
-                pieces.append(Piece(s.value / limit, self._gradient(x, chain, s, requirement.scalings) / limit, (k, j), s.omega))
+                pieces.append(
+                    Piece(s.value / limit, self._gradient(x, chain, s, requirement.scalings) / limit, (k, j), s.omega)
+                )
         pieces.sort(key=lambda piece: -piece.value)
         return pieces[:_MOST] or None
 
@@ -197,11 +197,15 @@ class Objective:
             for opened, loop in loops.items():
                 order = np.argsort(-loop.poles.real)[:6]
                 top = loop.poles.real[order[0]] if len(order) else -self.rate
-                places = [j for j in order if loop.poles.real[j] > top - 0.1 * max(abs(top), self.rate) and loop.poles.imag[j] >= 0]
+                places = [
+                    j for j in order if loop.poles.real[j] > top - 0.1 * max(abs(top), self.rate) and loop.poles.imag[j] >= 0
+                ]
                 for j, slope in zip(places, loop.pole_slopes(places), strict=True):
                     change = Slope(0.0, np.real(slope) / self.rate, np.zeros(0), 0.0)
                     gradient = self._gradient(x, chain, change, slice(0, 0))
-                    pieces.append(Piece(float(loop.poles.real[j]) / self.rate, gradient, (k, opened), float(loop.poles.imag[j])))
+                    pieces.append(
+                        Piece(float(loop.poles.real[j]) / self.rate, gradient, (k, opened), float(loop.poles.imag[j]))
+                    )
         pieces.sort(key=lambda piece: -piece.value)
         return pieces[:_MOST] or None
 

@@ -114,7 +114,9 @@ def minimise_maximum(objective: Objective, start: Found, steps: int = 150, gain:
                 break
             continue
         size, new = step
-        after = sum((w * _same_piece(p, new.pieces).gradient for w, p in zip(weights, pieces, strict=True)), np.zeros_like(slope))
+        after = sum(
+            (w * _same_piece(p, new.pieces).gradient for w, p in zip(weights, pieces, strict=True)), np.zeros_like(slope)
+        )
         curvature.update(size * direction, after - slope, -size * slope)
         slow = slow + 1 if found.value - new.value < gain * abs(found.value) else 0
         found = new
@@ -140,7 +142,9 @@ def _same_piece(piece: Piece, others: Sequence[Piece]) -> Piece:
     same = [other for other in others if other.term == piece.term]
     if not same:
         return others[0]
-    return min(same, key=lambda other: 0.0 if other.omega == piece.omega else abs(np.arctan(other.omega) - np.arctan(piece.omega)))
+    return min(
+        same, key=lambda other: 0.0 if other.omega == piece.omega else abs(np.arctan(other.omega) - np.arctan(piece.omega))
+    )
 
 
 class _Curvature:

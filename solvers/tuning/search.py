@@ -52,6 +52,8 @@ def first_look(objective: Objective, smooth: Objective | None, start: Start) -> 
         x = rng.standard_normal(objective.size) * 10 ** rng.uniform(-1.5, 1.5)
         x[len(objective.coordinates) :] = 0.0
     x = stabilise(objective, x)
+    if objective.has_poles and start.descends and (pieces := objective.abscissa(x)) is not None:
+        x = descend(objective.abscissa, Found(x, pieces), **_PATIENT).x
     if smooth is not None and (pieces := smooth(x)) is not None:
         x = descend(smooth, Found(x, pieces), steps=300, gain=CLOSE**2, patience=10).x
     pieces = objective(x)

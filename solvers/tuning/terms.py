@@ -18,7 +18,7 @@ from titop.blocks.basics.tolerances import SAME, TINY
 from titop.solvers.signals.exported import REFERENCE, Signal
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
 from titop.solvers.tuning.goals import Goal, Weight
-from titop.solvers.tuning.peaks import EVERYWHERE, Band, find_peaks, frequencies, largest_gains, passing_frequencies
+from titop.solvers.tuning.peaks import Band, find_peaks, frequencies, largest_gains, passing_frequencies
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop
 
 #: Peaks of one term at most.
@@ -179,7 +179,7 @@ class PeakTerm:
         if self.offset:
             system = type(system)(system.A, system.B, system.C, system.D + self.offset * np.eye(len(self.rows)))
         system = system.scale(left / self.bound, right)
-        if self.weight is None or self.weight.is_constant or not self.inverse and not self.time.period:
+        if self.weight is None or self.weight.is_constant or (not self.inverse and not self.time.period):
             if self.weight is not None and self.weight.is_constant:
                 size = abs(float(self.weight.system.D[0, 0]))
                 system = system.scale(np.full(len(self.rows), 1 / size if self.inverse else size))
@@ -321,7 +321,10 @@ class Channels:
 
     def outputs(self, names: Sequence[str]) -> Array:
         """Return rows of what goals name as outputs."""
-        known = {**{n: self._rows["given"] + k for n, k in self._inputs.items()}, **{n: self._rows["output"] + k for n, k in self._outputs.items()}}
+        known = {
+            **{n: self._rows["given"] + k for n, k in self._inputs.items()},
+            **{n: self._rows["output"] + k for n, k in self._outputs.items()},
+        }
         return np.array([_find("output of a goal", name, known) for name in names], dtype=int)
 
     def places(self, names: Sequence[str]) -> tuple[Array, Array]:
@@ -340,7 +343,10 @@ class Channels:
         return self._first["noise"] + self._outputs[name], row, -1.0
 
     def _input(self, name: str) -> int:
-        known = {**{n: self._first["disturbance"] + k for n, k in self._inputs.items()}, **{n: self._first["noise"] + k for n, k in self._outputs.items()}}
+        known = {
+            **{n: self._first["disturbance"] + k for n, k in self._inputs.items()},
+            **{n: self._first["noise"] + k for n, k in self._outputs.items()},
+        }
         known.update({f"{REFERENCE}{n}": self._first["reference"] + k for n, k in self._references.items()})
         return int(_find("input of a goal", name, known))
 
@@ -365,7 +371,9 @@ def read_terms(goal: Goal, channels: Channels, time: Time) -> list[Term]:
     """
     numbers = dict(goal.numbers)
 
-    def peak(rows: Array, columns: Array, weight: Weight | None = None, inverse: bool = False, offset: float = 0.0, many: bool = True) -> PeakTerm:
+    def peak(
+        rows: Array, columns: Array, weight: Weight | None = None, inverse: bool = False, offset: float = 0.0, many: bool = True
+    ) -> PeakTerm:
         scalings = len(rows) - 1 if many and len(rows) > 1 else 0
         return PeakTerm(rows, columns, weight, inverse, goal.bound, goal.band, time, offset, scalings)
 
@@ -397,7 +405,9 @@ def _tracking(goal: Goal, channels: Channels, time: Time, numbers: dict[str, flo
         column, row, sign = channels.reference(name)
         rows.append(row)
         columns.append(column)
-    terms.append(PeakTerm(np.array(rows), np.array(columns), weight, False, 1.0, goal.band, time, offset=sign_of(channels, goal)))
+    terms.append(
+        PeakTerm(np.array(rows), np.array(columns), weight, False, 1.0, goal.band, time, offset=sign_of(channels, goal))
+    )
     if "overshoot" in numbers:
         logarithm = np.log(numbers["overshoot"])
         damping = -logarithm / np.hypot(np.pi, logarithm)

@@ -113,13 +113,21 @@ class Tunable:
     # -- kinds -------------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def gain(cls, name: str, input: str, output: str, start: Any = None, lower: float = -np.inf, upper: float = np.inf) -> Tunable:
+    def gain(
+        cls, name: str, input: str, output: str, start: Any = None, lower: float = -np.inf, upper: float = np.inf
+    ) -> Tunable:
         """Return a number ``k``, from an input to an output."""
         return cls.matrix(name, [input], [output], None if start is None else [[start]], lower, upper)._renamed({"k[0,0]": "k"})
 
     @classmethod
     def matrix(
-        cls, name: str, inputs: Sequence[str], outputs: Sequence[str], start: Any = None, lower: Any = -np.inf, upper: Any = np.inf
+        cls,
+        name: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        start: Any = None,
+        lower: Any = -np.inf,
+        upper: Any = np.inf,
     ) -> Tunable:
         """Return a matrix of gains ``k[i,j]`` (outputs, inputs); `start`, `lower` and `upper` are numbers or matrices."""
         shape = len(inputs), len(outputs)
@@ -352,15 +360,20 @@ class Tunable:
         """
         values = real_array(start)
         if values is None or values.ndim != 1 or not np.isfinite(values).all():
-            raise ModelError(Finding("wrong-type", f"start of {name}", start, "a list of finite numbers", "one for each parameter"))
+            raise ModelError(
+                Finding("wrong-type", f"start of {name}", start, "a list of finite numbers", "one for each parameter")
+            )
         A, *_ = law(values)
         lowest, highest = np.broadcast_to(lower, values.shape), np.broadcast_to(upper, values.shape)
         parameters = tuple(
-            Parameter(f"theta[{k}]", float(values[k]), float(lowest[k]), float(highest[k]), is_gain=False) for k in range(len(values))
+            Parameter(f"theta[{k}]", float(values[k]), float(lowest[k]), float(highest[k]), is_gain=False)
+            for k in range(len(values))
         )
         for p in parameters:
             _check(name, p)
-        return cls(name, tuple(inputs), tuple(outputs), parameters, len(np.atleast_2d(A)) if np.size(A) else 0, lambda x, rho: law(x))
+        return cls(
+            name, tuple(inputs), tuple(outputs), parameters, len(np.atleast_2d(A)) if np.size(A) else 0, lambda x, rho: law(x)
+        )
 
     def _renamed(self, names: Mapping[str, str]) -> Tunable:
         return replace(self, parameters=tuple(replace(p, name=names.get(p.name, p.name)) for p in self.parameters))
@@ -393,9 +406,13 @@ def _named(
     for name in limits:
         if name not in known and name not in ("time", "ki", "kd", "damping"):
             expected = f"one of {', '.join(known)}"
-            raise ModelError(Finding("unknown-parameter", f"bounds of {block}", name, expected, "name a parameter of the block"))
+            raise ModelError(
+                Finding("unknown-parameter", f"bounds of {block}", name, expected, "name a parameter of the block")
+            )
     return tuple(
-        _check(block, Parameter(name, np.nan if start is None else float(start), *limits.get(name, (-np.inf, np.inf)), rate, gain))
+        _check(
+            block, Parameter(name, np.nan if start is None else float(start), *limits.get(name, (-np.inf, np.inf)), rate, gain)
+        )
         for name, start, rate, gain in rows
     )
 
@@ -414,7 +431,9 @@ def _entries(
 def _matrix(block: str, value: Any, shape: tuple[int, int]) -> Array:
     array = np.asarray(value, dtype=float)
     if array.ndim and array.shape != shape:
-        raise ModelError(Finding("wrong-shape", block, f"shape {array.shape}", f"shape {shape} (outputs, inputs)", "give one number for all"))
+        raise ModelError(
+            Finding("wrong-shape", block, f"shape {array.shape}", f"shape {shape} (outputs, inputs)", "give one number for all")
+        )
     return np.broadcast_to(array, shape)
 
 

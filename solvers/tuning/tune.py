@@ -12,11 +12,10 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.lft.feedback import read_delays, split_delay
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_signals, read_linear
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.uncertain_loop import middle_rate, to_continuous
 from titop.solvers.signals.exported import Signal
 from titop.solvers.support.progress import progress_bar
@@ -219,7 +218,9 @@ def _objective(problem: _Problem) -> Objective:
     for k, goal in enumerate(goals):
         for name in goal.opened:
             if name not in places:
-                raise ModelError(Finding("unknown-signal", "opened", name, "an input of the plant", f"one of {', '.join(places)}"))
+                raise ModelError(
+                    Finding("unknown-signal", "opened", name, "an input of the plant", f"one of {', '.join(places)}")
+                )
         for term in read_terms(goal, channels, time):
             opened = tuple(sorted(places[name] for name in goal.opened))
             scalings = slice(size, size + term.scalings)
@@ -403,14 +404,20 @@ def read_family(plants: Any, delay: Any) -> _Family:
     inputs, outputs = inputs[channels[0] :], outputs[channels[1] :]
     period = 1.0 if first.dt is True else float(first.dt or 0.0)
     late = _whole_samples(delay, inputs, period)
-    plants_ = [Plant.of(to_continuous(Matrices.of(s), period) if period else Matrices.of(s), channels, late, period) for s in systems]
+    plants_ = [
+        Plant.of(to_continuous(Matrices.of(s), period) if period else Matrices.of(s), channels, late, period) for s in systems
+    ]
     if not blocks:
-        return _Family([Member(p, name, rho) for (name, rho, _), p in zip(named, plants_, strict=True)], inputs, outputs, period, None, ())
+        return _Family(
+            [Member(p, name, rho) for (name, rho, _), p in zip(named, plants_, strict=True)], inputs, outputs, period, None, ()
+        )
     structure, whole = Structure.of(blocks), plants_[0]
     try:
         nominal = whole.member(structure.real_matrix(np.zeros(len(structure.real))))
     except np.linalg.LinAlgError:
-        raise ModelError(Finding("ill-posed", "plants", "the nominal values", "values with a response", "look at the ranges")) from None
+        raise ModelError(
+            Finding("ill-posed", "plants", "the nominal values", "values with a response", "look at the ranges")
+        ) from None
     return _Family([Member(nominal, "nominal")], inputs, outputs, period, whole, blocks)
 
 
@@ -420,9 +427,11 @@ def _members(plants: Any) -> Iterator[tuple[str, Mapping[str, float], Any]]:
         yield "nominal", {}, plants.M
     elif hasattr(plants, "valid") and hasattr(plants, "at"):
         names = tuple(plants.parameters)
-        grids = np.meshgrid(*(np.asarray(plants.parameters[name]) for name in names), indexing="ij") if plants.valid.ndim == len(names) else [
-            np.asarray(plants.parameters[name]) for name in names
-        ]
+        grids = (
+            np.meshgrid(*(np.asarray(plants.parameters[name]) for name in names), indexing="ij")
+            if plants.valid.ndim == len(names)
+            else [np.asarray(plants.parameters[name]) for name in names]
+        )
         for at in np.argwhere(plants.valid):
             rho = {name: float(grid[tuple(at)]) for name, grid in zip(names, grids, strict=True)}
             yield ", ".join(f"{name} = {value:.4g}" for name, value in rho.items()), rho, plants.at(rho)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import schur
@@ -155,7 +155,9 @@ def augment(plant: Plant, wires: Wires, opened: Sequence[int] = ()) -> Matrices:
         np.block([[A, np.zeros((states, n))], [np.zeros((n, states + n))]]),
         np.vstack([B @ into, rates]),
         np.hstack([new_C, inner_states]),
-        np.vstack([plant_rows[:z], plant_rows[y], measured, give, plant_rows[late] + disturbance, np.zeros_like(rates), taking]),
+        np.vstack(
+            [plant_rows[:z], plant_rows[y], measured, give, plant_rows[late] + disturbance, np.zeros_like(rates), taking]
+        ),
     )
 
 
@@ -281,7 +283,11 @@ class ClosedLoop:
             n, p = len(A), len(rows)
             fast = 2 / period
             A = np.block([[A, np.zeros((n, p))], [fast * C, -fast * np.eye(p)]])
-            B, from_B, to_C = np.vstack([B, fast * D]), np.vstack([from_B, fast * D12]), np.hstack([to_C, np.zeros((len(to_C), p))])
+            B, from_B, to_C = (
+                np.vstack([B, fast * D]),
+                np.vstack([from_B, fast * D12]),
+                np.hstack([to_C, np.zeros((len(to_C), p))]),
+            )
             C, D12 = np.hstack([np.zeros((p, n)), np.sqrt(period) * np.eye(p)]), np.zeros_like(D12)
         triangle, basis = schur(A)
         seen, reached = C @ basis, basis.T @ B
