@@ -24,7 +24,7 @@ Law = Callable[[Array, Mapping[str, float]], tuple[Any, Any, Any, Any]]
 
 @dataclass(frozen=True)
 class Parameter:
-    """A tuned number: its name, start (NaN: none was given) and bounds, in its own unit, and which unit that is beside a gain's.
+    """A tuned number: its name, start (NaN: none) and bounds, in its own unit, and which unit that is beside a gain's.
 
     `rate` is the power of 1/s in it: 1 of an integral gain, -1 of a derivative gain or a time constant. `is_gain` tells whether
     it is measured in the gain's unit: those of the block's output over its input.
@@ -153,8 +153,8 @@ class Tunable:
     ) -> Tunable:
         """Return ``kp + ki / s + kd s / (time s + 1)``.
 
-        Each of `kp`, `ki`, `kd` and `time` (s) is where its search starts; ``ki=0`` or ``kd=0`` leaves the part out. `bounds` are
-        by name: ``{"kd": (0, 10)}``; ``{"time": (0.01, 0.01)}`` keeps a time constant. Without bounds it is positive.
+        Each of `kp`, `ki`, `kd` and `time` (s) is where its search starts; ``ki=0`` or ``kd=0`` leaves the part out. `bounds`
+        are by name: ``{"kd": (0, 10)}``; ``{"time": (0.01, 0.01)}`` keeps a time constant. Without bounds it is positive.
         """
         limits = {"time": (0.0, np.inf), **(bounds or {})}
         with_i, with_d = not _is_zero(ki), not _is_zero(kd)
@@ -236,7 +236,7 @@ class Tunable:
         order: int = 2,
         bounds: Mapping[str, tuple[float, float]] | None = None,
     ) -> Tunable:
-        """Return ``gain w² / (s² + 2 damping w s + w²)``, or ``gain w / (s + w)`` of `order` 1; the `gain` is kept unless bounded."""
+        """Return ``gain w² / (s² + 2 damping w s + w²)``, or ``gain w / (s + w)`` of `order` 1; a given `gain` is kept."""
         positive = (0.0, np.inf)
         rows = [("frequency", frequency, 1, False)]
         rows += [("damping", damping, 0, False)] * (order == 2) + [("gain", gain, 0, True)]
@@ -319,8 +319,8 @@ class Tunable:
         ----------
         block : Tunable
         over : mapping of parameter name to int or array_like
-            Powers of the parameter up to a degree, or places between which numbers are interpolated linearly. Several parameters
-            add, each with its own terms beside the constant one.
+            Powers of the parameter up to a degree, or places between which numbers are interpolated linearly. Several
+            parameters add, each with its own terms beside the constant one.
         """
         terms = [_terms(name, kind) for name, kind in over.items()]
         count = 1 + sum(size for size, _ in terms)

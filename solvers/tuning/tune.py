@@ -32,8 +32,8 @@ from titop.solvers.tuning.tuned_loop import AugmentedPlant, Plant, augment
 
 #: Rounds of tuning, finding the worst members of an uncertain family, and tuning again, at most.
 _ROUNDS = 8
-#: Short searches for each start that is searched whole.
-_LOOKS = 3
+#: Short searches for each start that is searched whole; of goals for poles alone: these are quick, their optima many.
+_LOOKS, _LOOKS_AT_POLES = 3, 16
 #: Rounds over hard and soft goals.
 _LEVELS = 6
 
@@ -134,9 +134,9 @@ def tune(
 ) -> Tuned:
     """Tune the numbers of a controller of fixed structure so that the worst goal of the worst member is as good as possible.
 
-    One function is minimised: the highest, over members and goals, of what is reached over what is allowed. Soft goals are made as
-    good as hard ones, which are met first, allow. Members of an uncertain family are found as they are needed: after each search
-    those with the highest values are added and the search goes on, until there are none; then the goals are proved.
+    One function is minimised: the highest, over members and goals, of what is reached over what is allowed. Soft goals are made
+    as good as hard ones, which are met first, allow. Members of an uncertain family are found as they are needed: after each
+    search those with the highest values are added and the search goes on, until there are none; then the goals are proved.
 
     Parameters
     ----------
@@ -153,8 +153,8 @@ def tune(
     workers : int or Executor
         Number of processes, or an executor: see `monte_carlo`.
     progress : bool
-        Show a progress bar on a terminal when it takes longer than a second. Ctrl-C raises `SweepInterrupt`, whose `found` is the
-        best so far.
+        Show a progress bar on a terminal when it takes longer than a second. Ctrl-C raises `SweepInterrupt`, whose `found` is
+        the best so far.
     sign : {-1, 1}
         -1: blocks take ``reference - y``, as `simulate` has it; 1: they take ``y``, as ``LFTModel.close`` has it by default.
     delay : float or mapping of output name to float, s
@@ -169,8 +169,8 @@ def tune(
     Raises
     ------
     ModelError
-        For unknown signals, blocks that cannot be connected, members of different signals or sample times, families that are not
-        well-posed, and loops that no search could stabilise: it names the pole and where it moves.
+        For unknown signals, blocks that cannot be connected, members of different signals or sample times, families that are
+        not well-posed, and loops that no search could stabilise: it names the pole and where it moves.
 
     Notes
     -----
@@ -212,7 +212,7 @@ def _objective(problem: _Problem) -> Objective:
     """Return the function of a problem, with all members known beforehand."""
     family, goals = problem.family, problem.goals
     blocks = ControllerBlocks(problem.controller, family.inputs, family.outputs, problem.sign)
-    channels, time = Channels((0, 0), family.inputs, family.outputs, blocks), Time(family.period)
+    channels, time = Channels(family.inputs, family.outputs, blocks), Time(family.period)
     requirements, size = [], len(blocks.parameters)
     places = {name: k for k, signal in enumerate(family.inputs) for name in (signal.path, signal.name)}
     for k, goal in enumerate(goals):
@@ -225,7 +225,7 @@ def _objective(problem: _Problem) -> Objective:
             opened = tuple(sorted(places[name] for name in goal.opened))
             scalings = slice(size, size + term.scalings)
             size += term.scalings
-            requirements.append(Requirement(k, term, opened, scalings, dict(goal.numbers).get("of controller", 0.0) > 0))
+            requirements.append(Requirement(k, term, opened, scalings, goal.of == "controller"))
     poles = [middle_rate(member.plant.system.A) for member in family.members]
     rate = float(np.median(poles))
     plant = AugmentedPlant(augment(family.members[0].plant, blocks.wires), blocks.sizes)
@@ -243,7 +243,8 @@ def _best_of_starts(
 ) -> tuple[Found, tuple[float, ...]]:
     """Return the best of several searches, and what each reached."""
     given = _given_start(objective)
-    tasks = [(k, _Looks(given if k == 0 else None, seed + _LOOKS * k)) for k in range(starts)]
+    looks = _LOOKS_AT_POLES if objective.has_poles_alone else _LOOKS
+    tasks = [(k, _Looks(given if k == 0 else None, range(seed + looks * k, seed + looks * (k + 1)))) for k in range(starts)]
     found: list[Found] = []
     bar = progress_bar(total=starts, progress=progress, desc="tuning", unit="start")
     try:
@@ -270,7 +271,7 @@ class _Looks(NamedTuple):
     """A task: short searches from a point or from random ones, of which the best is searched whole."""
 
     x: Array | None
-    seed: int
+    seeds: range
 
 
 def _searcher(problem: _Problem) -> Callable[[_Looks], Found | None]:
@@ -280,9 +281,9 @@ def _searcher(problem: _Problem) -> Callable[[_Looks], Found | None]:
         objective = _objective(problem)
         smooth = objective.smooth()
         looks = []
-        for k in range(_LOOKS):
-            start = Start(task.x if k == 0 else None, task.seed + k, bool((task.seed + k) % 4 < 2))
-            look = first_look(objective, smooth if (k + task.seed) % 2 == 0 and start.x is None else None, start)
+        for k, seed in enumerate(task.seeds):
+            start = Start(task.x if k == 0 else None, seed, seed % 4 < 2)
+            look = first_look(objective, smooth if seed % 2 == 0 and start.x is None else None, start)
             if look is not None:
                 looks.append((look.value, k, look, start.descends))
         if not looks:
@@ -294,18 +295,16 @@ def _searcher(problem: _Problem) -> Callable[[_Looks], Found | None]:
 
 
 def _died(task: _Looks, how: str) -> Any:
-    raise ModelError(Finding("worker-died", "tune", f"the search of seed {task.seed}", "a process that lives", how))
+    raise ModelError(Finding("worker-died", "tune", f"the search of seed {task.seeds[0]}", "a process that lives", how))
 
 
 def _given_start(objective: Objective) -> Array | None:
     """Return the user's start, the middle for numbers without one; None if there is none at all."""
-    starts = [p.start for p in objective.blocks.parameters]
-    if all(np.isnan(start) for start in starts):
+    starts = np.array([p.start for p in objective.blocks.parameters])
+    if np.isnan(starts).all():
         return None
     x = np.zeros(objective.size)
-    for k, (start, coordinate) in enumerate(zip(starts, objective.coordinates, strict=True)):
-        if not np.isnan(start):
-            x[k] = coordinate.place(start)
+    x[: len(starts)] = objective.coordinates.places(starts)
     return x
 
 

@@ -4,8 +4,8 @@ All blocks of a controller together are one matrix around a plant that has their
 
     (dx_K/dt, f) = S (x_K, e),
 
-where e are what the blocks take and f what they give. What connects blocks with each other and with the plant stands in the
-augmented plant, from ``(w, dx_K/dt, f)`` to ``(z, x_K, e)``. So every structure is a constant gain S, some of its entries tuned.
+where e are what the blocks take and f what they give. What connects blocks with each other and with the plant stands in
+the augmented plant, from ``(w, dx_K/dt, f)`` to ``(z, x_K, e)``. So every structure is a constant gain S, partly tuned.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Plant:
     Attributes
     ----------
     system : Matrices
-        Its inputs are w of an uncertainty, disturbances d at all inputs, and what the controller gives to each; its outputs z, y
-        and what arrives of the last.
+        Its inputs are w of an uncertainty, disturbances d at all inputs, and what the controller gives to each; its outputs z,
+        y and what arrives of the last.
     channels : (int, int)
         Sizes of w and z.
     inputs, outputs : int
@@ -242,7 +242,7 @@ class ClosedLoop:
 
     def pole_slopes(self, places: Sequence[int]) -> list[Array]:
         """Return the complex gradient of some poles with respect to S, of its shape."""
-        poles, vectors = self._vectors
+        _, vectors = self._vectors
         try:
             left = np.linalg.inv(vectors)
         except np.linalg.LinAlgError:
