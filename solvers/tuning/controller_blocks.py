@@ -16,7 +16,7 @@ from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_system, read_linear
 from titop.solvers.signals.exported import REFERENCE, Signal
 from titop.solvers.tuning.tunables import Parameter, Tunable
-from titop.solvers.tuning.tuned_loop import AugmentedPlant, Wires
+from titop.solvers.tuning.tuned_loop import AugmentedPlant, BlockWires
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -91,7 +91,7 @@ class ControllerBlocks:
 
     Attributes
     ----------
-    wires : Wires
+    wires : BlockWires
     taken, driven : list of str
         Names of the plant's outputs and inputs that blocks take and drive.
     references : list of Signal
@@ -150,7 +150,7 @@ class ControllerBlocks:
         if not (self.driven and self.taken):
             expected, advice = "blocks from outputs to inputs of the plant", f"connect {e[0]!r} or {f[-1]!r}"
             raise ModelError(Finding("open-loop", "controller", [*e, *f], expected, advice))
-        self.wires = Wires(states, measured, inner, by_reference, gives)
+        self.wires = BlockWires(states, measured, inner, by_reference, gives)
 
     # -- numbers -----------------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import eigvals
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import NEGLIGIBLE, ROUNDING, SAME
+from titop.blocks.basics.tolerances import NEGLIGIBLE, ROUNDING, SAME, TINY
 from titop.solvers.linear.matrices import Matrices
 
 #: Frequencies of the grid, beside those of the poles; it goes so many times beyond the slowest and the fastest one.
@@ -119,7 +119,7 @@ def _refine(gain: Callable[[Array], Array], low: Array, middle: Array, high: Arr
     for _ in range(_PARABOLAS):
         sides = np.concatenate([middle - step, middle + step])
         before, after = np.split(gain(sides), 2)
-        bend = np.minimum(before - 2 * heights + after, -np.finfo(float).tiny)
+        bend = np.minimum(before - 2 * heights + after, -TINY)
         top = middle + step * np.clip((before - after) / 2 / bend, -1.0, 1.0)
         for place, value in ((top, gain(top)), (sides[: len(step)], before), (sides[len(step) :], after)):
             higher = value > heights

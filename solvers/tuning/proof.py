@@ -18,10 +18,10 @@ from titop.solvers.linear.state_space import named_system
 from titop.solvers.robust.robust_stability import robust_stability
 from titop.solvers.robust.worst_case_gain import worst_case_gain
 from titop.solvers.signals.exported import Signal
+from titop.solvers.tuning.goal_terms import PeakTerm, PoleTerm
 from titop.solvers.tuning.goals import Goal
-from titop.solvers.tuning.members import Member, Objective
 from titop.solvers.tuning.minimax import Found
-from titop.solvers.tuning.terms import PeakTerm, PoleTerm
+from titop.solvers.tuning.objective import Member, Objective
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, Plant, augment
 
 #: Corners of the box at most, random members beside them, climbs from the worst, and steps along each parameter.

@@ -84,7 +84,7 @@ class Tunable:
         return tuple(f"{self.name}.{p.name}" for p in self.parameters)
 
     def matrix_at(self, theta: Array, rho: Mapping[str, float]) -> Array:
-        """Return ``[A, B; C, D]`` (states + outputs, states + inputs) at numbers (n)."""
+        """Return ``[A, B; C, D]`` (states + outputs, states + inputs; own units) at numbers (n)."""
         A, B, C, D = self.law(theta, rho)
         n = self.states
         shapes = (n, n), (n, len(self.inputs)), (len(self.outputs), n), (len(self.outputs), len(self.inputs))
@@ -92,7 +92,7 @@ class Tunable:
         return np.block([[parts[0], parts[1]], [parts[2], parts[3]]])
 
     def slopes_at(self, theta: Array, rho: Mapping[str, float]) -> Array:
-        """Return the derivatives (n, states + outputs, states + inputs) of the matrix, by complex steps."""
+        """Return the derivatives (n, states + outputs, states + inputs; own units) of the matrix, by complex steps."""
         if self.is_affine:
             return self._slopes
         return self._steps(theta, rho)
@@ -116,7 +116,15 @@ class Tunable:
     def gain(
         cls, name: str, input: str, output: str, start: Any = None, lower: float = -np.inf, upper: float = np.inf
     ) -> Tunable:
-        """Return a number ``k``, from an input to an output."""
+        """Return a number ``k``, from an input to an output.
+
+        Parameters
+        ----------
+        name, input, output : str
+        start : float, optional
+            Where its search starts; without one, anywhere.
+        lower, upper : float
+        """
         return cls.matrix(name, [input], [output], None if start is None else [[start]], lower, upper)._renamed({"k[0,0]": "k"})
 
     @classmethod
@@ -153,8 +161,13 @@ class Tunable:
     ) -> Tunable:
         """Return ``kp + ki / s + kd s / (time s + 1)``.
 
-        Each of `kp`, `ki`, `kd` and `time` (s) is where its search starts; ``ki=0`` or ``kd=0`` leaves the part out. `bounds`
-        are by name: ``{"kd": (0, 10)}``; ``{"time": (0.01, 0.01)}`` keeps a time constant. Without bounds it is positive.
+        Parameters
+        ----------
+        name, input, output : str
+        kp, ki, kd, time : float, optional
+            Where the search of each starts; ``ki=0`` or ``kd=0`` leaves the part out. The time (s) is positive.
+        bounds : mapping of name to (float, float), optional
+            ``{"kd": (0, 10)}``; ``{"time": (0.01, 0.01)}`` keeps a time constant.
         """
         limits = {"time": (0.0, np.inf), **(bounds or {})}
         with_i, with_d = not _is_zero(ki), not _is_zero(kd)
@@ -188,7 +201,15 @@ class Tunable:
         pole: Any = None,
         bounds: Mapping[str, tuple[float, float]] | None = None,
     ) -> Tunable:
-        """Return a lead or lag, ``gain (s / zero + 1) / (s / pole + 1)``; `zero` and `pole` in rad/s, positive."""
+        """Return a lead or lag, ``gain (s / zero + 1) / (s / pole + 1)``.
+
+        Parameters
+        ----------
+        name, input, output : str
+        gain, zero, pole : float, optional
+            Where their search starts. Zero and pole (rad/s) are positive.
+        bounds : mapping of name to (float, float), optional
+        """
         rows = [("gain", gain, 0, True), ("zero", zero, 1, False), ("pole", pole, 1, False)]
         parameters = _named(name, rows, {"zero": (0.0, np.inf), "pole": (0.0, np.inf), **(bounds or {})})
 
@@ -211,7 +232,12 @@ class Tunable:
     ) -> Tunable:
         """Return ``(s² + 2 depth damping w s + w²) / (s² + 2 damping w s + w²)`` of a `frequency` w (rad/s).
 
-        `depth` is the gain at w: below one a notch, above one the reverse. All are positive.
+        Parameters
+        ----------
+        name, input, output : str
+        frequency, depth, damping : float, optional
+            Where their search starts. The depth is the gain at w: below one a notch, above one the reverse. All are positive.
+        bounds : mapping of name to (float, float), optional
         """
         positive = (0.0, np.inf)
         rows = [("frequency", frequency, 1, False), ("depth", depth, 0, False), ("damping", damping, 0, False)]
@@ -236,7 +262,18 @@ class Tunable:
         order: int = 2,
         bounds: Mapping[str, tuple[float, float]] | None = None,
     ) -> Tunable:
-        """Return ``gain w² / (s² + 2 damping w s + w²)``, or ``gain w / (s + w)`` of `order` 1; a given `gain` is kept."""
+        """Return ``gain w² / (s² + 2 damping w s + w²)``, or ``gain w / (s + w)`` of order 1.
+
+        Parameters
+        ----------
+        name, input, output : str
+        frequency, damping : float, optional
+            Where their search starts: w (rad/s), and the damping ratio. Both are positive.
+        gain : float or None
+            Kept, unless it is None or has bounds.
+        order : {1, 2}
+        bounds : mapping of name to (float, float), optional
+        """
         positive = (0.0, np.inf)
         rows = [("frequency", frequency, 1, False)]
         rows += [("damping", damping, 0, False)] * (order == 2) + [("gain", gain, 0, True)]

@@ -22,13 +22,13 @@ from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
 from titop.solvers.support.workers import one_thread
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
+from titop.solvers.tuning.goal_terms import GoalChannels, Time, read_terms
 from titop.solvers.tuning.goals import Goal
-from titop.solvers.tuning.members import Member, Objective, Requirement
 from titop.solvers.tuning.minimax import Found, optimality
+from titop.solvers.tuning.objective import Member, Objective, Requirement
 from titop.solvers.tuning.proof import GoalProof, prove, worst_members
-from titop.solvers.tuning.search import Start, finish, first_look, stabilise, whole_search
-from titop.solvers.tuning.terms import Channels, Time, read_terms
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, Plant, augment
+from titop.solvers.tuning.tuning_search import SearchStart, finish, first_look, stabilise, whole_search
 
 #: Rounds of tuning, finding the worst members of an uncertain family, and tuning again, at most.
 _ROUNDS = 8
@@ -212,7 +212,7 @@ def _objective(problem: _Problem) -> Objective:
     """Return the function of a problem, with all members known beforehand."""
     family, goals = problem.family, problem.goals
     blocks = ControllerBlocks(problem.controller, family.inputs, family.outputs, problem.sign)
-    channels, time = Channels(family.inputs, family.outputs, blocks), Time(family.period)
+    channels, time = GoalChannels(family.inputs, family.outputs, blocks), Time(family.period)
     requirements, size = [], len(blocks.parameters)
     places = {name: k for k, signal in enumerate(family.inputs) for name in (signal.path, signal.name)}
     for k, goal in enumerate(goals):
@@ -282,7 +282,7 @@ def _searcher(problem: _Problem) -> Callable[[_Looks], Found | None]:
         smooth = objective.smooth()
         looks = []
         for k, seed in enumerate(task.seeds):
-            start = Start(task.x if k == 0 else None, seed, seed % 4 < 2)
+            start = SearchStart(task.x if k == 0 else None, seed, seed % 4 < 2)
             look = first_look(objective, smooth if seed % 2 == 0 and start.x is None else None, start)
             if look is not None:
                 looks.append((look.value, k, look, start.descends))

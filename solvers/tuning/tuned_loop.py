@@ -25,7 +25,7 @@ from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.tuning.peaks import Modal
 
 
-class Wires(NamedTuple):
+class BlockWires(NamedTuple):
     """How blocks are connected, as matrices of zeros, ones and signs.
 
     Attributes
@@ -111,13 +111,13 @@ def _delays(count: int, period: float) -> Matrices:
     return result
 
 
-def augment(plant: Plant, wires: Wires, opened: Sequence[int] = ()) -> Matrices:
+def augment(plant: Plant, wires: BlockWires, opened: Sequence[int] = ()) -> Matrices:
     """Return the augmented plant.
 
     Parameters
     ----------
     plant : Plant
-    wires : Wires
+    wires : BlockWires
     opened : sequence of int
         Inputs of the plant that the controller does not reach: loops opened there.
 

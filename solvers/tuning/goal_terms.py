@@ -44,14 +44,14 @@ class Scan(NamedTuple):
     pieces: Callable[[float, float], list[Slope]]
 
 
-class Term(Protocol):
+class GoalTerm(Protocol):
     """A function of a closed loop."""
 
     @property
     def scalings(self) -> int: ...
     def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan: ...
     def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array: ...
-    def smooth(self, plant: AugmentedPlant) -> Term | None: ...
+    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None: ...
 
 
 class Time(NamedTuple):
@@ -201,7 +201,7 @@ class PeakTerm:
         gains = largest_gains(system.responses(1j * omega)) * self._factors(omega) * self.bound
         return omega[gains > value]
 
-    def smooth(self, plant: AugmentedPlant) -> Term | None:
+    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
         """Return the H2 norm of these channels, where no entry of D can make it infinite."""
         by_S = plant.D12[self.rows].any() and plant.D21[:, self.columns].any()
         if self.offset or by_S or plant.D11[np.ix_(self.rows, self.columns)].any():
@@ -233,7 +233,7 @@ class VarianceTerm:
         """Return no frequencies: the norm is exact."""
         return np.zeros(0)
 
-    def smooth(self, plant: AugmentedPlant) -> Term | None:
+    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
         """Return this one."""
         return self
 
@@ -283,7 +283,7 @@ class PoleTerm:
         """Return no frequencies: poles are exact."""
         return np.zeros(0)
 
-    def smooth(self, plant: AugmentedPlant) -> Term | None:
+    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
         """Return nothing: it is not smooth."""
         return None
 
@@ -291,7 +291,7 @@ class PoleTerm:
 # -- from goals to terms -----------------------------------------------------------------------------------------------------
 
 
-class Channels:
+class GoalChannels:
     """Rows and columns of an augmented plant by names of signals.
 
     Parameters
@@ -352,7 +352,7 @@ def _find(where: str, name: str, known: Mapping[str, _Place]) -> _Place:
     return known[name]
 
 
-def read_terms(goal: Goal, channels: Channels, time: Time) -> list[Term]:
+def read_terms(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]:
     """Return the terms of a goal.
 
     Raises
@@ -382,14 +382,14 @@ def read_terms(goal: Goal, channels: Channels, time: Time) -> list[Term]:
     return [peak(), peak(inverse=True, offset=-1.0)]
 
 
-def _tracking(goal: Goal, channels: Channels, time: Time) -> list[Term]:
+def _tracking(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]:
     """Return the terms of tracking: the error in parts of what is allowed, and the response where an overshoot is limited."""
     numbers = goal.numbers
     crossing = 2 / numbers["time"]
     slow, high = crossing * numbers["error"], 1 / numbers["peak"]
     weight = Weight(Matrices(np.array([[-slow]]), np.array([[1.0]]), np.array([[crossing - slow * high]]), np.array([[high]])))
     rows, columns, offset = channels.references(goal.at)
-    terms: list[Term] = [PeakTerm(rows, columns, weight, False, 1.0, goal.band, time, offset=offset)]
+    terms: list[GoalTerm] = [PeakTerm(rows, columns, weight, False, 1.0, goal.band, time, offset=offset)]
     if "overshoot" in numbers:
         logarithm = np.log(numbers["overshoot"])
         damping = -logarithm / np.hypot(np.pi, logarithm)

@@ -12,9 +12,9 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.tuning.controller_blocks import ControllerBlocks, Coordinates
+from titop.solvers.tuning.goal_terms import GoalTerm, PoleTerm, Scan
 from titop.solvers.tuning.goals import Goal
 from titop.solvers.tuning.minimax import Piece
-from titop.solvers.tuning.terms import PoleTerm, Scan, Term
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop, Plant, augment
 
 #: Pieces at least so near to the highest one are seen by the search.
@@ -45,10 +45,10 @@ class Member:
 
 
 class Requirement(NamedTuple):
-    """A term of a goal, loops opened for it, where its scalings stand among the unknowns, and whether it is the controller alone."""
+    """A term of a goal, loops opened for it, where its scalings stand, and whether the controller alone counts."""
 
     goal: int
-    term: Term
+    term: GoalTerm
     opened: tuple[int, ...]
     scalings: slice
     of_controller: bool

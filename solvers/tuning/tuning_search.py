@@ -8,8 +8,8 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, NEGLIGIBLE, RANK
-from titop.solvers.tuning.members import Objective
 from titop.solvers.tuning.minimax import Found, descend, minimise_maximum, sample_gradients
+from titop.solvers.tuning.objective import Objective
 
 #: A loop is stable enough to begin with when its poles are so far left, in parts of the plant's rate.
 _STABLE = -NEGLIGIBLE
@@ -24,7 +24,7 @@ _TURNS = 10
 _FINISHES = 3
 
 
-class Start(NamedTuple):
+class SearchStart(NamedTuple):
     """Where a search starts: a point (n), or a seed of a random one, and how it looks first.
 
     Attributes
@@ -48,7 +48,7 @@ def stabilise(objective: Objective, x: Array) -> Array:
     return descend(objective.abscissa, Found(x, pieces), steps=200, gain=CLOSE**2, patience=20, until=_STABLE).x
 
 
-def first_look(objective: Objective, smooth: Objective | None, start: Start) -> Found | None:
+def first_look(objective: Objective, smooth: Objective | None, start: SearchStart) -> Found | None:
     """Return what a short search finds; None if it finds no stable loop. With a `smooth` objective its minimum comes first."""
     x = start.x
     if x is None:
