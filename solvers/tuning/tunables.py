@@ -61,6 +61,8 @@ class Tunable:
         In arithmetic that takes complex numbers: derivatives are complex steps. `rho` has the values of scheduling parameters.
     is_affine : bool
         Whether the matrices are affine in the parameters and do not depend on `rho`.
+    smaller : Tunable or None
+        Of a state space, that of the order below, from whose optimum a search may start.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class Tunable:
     states: int
     law: Law
     is_affine: bool = False
+    smaller: Tunable | None = None
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -325,7 +328,8 @@ class Tunable:
             A[rows, columns] = of_A
             return A, B, C, D if proper else np.zeros((p, m))
 
-        return cls(name, tuple(inputs), tuple(outputs), tuple(entries), order, law, is_affine=True)
+        smaller = cls.state_space(name, inputs, outputs, order - 1, proper=proper) if order > (not proper) else None
+        return cls(name, tuple(inputs), tuple(outputs), tuple(entries), order, law, is_affine=True, smaller=smaller)
 
     @classmethod
     def observer(cls, name: str, plant: StateSpace, inputs: Sequence[str], outputs: Sequence[str]) -> Tunable:
@@ -371,7 +375,7 @@ class Tunable:
             factors = np.concatenate([[1.0], *(values(rho) for _, values in terms)])
             return block.law(theta.reshape(-1, count) @ factors, rho)
 
-        return replace(block, parameters=parameters, law=law, is_affine=False)
+        return replace(block, parameters=parameters, law=law, is_affine=False, smaller=None)
 
     @classmethod
     def function(

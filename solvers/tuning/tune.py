@@ -34,6 +34,8 @@ from titop.solvers.tuning.tuning_search import SearchStart, finish, first_look, 
 _ROUNDS = 8
 #: Short searches for each start that is searched whole; of goals for poles alone: these are quick, their optima many.
 _LOOKS, _LOOKS_AT_POLES = 3, 16
+#: Turns of a search of the order below, and how much a state that is added is coupled, in units.
+_GROWING, _COUPLED = 2, 0.1
 #: Rounds over hard and soft goals.
 _LEVELS = 6
 
@@ -282,8 +284,9 @@ def _searcher(problem: _Problem) -> Callable[[_Looks], Found | None]:
         smooth = objective.smooth()
         looks = []
         for k, seed in enumerate(task.seeds):
-            start = SearchStart(task.x if k == 0 else None, seed, seed % 4 < 2)
-            look = first_look(objective, smooth if seed % 2 == 0 and start.x is None else None, start)
+            x = task.x if k == 0 else _grow(problem, objective, seed) if seed % 2 else None
+            start = SearchStart(x, seed, seed % 4 < 2)
+            look = first_look(objective, smooth if seed % 2 == 0 and x is None else None, start)
             if look is not None:
                 looks.append((look.value, k, look, start.descends))
         if not looks:
@@ -292,6 +295,30 @@ def _searcher(problem: _Problem) -> Callable[[_Looks], Found | None]:
         return whole_search(objective, look, descends)
 
     return search
+
+
+def _grow(problem: _Problem, objective: Objective, seed: int) -> Array | None:
+    """Return an optimum of the order below with one more state, weakly coupled; None where there is no such order."""
+    blocks = list(problem.controller) if isinstance(problem.controller, Sequence) else [problem.controller]
+    smaller = [getattr(block, "smaller", None) for block in blocks]
+    if objective.has_poles_alone or not any(smaller):
+        return None
+    below = problem._replace(controller=[small or block for small, block in zip(smaller, blocks, strict=True)])
+    lower = _objective(below)
+    look = first_look(lower, None, SearchStart(_grow(below, lower, seed), seed, seed % 4 < 2))
+    if look is None:
+        return None
+    optimum = whole_search(lower, look, seed % 4 < 2, _GROWING).x
+    known = dict(zip(lower.blocks.names, optimum, strict=False))
+    x = np.random.default_rng(seed).standard_normal(objective.size) * _COUPLED
+    for k, (name, parameter) in enumerate(zip(objective.blocks.names, objective.blocks.parameters, strict=True)):
+        if name in known:
+            x[k] = known[name]
+        elif parameter.name.startswith("A"):
+            row, column = parameter.name[2:-1].split(",")
+            x[k] = -1.0 if row == column else 0.0
+    x[len(objective.coordinates) :] = optimum[len(lower.coordinates) :]
+    return x
 
 
 def _died(task: _Looks, how: str) -> Any:

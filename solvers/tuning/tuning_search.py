@@ -69,10 +69,10 @@ def first_look(objective: Objective, smooth: Objective | None, start: SearchStar
     return minimise_maximum(objective, found, steps=40)
 
 
-def whole_search(objective: Objective, found: Found, descends: bool) -> Found:
+def whole_search(objective: Objective, found: Found, descends: bool, turns: int = _TURNS) -> Found:
     """Return the least maximum near a point: both methods by turns until neither gains, peaks that were missed taken along."""
     best = found
-    for turn in range(_TURNS):
+    for turn in range(turns):
         before = found.value
         if (turn % 2 == 0) == descends:
             found = descend(objective, found, **(_PATIENT if objective.has_poles else _USUAL))
