@@ -35,7 +35,7 @@ _ROUNDS = 8
 #: Short searches for each start that is searched whole; of goals for poles alone: these are quick, their optima many.
 _LOOKS, _LOOKS_AT_POLES = 3, 16
 #: Turns of a search of the order below, and how much a state that is added is coupled, in units.
-_GROWING, _COUPLED = 2, 0.1
+_GROWING, _COUPLED = 2, 0.5
 #: Rounds over hard and soft goals.
 _LEVELS = 6
 
