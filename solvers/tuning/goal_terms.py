@@ -151,15 +151,14 @@ class PeakTerm:
             likely = bounds >= 0.7 * bounds.max(initial=0.0) / root
             bounds /= root
             bounds[likely] = largest_gains(matrices[likely])
-        at_end = np.inf if np.isinf(band[1]) else None
         last = 0.0
-        if at_end is not None:
+        if np.isinf(band[1]):
             far = left[:, None] * constant * right * self._factors(np.array([np.inf]))[0]
             last = float(largest_gains(far[None])[0])
 
         def pieces(highest: float, near: float) -> list[Slope]:
             places, _ = find_peaks(gain, bounds, omega, highest, near, _MOST)
-            every = [*places.tolist(), np.inf] if last >= near * highest else places.tolist()
+            every = [*places.tolist(), np.inf] if last and last >= near * highest else places.tolist()
             return [self._slope(loop, place, left, right) for place in every]
 
         return Scan(max(float(bounds.max(initial=0.0)), last), pieces)
