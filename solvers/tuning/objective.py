@@ -107,6 +107,10 @@ class Objective:
         nothing = Matrices.constant(np.zeros((wires.measured.shape[1], len(wires.driven))))
         return AugmentedPlant(augment(Plant.of(nothing, (0, 0)), alone), self.blocks.sizes)
 
+    def is_of_poles(self, piece: Piece) -> bool:
+        """Whether a piece is that of a pole: at the least maximum of these several poles are one."""
+        return isinstance(self.requirements[piece.term[1]].term, PoleTerm)
+
     def smooth(self) -> Objective | None:
         """Return the same with the H2 norm in place of gains, which is smooth, where that is finite; None of others."""
         first = self._plants[0]

@@ -122,6 +122,8 @@ def _value(objective: Objective, x: Array, family: Plant, structure: Structure, 
 def prove(objective: Objective, found: Found, family: Plant, blocks: Sequence[DeltaBlock]) -> tuple[GoalProof, ...]:
     """Return proved bounds of goals that are gains, and of decay; goals of other kinds are left out."""
     theta, result = objective.theta(found.x), []
+    values = objective.values(found.x)
+    reached = np.full(len(objective.goals), np.inf) if values is None else values.max(axis=0)
     S = objective.blocks.gain(theta, {})
     w, z = family.channels
     for k, goal in enumerate(objective.goals):
@@ -140,7 +142,7 @@ def prove(objective: Objective, found: Found, family: Plant, blocks: Sequence[De
                 and term.decay
                 and not (term.damping or np.isfinite(term.fastest) or term.time.period)
             ):
-                bounds.append(_bound_decay(loop.system, term.decay, (w, z), blocks))
+                bounds.append(_bound_decay(loop.system, term.decay, (w, z), blocks, float(reached[k])))
             else:
                 bounds = []
                 break
@@ -176,9 +178,9 @@ def _bound_gain(
 
 
 def _bound_decay(
-    system: Matrices, decay: float, channels: tuple[int, int], blocks: Sequence[DeltaBlock]
+    system: Matrices, decay: float, channels: tuple[int, int], blocks: Sequence[DeltaBlock], reached: float
 ) -> tuple[float, float, dict[str, Any]]:
-    """Return one if every member decays as fast as required: a loop that is faster by that is robustly stable."""
+    """Return one if every member decays as required (the loop slower by that is robustly stable), and what was reached."""
     w, z = channels
     part = system.part(np.arange(z), np.arange(w))
     new_w, new_z = channel_signals(blocks)
@@ -188,5 +190,6 @@ def _bound_decay(
         found = robust_stability(named_system(shifted, states, new_w, new_z, "loop"), blocks=blocks, progress=False)
     except ModelError:
         return np.inf, np.inf, {}
-    proved = found.lower >= 1
-    return (1.0 if proved else np.inf), 1.0, {} if proved else dict(found.member)
+    if found.robust is False:
+        return np.inf, 1.0, dict(found.member)
+    return (1.0 if found.robust else np.inf), reached, {}

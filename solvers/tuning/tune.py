@@ -340,15 +340,26 @@ def _at_levels(objective: Objective, found: Found) -> Found:
     hard = [goal.hard for goal in objective.goals]
     if not any(hard) or all(hard):
         return found
+    known: list[tuple[float, float]] = []
     for _ in range(_LEVELS):
-        objective.soft *= max(found.value, CLOSE)
+        known.append((np.log(objective.soft), np.log(max(found.value, CLOSE))))
+        if abs(known[-1][1]) < NEGLIGIBLE / 2:
+            break
+        objective.soft = float(np.exp(_level(known)))
         pieces = objective(found.x)
         if pieces is None:
             break
         found = whole_search(objective, Found(found.x, pieces), False)
-        if abs(found.value - 1) < NEGLIGIBLE:
-            break
     return found
+
+
+def _level(known: Sequence[tuple[float, float]]) -> float:
+    """Return the logarithm of a level of soft goals at which the logarithm of the maximum is zero, by a secant, not too far."""
+    (level, value), slope = known[-1], -1.0
+    if len(known) > 1:
+        before = known[-2]
+        slope = (value - before[1]) / (level - before[0])
+    return level - value / min(max(slope, -1.0), -COARSE * 5)
 
 
 # -- result ------------------------------------------------------------------------------------------------------------------

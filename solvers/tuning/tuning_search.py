@@ -75,7 +75,7 @@ def whole_search(objective: Objective, found: Found, descends: bool, turns: int 
     for turn in range(turns):
         before = found.value
         if (turn % 2 == 0) == descends:
-            found = descend(objective, found, **(_PATIENT if objective.has_poles else _USUAL))
+            found = descend(objective, found, **(_PATIENT if objective.is_of_poles(found.pieces[0]) else _USUAL))
         else:
             found = minimise_maximum(objective, found)
         whole = certified(objective, found)
@@ -94,7 +94,8 @@ def finish(objective: Objective, found: Found, seed: int) -> Found:
     rng, best = np.random.default_rng(seed), found
     for _ in range(_FINISHES):
         found = sample_gradients(objective, found, rng)
-        found = descend(objective, minimise_maximum(objective, found), **_PATIENT)
+        found = minimise_maximum(objective, found)
+        found = descend(objective, found, **(_PATIENT if objective.is_of_poles(found.pieces[0]) else _USUAL))
         whole = certified(objective, found)
         if whole is None:
             break

@@ -7,9 +7,9 @@ from typing import Any
 import control
 import numpy as np
 import pytest
-from tests.solvers.tuning.loops import objective_of, two_masses
 
 import titop as tt
+from tests.solvers.tuning.loops import objective_of, two_masses
 from titop.blocks.basics.spatial import Array
 from titop.solvers.tuning.objective import Objective
 
@@ -192,10 +192,7 @@ def test_opened_loops(opened: Any) -> None:
     plant, omega = two_masses(damping=0.3), np.geomspace(1e-3, 1e3, 40_001)
     P = np.moveaxis(np.asarray(plant(1j * omega)), 2, 0)
     L = GAINS @ P
-    if opened:
-        S = 1 / (1 + L[:, 0, 0])
-    else:
-        S = np.linalg.inv(np.eye(2) + L)[:, 0, 0]
+    S = 1 / (1 + L[:, 0, 0]) if opened else np.linalg.inv(np.eye(2) + L)[:, 0, 0]
     found = value(objective_of(plant, gains, tt.Goal.margins("push", disk=1.0, opened=opened)), GAINS.ravel())
     assert found == pytest.approx([np.abs(S - 0.5).max()], rel=1e-5)
 
