@@ -156,7 +156,7 @@ class _Curvature:
 
     def _begin(self, found: Found) -> None:
         gradient = found.pieces[0].gradient
-        length = max(1.0, float(np.linalg.norm(found.x))) / 10 / (float(np.linalg.norm(gradient)) + TINY)
+        length = max(1.0, float(np.linalg.norm(found.x))) / 10 / (float(np.hypot.reduce(gradient)) + TINY)
         self.inverse, self.fresh = np.eye(len(gradient)) * length, True
 
     def restart(self, found: Found) -> bool:

@@ -51,7 +51,8 @@ class GoalProof:
     member: dict[str, Any]
 
     def __str__(self) -> str:
-        return f"{self.goal}: at most {self.upper:.4f} in the family, {self.lower:.4f} with {self.member}"
+        member = ", ".join(f"{name} = {value:.6g}" for name, value in self.member.items() if isinstance(value, float))
+        return f"{self.goal}: at most {self.upper:.4f} in the family, {self.lower:.4f} found" + f" ({member})" * bool(member)
 
 
 def worst_members(objective: Objective, found: Found, family: Plant | None, structure: Structure, seed: int) -> list[Member]:
