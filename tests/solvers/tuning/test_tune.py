@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from tests.solvers.tuning.loops import objective_of, two_masses
+from tests.solvers.tuning.loops import two_masses
 
 
 def cart(mass: float = 1.0, dt: float | None = None) -> control.StateSpace:
@@ -144,13 +144,23 @@ def test_families_are_proved() -> None:
     assert "in the family" in str(tuned)
 
 
-def test_scheduled_gains() -> None:
-    """A stiffness that the schedule takes away: with gains of its square both members are one loop."""
-    members = [
-        control.ss([[0, 1], [-k, -1]], [[0], [1]], [[1, 0]], [[0]], inputs=["u"], outputs=["y"]) for k in (1.0, 2.0, 3.0)
-    ]
-    objective = objective_of(members, tt.Tunable.gain("k", "y", "u"), tt.Goal.gain("u", "y"))
-    assert [member.name for member in objective.members] == ["plants[0]", "plants[1]", "plants[2]"]
+def test_gains_follow_the_parameters_of_a_grid() -> None:
+    """Masses of 1 and 4 kg: both have the decay that is told, by their characteristic polynomials."""
+    model = slider()
+    family = tt.lpv(model, {"body.mass": [1.0, 4.0]}, inputs=["rail"], outputs=["rail.q", "rail.v"], progress=False)
+    gains = tt.Tunable.matrix("pd", ["rail.q", "rail.v"], ["rail"])
+    goals = [tt.Goal.poles(decay=1.0), tt.Goal.gain("rail.q", "rail", 10.0)]
+    scheduled = tt.tune(family, tt.Tunable.schedule(gains, {"body.mass": 1}), goals, starts=1, progress=False)
+    assert scheduled.members == ("body.mass = 1", "body.mass = 4")
+    for mass in (1.0, 4.0):
+        kp, kd = scheduled.controller({"body.mass": mass}).D[0]
+        assert np.roots([mass, kd, kp]).real.max() <= -1 / scheduled.goals[0].value * (1 - 1e-6)
+    law = tt.ScheduledController(scheduled.controller, {"body.mass": 2.0}, sample_time=0.01)
+    run = tt.simulate(model, np.linspace(0, 8.0, 5), [0.1], [0.0], controller=law, progress=False)
+    assert abs(run.q[-1, 0]) < 0.01
+
+
+def test_terms_of_schedules() -> None:
     block = tt.Tunable.schedule(tt.Tunable.gain("k", "y", "u", start=1.0), {"k": 1, "r": [0.0, 1.0, 2.0]})
     assert [p.name for p in block.parameters] == ["k[0]", "k[1]", "k[2]", "k[3]"]
     at = block.matrix_at(np.array([1.0, 2.0, 10.0, 20.0]), {"k": 3.0, "r": 1.5})
