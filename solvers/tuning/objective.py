@@ -101,6 +101,10 @@ class Objective:
         self._plants.append({o: AugmentedPlant(augment(member.plant, self.blocks.wires, o), sizes) for o in sorted(opened)})
         self.members.append(member)
 
+    def leave_members(self, count: int) -> None:
+        """Leave all members out but the first ones."""
+        del self._plants[count:], self.members[count:]
+
     def _controller_alone(self) -> AugmentedPlant:
         wires = self.blocks.wires
         alone = wires._replace(measured=np.zeros_like(wires.measured), driven=np.zeros_like(wires.driven))

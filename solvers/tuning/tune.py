@@ -19,7 +19,7 @@ from titop.solvers.linear.state_space import named_signals, read_linear
 from titop.solvers.robust.uncertain_loop import middle_rate, to_continuous
 from titop.solvers.signals.exported import Signal
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
+from titop.solvers.support.spread import Spread, SweepInterrupt, death, read_workers
 from titop.solvers.support.workers import one_thread
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
 from titop.solvers.tuning.goal_terms import GoalChannels, Time, read_terms
@@ -148,8 +148,8 @@ def tune(
         Blocks connected by names; at least one is a `Tunable`.
     goals : sequence of Goal
     starts : int
-        Whole searches. Each is the best of three short ones, from random numbers (the first from the given starts), some by way
-        of the optimum of the H2 norm.
+        Whole searches. Each is the best of some short ones, from random numbers (the first from the given starts), some by way
+        of the optimum of the H2 norm, of state spaces of that of a lower order.
     seed : int
         Of random starts: the same seed gives the same controller on the same machine.
     workers : int or Executor
@@ -158,7 +158,8 @@ def tune(
         Show a progress bar on a terminal when it takes longer than a second. Ctrl-C raises `SweepInterrupt`, whose `found` is
         the best so far.
     sign : {-1, 1}
-        -1: blocks take ``reference - y``, as `simulate` has it; 1: they take ``y``, as ``LFTModel.close`` has it by default.
+        -1: blocks take ``reference - y``, as `simulate` has it; 1: they take ``y``, as ``LFTModel.close`` has it by default,
+        and so they do with either sign where some block takes a reference ``r_y``.
     delay : float or mapping of output name to float, s
         Of what the controller gives, in whole samples; sampled plants only.
     prove : bool
@@ -194,20 +195,28 @@ def tune(
     for name, value in (("starts", starts), ("seed", seed)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < (name == "starts"):
             raise ModelError(Finding("bad-value", name, value, "a whole number", "5 starts suffice for most"))
-    objective = _objective(problem)
-    best, reached = _best_of_starts(objective, problem, int(starts), int(seed), read_workers(workers), progress)
-    for _ in range(_ROUNDS if family.uncertain is not None else 0):
-        worse = worst_members(objective, best, family.uncertain, Structure.of(family.blocks), int(seed))
-        if not worse:
-            break
-        for member in worse:
-            objective.add(member)
-        x = stabilise(objective, best.x)
-        pieces = objective(x)
-        if pieces is None:
-            raise ModelError(_unstable(objective, x))
-        best = _at_levels(objective, finish(objective, whole_search(objective, Found(x, pieces), False), int(seed)))
-    return _result(objective, problem, best, reached, prove)
+    objective, so_far = _objective(problem), _SoFar()
+    try:
+        _search_starts(objective, problem, so_far, int(starts), int(seed), read_workers(workers), progress)
+        for _ in range(_ROUNDS if family.uncertain is not None else 0):
+            worse = worst_members(objective, so_far.best, family.uncertain, Structure.of(family.blocks), int(seed))
+            if not worse:
+                break
+            for member in worse:
+                objective.add(member)
+            x = stabilise(objective, so_far.best.x)
+            pieces = objective(x)
+            if pieces is None:
+                raise ModelError(_unstable(objective, x))
+            so_far.best = _at_levels(objective, finish(objective, whole_search(objective, Found(x, pieces), False), int(seed)))
+            so_far.members = len(objective.members)
+    except KeyboardInterrupt:
+        if not so_far.reached:
+            raise
+        objective.leave_members(so_far.members)
+        message = "tuning was stopped; the best controller so far is in `found`"
+        raise SweepInterrupt(message, _result(objective, problem, so_far, False)) from None
+    return _result(objective, problem, so_far, prove)
 
 
 def _objective(problem: _Problem) -> Objective:
@@ -240,33 +249,36 @@ def _objective(problem: _Problem) -> Objective:
 # -- searches ----------------------------------------------------------------------------------------------------------------
 
 
-def _best_of_starts(
-    objective: Objective, problem: _Problem, starts: int, seed: int, workers: int | Executor, progress: bool
-) -> tuple[Found, tuple[float, ...]]:
-    """Return the best of several searches, and what each reached."""
+@dataclass
+class _SoFar:
+    """The best that was reached so far, what each start reached, and how many members the best is for."""
+
+    best: Found = field(default_factory=lambda: Found(np.zeros(0), []))
+    reached: list[float] = field(default_factory=list)
+    members: int = 0
+
+
+def _search_starts(
+    objective: Objective, problem: _Problem, so_far: _SoFar, starts: int, seed: int, workers: int | Executor, progress: bool
+) -> None:
+    """Search from several starts, then from the best of them patiently."""
     given = _given_start(objective)
     looks = _LOOKS_AT_POLES if objective.has_poles_alone else _LOOKS
     tasks = [(k, _Looks(given if k == 0 else None, range(seed + looks * k, seed + looks * (k + 1)))) for k in range(starts)]
-    found: list[Found] = []
+    so_far.members = len(objective.members)
     bar = progress_bar(total=starts, progress=progress, desc="tuning", unit="start")
-    try:
-        with bar, Spread(_searcher, (problem,), workers, _died) as sweep:
-            for _, result in sweep.results(tasks):
-                bar.update()
-                if result is not None:
-                    found.append(result)
-    except KeyboardInterrupt:
-        if not found:
-            raise
-        best = min(found, key=lambda one: one.value)
-        raise SweepInterrupt("tuning was stopped; the best controller so far is in `found`",
-                             _result(objective, problem, best, tuple(f.value for f in found), False)) from None  # fmt: skip
-    if not found:
+    with bar, Spread(_searcher, (problem,), workers, _died) as sweep:
+        for _, result in sweep.results(tasks):
+            bar.update()
+            if result is not None:
+                if not so_far.reached or result.value < so_far.best.value:
+                    so_far.best = result
+                so_far.reached.append(result.value)
+    if not so_far.reached:
         x = stabilise(objective, given if given is not None else np.zeros(objective.size))
         raise ModelError(_unstable(objective, x))
-    best = min(found, key=lambda one: one.value)
-    objective(best.x)
-    return _at_levels(objective, finish(objective, best, seed)), tuple(one.value for one in found)
+    objective(so_far.best.x)
+    so_far.best = _at_levels(objective, finish(objective, so_far.best, seed))
 
 
 class _Looks(NamedTuple):
@@ -322,7 +334,7 @@ def _grow(problem: _Problem, objective: Objective, seed: int) -> Array | None:
 
 
 def _died(task: _Looks, how: str) -> Any:
-    raise ModelError(Finding("worker-died", "tune", f"the search of seed {task.seeds[0]}", "a process that lives", how))
+    raise death(f"the search of seed {task.seeds[0]}", how)
 
 
 def _given_start(objective: Objective) -> Array | None:
@@ -365,8 +377,9 @@ def _level(known: Sequence[tuple[float, float]]) -> float:
 # -- result ------------------------------------------------------------------------------------------------------------------
 
 
-def _result(objective: Objective, problem: _Problem, best: Found, reached: tuple[float, ...], proving: bool) -> Tuned:
+def _result(objective: Objective, problem: _Problem, so_far: _SoFar, proving: bool) -> Tuned:
     """Return the tuned controller with what it reaches."""
+    best = so_far.best
     theta, family = objective.theta(best.x), problem.family
     reach = objective.values(best.x)
     if reach is None:
@@ -399,7 +412,7 @@ def _result(objective: Objective, problem: _Problem, best: Found, reached: tuple
         proof,
         dict(zip(objective.blocks.names, theta.tolist(), strict=True)),
         tuple(one.name for one in objective.members),
-        reached,
+        tuple(so_far.reached),
     )
 
 

@@ -167,6 +167,32 @@ def test_terms_of_schedules() -> None:
     assert at.tolist() == [[1.0 + 2.0 * 3.0 + 0.5 * 10.0 + 0.5 * 20.0]]
 
 
+def test_ctrl_c_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("titop.solvers.tuning.tune.finish", stop)
+    with pytest.raises(tt.SweepInterrupt) as stopped:
+        tt.tune(cart(), PID, tt.Goal.tracking("place", time=1.0), starts=2, progress=False)
+    assert stopped.value.found.goals[0].value == pytest.approx(min(stopped.value.found.starts), rel=1e-9)
+    monkeypatch.setattr("titop.solvers.tuning.tune.first_look", stop)
+    with pytest.raises(KeyboardInterrupt) as early:
+        tt.tune(cart(), PID, tt.Goal.tracking("place", time=1.0), starts=2, progress=False)
+    assert not isinstance(early.value, tt.SweepInterrupt)  # nothing to keep
+
+
+@pytest.mark.long
+def test_decay_at_a_sextuple_pole() -> None:
+    """Of two masses and a controller of second order: sqrt(15) / 5. Within 6 %; a search that gives up early has 60 %."""
+    A = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [-1, 1, 0, 0], [1, -1, 0, 0]])
+    plant = control.ss(A, [[0], [0], [1], [0]], [[0, 1, 0, 0]], [[0]], inputs=["u"], outputs=["x"], name="masses")
+    K = tt.Tunable.state_space("K", ["x"], ["u"], 2)
+    tuned = tt.tune(plant, K, tt.Goal.poles(decay=np.sqrt(15) / 5), sign=1, progress=False)
+    assert 1.0 <= tuned.goals[0].value <= 1 / 0.94
+    poles = control.feedback(plant, tuned.controller, sign=1).poles()
+    assert -poles.real.max() >= 0.94 * np.sqrt(15) / 5
+
+
 GOAL = tt.Goal.margins("force")
 BAD: list[tuple[str, str, Any]] = [
     ("unknown-signal", "at", lambda: tt.tune(cart(), PID, tt.Goal.margins("forse"))),
