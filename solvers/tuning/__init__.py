@@ -11,5 +11,5 @@ highest of all goals of all members of a family is minimised.
 - `goal_terms`: goals as functions of the loop, with their gradients;
 - `minimax`: the least maximum of functions that are smooth each; `objective`: that of all goals of all members;
 - `tuning_search`: from one start to an optimum; `proof`: worst members of a family, and bounds of goals for all of it;
-- `tune`: what users call.
+- `plant_families`: plants of all kinds as they are read; `tune`: what users call.
 """

@@ -29,12 +29,13 @@ _FINE = 2000
 
 
 class Slope(NamedTuple):
-    """One value of a term, its gradients with respect to S and to the logarithms of the term's scalings, and its frequency."""
+    """One value of a term, its gradients by S and by the logarithms of its scalings, its frequency, and its part of the term."""
 
     value: float
     by_S: Array
     by_scalings: Array
     omega: float
+    part: int = 0
 
 
 class Scan(NamedTuple):
@@ -273,7 +274,7 @@ class PoleTerm:
                     value * (by_size / max(sizes[j], TINY) + by_real / max(speeds[j], TINY)),
                     by_size / self.fastest,
                 )[k]
-                result.append(Slope(value, change, np.zeros(0), float(pole.imag)))
+                result.append(Slope(value, change, np.zeros(0), float(sizes[j]), k))
             return result
 
         return Scan(float(rows.max()), pieces)

@@ -187,7 +187,7 @@ class Objective:
             for s in found:
                 gradient = self._gradient(x, chain, s.by_S)
                 gradient[requirement.scalings] = s.by_scalings
-                pieces.append(Piece(s.value / limit, gradient / limit, (k, j), s.omega))
+                pieces.append(Piece(s.value / limit, gradient / limit, (k, j, s.part), s.omega))
         pieces.sort(key=lambda piece: -piece.value)
         return pieces[:_MOST] or None
 
@@ -211,7 +211,7 @@ class Objective:
                 (slope,) = loop.pole_slopes([highest])
                 pole = loop.poles[highest]
                 gradient = self._gradient(x, chain, slope.real) / self.rate
-                pieces.append(Piece(float(pole.real) / self.rate, gradient, (k, opened), float(abs(pole.imag))))
+                pieces.append(Piece(float(pole.real) / self.rate, gradient, (k, opened), float(abs(pole))))
         pieces.sort(key=lambda piece: -piece.value)
         return pieces[:_MOST] or None
 

@@ -9,7 +9,8 @@ import numpy as np
 
 import titop as tt
 from titop.solvers.tuning.objective import Objective
-from titop.solvers.tuning.tune import _objective, _Problem, read_family
+from titop.solvers.tuning.plant_families import read_family
+from titop.solvers.tuning.tune import _objective, _Problem
 
 #: Two masses and a spring, damped a little: forces on both, both places.
 SIGNALS = {"inputs": ["push", "pull"], "outputs": ["near", "far"]}

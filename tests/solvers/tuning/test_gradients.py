@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import control
 import numpy as np
 import pytest
 
@@ -59,4 +60,13 @@ def test_of_goals(goal: str) -> None:
 @pytest.mark.parametrize("kind", TUNABLES)
 def test_of_blocks(kind: str) -> None:
     objective = objective_of(two_masses(), TUNABLES[kind], [GOALS["gain"], GOALS["h2"], GOALS["all margins"]])
+    check_gradients(objective, stable_point(objective))
+
+
+@pytest.mark.parametrize("goals", [("gain", "band"), ("h2",), ("damping",), ("all margins", "shape"), ("tracking",)])
+def test_of_sampled_loops_with_delay(goals: tuple[str, ...]) -> None:
+    plant, dt = two_masses(damping=1.0), 0.1
+    held = control.sample_system(plant, dt, "zoh")
+    named = control.ss(held.A, held.B, held.C, held.D, dt, inputs=plant.input_labels, outputs=plant.output_labels)
+    objective = objective_of(named, TUNABLES["cascade"], [GOALS[goal] for goal in goals], delay={"push": 0.2, "pull": 0.1})
     check_gradients(objective, stable_point(objective))
