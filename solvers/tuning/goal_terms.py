@@ -29,7 +29,7 @@ _FINE = 2000
 
 
 class Slope(NamedTuple):
-    """One value of a term, its gradients by S and by the logarithms of its scalings, its frequency, and its part of the term."""
+    """One value of a term, its gradients by S and by the logarithms of its scalings, its frequency, and its part."""
 
     value: float
     by_S: Array

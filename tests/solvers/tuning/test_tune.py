@@ -182,6 +182,22 @@ def test_ctrl_c_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.long
+def test_a_sampled_family_with_delay_is_proved() -> None:
+    """Its bounds are those of `tt.worst_case_gain` for the loop that `close` makes with the same delay."""
+    model, dt = slider(), 0.1
+    family = tt.lft(model, model.neutral(), {"body.mass": (1.0, 2.0)}, inputs=["rail"], outputs=["rail.q", "rail.v"])
+    sampled = family.close(control.ss([], [], [], [[0.0]], dt, inputs=["rail_q"], outputs=["rail"]))
+    pd = tt.Tunable.matrix("pd", ["rail.q", "rail.v"], ["rail"])
+    goals = [tt.Goal.gain("rail", "rail.q"), tt.Goal.margins("rail", hard=True)]
+    tuned = tt.tune(sampled, pd, goals, starts=1, sign=1, delay=dt, progress=False)
+    bounds = tt.worst_case_gain(sampled.close(tuned.controller, delay=dt), "rail", "rail_q", progress=False)
+    assert tuned.controller.dt == dt
+    assert tuned.proof[0].lower == pytest.approx(bounds.lower, rel=1e-4)  # of the search for the worst member
+    assert tuned.proof[0].upper == pytest.approx(bounds.upper, rel=0.02)  # both within one percent of it
+    assert tuned.goals[1].value < 1.002
+
+
+@pytest.mark.long
 def test_decay_at_a_sextuple_pole() -> None:
     """Of two masses and a controller of second order: sqrt(15) / 5. Within 6 %; a search that gives up early has 60 %."""
     A = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [-1, 1, 0, 0], [1, -1, 0, 0]])
