@@ -134,5 +134,11 @@ from .solvers.simulation.start_and_end import SimulationInterrupt as SimulationI
 from .solvers.simulation.trajectory import Trajectory as Trajectory
 from .solvers.simulation.trajectory import load_trajectory as load_trajectory
 from .solvers.support.spread import SweepInterrupt as SweepInterrupt
+from .solvers.tuning.goals import Goal as Goal
+from .solvers.tuning.proof import GoalProof as GoalProof
+from .solvers.tuning.tunables import Tunable as Tunable
+from .solvers.tuning.tune import GoalValue as GoalValue
+from .solvers.tuning.tune import Tuned as Tuned
+from .solvers.tuning.tune import tune as tune
 
 __version__: str

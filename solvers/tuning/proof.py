@@ -12,17 +12,16 @@ import numpy as np
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
-from titop.solvers.lft.delta_blocks import DeltaBlock, channel_signals
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure, channel_signals
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.robust.robust_stability import robust_stability
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.worst_case_gain import worst_case_gain
 from titop.solvers.signals.exported import Signal
+from titop.solvers.tuning.goal_terms import PeakTerm, PoleTerm
 from titop.solvers.tuning.goals import Goal
-from titop.solvers.tuning.members import Member, Objective
 from titop.solvers.tuning.minimax import Found
-from titop.solvers.tuning.terms import PeakTerm, PoleTerm
+from titop.solvers.tuning.objective import Member, Objective
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, Plant, augment
 
 #: Corners of the box at most, random members beside them, climbs from the worst, and steps along each parameter.
@@ -52,12 +51,11 @@ class GoalProof:
     member: dict[str, Any]
 
     def __str__(self) -> str:
-        return f"{self.goal}: at most {self.upper:.4f} in the family, {self.lower:.4f} with {self.member}"
+        member = ", ".join(f"{name} = {value:.6g}" for name, value in self.member.items() if isinstance(value, float))
+        return f"{self.goal}: at most {self.upper:.4f} in the family, {self.lower:.4f} found" + f" ({member})" * bool(member)
 
 
-def worst_members(
-    objective: Objective, found: Found, family: Plant | None, structure: Structure, seed: int
-) -> list[Member]:
+def worst_members(objective: Objective, found: Found, family: Plant | None, structure: Structure, seed: int) -> list[Member]:
     """Return members that are worse than those tuned on: the worst of each goal, or an unstable one.
 
     Corners, random members and climbs along each parameter: quick, no proof.
@@ -73,7 +71,10 @@ def worst_members(
     rng = np.random.default_rng(seed)
     if not corners:
         corners = list(rng.choice((-1.0, 1.0), (_CORNERS, count)))
-    tried = {tuple(delta): _value(objective, found.x, family, structure, delta) for delta in [*corners, *rng.uniform(-1, 1, (_RANDOM, count))]}
+    tried = {
+        tuple(delta): _value(objective, found.x, family, structure, delta)
+        for delta in [*corners, *rng.uniform(-1, 1, (_RANDOM, count))]
+    }
     for j in range(len(limits)):
         best = sorted(tried, key=lambda delta: -_reached(tried[delta], j, limits))[:_CLIMBS]
         for start in best:
@@ -102,7 +103,8 @@ def _reached(values: Array | None, j: int, limits: Array) -> float:
 
 def _member(family: Plant, structure: Structure, delta: Array) -> Member:
     named = ", ".join(
-        f"{structure.blocks[k].name} = {structure.blocks[k].value(float(d)):.6g}" for k, d in zip(structure.real, delta, strict=True)
+        f"{structure.blocks[k].name} = {structure.blocks[k].value(float(d)):.6g}"
+        for k, d in zip(structure.real, delta, strict=True)
     )
     return Member(family.member(structure.real_matrix(delta)), named, {}, delta)
 
@@ -121,6 +123,8 @@ def _value(objective: Objective, x: Array, family: Plant, structure: Structure, 
 def prove(objective: Objective, found: Found, family: Plant, blocks: Sequence[DeltaBlock]) -> tuple[GoalProof, ...]:
     """Return proved bounds of goals that are gains, and of decay; goals of other kinds are left out."""
     theta, result = objective.theta(found.x), []
+    values = objective.values(found.x)
+    reached = np.full(len(objective.goals), np.inf) if values is None else values.max(axis=0)
     S = objective.blocks.gain(theta, {})
     w, z = family.channels
     for k, goal in enumerate(objective.goals):
@@ -134,8 +138,12 @@ def prove(objective: Objective, found: Found, family: Plant, blocks: Sequence[De
                 continue
             if isinstance(term, PeakTerm) and not term.inverse and term.band == (0.0, np.inf):
                 bounds.append(_bound_gain(loop.system, term, found.x[requirement.scalings], (w, z), blocks))
-            elif isinstance(term, PoleTerm) and term.decay and not (term.damping or np.isfinite(term.fastest) or term.time.period):
-                bounds.append(_bound_decay(loop.system, term.decay, (w, z), blocks))
+            elif (
+                isinstance(term, PoleTerm)
+                and term.decay
+                and not (term.damping or np.isfinite(term.fastest) or term.time.period)
+            ):
+                bounds.append(_bound_decay(loop.system, term.decay, (w, z), blocks, float(reached[k])))
             else:
                 bounds = []
                 break
@@ -171,9 +179,9 @@ def _bound_gain(
 
 
 def _bound_decay(
-    system: Matrices, decay: float, channels: tuple[int, int], blocks: Sequence[DeltaBlock]
+    system: Matrices, decay: float, channels: tuple[int, int], blocks: Sequence[DeltaBlock], reached: float
 ) -> tuple[float, float, dict[str, Any]]:
-    """Return one if every member decays as fast as required: a loop that is faster by that is robustly stable."""
+    """Return one if every member decays as required (the loop slower by that is robustly stable), and what was reached."""
     w, z = channels
     part = system.part(np.arange(z), np.arange(w))
     new_w, new_z = channel_signals(blocks)
@@ -183,5 +191,6 @@ def _bound_decay(
         found = robust_stability(named_system(shifted, states, new_w, new_z, "loop"), blocks=blocks, progress=False)
     except ModelError:
         return np.inf, np.inf, {}
-    proved = found.lower >= 1
-    return (1.0 if proved else np.inf), 1.0, {} if proved else dict(found.member)
+    if found.robust is False:
+        return np.inf, 1.0, dict(found.member)
+    return (1.0 if found.robust else np.inf), reached, {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,29 +12,27 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE
-from titop.solvers.lft.delta_blocks import DeltaBlock
-from titop.solvers.lft.feedback import read_delays, split_delay
-from titop.solvers.linear.matrices import Matrices
-from titop.solvers.linear.state_space import named_signals, read_linear
-from titop.solvers.robust.structure import Structure
-from titop.solvers.robust.uncertain_loop import middle_rate, to_continuous
-from titop.solvers.signals.exported import Signal
+from titop.solvers.lft.delta_blocks import Structure
+from titop.solvers.robust.uncertain_loop import middle_rate
 from titop.solvers.support.progress import progress_bar
-from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
+from titop.solvers.support.spread import Spread, SweepInterrupt, death, read_workers
 from titop.solvers.support.workers import one_thread
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
+from titop.solvers.tuning.goal_terms import GoalChannels, Time, read_terms
 from titop.solvers.tuning.goals import Goal
-from titop.solvers.tuning.members import Member, Objective, Requirement
 from titop.solvers.tuning.minimax import Found, optimality
+from titop.solvers.tuning.objective import Objective, Requirement
+from titop.solvers.tuning.plant_families import PlantFamily, read_family
 from titop.solvers.tuning.proof import GoalProof, prove, worst_members
-from titop.solvers.tuning.search import Start, finish, first_look, stabilise, whole_search
-from titop.solvers.tuning.terms import Channels, Time, read_terms
-from titop.solvers.tuning.tuned_loop import AugmentedPlant, Plant, augment
+from titop.solvers.tuning.tuned_loop import AugmentedPlant, augment
+from titop.solvers.tuning.tuning_search import SearchStart, finish, first_look, stabilise, whole_search
 
 #: Rounds of tuning, finding the worst members of an uncertain family, and tuning again, at most.
 _ROUNDS = 8
-#: Short searches for each start that is searched whole.
-_LOOKS = 3
+#: Short searches for each start that is searched whole; of goals for poles alone: these are quick, their optima many.
+_LOOKS, _LOOKS_AT_POLES = 3, 16
+#: Turns of a search of the order below, and how much a state that is added is coupled, in units.
+_GROWING, _COUPLED = 2, 0.5
 #: Rounds over hard and soft goals.
 _LEVELS = 6
 
@@ -99,23 +97,12 @@ class Tuned:
         return "\n".join(lines)
 
 
-class _Family(NamedTuple):
-    """Plants as they were read."""
-
-    members: list[Member]
-    inputs: list[Signal]
-    outputs: list[Signal]
-    period: float
-    uncertain: Plant | None
-    blocks: tuple[DeltaBlock, ...]
-
-
 class _Problem(NamedTuple):
     """What a process needs for searches."""
 
     controller: Any
     goals: tuple[Goal, ...]
-    family: _Family
+    family: PlantFamily
     sign: int
 
 
@@ -135,9 +122,9 @@ def tune(
 ) -> Tuned:
     """Tune the numbers of a controller of fixed structure so that the worst goal of the worst member is as good as possible.
 
-    One function is minimised: the highest, over members and goals, of what is reached over what is allowed. Soft goals are made as
-    good as hard ones, which are met first, allow. Members of an uncertain family are found as they are needed: after each search
-    those with the highest values are added and the search goes on, until there are none; then the goals are proved.
+    One function is minimised: the highest, over members and goals, of what is reached over what is allowed. Soft goals are made
+    as good as hard ones, which are met first, allow. Members of an uncertain family are found as they are needed: after each
+    search those with the highest values are added and the search goes on, until there are none; then the goals are proved.
 
     Parameters
     ----------
@@ -147,17 +134,18 @@ def tune(
         Blocks connected by names; at least one is a `Tunable`.
     goals : sequence of Goal
     starts : int
-        Whole searches. Each is the best of three short ones, from random numbers (the first from the given starts), some by way
-        of the optimum of the H2 norm.
+        Whole searches. Each is the best of some short ones, from random numbers (the first from the given starts), some by way
+        of the optimum of the H2 norm, of state spaces of that of a lower order.
     seed : int
         Of random starts: the same seed gives the same controller on the same machine.
     workers : int or Executor
         Number of processes, or an executor: see `monte_carlo`.
     progress : bool
-        Show a progress bar on a terminal when it takes longer than a second. Ctrl-C raises `SweepInterrupt`, whose `found` is the
-        best so far.
+        Show a progress bar on a terminal when it takes longer than a second. Ctrl-C raises `SweepInterrupt`, whose `found` is
+        the best so far.
     sign : {-1, 1}
-        -1: blocks take ``reference - y``, as `simulate` has it; 1: they take ``y``, as ``LFTModel.close`` has it by default.
+        -1: blocks take ``reference - y``, as `simulate` has it; 1: they take ``y``, as ``LFTModel.close`` has it by default,
+        and so they do with either sign where some block takes a reference ``r_y``.
     delay : float or mapping of output name to float, s
         Of what the controller gives, in whole samples; sampled plants only.
     prove : bool
@@ -170,8 +158,8 @@ def tune(
     Raises
     ------
     ModelError
-        For unknown signals, blocks that cannot be connected, members of different signals or sample times, families that are not
-        well-posed, and loops that no search could stabilise: it names the pole and where it moves.
+        For unknown signals, blocks that cannot be connected, members of different signals or sample times, families that are
+        not well-posed, and loops that no search could stabilise: it names the pole and where it moves.
 
     Notes
     -----
@@ -193,38 +181,48 @@ def tune(
     for name, value in (("starts", starts), ("seed", seed)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < (name == "starts"):
             raise ModelError(Finding("bad-value", name, value, "a whole number", "5 starts suffice for most"))
-    objective = _objective(problem)
-    best, reached = _best_of_starts(objective, problem, int(starts), int(seed), read_workers(workers), progress)
-    for _ in range(_ROUNDS if family.uncertain is not None else 0):
-        worse = worst_members(objective, best, family.uncertain, Structure.of(family.blocks), int(seed))
-        if not worse:
-            break
-        for member in worse:
-            objective.add(member)
-        x = stabilise(objective, best.x)
-        pieces = objective(x)
-        if pieces is None:
-            raise ModelError(_unstable(objective, x))
-        best = _at_levels(objective, finish(objective, whole_search(objective, Found(x, pieces), False), int(seed)))
-    return _result(objective, problem, best, reached, prove)
+    objective, so_far = _objective(problem), _SoFar()
+    try:
+        _search_starts(objective, problem, so_far, int(starts), int(seed), read_workers(workers), progress)
+        for _ in range(_ROUNDS if family.uncertain is not None else 0):
+            worse = worst_members(objective, so_far.best, family.uncertain, Structure.of(family.blocks), int(seed))
+            if not worse:
+                break
+            for member in worse:
+                objective.add(member)
+            x = stabilise(objective, so_far.best.x)
+            pieces = objective(x)
+            if pieces is None:
+                raise ModelError(_unstable(objective, x))
+            so_far.best = _at_levels(objective, finish(objective, whole_search(objective, Found(x, pieces), False), int(seed)))
+            so_far.members = len(objective.members)
+    except KeyboardInterrupt:
+        if not so_far.reached:
+            raise
+        objective.leave_members(so_far.members)
+        message = "tuning was stopped; the best controller so far is in `found`"
+        raise SweepInterrupt(message, _result(objective, problem, so_far, False)) from None
+    return _result(objective, problem, so_far, prove)
 
 
 def _objective(problem: _Problem) -> Objective:
     """Return the function of a problem, with all members known beforehand."""
     family, goals = problem.family, problem.goals
     blocks = ControllerBlocks(problem.controller, family.inputs, family.outputs, problem.sign)
-    channels, time = Channels((0, 0), family.inputs, family.outputs, blocks), Time(family.period)
+    channels, time = GoalChannels(family.inputs, family.outputs, blocks), Time(family.period)
     requirements, size = [], len(blocks.parameters)
     places = {name: k for k, signal in enumerate(family.inputs) for name in (signal.path, signal.name)}
     for k, goal in enumerate(goals):
         for name in goal.opened:
             if name not in places:
-                raise ModelError(Finding("unknown-signal", "opened", name, "an input of the plant", f"one of {', '.join(places)}"))
+                raise ModelError(
+                    Finding("unknown-signal", "opened", name, "an input of the plant", f"one of {', '.join(places)}")
+                )
         for term in read_terms(goal, channels, time):
             opened = tuple(sorted(places[name] for name in goal.opened))
             scalings = slice(size, size + term.scalings)
             size += term.scalings
-            requirements.append(Requirement(k, term, opened, scalings, dict(goal.numbers).get("of controller", 0.0) > 0))
+            requirements.append(Requirement(k, term, opened, scalings, goal.of == "controller"))
     poles = [middle_rate(member.plant.system.A) for member in family.members]
     rate = float(np.median(poles))
     plant = AugmentedPlant(augment(family.members[0].plant, blocks.wires), blocks.sizes)
@@ -237,39 +235,43 @@ def _objective(problem: _Problem) -> Objective:
 # -- searches ----------------------------------------------------------------------------------------------------------------
 
 
-def _best_of_starts(
-    objective: Objective, problem: _Problem, starts: int, seed: int, workers: int | Executor, progress: bool
-) -> tuple[Found, tuple[float, ...]]:
-    """Return the best of several searches, and what each reached."""
+@dataclass
+class _SoFar:
+    """The best that was reached so far, what each start reached, and how many members the best is for."""
+
+    best: Found = field(default_factory=lambda: Found(np.zeros(0), []))
+    reached: list[float] = field(default_factory=list)
+    members: int = 0
+
+
+def _search_starts(
+    objective: Objective, problem: _Problem, so_far: _SoFar, starts: int, seed: int, workers: int | Executor, progress: bool
+) -> None:
+    """Search from several starts, then from the best of them patiently."""
     given = _given_start(objective)
-    tasks = [(k, _Looks(given if k == 0 else None, seed + _LOOKS * k)) for k in range(starts)]
-    found: list[Found] = []
+    looks = _LOOKS_AT_POLES if objective.has_poles_alone else _LOOKS
+    tasks = [(k, _Looks(given if k == 0 else None, range(seed + looks * k, seed + looks * (k + 1)))) for k in range(starts)]
+    so_far.members = len(objective.members)
     bar = progress_bar(total=starts, progress=progress, desc="tuning", unit="start")
-    try:
-        with bar, Spread(_searcher, (problem,), workers, _died) as sweep:
-            for _, result in sweep.results(tasks):
-                bar.update()
-                if result is not None:
-                    found.append(result)
-    except KeyboardInterrupt:
-        if not found:
-            raise
-        best = min(found, key=lambda one: one.value)
-        raise SweepInterrupt("tuning was stopped; the best controller so far is in `found`",
-                             _result(objective, problem, best, tuple(f.value for f in found), False)) from None  # fmt: skip
-    if not found:
+    with bar, Spread(_searcher, (problem,), workers, _died) as sweep:
+        for _, result in sweep.results(tasks):
+            bar.update()
+            if result is not None:
+                if not so_far.reached or result.value < so_far.best.value:
+                    so_far.best = result
+                so_far.reached.append(result.value)
+    if not so_far.reached:
         x = stabilise(objective, given if given is not None else np.zeros(objective.size))
         raise ModelError(_unstable(objective, x))
-    best = min(found, key=lambda one: one.value)
-    objective(best.x)
-    return _at_levels(objective, finish(objective, best, seed)), tuple(one.value for one in found)
+    objective(so_far.best.x)
+    so_far.best = _at_levels(objective, finish(objective, so_far.best, seed))
 
 
 class _Looks(NamedTuple):
     """A task: short searches from a point or from random ones, of which the best is searched whole."""
 
     x: Array | None
-    seed: int
+    seeds: range
 
 
 def _searcher(problem: _Problem) -> Callable[[_Looks], Found | None]:
@@ -279,9 +281,10 @@ def _searcher(problem: _Problem) -> Callable[[_Looks], Found | None]:
         objective = _objective(problem)
         smooth = objective.smooth()
         looks = []
-        for k in range(_LOOKS):
-            start = Start(task.x if k == 0 else None, task.seed + k, bool((task.seed + k) % 4 < 2))
-            look = first_look(objective, smooth if (k + task.seed) % 2 == 0 and start.x is None else None, start)
+        for k, seed in enumerate(task.seeds):
+            x = task.x if k == 0 else _grow(problem, objective, seed) if seed % 2 else None
+            start = SearchStart(x, seed, seed % 4 < 2)
+            look = first_look(objective, smooth if seed % 2 == 0 and x is None else None, start)
             if look is not None:
                 looks.append((look.value, k, look, start.descends))
         if not looks:
@@ -292,19 +295,41 @@ def _searcher(problem: _Problem) -> Callable[[_Looks], Found | None]:
     return search
 
 
+def _grow(problem: _Problem, objective: Objective, seed: int) -> Array | None:
+    """Return an optimum of the order below with one more state, weakly coupled; None where there is no such order."""
+    blocks = list(problem.controller) if isinstance(problem.controller, Sequence) else [problem.controller]
+    smaller = [getattr(block, "smaller", None) for block in blocks]
+    if objective.has_poles_alone or not any(smaller):
+        return None
+    below = problem._replace(controller=[small or block for small, block in zip(smaller, blocks, strict=True)])
+    lower = _objective(below)
+    look = first_look(lower, None, SearchStart(_grow(below, lower, seed), seed, seed % 4 < 2))
+    if look is None:
+        return None
+    optimum = whole_search(lower, look, seed % 4 < 2, _GROWING).x
+    known = dict(zip(lower.blocks.names, optimum, strict=False))
+    x = np.random.default_rng(seed).standard_normal(objective.size) * _COUPLED
+    for k, (name, parameter) in enumerate(zip(objective.blocks.names, objective.blocks.parameters, strict=True)):
+        if name in known:
+            x[k] = known[name]
+        elif parameter.name.startswith("A"):
+            row, column = parameter.name[2:-1].split(",")
+            x[k] = -1.0 if row == column else 0.0
+    x[len(objective.coordinates) :] = optimum[len(lower.coordinates) :]
+    return x
+
+
 def _died(task: _Looks, how: str) -> Any:
-    raise ModelError(Finding("worker-died", "tune", f"the search of seed {task.seed}", "a process that lives", how))
+    raise death(f"the search of seed {task.seeds[0]}", how)
 
 
 def _given_start(objective: Objective) -> Array | None:
     """Return the user's start, the middle for numbers without one; None if there is none at all."""
-    starts = [p.start for p in objective.blocks.parameters]
-    if all(np.isnan(start) for start in starts):
+    starts = np.array([p.start for p in objective.blocks.parameters])
+    if np.isnan(starts).all():
         return None
     x = np.zeros(objective.size)
-    for k, (start, coordinate) in enumerate(zip(starts, objective.coordinates, strict=True)):
-        if not np.isnan(start):
-            x[k] = coordinate.place(start)
+    x[: len(starts)] = objective.coordinates.places(starts)
     return x
 
 
@@ -313,22 +338,34 @@ def _at_levels(objective: Objective, found: Found) -> Found:
     hard = [goal.hard for goal in objective.goals]
     if not any(hard) or all(hard):
         return found
+    known: list[tuple[float, float]] = []
     for _ in range(_LEVELS):
-        objective.soft *= max(found.value, CLOSE)
+        known.append((np.log(objective.soft), np.log(max(found.value, CLOSE))))
+        if abs(known[-1][1]) < NEGLIGIBLE / 2:
+            break
+        objective.soft = float(np.exp(_level(known)))
         pieces = objective(found.x)
         if pieces is None:
             break
         found = whole_search(objective, Found(found.x, pieces), False)
-        if abs(found.value - 1) < NEGLIGIBLE:
-            break
     return found
+
+
+def _level(known: Sequence[tuple[float, float]]) -> float:
+    """Return the logarithm of a level of soft goals at which the logarithm of the maximum is zero, by a secant, not too far."""
+    (level, value), slope = known[-1], -1.0
+    if len(known) > 1:
+        before = known[-2]
+        slope = (value - before[1]) / (level - before[0])
+    return level - value / min(max(slope, -1.0), -COARSE * 5)
 
 
 # -- result ------------------------------------------------------------------------------------------------------------------
 
 
-def _result(objective: Objective, problem: _Problem, best: Found, reached: tuple[float, ...], proving: bool) -> Tuned:
+def _result(objective: Objective, problem: _Problem, so_far: _SoFar, proving: bool) -> Tuned:
     """Return the tuned controller with what it reaches."""
+    best = so_far.best
     theta, family = objective.theta(best.x), problem.family
     reach = objective.values(best.x)
     if reach is None:
@@ -361,7 +398,7 @@ def _result(objective: Objective, problem: _Problem, best: Found, reached: tuple
         proof,
         dict(zip(objective.blocks.names, theta.tolist(), strict=True)),
         tuple(one.name for one in objective.members),
-        reached,
+        tuple(so_far.reached),
     )
 
 
@@ -379,74 +416,6 @@ def _unstable(objective: Objective, x: Array) -> Finding:
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------------
-
-
-def read_family(plants: Any, delay: Any) -> _Family:
-    """Return plants as members; of an uncertain family the nominal one.
-
-    Raises
-    ------
-    ModelError
-        For other types, and members of different signals or sample times.
-    """
-    named, blocks = list(_members(plants)), tuple(getattr(plants, "blocks", ()))
-    channels = plants.channels if blocks else (0, 0)
-    systems = [system for _, _, system in named]
-    first = systems[0]
-    for name, _, system in named:
-        for what in ("input_labels", "output_labels", "dt"):
-            found, expected = getattr(system, what), getattr(first, what)
-            if found != expected:
-                kind = "other-sample-time" if what == "dt" else "other-signals"
-                raise ModelError(Finding(kind, f"plants: {name}", found, f"{expected}, as of the first", "make all alike"))
-    _, inputs, outputs = named_signals(first)
-    inputs, outputs = inputs[channels[0] :], outputs[channels[1] :]
-    period = 1.0 if first.dt is True else float(first.dt or 0.0)
-    late = _whole_samples(delay, inputs, period)
-    plants_ = [Plant.of(to_continuous(Matrices.of(s), period) if period else Matrices.of(s), channels, late, period) for s in systems]
-    if not blocks:
-        return _Family([Member(p, name, rho) for (name, rho, _), p in zip(named, plants_, strict=True)], inputs, outputs, period, None, ())
-    structure, whole = Structure.of(blocks), plants_[0]
-    try:
-        nominal = whole.member(structure.real_matrix(np.zeros(len(structure.real))))
-    except np.linalg.LinAlgError:
-        raise ModelError(Finding("ill-posed", "plants", "the nominal values", "values with a response", "look at the ranges")) from None
-    return _Family([Member(nominal, "nominal")], inputs, outputs, period, whole, blocks)
-
-
-def _members(plants: Any) -> Iterator[tuple[str, Mapping[str, float], Any]]:
-    """Yield names, values of scheduling parameters, and systems; of an uncertain family its M alone."""
-    if getattr(plants, "blocks", None):
-        yield "nominal", {}, plants.M
-    elif hasattr(plants, "valid") and hasattr(plants, "at"):
-        names = tuple(plants.parameters)
-        grids = np.meshgrid(*(np.asarray(plants.parameters[name]) for name in names), indexing="ij") if plants.valid.ndim == len(names) else [
-            np.asarray(plants.parameters[name]) for name in names
-        ]
-        for at in np.argwhere(plants.valid):
-            rho = {name: float(grid[tuple(at)]) for name, grid in zip(names, grids, strict=True)}
-            yield ", ".join(f"{name} = {value:.4g}" for name, value in rho.items()), rho, plants.at(rho)
-    elif isinstance(plants, Sequence) and not isinstance(plants, str) and plants:
-        for k, plant in enumerate(plants):
-            yield f"plants[{k}]", {}, read_linear(f"plants[{k}]", plant)
-    else:
-        expected = "a control.StateSpace, a list of them, an LPVModel or an LFTModel"
-        yield "nominal", {}, read_linear("plants", plants, expected)
-
-
-def _whole_samples(delay: Any, inputs: Sequence[Signal], period: float) -> list[int]:
-    """Return delays as numbers of samples, by input."""
-    delays = read_delays(delay, [signal.name for signal in inputs])
-    if not delays.any():
-        return [0] * len(inputs)
-    if not period:
-        advice = "sample the plant (control.sample_system), or add a Pade form to it (control.pade)"
-        raise ModelError(Finding("bad-time", "delay", delay, "none in continuous time", advice))
-    split = [split_delay(f"delay of {s.name}", d, period) for s, d in zip(inputs, delays.tolist(), strict=True)]
-    if any(part for _, part in split):
-        advice = "sample the plant with the delay inside"
-        raise ModelError(Finding("bad-time", "delay", delay, f"whole periods of {period:g} s", advice))
-    return [whole for whole, _ in split]
 
 
 def _read_goals(goals: Any) -> tuple[Goal, ...]:
