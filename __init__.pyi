@@ -114,11 +114,15 @@ from .solvers.motions.trajectory_series import trajectory_series as trajectory_s
 from .solvers.pictures.animation import animate_mode as animate_mode
 from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability
 from .solvers.robust.lyapunov import lyapunov_stability as lyapunov_stability
+from .solvers.robust.margins import Margins as Margins
+from .solvers.robust.margins import margins as margins
 from .solvers.robust.mu import MuBounds as MuBounds
 from .solvers.robust.mu import mu as mu
 from .solvers.robust.robust_stability import RobustStability as RobustStability
 from .solvers.robust.robust_stability import robust_stability as robust_stability
+from .solvers.robust.worst_case_gain import RobustGain as RobustGain
 from .solvers.robust.worst_case_gain import WorstCaseGain as WorstCaseGain
+from .solvers.robust.worst_case_gain import robust_gain as robust_gain
 from .solvers.robust.worst_case_gain import worst_case_gain as worst_case_gain
 from .solvers.samples import Samples as Samples
 from .solvers.signals.exported import Signal as Signal
@@ -130,5 +134,11 @@ from .solvers.simulation.start_and_end import SimulationInterrupt as SimulationI
 from .solvers.simulation.trajectory import Trajectory as Trajectory
 from .solvers.simulation.trajectory import load_trajectory as load_trajectory
 from .solvers.support.spread import SweepInterrupt as SweepInterrupt
+from .solvers.tuning.goals import Goal as Goal
+from .solvers.tuning.proof import GoalProof as GoalProof
+from .solvers.tuning.tunables import Tunable as Tunable
+from .solvers.tuning.tune import GoalValue as GoalValue
+from .solvers.tuning.tune import Tuned as Tuned
+from .solvers.tuning.tune import tune as tune
 
 __version__: str

@@ -12,6 +12,11 @@ singular value of M is below one. All is computed from the matrices of M and a t
 - `branch_and_bound`: parts of the box of the parameters, where scalings for the whole leave a gap;
 - `mu`, `robust_stability`, `worst_case_gain`: what users call.
 
+Margins of a control loop are those of a block around it:
+
+- `opened_loops`: what users give, with a channel where a loop is opened; `exact_margins`: of one model, by pencils;
+- `margin_proof`: of all members of a family; `margins`: what users call; `margin_plots`: its pictures.
+
 These are for parameters that are constant. Where they change with time, a function is looked for that falls along all motions:
 
 - `varying_members`: members at points of the parameters; `matrix_inequalities`: what finds functions, by Clarabel;

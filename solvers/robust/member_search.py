@@ -17,6 +17,7 @@ uncertainty closed ``T = M22 + M21 Δ (1 - M11 Δ)^-1 M12``; at the peak of its 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise, product
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ from scipy.linalg import LinAlgError, eig
 from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CLOSE, EPS, NEAR_AXIS, SINGULAR, TYPED
+from titop.blocks.basics.tolerances import CLOSE, EPS, NEAR_AXIS, ONE_SIDED_STEP, SINGULAR, TYPED
 from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.lft.fractions import singular_at
 from titop.solvers.linear.matrices import Matrices
@@ -190,15 +191,18 @@ class Gain(NamedTuple):
     omega: float
 
 
-def peak_gain(system: Matrices) -> tuple[float, float]:
-    """Return the H-infinity norm of a stable system, and the frequency (rad/s) of the peak (Bruinsma, Steinbuch 1990)."""
+def peak_gain(system: Matrices, tolerance: float = TYPED) -> tuple[float, float]:
+    """Return the H-infinity norm of a stable system, and the frequency (rad/s) of the peak (Bruinsma, Steinbuch 1990).
+
+    `tolerance`: relative.
+    """
     starts = [0.0, np.inf, *np.abs(system.poles.imag).tolist(), *np.abs(system.poles).tolist()]
     gain, omega = max((_gain(system, w), w) for w in starts)
     for _ in range(_PEAKS):
-        crossings = _crossings(system, gain * (1 + TYPED)) if gain else []
+        crossings = _crossings(system, gain * (1 + tolerance)) if gain else []
         between = [(low + high) / 2 for low, high in pairwise(crossings)]
         higher = max(((_gain(system, w), w) for w in between), default=(0.0, 0.0))
-        if higher[0] <= gain * (1 + TYPED):
+        if higher[0] <= gain * (1 + tolerance):
             break
         gain, omega = higher
     return gain, omega
@@ -222,11 +226,14 @@ def _crossings(system: Matrices, gain: float) -> list[float]:
 class GainSearch:
     """Searches the box of the real blocks of an uncertainty, all others zero, for the highest gain.
 
-    `system`: with the channels of the uncertainty first, those of the performance behind; `structure`: of the uncertainty.
+    `system`: with the channels of the uncertainty first, those of the performance behind; `structure`: of the uncertainty;
+    `peak`: another performance than the gain: its value and its frequency (rad/s), of a system without uncertainty.
     """
 
-    def __init__(self, system: Matrices, structure: Structure) -> None:
-        self.system, self.structure = system, structure
+    def __init__(
+        self, system: Matrices, structure: Structure, peak: Callable[[Matrices], tuple[float, float]] | None = None
+    ) -> None:
+        self.system, self.structure, self.peak = system, structure, peak
         self.best = Gain(0.0, np.zeros(len(structure.real)), 0.0)
 
     def run(self, seed: int = 0) -> Gain:
@@ -246,7 +253,7 @@ class GainSearch:
 
     def gain(self, deltas: Array) -> Gain:
         """Return a member's gain."""
-        return Gain(*self._peak(deltas))
+        return Gain(*self._peak(deltas[: len(self.structure.real)]))
 
     def keep(self, found: Gain) -> Gain:
         """Return a gain, and keep it if it is the highest."""
@@ -268,7 +275,7 @@ class GainSearch:
         if closed.poles.real.max(initial=-1.0) >= 0:
             return np.inf, deltas, np.nan
         outputs, inputs = (np.arange(first, size) for first, size in zip((z, w), self.system.D.shape, strict=True))
-        gain, omega = peak_gain(closed.part(outputs, inputs))
+        gain, omega = (self.peak or peak_gain)(closed.part(outputs, inputs))
         return gain, deltas, omega
 
     def _climb(self, start: Gain) -> None:
@@ -281,7 +288,10 @@ class GainSearch:
             start, trust = (found, trust) if found.value > start.value * (1 + TYPED) else (start, trust / 2)
 
     def _slope(self, at: Gain) -> Array:
-        """Return the derivatives of the gain by the normalised parameters."""
+        """Return the derivatives of the gain by the normalised parameters, of another performance by differences."""
+        if self.peak is not None:
+            steps = ONE_SIDED_STEP * np.where(at.deltas > 0, -1.0, 1.0)
+            return np.array([(self._peak(at.deltas + row)[0] - at.value) / row.sum() for row in np.diag(steps)])
         w, z = self.structure.shape
         M, delta = self.system.response(at.omega), self.structure.real_matrix(at.deltas)
         inner = np.linalg.inv(np.eye(z) - M[:z, :w] @ delta)

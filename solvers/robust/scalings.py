@@ -138,13 +138,12 @@ class _Barrier(NamedTuple):
 class Centres:
     """Analytic centres of the scalings of a structure.
 
-    `performance`: place of a block whose level alone is sought, that of all others being one (skew mu).
+    `performance`: number of last blocks whose level alone is sought, that of all others being one (skew mu).
     """
 
     def __init__(self, structure: Structure, performance: int | None = None) -> None:
         self.structure = structure
-        self.performance = performance
-        self.varied = slice(None) if performance is None else structure.w[performance]
+        self.varied = slice(None) if performance is None else slice(structure.w[-performance].start, structure.shape[0])
         blocks = structure.blocks
         self.owners = [(k, s) for k, b in enumerate(blocks) for s in ((1, -1) if b.kind == "real" else (0,))]
         self.unknowns = Unknowns([1 if blocks[k].kind == "full" else blocks[k].repetitions for k, _ in self.owners])

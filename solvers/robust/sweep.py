@@ -94,6 +94,7 @@ def sweep(
     progress: bool = True,
     start: Start = None,
     known: Known | None = None,
+    band: tuple[float, float] = (0.0, np.inf),
 ) -> Sweep:
     """Prove a level at all frequencies, or find the lowest that can be proved.
 
@@ -113,13 +114,16 @@ def sweep(
         Function of a response that returns the scaling with which the search at a frequency begins, or None.
     known : list of (omega, UpperBound), optional
         Scalings of a similar system. The frequency of the last one is looked at first.
+    band : (float, float), rad/s
+        Where the level is to hold; others count as covered.
     """
     known = known or []
-    result = Sweep(level, known=list(known))
+    others = [(0.0, band[0])] if band[0] else []
+    result = Sweep(level, known=list(known), intervals=others + ([(band[1], np.inf)] if np.isfinite(band[1]) else []))
     search = LevelSearch(centres, tolerance, start, result.known)
     pace = _Pace(result, tolerance) if raised else None
     if raised:
-        _raise(search, system, result)
+        _raise(search, system, result, band)
     layout = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
     with progress_bar(progress=progress, total=100, desc="frequencies", bar_format=layout) as bar:
         for omega in _frequencies(system, result, [w for w, _ in known[-1:]], pace):
@@ -169,9 +173,9 @@ def _seeds(system: Matrices) -> list[float]:
     return [*sorted(set(np.abs(turning.imag).tolist())), 0.0, np.inf]
 
 
-def _raise(search: LevelSearch, system: Matrices, result: Sweep) -> None:
-    """Raise the level above the bounds at the frequencies of the poles."""
-    for omega in _seeds(system):
+def _raise(search: LevelSearch, system: Matrices, result: Sweep, band: tuple[float, float]) -> None:
+    """Raise the level above the bounds at the frequencies of the poles within a band, and at its ends."""
+    for omega in dict.fromkeys([*(omega for omega in _seeds(system) if band[0] <= omega <= band[1]), *band]):
         bound = search.run(system.response(omega), omega, result.level)
         if bound is not None and bound.level > result.level:
             result.level = bound.level * (1 + search.tolerance)

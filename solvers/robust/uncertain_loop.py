@@ -114,7 +114,7 @@ def read_loop(lft: Any, blocks: Sequence[DeltaBlock] | None) -> UncertainLoop:
     system = Matrices.of(model)
     check_sizes(structure, system.D)
     period = 1.0 if model.dt is True else float(model.dt or 0.0)
-    system = _continuous(system, period) if period else system
+    system = to_continuous(system, period) if period else system
     rate = middle_rate(system.A)
     system, scales = _in_units(system, rate)
     _, inputs, outputs = named_signals(model)
@@ -138,17 +138,17 @@ def check_sizes(structure: Structure, D: Array) -> None:
         raise ModelError(Finding("wrong-shape", "M", f"shape {D.shape}", expected, "put the channels of the blocks first"))
 
 
-def check_stable(loop: UncertainLoop) -> None:
-    """Refuse a nominal loop that is not stable."""
+def check_stable(loop: UncertainLoop, where: str = "lft", advice: str = "") -> None:
+    """Refuse a nominal loop that is not stable, with advice or the usual one."""
     poles = loop.poles
     worst = poles[np.argmax(poles.real)] if len(poles) else -1.0
     if not np.real(worst) < 0:
-        advice = (
+        advice = advice or (
             "close it with another controller or sample time"
             if loop.period
             else "close the loop first: lft.close(K); free rigid modes need a controller or omit="
         )
-        raise ModelError(Finding("unstable-nominal", "lft", f"a pole at {worst:.6g} rad/s", "a stable nominal loop", advice))
+        raise ModelError(Finding("unstable-nominal", where, f"a pole at {worst:.6g} rad/s", "a stable nominal loop", advice))
 
 
 def check_positive(advice: str, **given: Any) -> None:
@@ -236,7 +236,7 @@ def _in_units(system: Matrices, rate: float) -> tuple[Matrices, Array]:
     return Matrices(A, system.B / rate / scales[:, None], system.C * scales, system.D), scales
 
 
-def _continuous(system: Matrices, period: float) -> Matrices:
+def to_continuous(system: Matrices, period: float) -> Matrices:
     """Return a sampled model by the bilinear map ``z = (1 + s T/2) / (1 - s T/2)``."""
     A, B, C, D = system
     one = np.eye(len(A))

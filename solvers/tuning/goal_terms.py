@@ -1,0 +1,398 @@
+"""Goals as functions of a controller's matrix S: their values for one closed loop, and the pieces near the highest value.
+
+Every goal is one of three kinds of terms: the peak of a gain between channels (gains, shapes, margins, tracking, rejection),
+the variance of outputs, and poles outside of a region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE, SAME, TINY
+from titop.solvers.linear.matrices import Matrices, side_by_side
+from titop.solvers.signals.exported import REFERENCE, Signal
+from titop.solvers.tuning.controller_blocks import ControllerBlocks
+from titop.solvers.tuning.goals import Goal, Weight
+from titop.solvers.tuning.peaks import Band, find_peaks, frequencies, largest_gains, passing_frequencies
+from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop
+
+#: Peaks of one term at most.
+_MOST = 12
+#: Frequencies of a grid that stands in for a certificate.
+_FINE = 2000
+
+
+class Slope(NamedTuple):
+    """One value of a term, its gradients by S and by the logarithms of its scalings, its frequency, and its part."""
+
+    value: float
+    by_S: Array
+    by_scalings: Array
+    omega: float
+    part: int = 0
+
+
+class Scan(NamedTuple):
+    """What is known of a term after a first look: its highest value so far, and how to find all near the highest of all."""
+
+    highest: float
+    pieces: Callable[[float, float], list[Slope]]
+
+
+class GoalTerm(Protocol):
+    """A function of a closed loop."""
+
+    @property
+    def scalings(self) -> int: ...
+    def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan: ...
+    def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array: ...
+    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None: ...
+
+
+class Time(NamedTuple):
+    """The time of a loop: its period (s), zero in continuous time. Sampled loops are seen by the bilinear map."""
+
+    period: float
+
+    def warp(self, omega: float) -> float:
+        """Return the frequency in the map for one in rad/s."""
+        if not self.period:
+            return omega
+        if omega * self.period >= np.pi:
+            return np.inf
+        return float(2 / self.period * np.tan(omega * self.period / 2))
+
+    def frequencies(self, omega: Array) -> Array:
+        """Return frequencies (rad/s) of those in the map."""
+        return 2 / self.period * np.arctan(omega * self.period / 2) if self.period else omega
+
+    def poles(self, poles: Array) -> tuple[Array, Array]:
+        """Return poles (rad/s) of those in the map, and their derivatives."""
+        if not self.period:
+            return poles, np.ones(len(poles))
+        half = poles * self.period / 2
+        return 2 / self.period * np.arctanh(half), 1 / (1 - half**2)
+
+
+@dataclass(frozen=True)
+class PeakTerm:
+    """The highest gain between channels: ``weight / bound σ(left (G + offset) right)``.
+
+    Attributes
+    ----------
+    rows, columns : array of int
+    weight : Weight or None
+    inverse : bool
+        Whether one over the weight is meant.
+    bound : float
+    band : (float, float), rad/s
+    time : Time
+    offset : float
+        Added to the diagonal.
+    scalings : int
+        Places that are changed independently: all but the first have a scaling of their own, which is sought along.
+    """
+
+    rows: Array
+    columns: Array
+    weight: Weight | None
+    inverse: bool
+    bound: float
+    band: Band
+    time: Time
+    offset: float = 0.0
+    scalings: int = 0
+
+    def sides(self, scalings: Array) -> tuple[Array, Array]:
+        """Return factors of rows and of columns."""
+        left = np.ones(len(self.rows))
+        if self.scalings:
+            left[1:] = np.exp(scalings)
+            return left, 1 / left
+        return left, np.ones(len(self.columns))
+
+    def _factors(self, omega: Array) -> Array:
+        """Return the factors (n) of gains at frequencies of the map."""
+        if self.weight is None:
+            return np.full(len(omega), 1 / self.bound)
+        sizes = self.weight.sizes(self.time.frequencies(omega))
+        return 1 / np.maximum(sizes, TINY) / self.bound if self.inverse else sizes / self.bound
+
+    @property
+    def _warped(self) -> Band:
+        return self.time.warp(self.band[0]), self.time.warp(self.band[1])
+
+    def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan:
+        """Return what a grid shows, and how to refine it."""
+        modal, (left, right), band = loop.modal, self.sides(scalings), self._warped
+        offset = self.offset * np.eye(len(self.rows)) if self.offset else 0.0
+        constant = loop.system.D[np.ix_(self.rows, self.columns)] + offset
+        if modal is None:
+            return Scan(np.inf, lambda highest, near: [])
+
+        def responses(omega: Array) -> Array:
+            plain = modal.responses(omega, self.rows, self.columns) + constant
+            return left[:, None] * plain * right * self._factors(omega)[:, None, None]
+
+        def gain(omega: Array) -> Array:
+            return largest_gains(responses(omega))
+
+        omega = frequencies(modal.poles, known, band)
+        matrices = responses(omega)
+        root = np.sqrt(min(len(self.rows), len(self.columns)))
+        bounds = np.sqrt((np.abs(matrices) ** 2).sum(axis=(1, 2)))
+        bounds[~np.isfinite(bounds)] = 0.0
+        if root > 1:
+            likely = bounds >= 0.7 * bounds.max(initial=0.0) / root
+            bounds /= root
+            bounds[likely] = largest_gains(matrices[likely])
+        last = 0.0
+        if np.isinf(band[1]):
+            far = left[:, None] * constant * right * self._factors(np.array([np.inf]))[0]
+            last = float(largest_gains(far[None])[0])
+
+        def pieces(highest: float, near: float) -> list[Slope]:
+            places, _ = find_peaks(gain, bounds, omega, highest, near, _MOST)
+            every = [*places.tolist(), np.inf] if last and last >= near * highest else places.tolist()
+            return [self._slope(loop, place, left, right) for place in every]
+
+        return Scan(max(float(bounds.max(initial=0.0)), last), pieces)
+
+    def _slope(self, loop: ClosedLoop, omega: float, left: Array, right: Array) -> Slope:
+        """Return the exact gain at a frequency, with its gradient."""
+        G, by_left, by_right = loop.response(omega, self.rows, self.columns)
+        if self.offset:
+            G = G + self.offset * np.eye(len(G))
+        factor = float(self._factors(np.array([omega]))[0])
+        u, sizes, v = np.linalg.svd(left[:, None] * G * right * factor)
+        first, last = u[:, 0].conj() * left * factor, right * v[0].conj()
+        by_S = np.real(loop.slope(first @ by_left, by_right @ last))
+        by_scalings = sizes[0] * (np.abs(u[:, 0]) ** 2 - np.abs(v[0]) ** 2)[1:] if self.scalings else np.zeros(0)
+        return Slope(float(sizes[0]), by_S, by_scalings, omega)
+
+    def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array:
+        """Return frequencies of the map at which the gain is above a value, by the certificate."""
+        left, right = self.sides(scalings)
+        system = loop.system.part(self.rows, self.columns)
+        if self.offset:
+            system = Matrices(system.A, system.B, system.C, system.D + self.offset * np.eye(len(self.rows)))
+        system = system.scale(left / self.bound, right)
+        if self.weight is not None and self.weight.is_constant:
+            size = abs(float(self.weight.system.D[0, 0]))
+            system = system.scale(np.full(len(self.rows), 1 / size if self.inverse else size))
+        elif self.weight is not None:
+            if self.inverse or self.time.period:
+                return self._above(system, value * (1 + SAME), loop.poles)
+            system = system.in_series(side_by_side([self.weight.system] * len(self.rows)))
+        return passing_frequencies(system, value * (1 + SAME), self._warped)
+
+    def _above(self, system: Matrices, value: float, poles: Array) -> Array:
+        """Return frequencies of a fine grid at which a weighted gain is above a value: the weight is no system of the map."""
+        sizes = np.abs(poles)
+        fastest = float(sizes.max(initial=0.0)) or 1.0
+        slowest = max(float(sizes.min(initial=fastest)), CLOSE * fastest)
+        omega = frequencies(poles, np.geomspace(slowest / 10, fastest * 10, _FINE), self._warped)
+        gains = largest_gains(system.responses(1j * omega)) * self._factors(omega) * self.bound
+        return omega[gains > value]
+
+    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
+        """Return the H2 norm of these channels, where no entry of D can make it infinite."""
+        by_S = plant.D12[self.rows].any() and plant.D21[:, self.columns].any()
+        if self.offset or by_S or plant.D11[np.ix_(self.rows, self.columns)].any():
+            return None
+        return VarianceTerm(self.rows, self.columns, self.bound, self.time)
+
+
+@dataclass(frozen=True)
+class VarianceTerm:
+    """The H2 norm between channels, over a bound."""
+
+    rows: Array
+    columns: Array
+    bound: float
+    time: Time
+    scalings: int = 0
+
+    def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan:
+        """Return the norm, with its gradient."""
+        left, right = np.full(len(self.rows), 1 / self.bound), np.ones(len(self.columns))
+        found = loop.variance(self.columns, self.rows, left, right, self.time.period)
+        if found is None or not np.isfinite(found[0]):
+            return Scan(np.inf, lambda highest, near: [])
+        value = float(np.sqrt(max(found[0], 0.0)))
+        slope = Slope(value, found[1] / (2 * max(value, TINY)), np.zeros(0), 0.0)
+        return Scan(value, lambda highest, near: [slope] if value >= near * highest else [])
+
+    def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array:
+        """Return no frequencies: the norm is exact."""
+        return np.zeros(0)
+
+    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
+        """Return this one."""
+        return self
+
+
+@dataclass(frozen=True)
+class PoleTerm:
+    """Poles outside of a region: the highest of ``decay / -Re``, ``damping |pole| / -Re`` and ``|pole| / fastest``."""
+
+    decay: float
+    damping: float
+    fastest: float
+    time: Time
+    scalings: int = 0
+
+    def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan:
+        """Return the values of all poles, and gradients of the highest."""
+        if not len(loop.poles):
+            return Scan(0.0, lambda highest, near: [])
+        poles, bends = self.time.poles(loop.poles)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            speeds = np.where(poles.real < 0, -poles.real, 0.0)
+            sizes = np.abs(poles)
+            rows = np.array([self.decay / speeds, self.damping * sizes / speeds, sizes / self.fastest])
+        rows = np.where(np.isnan(rows), 0.0, rows)
+        rows[:, poles.imag < 0] = 0.0
+
+        def pieces(highest: float, near: float) -> list[Slope]:
+            chosen = [(k, j) for k, j in np.argwhere(rows >= near * highest) if np.isfinite(rows[k, j]) and rows[k, j]]
+            chosen = sorted(chosen, key=lambda at: -rows[tuple(at)])[:_MOST]
+            slopes = loop.pole_slopes([j for _, j in chosen])
+            result = []
+            for (k, j), slope in zip(chosen, slopes, strict=True):
+                pole, by_S = poles[j], bends[j] * slope
+                by_real, by_size = np.real(by_S), np.real(np.conj(pole) * by_S) / max(abs(pole), TINY)
+                value = float(rows[k, j])
+                change = (
+                    value * by_real / speeds[j],
+                    value * (by_size / max(sizes[j], TINY) + by_real / max(speeds[j], TINY)),
+                    by_size / self.fastest,
+                )[k]
+                result.append(Slope(value, change, np.zeros(0), float(sizes[j]), k))
+            return result
+
+        return Scan(float(rows.max()), pieces)
+
+    def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array:
+        """Return no frequencies: poles are exact."""
+        return np.zeros(0)
+
+    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
+        """Return nothing: it is not smooth."""
+        return None
+
+
+# -- from goals to terms -----------------------------------------------------------------------------------------------------
+
+
+class GoalChannels:
+    """Rows and columns of an augmented plant by names of signals.
+
+    Parameters
+    ----------
+    inputs, outputs : sequence of Signal
+        Of the plant.
+    blocks : ControllerBlocks
+    """
+
+    def __init__(self, inputs: Sequence[Signal], outputs: Sequence[Signal], blocks: ControllerBlocks) -> None:
+        m, p = len(inputs), len(outputs)
+        disturbance, noise, reference = _places(inputs, 0), _places(outputs, m), _places(blocks.references, m + p)
+        output, measured = _places(outputs, 0), _places(outputs, p)
+        command, whole = _places(inputs, 2 * p), _places(inputs, 2 * p + m)
+        self._led = {**{name: (column, 1.0) for name, column in noise.items()},
+                     **{name: (column, -1.0) for name, column in reference.items()}}  # fmt: skip
+        self._columns = disturbance | noise | {f"{REFERENCE}{name}": column for name, (column, _) in self._led.items()}
+        self._output, self._rows = output, command | output
+        self._places = {name: (row, (disturbance | noise)[name]) for name, row in (whole | measured).items()}
+
+    def inputs(self, names: Sequence[str]) -> Array:
+        """Return columns of what goals name as inputs."""
+        return np.array([_find("input of a goal", name, self._columns) for name in names], dtype=int)
+
+    def outputs(self, names: Sequence[str]) -> Array:
+        """Return rows of what goals name as outputs."""
+        return np.array([_find("output of a goal", name, self._rows) for name in names], dtype=int)
+
+    def places(self, names: Sequence[str]) -> tuple[Array, Array]:
+        """Return rows and columns of places in loops: from what is added there to all that is there."""
+        pairs = [_find("at", name, self._places) for name in names]
+        return np.array([row for row, _ in pairs], dtype=int), np.array([column for _, column in pairs], dtype=int)
+
+    def references(self, names: Sequence[str]) -> tuple[Array, Array, float]:
+        """Return rows of outputs, columns that lead them, and what added to these responses makes them errors.
+
+        The column of a reference is that of the blocks that take it (the error is the response less one), otherwise that of
+        noise on the measurement, a reference's negative.
+        """
+        rows = np.array([_find("output of a goal", name, self._output) for name in names], dtype=int)
+        columns, offsets = zip(*(self._led[name] for name in names), strict=True)
+        if len(set(offsets)) > 1:
+            expected = "references of all outputs, or of none"
+            raise ModelError(Finding("mixed-references", "tracking", list(names), expected, "give them as goals of their own"))
+        return rows, np.array(columns, dtype=int), offsets[0]
+
+
+def _places(signals: Sequence[Signal], first: int) -> dict[str, int]:
+    return {name: first + k for k, signal in enumerate(signals) for name in (signal.name, signal.path)}
+
+
+_Place = TypeVar("_Place")
+
+
+def _find(where: str, name: str, known: Mapping[str, _Place]) -> _Place:
+    if name not in known:
+        raise ModelError(Finding("unknown-signal", where, name, "a signal of the plant", did_you_mean(name, list(known))))
+    return known[name]
+
+
+def read_terms(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]:
+    """Return the terms of a goal.
+
+    Raises
+    ------
+    ModelError
+        For signals that are not there.
+    """
+    numbers = goal.numbers
+    if goal.kind == "gain":
+        rows, columns = channels.outputs(goal.outputs), channels.inputs(goal.inputs)
+        return [PeakTerm(rows, columns, goal.weight, False, goal.bound, goal.band, time)]
+    if goal.kind == "h2":
+        return [VarianceTerm(channels.outputs(goal.outputs), channels.inputs(goal.inputs), goal.bound, time)]
+    if goal.kind == "poles":
+        return [PoleTerm(numbers.get("decay", 0.0), numbers.get("damping", 0.0), numbers.get("fastest", np.inf), time)]
+    if goal.kind == "tracking":
+        return _tracking(goal, channels, time)
+    rows, columns = channels.places(goal.at)
+
+    def peak(inverse: bool = False, offset: float = 0.0) -> PeakTerm:
+        return PeakTerm(rows, columns, goal.weight, inverse, goal.bound, goal.band, time, offset, len(rows) - 1)
+
+    if goal.kind == "margins":
+        return [peak(offset=(numbers["skew"] - 1) / 2)]
+    if goal.kind == "rejection":
+        return [peak()]
+    return [peak(), peak(inverse=True, offset=-1.0)]
+
+
+def _tracking(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]:
+    """Return the terms of tracking: the error in parts of what is allowed, and the response where an overshoot is limited."""
+    numbers = goal.numbers
+    crossing = 2 / numbers["time"]
+    slow, high = crossing * numbers["error"], 1 / numbers["peak"]
+    weight = Weight(Matrices(np.array([[-slow]]), np.array([[1.0]]), np.array([[crossing - slow * high]]), np.array([[high]])))
+    rows, columns, offset = channels.references(goal.at)
+    terms: list[GoalTerm] = [PeakTerm(rows, columns, weight, False, 1.0, goal.band, time, offset=offset)]
+    if "overshoot" in numbers:
+        logarithm = np.log(numbers["overshoot"])
+        damping = -logarithm / np.hypot(np.pi, logarithm)
+        highest = 1 / (2 * damping * np.sqrt(1 - damping**2)) if damping < np.sqrt(0.5) else 1.0
+        terms.append(PeakTerm(rows, columns, None, False, float(highest), goal.band, time))
+    return terms

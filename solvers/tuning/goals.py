@@ -1,0 +1,335 @@
+"""What a tuned loop is to achieve: `Goal`."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import TINY
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.state_space import read_linear
+from titop.solvers.tuning.peaks import EVERYWHERE, Band
+
+#: What a goal may be about.
+KINDS = ("gain", "h2", "shape", "margins", "poles", "tracking", "rejection")
+
+
+@dataclass(frozen=True, eq=False)
+class Weight:
+    """A weight over frequency: a number, or a stable linear system with one input and one output."""
+
+    system: Matrices
+
+    @classmethod
+    def read(cls, where: str, weight: Any) -> Weight:
+        """Return a weight of a number, a transfer function or a state space.
+
+        Raises
+        ------
+        ModelError
+            For others, and for weights that are sampled, unstable or not scalar.
+        """
+        if isinstance(weight, int | float) and not isinstance(weight, bool):
+            return cls(Matrices.constant(np.array([[float(weight)]])))
+        system = read_linear(where, weight, "a number, a control.TransferFunction or a control.StateSpace")
+        if (system.ninputs, system.noutputs) != (1, 1) or system.dt:
+            expected = "one input and one output in continuous time"
+            got = f"{system.ninputs} inputs, {system.noutputs} outputs, a step of {system.dt} s"
+            raise ModelError(Finding("wrong-shape", where, got, expected, "give weights by channel as goals of their own"))
+        result = cls(Matrices.of(system))
+        if result.system.poles.size and result.system.poles.real.max() >= 0:
+            advice = "move poles on the axis a little to the left"
+            raise ModelError(
+                Finding("unstable", where, f"a pole at {result.system.poles.real.max():.4g}", "a stable weight", advice)
+            )
+        return result
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is a number."""
+        return not len(self.system.A)
+
+    def sizes(self, omega: Array) -> Array:
+        """Return its size (n) at frequencies (rad/s)."""
+        if self.is_constant:
+            return np.full(len(omega), abs(float(self.system.D[0, 0])))
+        finite = np.where(np.isinf(omega), 0.0, omega)
+        result = np.abs(self.system.responses(1j * finite)[:, 0, 0])
+        return np.where(np.isinf(omega), abs(float(self.system.D[0, 0])), result)
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """A goal of `tune`; made by the class methods. Its value is what was reached over what is allowed: met if at most one.
+
+    Channels are named by the plant's signals. An input of a goal that is one of the plant's is a disturbance there; one that is
+    an output of the plant is noise on that measurement; ``r_`` before an output is its reference. An output that is one of the
+    plant's is its true value; one that is an input of the plant is what the controller gives to it.
+
+    Attributes
+    ----------
+    kind : str
+    inputs, outputs : tuple of str
+    at : tuple of str
+        Inputs or outputs of the plant at which a loop is looked at.
+    bound : float
+    weight : Weight or None
+    band : (float, float), rad/s
+    hard : bool
+        Hard goals are met, soft ones made as good as these allow.
+    opened : tuple of str
+        Inputs of the plant that the controller does not reach meanwhile.
+    of : {"loop", "controller"}
+        Whose poles are meant.
+    numbers : mapping of str to float
+        Of the kind, by name.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> goal = tt.Goal.margins("hinge.tau", gain=6.0, phase=45.0, hard=True)
+    >>> round(goal.bound, 3)
+    1.207
+    """
+
+    kind: str
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    at: tuple[str, ...] = ()
+    bound: float = 1.0
+    weight: Weight | None = None
+    band: Band = EVERYWHERE
+    hard: bool = False
+    opened: tuple[str, ...] = ()
+    of: str = "loop"
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        where = ", ".join(self.at) if self.at else f"{', '.join(self.inputs)} -> {', '.join(self.outputs)}"
+        numbers = ", ".join(f"{name} {value:g}" for name, value in self.numbers.items())
+        return " ".join(part for part in (self.kind, where if self.at or self.inputs else "", numbers) if part)
+
+    @classmethod
+    def gain(
+        cls,
+        input: Any,
+        output: Any,
+        bound: float = 1.0,
+        weight: Any = 1.0,
+        *,
+        hard: bool = False,
+        band: Band | None = None,
+        opened: Any = (),
+    ) -> Goal:
+        """Return a limit of a gain: the highest singular value over frequency, times the size of a weight.
+
+        Parameters
+        ----------
+        input, output : str or sequence of str
+        bound : float
+            In output units over input units.
+        weight : float, control.TransferFunction or control.StateSpace
+        hard : bool
+        band : (float, float), rad/s, optional
+            Where it counts.
+        opened : str or sequence of str
+            Inputs of the plant at which the loop is opened.
+        """
+        u, y, size = _names("input", input), _names("output", output), _positive("bound", bound)
+        return cls("gain", u, y, bound=size, weight=Weight.read("weight", weight), **_common(hard, band, opened))
+
+    @classmethod
+    def h2(cls, input: Any, output: Any, bound: float = 1.0, *, hard: bool = False, opened: Any = ()) -> Goal:
+        """Return a limit of the H2 norm: the root of the sum of variances of outputs for white noise of unit density.
+
+        Of a sampled loop, for independent samples of unit variance.
+
+        Parameters
+        ----------
+        input, output : str or sequence of str
+        bound : float
+        hard : bool
+        opened : str or sequence of str
+            Inputs of the plant at which the loop is opened.
+        """
+        u, y = _names("input", input), _names("output", output)
+        return cls("h2", u, y, bound=_positive("bound", bound), **_common(hard, None, opened))
+
+    @classmethod
+    def shape(cls, at: Any, target: Any, *, hard: bool = False, band: Band | None = None, opened: Any = ()) -> Goal:
+        """Return a shape of an open loop: gains as high as the target's where this is above one, as low where it is below.
+
+        The value is the highest of ``|target| σ(S)`` and ``σ(T) / |target|``, over the root of two: near the crossover both are
+        about one at a phase margin of 60 degrees.
+
+        Parameters
+        ----------
+        at : str or sequence of str
+            Inputs or outputs of the plant.
+        target : control.TransferFunction or control.StateSpace
+            As many poles as zeros, stable both: no integrator, but a slow pole.
+        hard : bool
+        band : (float, float), rad/s, optional
+        opened : str or sequence of str
+        """
+        place, weight = _names("at", at), Weight.read("target", target)
+        return cls("shape", at=place, bound=math.sqrt(2), weight=weight, **_common(hard, band, opened))
+
+    @classmethod
+    def margins(
+        cls,
+        at: Any,
+        gain: float = 6.0,
+        phase: float = 45.0,
+        disk: float | None = None,
+        skew: float = 0.0,
+        *,
+        hard: bool = False,
+        band: Band | None = None,
+        opened: Any = (),
+    ) -> Goal:
+        """Return stability margins, by the disk of gains and phases that the loop may take (Seiler, Packard and Gahinet 2020).
+
+        Several places are changed independently at once, each in its own unit.
+
+        Parameters
+        ----------
+        at : str or sequence of str
+        gain : float, dB
+        phase : float, degrees
+            The least disk that has both margins is required.
+        disk : float, optional
+            Its size, in place of these; 2 is a phase margin of 90 degrees.
+        skew : float
+            Zero for gains that rise as much as they fall.
+        hard : bool
+        band : (float, float), rad/s, optional
+        opened : str or sequence of str
+        """
+        skew, factor = _finite("skew", skew), 10 ** (_positive("gain", gain) / 20)
+        ends = factor, 1 / factor, cmath.exp(1j * math.radians(_positive("phase", phase)))
+        needed = max(2 * abs(f - 1) / max(abs(1 - skew + (1 + skew) * f), TINY) for f in ends)
+        numbers = {"disk": needed if disk is None else _positive("disk", disk), "skew": skew}
+        return cls("margins", at=_names("at", at), bound=1 / numbers["disk"], numbers=numbers, **_common(hard, band, opened))
+
+    @classmethod
+    def poles(
+        cls, decay: float = 0.0, damping: float = 0.0, fastest: float = np.inf, *, of: str = "loop", hard: bool = False
+    ) -> Goal:
+        """Return a region for all poles.
+
+        Parameters
+        ----------
+        decay : float, 1/s
+            Each pole's real part is at most minus this.
+        damping : float
+            Each pole's damping ratio is at least this.
+        fastest : float, rad/s
+            No pole is farther from zero.
+        of : {"loop", "controller"}
+            Whose poles: a controller's own stability is ``decay`` just above zero.
+        hard : bool
+        """
+        if of not in ("loop", "controller"):
+            raise ModelError(Finding("bad-value", "of", of, '"loop" or "controller"', "whose poles are meant"))
+        numbers = {"decay": decay, "damping": damping, "fastest": fastest}
+        numbers = {name: _positive(name, value) for name, value in numbers.items() if value not in (0, np.inf)}
+        if not numbers:
+            raise ModelError(Finding("bad-value", "poles", 0.0, "a decay, damping or fastest pole", "such as decay=0.5"))
+        return cls("poles", hard=hard, numbers=numbers, of=of)
+
+    @classmethod
+    def tracking(
+        cls,
+        output: Any,
+        time: float,
+        error: float = 0.001,
+        peak: float = 1.5,
+        overshoot: float | None = None,
+        *,
+        hard: bool = False,
+        band: Band | None = None,
+    ) -> Goal:
+        """Return how outputs follow their references: the error's gain rises with frequency, as that of a lag of first order.
+
+        Parameters
+        ----------
+        output : str or sequence of str
+            Outputs of the plant that the controller takes.
+        time : float, s
+            Response time: the error's gain passes one at about ``2 / time``.
+        error : float
+            Gain of the error at rest.
+        peak : float
+            Highest gain of the error.
+        overshoot : float, optional
+            Of a step, as a part of it: it limits the response's gain to the highest of a pair of poles with this overshoot.
+        hard : bool
+        band : (float, float), rad/s, optional
+        """
+        numbers = {"time": time, "error": error, "peak": peak} | ({} if overshoot is None else {"overshoot": overshoot})
+        numbers = {name: _positive(name, value) for name, value in numbers.items()}
+        return cls("tracking", at=_names("output", output), numbers=numbers, **_common(hard, band))
+
+    @classmethod
+    def rejection(cls, at: Any, factor: Any, *, hard: bool = False, band: Band | None = None, opened: Any = ()) -> Goal:
+        """Return how much less disturbances act at places than without the controller.
+
+        Parameters
+        ----------
+        at : str or sequence of str
+            Inputs or outputs of the plant.
+        factor : float, control.TransferFunction or control.StateSpace
+            By which they are divided, over frequency; give a number with a band.
+        hard : bool
+        band : (float, float), rad/s, optional
+        opened : str or sequence of str
+        """
+        return cls("rejection", at=_names("at", at), weight=Weight.read("factor", factor), **_common(hard, band, opened))
+
+
+def _common(hard: Any, band: Any = None, opened: Any = ()) -> dict[str, Any]:
+    """Return the arguments that most goals have."""
+    return {"hard": bool(hard), "band": _band(band), "opened": _names("opened", opened, some=False)}
+
+
+def _names(where: str, names: Any, some: bool = True) -> tuple[str, ...]:
+    """Return one name or several."""
+    result = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Sequence) else ()
+    if (some and not result) or not all(isinstance(name, str) for name in result):
+        raise ModelError(Finding("wrong-type", where, names, "a signal's name or several", "such as 'hinge.q'"))
+    return result
+
+
+def _positive(where: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating) or not 0 < value < np.inf:
+        raise ModelError(Finding("bad-value", where, value, "a positive number", "see the goal's description"))
+    return float(value)
+
+
+def _finite(where: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating) or not math.isfinite(value):
+        raise ModelError(Finding("bad-value", where, value, "a finite number", "see the goal's description"))
+    return float(value)
+
+
+def _band(band: Any) -> Band:
+    """Return a band checked."""
+    if band is None:
+        return EVERYWHERE
+    try:
+        low, high = (float(end) for end in band)
+    except (TypeError, ValueError):
+        low, high = 1.0, 0.0
+    if not 0 <= low < high:
+        raise ModelError(
+            Finding("bad-value", "band", band, "two frequencies (rad/s) in ascending order", "such as (0.1, 10.0)")
+        )
+    return low, high

@@ -1,0 +1,257 @@
+"""Members that a controller is tuned on, and all goals of all of them as one function of its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.tuning.controller_blocks import ControllerBlocks, Coordinates
+from titop.solvers.tuning.goal_terms import GoalTerm, PoleTerm, Scan
+from titop.solvers.tuning.goals import Goal
+from titop.solvers.tuning.minimax import Piece
+from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop, Plant, augment
+
+#: Pieces at least so near to the highest one are seen by the search.
+NEAR = 0.8
+#: So many of them at most.
+_MOST = 30
+#: Infima at infinite numbers are common: so far from their units they are sought.
+_BOX = 1 / LOOSE_RANK
+
+
+@dataclass
+class Member:
+    """A plant of a family, its uncertainty closed; its name, and the values of scheduling parameters.
+
+    Attributes
+    ----------
+    plant : Plant
+    name : str
+    rho : mapping of parameter name to float
+    delta : array (n) or None
+        Of a member of an uncertain family: normalised values.
+    """
+
+    plant: Plant
+    name: str = "nominal"
+    rho: Mapping[str, float] = field(default_factory=dict)
+    delta: Array | None = None
+
+
+class Requirement(NamedTuple):
+    """A term of a goal, loops opened for it, where its scalings stand, and whether the controller alone counts."""
+
+    goal: int
+    term: GoalTerm
+    opened: tuple[int, ...]
+    scalings: slice
+    of_controller: bool
+
+
+class Objective:
+    """The maximum of all goals of all members over what is tuned and scaled.
+
+    Parameters
+    ----------
+    blocks : ControllerBlocks
+    goals : sequence of Goal
+    requirements : sequence of Requirement
+    coordinates : Coordinates
+    rate : float, rad/s
+        Of the plant.
+
+    Attributes
+    ----------
+    members : list of Member
+    soft : float
+        What soft goals may reach beside hard ones, which may reach one.
+    evaluations : int
+    """
+
+    def __init__(
+        self,
+        blocks: ControllerBlocks,
+        goals: Sequence[Goal],
+        requirements: Sequence[Requirement],
+        coordinates: Coordinates,
+        rate: float,
+    ) -> None:
+        self.blocks, self.goals, self.requirements = blocks, goals, requirements
+        self.coordinates, self.rate = coordinates, rate
+        self.members: list[Member] = []
+        self.soft = 1.0
+        self.evaluations = 0
+        self.size = max((r.scalings.stop for r in requirements), default=len(coordinates))
+        of_poles = [isinstance(r.term, PoleTerm) for r in requirements]
+        self.has_poles, self.has_poles_alone = any(of_poles), all(of_poles)
+        self._plants: list[dict[tuple[int, ...], AugmentedPlant]] = []
+        self._known: dict[tuple[int, int], Array] = {}
+        self._alone = self._controller_alone()
+
+    def add(self, member: Member) -> None:
+        """Take a member along."""
+        opened = {r.opened for r in self.requirements} | {()}
+        sizes = self.blocks.sizes
+        self._plants.append({o: AugmentedPlant(augment(member.plant, self.blocks.wires, o), sizes) for o in sorted(opened)})
+        self.members.append(member)
+
+    def leave_members(self, count: int) -> None:
+        """Leave all members out but the first ones."""
+        del self._plants[count:], self.members[count:]
+
+    def _controller_alone(self) -> AugmentedPlant:
+        wires = self.blocks.wires
+        alone = wires._replace(measured=np.zeros_like(wires.measured), driven=np.zeros_like(wires.driven))
+        nothing = Matrices.constant(np.zeros((wires.measured.shape[1], len(wires.driven))))
+        return AugmentedPlant(augment(Plant.of(nothing, (0, 0)), alone), self.blocks.sizes)
+
+    def is_of_poles(self, piece: Piece) -> bool:
+        """Whether a piece is that of a pole: at the least maximum of these several poles are one."""
+        return isinstance(self.requirements[piece.term[1]].term, PoleTerm)
+
+    def smooth(self) -> Objective | None:
+        """Return the same with the H2 norm in place of gains, which is smooth, where that is finite; None of others."""
+        first = self._plants[0]
+        changed = [r._replace(term=term) for r in self.requirements if (term := r.term.smooth(first[r.opened])) is not None]
+        if not changed:
+            return None
+        result = Objective(self.blocks, self.goals, changed, self.coordinates, self.rate)
+        for member in self.members:
+            result.add(member)
+        return result
+
+    # -- numbers -----------------------------------------------------------------------------------------------------------
+
+    def theta(self, x: Array) -> Array:
+        """Return the numbers (n) at a point of the search."""
+        return self.coordinates.values(x[: len(self.coordinates)])
+
+    def _gradient(self, x: Array, chain: Array, by_S: Array) -> Array:
+        """Return the gradient (size) of a number with respect to x from that with respect to S."""
+        count, result = len(self.coordinates), np.zeros(self.size)
+        result[:count] = (chain @ by_S.ravel()) * self.coordinates.slopes(x[:count])
+        return result
+
+    # -- the function ------------------------------------------------------------------------------------------------------
+
+    def loops(self, k: int, S: Array) -> dict[tuple[int, ...], ClosedLoop] | None:
+        """Return the loops of a member, whole and opened; None where one has no solution at once."""
+        result = {}
+        for opened, plant in self._plants[k].items():
+            loop = plant.close(S)
+            if loop is None:
+                return None
+            result[opened] = loop
+        return result
+
+    def __call__(self, x: Array) -> list[Piece] | None:
+        """Return the pieces near the maximum, from the highest one down; None where a loop is unstable, or x is too large."""
+        self.evaluations += 1
+        theta = self.theta(x)
+        if not (np.isfinite(theta).all() and np.abs(x).max() < _BOX):
+            return None
+        scans: list[tuple[int, int, Scan, Array]] = []
+        for k, member in enumerate(self.members):
+            S = self.blocks.gain(theta, member.rho)
+            loops = self.loops(k, S)
+            if loops is None or any(not _is_stable(loop, self.rate) for loop in loops.values()):
+                return None
+            chain = self.blocks.chain(theta, member.rho)
+            for j, requirement in enumerate(self.requirements):
+                loop = loops[requirement.opened]
+                if requirement.of_controller:
+                    alone = self._alone.close(S)
+                    if alone is None:
+                        return None
+                    loop = alone
+                scan = requirement.term.scan(loop, self._known.get((k, j), np.zeros(0)), x[requirement.scalings])
+                if not np.isfinite(scan.highest):
+                    return None
+                scans.append((k, j, scan, chain))
+        allowed = [1.0 if goal.hard else self.soft for goal in self.goals]
+        highest = max(scan.highest / allowed[self.requirements[j].goal] for _, j, scan, _ in scans)
+        pieces: list[Piece] = []
+        for k, j, scan, chain in scans:
+            requirement = self.requirements[j]
+            limit = allowed[requirement.goal]
+            if scan.highest < NEAR * highest * limit / 1.5:  # a grid shows less than the peaks between
+                continue
+            found = scan.pieces(highest * limit, NEAR)
+            self._known[k, j] = np.array([s.omega for s in found if np.isfinite(s.omega)])
+            for s in found:
+                gradient = self._gradient(x, chain, s.by_S)
+                gradient[requirement.scalings] = s.by_scalings
+                pieces.append(Piece(s.value / limit, gradient / limit, (k, j, s.part), s.omega))
+        pieces.sort(key=lambda piece: -piece.value)
+        return pieces[:_MOST] or None
+
+    def abscissa(self, x: Array) -> list[Piece] | None:
+        """Return the highest real part of the poles of each loop, in parts of the plant's rate, as pieces."""
+        self.evaluations += 1
+        theta = self.theta(x)
+        if not (np.isfinite(theta).all() and np.abs(x).max() < _BOX):
+            return None
+        pieces: list[Piece] = []
+        for k, member in enumerate(self.members):
+            S = self.blocks.gain(theta, member.rho)
+            loops = self.loops(k, S)
+            if loops is None:
+                return None
+            chain = self.blocks.chain(theta, member.rho)
+            for opened, loop in loops.items():
+                if not len(loop.poles):
+                    continue
+                highest = int(np.argmax(loop.poles.real))
+                (slope,) = loop.pole_slopes([highest])
+                pole = loop.poles[highest]
+                gradient = self._gradient(x, chain, slope.real) / self.rate
+                pieces.append(Piece(float(pole.real) / self.rate, gradient, (k, opened), float(abs(pole))))
+        pieces.sort(key=lambda piece: -piece.value)
+        return pieces[:_MOST] or None
+
+    def certify(self, x: Array, value: float) -> bool:
+        """Look for peaks above a value that the search did not see, and tell it; return whether there are none."""
+        theta, whole = self.theta(x), True
+        for k, member in enumerate(self.members):
+            S = self.blocks.gain(theta, member.rho)
+            loops = self.loops(k, S)
+            if loops is None:
+                return False
+            for j, requirement in enumerate(self.requirements):
+                if requirement.of_controller:
+                    continue
+                limit = 1.0 if self.goals[requirement.goal].hard else self.soft
+                missed = requirement.term.missed(loops[requirement.opened], value * limit, x[requirement.scalings])
+                if len(missed):
+                    self._known[k, j] = np.concatenate([self._known.get((k, j), np.zeros(0)), missed])
+                    whole = False
+        return whole
+
+    def values(self, x: Array) -> Array | None:
+        """Return the value of each goal (members, goals), each with all its peaks; None where a loop is unstable."""
+        theta = self.theta(x)
+        result = np.zeros((len(self.members), len(self.goals)))
+        for k, member in enumerate(self.members):
+            S = self.blocks.gain(theta, member.rho)
+            loops = self.loops(k, S)
+            if loops is None or any(not _is_stable(loop, self.rate) for loop in loops.values()):
+                return None
+            for j, requirement in enumerate(self.requirements):
+                loop = self._alone.close(S) if requirement.of_controller else loops[requirement.opened]
+                if loop is None:
+                    return None
+                scan = requirement.term.scan(loop, self._known.get((k, j), np.zeros(0)), x[requirement.scalings])
+                found = scan.pieces(0.0, NEAR)
+                value = max((s.value for s in found), default=scan.highest)
+                result[k, requirement.goal] = max(result[k, requirement.goal], value)
+        return result
+
+
+def _is_stable(loop: ClosedLoop, rate: float) -> bool:
+    return not len(loop.poles) or bool(loop.poles.real.max() < -SAME * rate)

@@ -1,0 +1,118 @@
+"""Plants as `tune` takes them: one, several, a grid or an uncertain family, in continuous time or sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
+from titop.solvers.lft.feedback import read_delays, split_delay
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.state_space import named_signals, read_linear
+from titop.solvers.robust.uncertain_loop import to_continuous
+from titop.solvers.signals.exported import Signal
+from titop.solvers.tuning.objective import Member
+from titop.solvers.tuning.tuned_loop import Plant
+
+
+class PlantFamily(NamedTuple):
+    """Plants as they were read.
+
+    Attributes
+    ----------
+    members : list of Member
+        Those known beforehand.
+    inputs, outputs : list of Signal
+    period : float, s
+        Zero in continuous time.
+    uncertain : Plant or None
+        With the channels of its uncertainty.
+    blocks : tuple of DeltaBlock
+        The uncertainty.
+    """
+
+    members: list[Member]
+    inputs: list[Signal]
+    outputs: list[Signal]
+    period: float
+    uncertain: Plant | None
+    blocks: tuple[DeltaBlock, ...]
+
+
+def read_family(plants: Any, delay: Any) -> PlantFamily:
+    """Return plants as members; of an uncertain family the nominal one.
+
+    Raises
+    ------
+    ModelError
+        For other types, and members of different signals or sample times.
+    """
+    named, blocks = list(_members(plants)), tuple(getattr(plants, "blocks", ()))
+    channels = plants.channels if blocks else (0, 0)
+    systems = [system for _, _, system in named]
+    first = systems[0]
+    for name, _, system in named:
+        for what in ("input_labels", "output_labels", "dt"):
+            found, expected = getattr(system, what), getattr(first, what)
+            if found != expected:
+                kind = "other-sample-time" if what == "dt" else "other-signals"
+                raise ModelError(Finding(kind, f"plants: {name}", found, f"{expected}, as of the first", "make all alike"))
+    _, inputs, outputs = named_signals(first)
+    inputs, outputs = inputs[channels[0] :], outputs[channels[1] :]
+    period = 1.0 if first.dt is True else float(first.dt or 0.0)
+    late = _whole_samples(delay, inputs, period)
+    plants_ = [
+        Plant.of(to_continuous(Matrices.of(s), period) if period else Matrices.of(s), channels, late, period) for s in systems
+    ]
+    if not blocks:
+        return PlantFamily(
+            [Member(p, name, rho) for (name, rho, _), p in zip(named, plants_, strict=True)], inputs, outputs, period, None, ()
+        )
+    structure, whole = Structure.of(blocks), plants_[0]
+    try:
+        nominal = whole.member(structure.real_matrix(np.zeros(len(structure.real))))
+    except np.linalg.LinAlgError:
+        raise ModelError(
+            Finding("ill-posed", "plants", "the nominal values", "values with a response", "look at the ranges")
+        ) from None
+    return PlantFamily([Member(nominal, "nominal")], inputs, outputs, period, whole, blocks)
+
+
+def _members(plants: Any) -> Iterator[tuple[str, Mapping[str, float], Any]]:
+    """Yield names, values of scheduling parameters, and systems; of an uncertain family its M alone."""
+    if getattr(plants, "blocks", None):
+        yield "nominal", {}, plants.M
+    elif hasattr(plants, "valid") and hasattr(plants, "at"):
+        names = tuple(plants.parameters)
+        grids = (
+            np.meshgrid(*(np.asarray(plants.parameters[name]) for name in names), indexing="ij")
+            if plants.valid.ndim == len(names)
+            else [np.asarray(plants.parameters[name]) for name in names]
+        )
+        for at in np.argwhere(plants.valid):
+            rho = {name: float(grid[tuple(at)]) for name, grid in zip(names, grids, strict=True)}
+            yield ", ".join(f"{name} = {value:.4g}" for name, value in rho.items()), rho, plants.at(rho)
+    elif isinstance(plants, Sequence) and not isinstance(plants, str) and plants:
+        for k, plant in enumerate(plants):
+            yield f"plants[{k}]", {}, read_linear(f"plants[{k}]", plant)
+    else:
+        expected = "a control.StateSpace, a list of them, an LPVModel or an LFTModel"
+        yield "nominal", {}, read_linear("plants", plants, expected)
+
+
+def _whole_samples(delay: Any, inputs: Sequence[Signal], period: float) -> list[int]:
+    """Return delays as numbers of samples, by input."""
+    delays = read_delays(delay, [signal.name for signal in inputs])
+    if not delays.any():
+        return [0] * len(inputs)
+    if not period:
+        advice = "sample the plant (control.sample_system), or add a Pade form to it (control.pade)"
+        raise ModelError(Finding("bad-time", "delay", delay, "none in continuous time", advice))
+    split = [split_delay(f"delay of {s.name}", d, period) for s, d in zip(inputs, delays.tolist(), strict=True)]
+    if any(part for _, part in split):
+        advice = "sample the plant with the delay inside"
+        raise ModelError(Finding("bad-time", "delay", delay, f"whole periods of {period:g} s", advice))
+    return [whole for whole, _ in split]

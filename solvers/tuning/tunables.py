@@ -1,0 +1,511 @@
+"""Blocks of a controller whose numbers are tuned: gains, PID, filters, state spaces, observers, schedules: `Tunable`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import COMPLEX_STEP
+from titop.blocks.basics.user_input import real_array
+from titop.solvers.linear.matrices import Matrices
+
+if TYPE_CHECKING:
+    from control import StateSpace
+
+#: Matrices A, B, C, D of numbers (real or complex), and of the values of scheduling parameters.
+Law = Callable[[Array, Mapping[str, float]], tuple[Any, Any, Any, Any]]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A tuned number: its name, start (NaN: none) and bounds, in its own unit, and which unit that is beside a gain's.
+
+    `rate` is the power of 1/s in it: 1 of an integral gain, -1 of a derivative gain or a time constant. `is_gain` tells whether
+    it is measured in the gain's unit: those of the block's output over its input.
+    """
+
+    name: str
+    start: float = np.nan
+    lower: float = -np.inf
+    upper: float = np.inf
+    rate: int = 0
+    is_gain: bool = True
+
+    def is_inside(self, value: float) -> bool:
+        """Whether a value respects the bounds."""
+        return self.lower <= value <= self.upper
+
+
+@dataclass(frozen=True, eq=False)
+class Tunable:
+    """A block of a controller with numbers to be tuned; made by the class methods, given to `tune`.
+
+    Blocks are connected by names: an input that is an output of another block takes that; an output that is an input of the
+    plant drives it, and several add. In continuous time; where a loop is sampled, `tune` returns the controller sampled by
+    Tustin's rule, and has tuned that one.
+
+    Attributes
+    ----------
+    name : str
+    inputs, outputs : tuple of str
+    parameters : tuple of Parameter
+        Their full names are ``block.parameter``.
+    states : int
+    law : callable ``f(theta, rho) -> (A, B, C, D)``
+        In arithmetic that takes complex numbers: derivatives are complex steps. `rho` has the values of scheduling parameters.
+    is_affine : bool
+        Whether the matrices are affine in the parameters and do not depend on `rho`.
+    smaller : Tunable or None
+        Of a state space, that of the order below, from whose optimum a search may start.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> pid = tt.Tunable.pid("pid", "hinge.q", "hinge.tau")
+    >>> [p.name for p in pid.parameters]
+    ['kp', 'ki', 'kd', 'time']
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    states: int
+    law: Law
+    is_affine: bool = False
+    smaller: Tunable | None = None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Full names of the parameters."""
+        return tuple(f"{self.name}.{p.name}" for p in self.parameters)
+
+    def matrix_at(self, theta: Array, rho: Mapping[str, float]) -> Array:
+        """Return ``[A, B; C, D]`` (states + outputs, states + inputs; own units) at numbers (n)."""
+        A, B, C, D = self.law(theta, rho)
+        n = self.states
+        shapes = (n, n), (n, len(self.inputs)), (len(self.outputs), n), (len(self.outputs), len(self.inputs))
+        parts = [np.reshape(part, shape) for part, shape in zip((A, B, C, D), shapes, strict=True)]
+        return np.block([[parts[0], parts[1]], [parts[2], parts[3]]])
+
+    def slopes_at(self, theta: Array, rho: Mapping[str, float]) -> Array:
+        """Return the derivatives (n, states + outputs, states + inputs; own units) of the matrix, by complex steps."""
+        if self.is_affine:
+            return self._slopes
+        return self._steps(theta, rho)
+
+    @cached_property
+    def _slopes(self) -> Array:
+        return self._steps(np.ones(len(self.parameters)), {})
+
+    def _steps(self, theta: Array, rho: Mapping[str, float]) -> Array:
+        size = self.states + len(self.outputs), self.states + len(self.inputs)
+        result = np.zeros((len(theta), *size))
+        for k in range(len(theta)):
+            stepped = theta.astype(complex)
+            stepped[k] += 1j * COMPLEX_STEP
+            result[k] = self.matrix_at(stepped, rho).imag / COMPLEX_STEP
+        return result
+
+    # -- kinds -------------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def gain(
+        cls, name: str, input: str, output: str, start: Any = None, lower: float = -np.inf, upper: float = np.inf
+    ) -> Tunable:
+        """Return a number ``k``, from an input to an output.
+
+        Parameters
+        ----------
+        name, input, output : str
+        start : float, optional
+            Where its search starts; without one, anywhere.
+        lower, upper : float
+        """
+        return cls.matrix(name, [input], [output], None if start is None else [[start]], lower, upper)._renamed({"k[0,0]": "k"})
+
+    @classmethod
+    def matrix(
+        cls,
+        name: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        start: Any = None,
+        lower: Any = -np.inf,
+        upper: Any = np.inf,
+    ) -> Tunable:
+        """Return a matrix of gains ``k[i,j]`` (outputs, inputs); `start`, `lower` and `upper` are numbers or matrices."""
+        shape = len(inputs), len(outputs)
+        rows, columns = shape[1], shape[0]
+        parameters = _entries("k", (rows, columns), start, lower, upper, name)
+
+        def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
+            return [], [], [], theta
+
+        return cls(name, tuple(inputs), tuple(outputs), parameters, 0, law, is_affine=True)
+
+    @classmethod
+    def pid(
+        cls,
+        name: str,
+        input: str,
+        output: str,
+        kp: Any = None,
+        ki: Any = None,
+        kd: Any = None,
+        time: Any = None,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+    ) -> Tunable:
+        """Return ``kp + ki / s + kd s / (time s + 1)``.
+
+        Parameters
+        ----------
+        name, input, output : str
+        kp, ki, kd, time : float, optional
+            Where the search of each starts; ``ki=0`` or ``kd=0`` leaves the part out. The time (s) is positive.
+        bounds : mapping of name to (float, float), optional
+            ``{"kd": (0, 10)}``; ``{"time": (0.01, 0.01)}`` keeps a time constant.
+        """
+        limits = {"time": (0.0, np.inf), **(bounds or {})}
+        with_i, with_d = not _is_zero(ki), not _is_zero(kd)
+        rows = [("kp", kp, 0, True)]
+        rows += [("ki", ki, 1, True)] * with_i + [("kd", kd, -1, True), ("time", time, -1, False)] * with_d
+        parameters = _named(name, rows, limits)
+
+        def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
+            values = iter(theta)
+            A, C, D = [], [], next(values)
+            if with_i:
+                A.append(0.0)
+                C.append(next(values))
+            if with_d:
+                derivative, lag = next(values), next(values)
+                A.append(-1 / lag)
+                C.append(-derivative / lag / lag)
+                D = D + derivative / lag
+            return np.diag(A), np.ones((len(A), 1)), [C], [[D]]
+
+        return cls(name, (input,), (output,), parameters, with_i + with_d, law)
+
+    @classmethod
+    def lead(
+        cls,
+        name: str,
+        input: str,
+        output: str,
+        gain: Any = None,
+        zero: Any = None,
+        pole: Any = None,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+    ) -> Tunable:
+        """Return a lead or lag, ``gain (s / zero + 1) / (s / pole + 1)``.
+
+        Parameters
+        ----------
+        name, input, output : str
+        gain, zero, pole : float, optional
+            Where their search starts. Zero and pole (rad/s) are positive.
+        bounds : mapping of name to (float, float), optional
+        """
+        rows = [("gain", gain, 0, True), ("zero", zero, 1, False), ("pole", pole, 1, False)]
+        parameters = _named(name, rows, {"zero": (0.0, np.inf), "pole": (0.0, np.inf), **(bounds or {})})
+
+        def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
+            k, zero, pole = theta
+            return -pole, pole, k * (1 - pole / zero), k * pole / zero
+
+        return cls(name, (input,), (output,), parameters, 1, law)
+
+    @classmethod
+    def notch(
+        cls,
+        name: str,
+        input: str,
+        output: str,
+        frequency: Any = None,
+        depth: Any = None,
+        damping: Any = None,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+    ) -> Tunable:
+        """Return ``(s² + 2 depth damping w s + w²) / (s² + 2 damping w s + w²)`` of a `frequency` w (rad/s).
+
+        Parameters
+        ----------
+        name, input, output : str
+        frequency, depth, damping : float, optional
+            Where their search starts. The depth is the gain at w: below one a notch, above one the reverse. All are positive.
+        bounds : mapping of name to (float, float), optional
+        """
+        positive = (0.0, np.inf)
+        rows = [("frequency", frequency, 1, False), ("depth", depth, 0, False), ("damping", damping, 0, False)]
+        limits = {"frequency": positive, "depth": positive, "damping": positive, **(bounds or {})}
+
+        def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
+            w, depth, damping = theta
+            wide = 2 * damping * w
+            return [[0, w], [-w, -wide]], [[0], [1]], [[0, wide * (depth - 1)]], [[1]]
+
+        return cls(name, (input,), (output,), _named(name, rows, limits), 2, law)
+
+    @classmethod
+    def low_pass(
+        cls,
+        name: str,
+        input: str,
+        output: str,
+        frequency: Any = None,
+        damping: Any = None,
+        gain: Any = 1.0,
+        order: int = 2,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+    ) -> Tunable:
+        """Return ``gain w² / (s² + 2 damping w s + w²)``, or ``gain w / (s + w)`` of order 1.
+
+        Parameters
+        ----------
+        name, input, output : str
+        frequency, damping : float, optional
+            Where their search starts: w (rad/s), and the damping ratio. Both are positive.
+        gain : float or None
+            Kept, unless it is None or has bounds.
+        order : {1, 2}
+        bounds : mapping of name to (float, float), optional
+        """
+        positive = (0.0, np.inf)
+        rows = [("frequency", frequency, 1, False)]
+        rows += [("damping", damping, 0, False)] * (order == 2) + [("gain", gain, 0, True)]
+        kept = {} if gain is None else {"gain": (float(gain), float(gain))}
+        limits = {"frequency": positive, "damping": positive, **kept, **(bounds or {})}
+        if order not in (1, 2):
+            raise ModelError(Finding("bad-value", f"order of {name}", order, "1 or 2", "connect several for more"))
+
+        def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
+            if order == 1:
+                w, k = theta
+                return -w, w, k, 0.0
+            w, damping, k = theta
+            return [[0, w], [-w, -2 * damping * w]], [[0], [w]], [[k, 0]], [[0]]
+
+        return cls(name, (input,), (output,), _named(name, rows, limits), order, law)
+
+    @classmethod
+    def state_space(
+        cls, name: str, inputs: Sequence[str], outputs: Sequence[str], order: int, start: Any = None, proper: bool = True
+    ) -> Tunable:
+        """Return a state space of an `order`, its A tridiagonal: every response of this order has such a form.
+
+        Parameters
+        ----------
+        name : str
+        inputs, outputs : sequence of str
+        order : int
+        start : control.StateSpace, optional
+            Of this order.
+        proper : bool
+            Whether it has a D.
+        """
+        m, p = len(inputs), len(outputs)
+        band = [(i, j) for i in range(order) for j in range(order) if abs(i - j) <= 1]
+        known = [None] * 4 if start is None else _tridiagonal(start, order, (p, m), name)
+        entries = [
+            *(Parameter(f"A[{i},{j}]", np.nan if known[0] is None else known[0][i, j], rate=1, is_gain=False) for i, j in band),
+            *_entries("B", (order, m), known[1]),
+            *_entries("C", (p, order), known[2]),
+            *(_entries("D", (p, m), known[3]) if proper else ()),
+        ]
+        rows, columns = np.array([i for i, _ in band], dtype=int), np.array([j for _, j in band], dtype=int)
+        ends = np.cumsum([len(band), order * m, p * order])
+
+        def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
+            of_A, B, C, D = np.split(theta, ends)
+            A = np.zeros((order, order), dtype=theta.dtype)
+            A[rows, columns] = of_A
+            return A, B, C, D if proper else np.zeros((p, m))
+
+        smaller = cls.state_space(name, inputs, outputs, order - 1, proper=proper) if order > (not proper) else None
+        return cls(name, tuple(inputs), tuple(outputs), tuple(entries), order, law, is_affine=True, smaller=smaller)
+
+    @classmethod
+    def observer(cls, name: str, plant: StateSpace, inputs: Sequence[str], outputs: Sequence[str]) -> Tunable:
+        """Return an observer with state feedback: gains ``L[i,j]`` and ``K[i,j]`` of ``dx/dt = A x + B u + L (y - C x - D u)``.
+
+        With ``u = -K x``. Its states are estimates of the states of a `plant` with named signals; `inputs` are outputs of the
+        plant that it takes, `outputs` inputs that it drives.
+        """
+        from titop.solvers.linear.state_space import named_signals, positions
+
+        _, plant_inputs, plant_outputs = named_signals(plant)
+        u, y = positions("outputs", outputs, plant_inputs), positions("inputs", inputs, plant_outputs)
+        A, B, C, D = Matrices.of(plant).part(y, u)
+        n, m, p = len(A), len(u), len(y)
+        parameters = (*_entries("K", (m, n), None), *_entries("L", (n, p), None))
+
+        def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
+            K, L = theta[: m * n].reshape(m, n), theta[m * n :].reshape(n, p)
+            return A - B @ K - L @ (C - D @ K), L, -K, np.zeros((m, p))
+
+        return cls(name, tuple(inputs), tuple(outputs), parameters, n, law)
+
+    @classmethod
+    def schedule(cls, block: Tunable, over: Mapping[str, Any]) -> Tunable:
+        """Return a block whose numbers follow scheduling parameters: the family it is tuned on must have these.
+
+        Parameters
+        ----------
+        block : Tunable
+        over : mapping of parameter name to int or array_like
+            Powers of the parameter up to a degree, or places between which numbers are interpolated linearly. Several
+            parameters add, each with its own terms beside the constant one.
+        """
+        terms = [_terms(name, kind) for name, kind in over.items()]
+        count = 1 + sum(size for size, _ in terms)
+        parameters = tuple(
+            replace(p, name=f"{p.name}[{k}]", start=p.start if not k else 0.0, lower=-np.inf, upper=np.inf)
+            for p in block.parameters
+            for k in range(count)
+        )
+
+        def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
+            factors = np.concatenate([[1.0], *(values(rho) for _, values in terms)])
+            return block.law(theta.reshape(-1, count) @ factors, rho)
+
+        return replace(block, parameters=parameters, law=law, is_affine=False, smaller=None)
+
+    @classmethod
+    def function(
+        cls,
+        name: str,
+        law: Callable[[Array], Any],
+        start: Any,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        lower: Any = -np.inf,
+        upper: Any = np.inf,
+    ) -> Tunable:
+        """Return a block of one's own: ``law(theta) -> (A, B, C, D)``, in arithmetic that takes complex numbers.
+
+        Parameters
+        ----------
+        name : str
+        law : callable
+        start : array_like (n)
+            Where the search starts.
+        inputs, outputs : sequence of str
+        lower, upper : float or array_like (n)
+        """
+        values = real_array(start)
+        if values is None or values.ndim != 1 or not np.isfinite(values).all():
+            raise ModelError(
+                Finding("wrong-type", f"start of {name}", start, "a list of finite numbers", "one for each parameter")
+            )
+        A, *_ = law(values)
+        lowest, highest = np.broadcast_to(lower, values.shape), np.broadcast_to(upper, values.shape)
+        parameters = tuple(
+            Parameter(f"theta[{k}]", float(values[k]), float(lowest[k]), float(highest[k]), is_gain=False)
+            for k in range(len(values))
+        )
+        for p in parameters:
+            _check(name, p)
+        return cls(
+            name, tuple(inputs), tuple(outputs), parameters, len(np.atleast_2d(A)) if np.size(A) else 0, lambda x, rho: law(x)
+        )
+
+    def _renamed(self, names: Mapping[str, str]) -> Tunable:
+        return replace(self, parameters=tuple(replace(p, name=names.get(p.name, p.name)) for p in self.parameters))
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------------
+
+
+def _is_zero(value: Any) -> bool:
+    return value is not None and not np.any(value)
+
+
+def _check(block: str, parameter: Parameter) -> Parameter:
+    """Refuse bounds that exclude everything, or the start."""
+    name = f"{block}.{parameter.name}"
+    if not parameter.lower <= parameter.upper:
+        got = f"{parameter.lower:g} to {parameter.upper:g}"
+        raise ModelError(Finding("bad-bounds", name, got, "a lower bound below the upper one", "exchange them"))
+    if not np.isnan(parameter.start) and not parameter.is_inside(parameter.start):
+        expected = f"a start between {parameter.lower:g} and {parameter.upper:g}"
+        raise ModelError(Finding("bad-bounds", name, parameter.start, expected, "move the start, or widen the bounds"))
+    return parameter
+
+
+def _named(
+    block: str, rows: Sequence[tuple[str, Any, int, bool]], limits: Mapping[str, tuple[float, float]]
+) -> tuple[Parameter, ...]:
+    """Return parameters by name, start, power of a rate, and whether they are gains."""
+    known = [name for name, *_ in rows]
+    for name in limits:
+        if name not in known and name not in ("time", "ki", "kd", "damping"):
+            expected = f"one of {', '.join(known)}"
+            raise ModelError(
+                Finding("unknown-parameter", f"bounds of {block}", name, expected, "name a parameter of the block")
+            )
+    return tuple(
+        _check(
+            block, Parameter(name, np.nan if start is None else float(start), *limits.get(name, (-np.inf, np.inf)), rate, gain)
+        )
+        for name, start, rate, gain in rows
+    )
+
+
+def _entries(
+    symbol: str, shape: tuple[int, int], start: Any, lower: Any = -np.inf, upper: Any = np.inf, block: str = ""
+) -> tuple[Parameter, ...]:
+    """Return the entries of a matrix as parameters, row by row."""
+    starts, lows, highs = (_matrix(block, value, shape) for value in (np.nan if start is None else start, lower, upper))
+    return tuple(
+        _check(block, Parameter(f"{symbol}[{i},{j}]", float(starts[i, j]), float(lows[i, j]), float(highs[i, j])))
+        for i, j in np.ndindex(shape)
+    )
+
+
+def _matrix(block: str, value: Any, shape: tuple[int, int]) -> Array:
+    array = np.asarray(value, dtype=float)
+    if array.ndim and array.shape != shape:
+        raise ModelError(
+            Finding("wrong-shape", block, f"shape {array.shape}", f"shape {shape} (outputs, inputs)", "give one number for all")
+        )
+    return np.broadcast_to(array, shape)
+
+
+def _tridiagonal(system: Any, order: int, shape: tuple[int, int], name: str) -> list[Array]:
+    """Return a state space in coordinates in which A is tridiagonal: of its modes, pairs as blocks of two."""
+    from titop.solvers.linear.state_space import read_linear
+
+    given = Matrices.of(read_linear(f"start of {name}", system))
+    if len(given.A) != order or given.D.shape != shape:
+        got, expected = f"{len(given.A)} states, D {given.D.shape}", f"{order} states, D {shape}"
+        raise ModelError(Finding("wrong-shape", f"start of {name}", got, expected, "reduce it first, or take its order"))
+    poles, vectors = np.linalg.eig(given.A)
+    columns, k = [], 0
+    for k, pole in enumerate(poles):
+        if pole.imag > 0:
+            columns += [vectors[:, k].real, vectors[:, k].imag]
+        elif not pole.imag:
+            columns.append(vectors[:, k].real)
+    basis = np.array(columns).T.reshape(order, order)
+    back = np.linalg.pinv(basis)
+    return [back @ given.A @ basis, back @ given.B, given.C @ basis, given.D]
+
+
+def _terms(name: str, kind: Any) -> tuple[int, Callable[[Mapping[str, float]], Array]]:
+    """Return how many terms a scheduling parameter has, and their values: powers, or hats about places but the first."""
+    if isinstance(kind, int) and not isinstance(kind, bool) and kind >= 0:
+        powers = np.arange(1, kind + 1)
+        return kind, lambda rho: float(rho[name]) ** powers
+    places = real_array(kind)
+    if places is None or places.ndim != 1 or len(places) < 2 or not (np.diff(places) > 0).all():
+        expected = "a degree, or two places or more in ascending order"
+        raise ModelError(Finding("bad-value", f"over[{name!r}]", kind, expected, 'such as {"angle": 2}'))
+    hats = np.eye(len(places))[:, 1:]
+    return len(places) - 1, lambda rho: np.array([np.interp(rho[name], places, hat) for hat in hats.T])

@@ -1,0 +1,301 @@
+"""A plant with a controller whose matrices are to be tuned: closed, its gains, and how they change with these matrices.
+
+All blocks of a controller together are one matrix around a plant that has their states, too,
+
+    (dx_K/dt, f) = S (x_K, e),
+
+where e are what the blocks take and f what they give. What connects blocks with each other and with the plant stands in
+the augmented plant, from ``(w, dx_K/dt, f)`` to ``(z, x_K, e)``. So every structure is a constant gain S, partly tuned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import schur
+from scipy.linalg.lapack import dtrsyl
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SINGULAR
+from titop.solvers.linear.matrices import Matrices, side_by_side
+from titop.solvers.tuning.peaks import Modal
+
+
+class BlockWires(NamedTuple):
+    """How blocks are connected, as matrices of zeros, ones and signs.
+
+    Attributes
+    ----------
+    states : int
+        Of all blocks.
+    measured : array (e, outputs)
+        What blocks take from outputs of the plant, with the sign of the feedback.
+    inner : array (e, f)
+        What they take from each other.
+    references : array (e, references)
+    driven : array (inputs, f)
+        What they give to inputs of the plant.
+    """
+
+    states: int
+    measured: Array
+    inner: Array
+    references: Array
+    driven: Array
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A plant with a hold and delays before it: ``(w, d, u) -> (z, y, u_late)``.
+
+    Attributes
+    ----------
+    system : Matrices
+        Its inputs are w of an uncertainty, disturbances d at all inputs, and what the controller gives to each; its outputs z,
+        y and what arrives of the last.
+    channels : (int, int)
+        Sizes of w and z.
+    inputs, outputs : int
+        Numbers of d, and of y.
+    """
+
+    system: Matrices
+    channels: tuple[int, int]
+    inputs: int
+    outputs: int
+
+    @classmethod
+    def of(cls, system: Matrices, channels: tuple[int, int], late: Sequence[int] = (), period: float = 0.0) -> Plant:
+        """Return a plant of its matrices, what the controller gives late by whole samples, by input.
+
+        Sampled ones are seen by the bilinear map, where a sample's delay is ``(1 - s T / 2) / (1 + s T / 2)``.
+        """
+        (A, B, C, D), (w, z) = system, channels
+        m, p = B.shape[1] - w, len(C) - z
+        counts = list(late) or [0] * m
+        passing = side_by_side([_delays(count, period) for count in counts])
+        Bu, Du, n, k = B[:, w:], D[:, w:], len(A), len(passing.A)
+        joined = Matrices(
+            np.block([[A, Bu @ passing.C], [np.zeros((k, n)), passing.A]]),
+            np.block([[B, Bu @ passing.D], [np.zeros((k, w + m)), passing.B]]),
+            np.block([[C, Du @ passing.C], [np.zeros((m, n)), passing.C]]),
+            np.block([[D, Du @ passing.D], [np.zeros((m, w + m)), passing.D]]),
+        )
+        return cls(joined, channels, m, p)
+
+    def member(self, delta: Array) -> Plant:
+        """Return the plant with its uncertainty closed by a matrix (w, z).
+
+        Raises
+        ------
+        LinAlgError
+            Where that is ill-posed.
+        """
+        w, z = self.channels
+        closed = self.system.close_loop(delta)
+        part = closed.part(np.arange(z, len(closed.C)), np.arange(w, closed.B.shape[1]))
+        return Plant(part, (0, 0), self.inputs, self.outputs)
+
+
+def _delays(count: int, period: float) -> Matrices:
+    """Return a delay by whole samples, seen by the bilinear map."""
+    result = Matrices.constant(np.ones((1, 1)))
+    fast = 2 / period if period else 0.0
+    one = Matrices(np.array([[-fast]]), np.array([[1.0]]), np.array([[2 * fast]]), np.array([[-1.0]]))
+    for _ in range(count):
+        result = result.in_series(one)
+    return result
+
+
+def augment(plant: Plant, wires: BlockWires, opened: Sequence[int] = ()) -> Matrices:
+    """Return the augmented plant.
+
+    Parameters
+    ----------
+    plant : Plant
+    wires : BlockWires
+    opened : sequence of int
+        Inputs of the plant that the controller does not reach: loops opened there.
+
+    Returns
+    -------
+    Matrices
+        Its inputs: w, disturbances at all inputs of the plant, noise on all its outputs as they are measured, references; then
+        S's outputs. Its outputs: z, the plant's, those measured, what the controller gives to each input of the plant, all that
+        each has; then S's inputs.
+    """
+    (A, B, C, D), (w, z), m, p = plant.system, plant.channels, plant.inputs, plant.outputs
+    driven = wires.driven.copy()
+    driven[list(opened)] = 0.0
+    n, (taken, given), references = wires.states, wires.inner.shape, wires.references.shape[1]
+    external = w + m + p + references
+    into = np.zeros((w + 2 * m, external + n + given))
+    into[: w + m, : w + m] = np.eye(w + m)
+    into[w + m :, external + n :] = driven
+    plant_rows, by_x = D @ into, C
+    y, late = slice(z, z + p), slice(z + p, z + p + m)
+    noise, disturbance = np.zeros((p, len(into[0]))), np.zeros((m, len(into[0])))
+    noise[:, w + m : w + m + p], disturbance[:, w : w + m] = np.eye(p), np.eye(m)
+    measured, give = plant_rows[y] + noise, np.zeros((m, len(into[0])))
+    give[:, external + n :] = driven
+    taking = wires.measured @ measured
+    taking[:, w + m + p : external] += wires.references
+    taking[:, external + n :] += wires.inner
+    states, none = len(A), np.zeros((m, len(A)))
+    new_C = np.vstack([by_x[:z], by_x[y], by_x[y], none, by_x[late], np.zeros((n, states)), wires.measured @ by_x[y]])
+    inner_states = np.zeros((len(new_C), n))
+    inner_states[len(new_C) - taken - n : len(new_C) - taken] = np.eye(n)
+    rates = np.zeros((n, len(into[0])))
+    rates[:, external : external + n] = np.eye(n)
+    return Matrices(
+        np.block([[A, np.zeros((states, n))], [np.zeros((n, states + n))]]),
+        np.vstack([B @ into, rates]),
+        np.hstack([new_C, inner_states]),
+        np.vstack(
+            [plant_rows[:z], plant_rows[y], measured, give, plant_rows[late] + disturbance, np.zeros_like(rates), taking]
+        ),
+    )
+
+
+class AugmentedPlant:
+    """An augmented plant in parts: external channels, and those of S.
+
+    Parameters
+    ----------
+    system : Matrices
+    sizes : (int, int)
+        Rows and columns of S.
+    """
+
+    def __init__(self, system: Matrices, sizes: tuple[int, int]) -> None:
+        outputs, inputs = sizes
+        first_u, first_y = system.B.shape[1] - outputs, len(system.C) - inputs
+        self.A = system.A
+        self.B1, self.B2 = system.B[:, :first_u], system.B[:, first_u:]
+        self.C1, self.C2 = system.C[:first_y], system.C[first_y:]
+        self.D11, self.D12 = system.D[:first_y, :first_u], system.D[:first_y, first_u:]
+        self.D21, self.D22 = system.D[first_y:, :first_u], system.D[first_y:, first_u:]
+        self.has_loops_at_once = bool(self.D22.any())
+
+    def close(self, S: Array) -> ClosedLoop | None:
+        """Return the loop around a gain S; None where that has no solution at once."""
+        K, after, before = S, np.eye(len(S)), np.eye(S.shape[1])
+        if self.has_loops_at_once:
+            loop = after - S @ self.D22
+            sizes = np.linalg.svd(loop, compute_uv=False)
+            if not sizes[-1] > SINGULAR * (1 + sizes[0]):
+                return None
+            after = np.linalg.inv(loop)
+            K = after @ S
+            before = before + self.D22 @ K
+        by_B, by_D = self.B2 @ K, self.D12 @ K
+        system = Matrices(
+            self.A + by_B @ self.C2, self.B1 + by_B @ self.D21, self.C1 + by_D @ self.C2, self.D11 + by_D @ self.D21
+        )
+        return ClosedLoop(self, system, K, after, before) if np.isfinite(system.A).all() else None
+
+
+@dataclass
+class ClosedLoop:
+    """A loop around a gain S.
+
+    Attributes
+    ----------
+    plant : AugmentedPlant
+    system : Matrices
+        Of the external channels.
+    K : array
+        ``(1 - S D22)⁻¹ S``, from what blocks take without each other's answers at once.
+    after, before : array
+        ``(1 - S D22)⁻¹`` and ``(1 - D22 S)⁻¹``: ``dK = after dS before``.
+    """
+
+    plant: AugmentedPlant
+    system: Matrices
+    K: Array
+    after: Array
+    before: Array
+
+    @cached_property
+    def _vectors(self) -> tuple[Array, Array]:
+        """Poles, and their right vectors."""
+        return np.linalg.eig(self.system.A)  # type: ignore[return-value]
+
+    @property
+    def poles(self) -> Array:
+        """Eigenvalues of A (n)."""
+        return self._vectors[0]
+
+    @cached_property
+    def modal(self) -> Modal | None:
+        """The loop in modal form, None where its vectors are no basis."""
+        poles, vectors = self._vectors
+        try:
+            right = np.linalg.solve(vectors, self.system.B.astype(complex))
+        except np.linalg.LinAlgError:
+            return None
+        return Modal(poles, self.system.C @ vectors, right)
+
+    def pole_slopes(self, places: Sequence[int]) -> list[Array]:
+        """Return the complex gradient of some poles with respect to S, of its shape."""
+        _, vectors = self._vectors
+        try:
+            left = np.linalg.inv(vectors)
+        except np.linalg.LinAlgError:
+            left = np.linalg.pinv(vectors)
+        by_input, by_output = left @ self.plant.B2, self.plant.C2 @ vectors
+        return [self.slope(by_input[k], by_output[:, k]) for k in places]
+
+    def response(self, omega: float, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
+        """Return the response at a frequency (rad/s), and those from S's outputs and to its inputs."""
+        A, B, C, D = self.system
+        left, right = self.plant.D12[rows], self.plant.D21[:, columns]
+        if np.isinf(omega):
+            return D[np.ix_(rows, columns)].astype(complex), left, right
+        states = np.linalg.solve(1j * omega * np.eye(len(A)) - A, np.hstack([B[:, columns], self.plant.B2]))
+        by_external, by_gain = states[:, : len(columns)], states[:, len(columns) :]
+        return (
+            D[np.ix_(rows, columns)] + C[rows] @ by_external,
+            left + C[rows] @ by_gain,
+            right + self.plant.C2 @ by_external,
+        )
+
+    def slope(self, left: Array, right: Array) -> Array:
+        """Return the gradient with respect to S of ``left dK right``, a number."""
+        return np.outer(left @ self.after, self.before @ right)
+
+    def variance(self, columns: Array, rows: Array, left: Array, right: Array, period: float) -> tuple[float, Array] | None:
+        """Return the sum of variances of outputs for white noise of unit density, and its gradient with respect to S.
+
+        Lyapunov's equations for what the noise reaches and for what the outputs see. `left` and `right` scale rows and columns.
+        With a period (s), the loop is a sampled one by the bilinear map, the noise one of independent samples: what weighs
+        frequencies as the map does is a lag behind each output.
+        """
+        A, B, C, D = self.system
+        B, C, D = B[:, columns] * right, left[:, None] * C[rows], left[:, None] * D[np.ix_(rows, columns)] * right
+        to_C, D12, D21 = self.plant.C2, left[:, None] * self.plant.D12[rows], self.plant.D21[:, columns] * right
+        from_B = self.plant.B2
+        if period:
+            n, p = len(A), len(rows)
+            fast = 2 / period
+            A = np.block([[A, np.zeros((n, p))], [fast * C, -fast * np.eye(p)]])
+            B, from_B, to_C = (
+                np.vstack([B, fast * D]),
+                np.vstack([from_B, fast * D12]),
+                np.hstack([to_C, np.zeros((len(to_C), p))]),
+            )
+            C, D12 = np.hstack([np.zeros((p, n)), np.sqrt(period) * np.eye(p)]), np.zeros_like(D12)
+        triangle, basis = schur(A)
+        seen, reached = C @ basis, basis.T @ B
+        X, scale_x, wrong_x = dtrsyl(triangle, triangle, -reached @ reached.T, tranb="T")
+        Y, scale_y, wrong_y = dtrsyl(triangle, triangle, -seen.T @ seen, trana="T")
+        if wrong_x or wrong_y:
+            return None
+        X, Y = basis @ (X / scale_x) @ basis.T, basis @ (Y / scale_y) @ basis.T
+        to_rows = from_B.T @ Y
+        by_K = 2 * (to_rows + D12.T @ C) @ X @ to_C.T + 2 * to_rows @ B @ D21.T
+        return float(np.sum((C @ X) * C)), self.after.T @ by_K @ self.before.T
