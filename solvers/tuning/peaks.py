@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigvals
+from scipy.linalg import eigvals, matrix_balance
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE, ROUNDING, SAME
@@ -156,3 +156,27 @@ def passing_frequencies(system: Matrices, level: float, band: Band = EVERYWHERE)
     every = every[(every >= band[0]) & (every <= band[1])]
     gains = largest_gains(system.responses(1j * every))
     return every[gains > level * (1 + SAME)]
+
+
+def highest_gain(system: Matrices) -> tuple[float, float]:
+    """Return the H-infinity norm of a model in continuous time and the frequency (rad/s) of its peak, certified.
+
+    Levels are raised to what the gain is at frequencies above them until none is left (Bruinsma and Steinbuch 1990). Infinite of
+    an unstable model.
+    """
+    A, (scales, _) = matrix_balance(system.A, permute=False, separate=True)
+    system = Matrices(A, system.B / scales[:, None], system.C * scales, system.D)
+    if not (system.poles.real < 0).all() or not system.D.size:
+        return (np.inf, np.nan) if system.D.size else (0.0, 0.0)
+
+    def gain(omega: Array) -> Array:
+        return largest_gains(system.responses(1j * omega))
+
+    level, place = float(largest_gains(system.D[None])[0]), np.inf
+    omega = frequencies(system.poles, np.zeros(0), EVERYWHERE)
+    places, heights = find_peaks(gain, gain(omega), omega, level, 1.0, 3)
+    while len(places):
+        level, place = float(heights.max()), float(places[heights.argmax()])
+        places = passing_frequencies(system, level) if level > 0 else places[:0]
+        heights = gain(places) if len(places) else heights
+    return level, place
