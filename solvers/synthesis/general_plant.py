@@ -184,8 +184,8 @@ def refuse_hidden_modes(plant: GeneralPlant) -> None:
     findings, size = [], float(np.linalg.norm(parts.A, 2)) if len(parts.A) else 0.0
     poles = np.linalg.eigvals(parts.A)
     poles = np.where(np.abs(poles) < NEAR_AXIS * size, 0.0, poles)
-    for pole in np.unique(poles[(poles.real >= -ROUNDING * size) & (poles.imag >= 0)]):
-        shifted = parts.A - pole * np.eye(len(parts.A))
+    for unit in np.unique(poles[(poles.real >= -ROUNDING * size) & (poles.imag >= 0)]):
+        pole, shifted = unit * units.rate, parts.A - unit * np.eye(len(parts.A))
         for code, where, matrix, advice in (
             ("unstabilizable-mode", "controls", np.hstack([shifted, parts.B2]).T, "no control moves it: add one, or leave the mode out"),
             ("undetectable-mode", "measurements", np.vstack([shifted, parts.C2]), "no measurement sees it: add one, or leave it out"),
@@ -195,7 +195,7 @@ def refuse_hidden_modes(plant: GeneralPlant) -> None:
                 # the shape of a mode that is not seen; of one that is not moved, what would have to be
                 shares = np.abs(right[-1]) * (units.x if where == "measurements" else 1 / units.x)
                 main = [s.path for s, part in zip(plant.states, shares, strict=True) if part >= _SHARE * shares.max()]
-                value = f"a mode at {pole * units.rate:.6g} rad/s of {', '.join(main)}"
+                value = f"a mode at {pole.real if not pole.imag else pole:.6g} rad/s of {', '.join(main)}"
                 findings.append(Finding(code, where, value, "every unstable mode moved and seen", advice))
     if findings:
         raise ModelError(findings)
