@@ -62,6 +62,12 @@ class GeneralPlant:
         """The plant in continuous time, a sampled one by the bilinear map, which keeps stability and gains."""
         return to_continuous(self.system, self.period, "plant") if self.period else self.system
 
+    @property
+    def named(self) -> StateSpace:
+        """The plant with names."""
+        inputs, outputs = [*self.disturbances, *self.controls], [*self.errors, *self.measurements]
+        return named_system(self.system, self.states, inputs, outputs, "plant", self.period)
+
     def balance(self, system: Matrices, is_sampled: bool = False) -> tuple[Parts, Units]:
         """Return the plant's parts in units in which all is about one, and these; of frequencies unless it is sampled.
 
@@ -136,6 +142,18 @@ def close(plant: Matrices, K: Matrices, z: int, w: int) -> Matrices:
     across = np.zeros((m + p, p + m))
     across[:m, p:], across[m:, :p] = np.eye(m), np.eye(p)
     return both.part(outputs, inputs).close_loop(across).part(np.arange(p + m, p + m + z), np.arange(m + p, m + p + w))
+
+
+def sensitivity_plant(G: Matrices, sign: int) -> Matrices:
+    """Return a plant with disturbances at its inputs and noise on its outputs: ``(d, n, u) -> (u, y + n, sign (y + n))``."""
+    A, B, C, D = G
+    m, p, n = B.shape[1], len(C), len(A)
+    return Matrices(
+        A,
+        np.hstack([B, np.zeros((n, p)), B]),
+        np.vstack([np.zeros((m, n)), C, sign * C]),
+        np.block([[np.zeros((m, m + p)), np.eye(m)], [D, np.eye(p), D], [sign * D, sign * np.eye(p), sign * D]]),
+    )
 
 
 def read_plant(plant: Any, measurements: Any, controls: Any, nmeas: Any = None, ncon: Any = None) -> GeneralPlant:

@@ -15,7 +15,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.state_space import named_signals, named_system, read_linear, unlike
 from titop.solvers.signals.exported import REFERENCE, Signal
-from titop.solvers.synthesis.general_plant import GeneralPlant, refuse_hidden_modes
+from titop.solvers.synthesis.general_plant import GeneralPlant, sensitivity_plant, refuse_hidden_modes
 from titop.solvers.synthesis.synthesize import Synthesis, solve_hinf
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ def loopsyn(plant: Any, before: Any = None, behind: Any = None) -> Synthesis:
     -------
     Synthesis
         Its controller is named as the plant is; ``u = K (reference - y)``: connect it with ``sign=-1``. Its loop is that of
-        the shaped plant, from disturbances at its inputs and noise at its outputs to what the controller gives, and the outputs as measured.
+        the shaped plant, from disturbances at its inputs and noise at its outputs to what the controller gives, and the outputs
+        as measured. Its `plant` has the same channels without weights.
 
     Raises
     ------
@@ -129,37 +130,32 @@ def loopsyn(plant: Any, before: Any = None, behind: Any = None) -> Synthesis:
     """
     model, period = _read(plant)
     G, (states, inputs, outputs) = Matrices.of(model), named_signals(model)
-    m, p = len(inputs), len(outputs)
     first, last = (
         _Weight(name, np.eye(len(signals)) if weight is None else weight, signals, SHAPED, period)
         for name, weight, signals in (("before", before, inputs), ("behind", behind, outputs))
     )
-    A, B, C, D = first.system.in_series(G).in_series(last.system)
-    # from (disturbance, noise, u) to (u, y, error)
-    shaped = Matrices(
-        A,
-        np.hstack([B, np.zeros((len(A), p)), B]),
-        np.vstack([np.zeros((m, len(A))), C, -C]),
-        np.block([[np.zeros((m, m + p)), np.eye(m)], [D, np.eye(p), D], [-D, -np.eye(p), -D]]),
-    )
+    disturbances = [Signal(f"{s.path}.disturbance", s.unit) for s in inputs] + [Signal(f"{s.path}.noise", s.unit) for s in outputs]
+    efforts = [Signal(f"{s.path}.effort", s.unit) for s in inputs]
     every = _all_states([], [first])
     every += unlike(states, every)
-    inner = _solve(
-        GeneralPlant(
-            shaped,
-            period,
-            every + unlike(_all_states([], [last]), every),
-            [*(Signal(f"{s.path}.disturbance", s.unit) for s in inputs), *(Signal(f"{s.path}.noise", s.unit) for s in outputs)],
-            inputs,
-            [*(Signal(f"{s.path}.effort", s.unit) for s in inputs), *last.outputs],
-            outputs,
-        )
+    shaped = GeneralPlant(
+        sensitivity_plant(first.system.in_series(G).in_series(last.system), -1),
+        period,
+        every + unlike(_all_states([], [last]), every),
+        disturbances,
+        inputs,
+        [*efforts, *last.outputs],
+        outputs,
     )
+    bare = GeneralPlant(
+        sensitivity_plant(G, -1), period, states, disturbances, inputs, [*efforts, *_measured(outputs)], outputs
+    )
+    inner = _solve(shaped)
     estimates = named_signals(inner.controller)[0]
     whole = last.system.in_series(Matrices.of(inner.controller)).in_series(first.system)
     names = [*last.states("filter"), *estimates, *first.states("filter")]
     K = named_system(whole, unlike_each_other(names), outputs, inputs, "controller", period)
-    return Synthesis(K, inner.loop, inner.gain, inner.optimum)
+    return Synthesis(K, inner.loop, inner.gain, inner.optimum, bare.named)
 
 
 def unlike_each_other(signals: Sequence[Signal]) -> list[Signal]:
@@ -203,6 +199,10 @@ class _Weight:
     def states(self, kind: str = "x") -> list[Signal]:
         """Return its states as signals."""
         return [Signal(f"{self.name}.{kind}[{k}]", "") for k in range(len(self.system.A))]
+
+
+def _measured(signals: Sequence[Signal]) -> list[Signal]:
+    return [Signal(f"{s.path}.measured", s.unit) for s in signals]
 
 
 def _all_states(states: Sequence[Signal], weights: Sequence[_Weight]) -> list[Signal]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,12 +47,15 @@ class Synthesis:
         The loop's norm, certified for H-infinity: at no frequency is there more.
     optimum : float
         What no controller reaches less of, to 0.2 %; for singular plants an infimum, of ever faster controllers.
+    plant : control.StateSpace
+        What the controller was made for, weights and all.
     """
 
     controller: StateSpace
     loop: StateSpace
     gain: float
-    optimum: float = field(default=np.nan)
+    optimum: float
+    plant: StateSpace
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.controller, self.loop, self.gain))
@@ -265,7 +268,7 @@ def _finish(
     if K is None or not np.isfinite(gain):
         raise _no_controller()
     named = plant.name_controller(K)
-    return Synthesis(named, plant.name_loop(named), float(gain), float(optimum))
+    return Synthesis(named, plant.name_loop(named), float(gain), float(optimum), plant.named)
 
 
 def loop_norm(plant: GeneralPlant, K: Matrices, is_h2: bool = False) -> float:
