@@ -192,7 +192,9 @@ def _channels(where: str, names: Any, count: Any, known: Sequence[Signal]) -> li
         names = [names]
     if not isinstance(names, Sequence) or not names:
         listed = ", ".join(signal.name for signal in known)
-        raise ModelError(Finding("wrong-type", where, names, "names of signals, or how many of the last ones", f"there are {listed}"))
+        raise ModelError(
+            Finding("wrong-type", where, names, "names of signals, or how many of the last ones", f"there are {listed}")
+        )
     return positions(where, names, known)
 
 
@@ -205,8 +207,18 @@ def refuse_hidden_modes(plant: GeneralPlant) -> None:
     for unit in np.unique(poles[(poles.real >= -ROUNDING * size) & (poles.imag >= 0)]):
         pole, shifted = unit * units.rate, parts.A - unit * np.eye(len(parts.A))
         for code, where, matrix, advice in (
-            ("unstabilizable-mode", "controls", np.hstack([shifted, parts.B2]).T, "no control moves it: add one, or leave the mode out"),
-            ("undetectable-mode", "measurements", np.vstack([shifted, parts.C2]), "no measurement sees it: add one, or leave it out"),
+            (
+                "unstabilizable-mode",
+                "controls",
+                np.hstack([shifted, parts.B2]).T,
+                "no control moves it: add one, or leave the mode out",
+            ),
+            (
+                "undetectable-mode",
+                "measurements",
+                np.vstack([shifted, parts.C2]),
+                "no measurement sees it: add one, or leave it out",
+            ),
         ):
             _, sizes, right = np.linalg.svd(matrix)
             if sizes[-1] <= RANK * (1 + size):

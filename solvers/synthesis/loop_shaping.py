@@ -15,7 +15,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.state_space import named_signals, named_system, read_linear, unlike
 from titop.solvers.signals.exported import REFERENCE, Signal
-from titop.solvers.synthesis.general_plant import GeneralPlant, sensitivity_plant, refuse_hidden_modes
+from titop.solvers.synthesis.general_plant import GeneralPlant, refuse_hidden_modes, sensitivity_plant
 from titop.solvers.synthesis.synthesize import Synthesis, solve_hinf
 
 if TYPE_CHECKING:
@@ -134,7 +134,9 @@ def loopsyn(plant: Any, before: Any = None, behind: Any = None) -> Synthesis:
         _Weight(name, np.eye(len(signals)) if weight is None else weight, signals, SHAPED, period)
         for name, weight, signals in (("before", before, inputs), ("behind", behind, outputs))
     )
-    disturbances = [Signal(f"{s.path}.disturbance", s.unit) for s in inputs] + [Signal(f"{s.path}.noise", s.unit) for s in outputs]
+    disturbances = [Signal(f"{s.path}.disturbance", s.unit) for s in inputs] + [
+        Signal(f"{s.path}.noise", s.unit) for s in outputs
+    ]
     efforts = [Signal(f"{s.path}.effort", s.unit) for s in inputs]
     every = _all_states([], [first])
     every += unlike(states, every)
@@ -173,6 +175,8 @@ class _Weight:
         self.name, count = name, len(signals)
         numbers = real_array(weight)
         if numbers is not None:
+            if not np.isfinite(numbers).all():
+                raise ModelError(Finding("not-finite", name, weight, "finite numbers", "look at what it was made from"))
             system = Matrices.constant(np.atleast_2d(numbers) if numbers.ndim != 1 else np.diag(numbers))
         else:
             model = read_linear(name, weight, "a control.StateSpace, a control.TransferFunction, a number or a matrix")
@@ -189,9 +193,11 @@ class _Weight:
         if system.D.shape == (1, 1) and count > 1:
             system = side_by_side([system] * count)
         is_square = len(system.D) == count
-        if system.D.shape[1] != count or ending == SHAPED and not is_square:
+        if system.D.shape[1] != count or (ending == SHAPED and not is_square):
             expected = f"{count} inputs, one for each of {', '.join(s.path for s in signals)}, or one input and one output"
-            raise ModelError(Finding("wrong-shape", name, f"shape {system.D.shape}", expected, "repeat it by a diagonal system"))
+            raise ModelError(
+                Finding("wrong-shape", name, f"shape {system.D.shape}", expected, "repeat it by a diagonal system")
+            )
         self.system = system
         paths = [s.path for s in signals] if is_square else [f"{name}[{k}]" for k in range(len(system.D))]
         self.outputs = [Signal(f"{path}.{ending}", "") for path in paths]
@@ -224,4 +230,3 @@ def _period(model: Any) -> float:
 def _solve(plant: GeneralPlant) -> Synthesis:
     refuse_hidden_modes(plant)
     return solve_hinf(plant)
-

@@ -126,7 +126,9 @@ def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int =
     model = read_linear("controller", controller)
     n = model.nstates
     if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 0 <= order <= n:
-        raise ModelError(Finding("bad-value", "order", order, f"a number of states from 0 to {n}", "the controller has no more"))
+        raise ModelError(
+            Finding("bad-value", "order", order, f"a number of states from 0 to {n}", "the controller has no more")
+        )
     period = 1.0 if model.dt is True else float(model.dt or 0.0)
     full = Matrices.of(model)
     K = _balance(to_continuous(full, period, "controller") if period else full)
@@ -147,20 +149,24 @@ def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int =
         weights = alone
     best = _best(K, order, weights, around)
     proof = None if best is None else _proof(loop, model, best[1], period, sign)
-    if best is None or proof is not None and proof.robust is False:
+    if best is None or (proof is not None and proof.robust is False):
         raise _too_low(K, order, weights, around, "unstable" if best is None else "not robust any more")
     gain, reduced = best
     difference = side_by_side([K, reduced])
-    half = Matrices(
-        difference.A, np.vstack([K.B, reduced.B]), np.hstack([K.C, -reduced.C]), K.D - reduced.D
-    )
+    half = Matrices(difference.A, np.vstack([K.B, reduced.B]), np.hstack([K.C, -reduced.C]), K.D - reduced.D)
     before = np.nan if around is None else highest_gain(closed)[0]  # type: ignore[arg-type]
     return Reduction(
-        _named(reduced, model, period), float(highest_gain(half)[0]), float(gain) if around is not None else np.nan, float(before), proof
+        _named(reduced, model, period),
+        float(highest_gain(half)[0]),
+        float(gain) if around is not None else np.nan,
+        float(before),
+        proof,
     )
 
 
-def _best(K: Matrices, order: int, weights: Sequence[tuple[Array, Array]], around: _Loop | None) -> tuple[float, Matrices] | None:
+def _best(
+    K: Matrices, order: int, weights: Sequence[tuple[Array, Array]], around: _Loop | None
+) -> tuple[float, Matrices] | None:
     """Return the reduced controller of the least gain, and this; None if none keeps the loop stable."""
     every = []
     for P, Q in weights:
@@ -185,7 +191,9 @@ def _reduce(K: Matrices, P: Array, Q: Array, order: int) -> Iterator[Matrices]:
     fast = np.linalg.svd(A[k:, k:], compute_uv=False)
     if k < rank and fast[-1] > SINGULAR * fast[0]:
         by_x, by_y = np.linalg.solve(A[k:, k:], A[k:, :k]), np.linalg.solve(A[k:, k:], B[k:])
-        yield Matrices(A[:k, :k] - A[:k, k:] @ by_x, B[:k] - A[:k, k:] @ by_y, C[:, :k] - C[:, k:] @ by_x, K.D - C[:, k:] @ by_y)
+        yield Matrices(
+            A[:k, :k] - A[:k, k:] @ by_x, B[:k] - A[:k, k:] @ by_y, C[:, :k] - C[:, k:] @ by_x, K.D - C[:, k:] @ by_y
+        )
 
 
 def _root(P: Array) -> Array:
@@ -247,7 +255,9 @@ def _read_loop(loop: Any, controller: StateSpace, period: float, sign: Any) -> _
     other = 1.0 if model.dt is True else float(model.dt or 0.0)
     if other != period:
         advice = "sample both alike (control.sample_system)"
-        raise ModelError(Finding("bad-time", "loop", f"a sample time of {other:g} s", f"the controller's, {period:g} s", advice))
+        raise ModelError(
+            Finding("bad-time", "loop", f"a sample time of {other:g} s", f"the controller's, {period:g} s", advice)
+        )
     _, inputs, outputs = named_signals(model)
     _, takes, drives = named_signals(controller)
     labels = [s.name for s in outputs]
@@ -297,4 +307,6 @@ def _named(reduced: Matrices, controller: StateSpace, period: float) -> StateSpa
 def _too_low(K: Matrices, order: int, weights: Sequence[tuple[Array, Array]], around: _Loop | None, what: str) -> ModelError:
     """Return the refusal of an order, with the least one that keeps the loop stable."""
     enough = next((k for k in range(order + 1, len(K.A)) if _best(K, k, weights, around) is not None), len(K.A))
-    return ModelError(Finding("order-too-low", "order", order, "a loop that stays stable", f"it is {what}: take {enough} or more"))
+    return ModelError(
+        Finding("order-too-low", "order", order, "a loop that stays stable", f"it is {what}: take {enough} or more")
+    )

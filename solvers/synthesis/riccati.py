@@ -72,7 +72,14 @@ class Parts(NamedTuple):
         noises, by_y = np.vstack([right[p:], right[:p]]), left.T / sizes[:, None]
         z, w = D11.shape
         normal = Parts(
-            A, B1 @ noises.T, B2 @ by_u, errors.T @ C1, by_y @ C2, errors.T @ D11 @ noises.T, np.eye(z, m, m - z), np.eye(p, w, w - p)
+            A,
+            B1 @ noises.T,
+            B2 @ by_u,
+            errors.T @ C1,
+            by_y @ C2,
+            errors.T @ D11 @ noises.T,
+            np.eye(z, m, m - z),
+            np.eye(p, w, w - p),
         )
         return normal, by_u, by_y
 
@@ -83,6 +90,8 @@ def stabilizing_solution(A: Array, B: Array, Q: Array, S: Array, R: Array) -> Ar
     From the pencil that does not invert R (van Dooren 1981), which may be indefinite.
     """
     n, m = B.shape
+    if not n:
+        return np.zeros((0, 0))
     pencil = np.block([[A, np.zeros((n, n)), B], [-Q, -A.T, -S], [S.T, B.T, R]])
     turned = qr(pencil[:, 2 * n :])[0][:, m:].T
     try:
@@ -93,14 +102,14 @@ def stabilizing_solution(A: Array, B: Array, Q: Array, S: Array, R: Array) -> Ar
         values = top / bottom
     if not np.isfinite(values).all() or (values.real < 0).sum() != n:
         return None
-    if n and np.abs(values.real).min() <= ROUNDING * np.abs(values).max():
+    if np.abs(values.real).min() <= ROUNDING * np.abs(values).max():
         return None
     upper, lower = Z[:n, :n], Z[n:, :n]
     sizes = np.linalg.svd(upper, compute_uv=False)
-    if n and sizes[-1] <= CANCELLED * sizes[0]:
+    if sizes[-1] <= CANCELLED * sizes[0]:
         return None
     X = np.linalg.solve(upper.T, lower.T)
-    if np.abs(X - X.T).max(initial=0.0) > NEGLIGIBLE * np.abs(X).max(initial=0.0):
+    if np.abs(X - X.T).max() > NEGLIGIBLE * np.abs(X).max():
         return None
     return np.asarray((X + X.T) / 2)
 
@@ -166,9 +175,12 @@ def sampled_h2_controller(plant: Parts) -> Matrices | None:
     Its states are predictions. Of the newest measurement it corrects them, and what D21 tells of the disturbance.
     """
     A, B1, B2, C1, C2, D11, D12, D21 = plant
+    if not len(A):
+        X = Y = np.zeros((0, 0))
     try:
-        X = solve_discrete_are(A, B2, C1.T @ C1, D12.T @ D12, s=C1.T @ D12)
-        Y = solve_discrete_are(A.T, C2.T, B1 @ B1.T, D21 @ D21.T, s=B1 @ D21.T)
+        if len(A):
+            X = solve_discrete_are(A, B2, C1.T @ C1, D12.T @ D12, s=C1.T @ D12)
+            Y = solve_discrete_are(A.T, C2.T, B1 @ B1.T, D21 @ D21.T, s=B1 @ D21.T)
         R, R_dual = D12.T @ D12 + B2.T @ X @ B2, D21 @ D21.T + C2 @ Y @ C2.T
         F = -np.linalg.solve(R, B2.T @ X @ A + D12.T @ C1)
         by_w = -np.linalg.solve(R, B2.T @ X @ B1 + D12.T @ D11)

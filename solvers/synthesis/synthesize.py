@@ -14,7 +14,7 @@ from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE, ROUNDING, 
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.uncertain_loop import to_continuous
 from titop.solvers.support.workers import one_thread
-from titop.solvers.synthesis.general_plant import GeneralPlant, close, read_plant
+from titop.solvers.synthesis.general_plant import GeneralPlant, read_plant
 from titop.solvers.synthesis.riccati import Parts, h2_controller, hinf_controller, sampled_h2_controller
 from titop.solvers.tuning.peaks import highest_gain
 
@@ -46,7 +46,8 @@ class Synthesis:
     gain : float
         The loop's norm, certified for H-infinity: at no frequency is there more.
     optimum : float
-        What no controller reaches less of, to 0.2 %; for singular plants an infimum, of ever faster controllers.
+        What no controller reaches less of, to 0.2 %; for singular plants an infimum, of ever faster controllers, which is not
+        told from zero where it is below a millionth of the plant's gains.
     plant : control.StateSpace
         What the controller was made for, weights and all.
     """
@@ -139,7 +140,7 @@ def h2syn(
     >>> signals = {"inputs": ["force", "noise", "u"], "outputs": ["error", "effort", "y"]}
     >>> P = control.ss([[1.0]], [[1, 0, 1]], [[1], [0], [1]], [[0, 0, 0], [0, 0, 1], [0, 1, 0]], **signals)
     >>> print(f"{tt.h2syn(P, 'y', 'u').gain:.4f}")
-    5.3065
+    4.0602
     """
     return solve_h2(read_plant(plant, measurements, controls, nmeas, ncon))
 
@@ -255,7 +256,7 @@ def _finish(
         for _ in range(_CUTS):
             middle = (low + high) / 2
             slower = controller(float(np.exp(middle)))
-            if slower is None or is_h2 and gain_of(slower) > allowed:
+            if slower is None or (is_h2 and gain_of(slower) > allowed):
                 high = middle
             else:
                 low, K = middle, slower
@@ -268,7 +269,7 @@ def _finish(
     if K is None or not np.isfinite(gain):
         raise _no_controller()
     named = plant.name_controller(K)
-    return Synthesis(named, plant.name_loop(named), float(gain), float(optimum), plant.named)
+    return Synthesis(named, plant.name_loop(named), float(gain), float(min(gain, optimum)), plant.named)
 
 
 def loop_norm(plant: GeneralPlant, K: Matrices, is_h2: bool = False) -> float:
@@ -305,5 +306,7 @@ def _without_passing(parts: Parts, plant: GeneralPlant) -> tuple[Parts, Any]:
 
 def _no_controller() -> ModelError:
     expected = "a controller that stabilizes it"
-    advice = "give controls and measurements that move and see all modes clearly; pairs of poles and zeros that cancel nearly do not"
+    advice = (
+        "give controls and measurements that move and see all modes clearly; pairs of poles and zeros that cancel nearly do not"
+    )
     return ModelError(Finding("no-controller", "plant", "no finite gain in double precision", expected, advice))

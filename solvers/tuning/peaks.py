@@ -120,7 +120,8 @@ def _refine(gain: Callable[[Array], Array], low: Array, middle: Array, high: Arr
         sides = np.concatenate([middle - step, middle + step])
         before, after = np.split(gain(sides), 2)
         bend = np.minimum(before - 2 * heights + after, -np.finfo(float).tiny)
-        top = middle + step * np.clip((before - after) / 2 / bend, -1.0, 1.0)
+        with np.errstate(over="ignore"):  # where it is flat
+            top = middle + step * np.clip((before - after) / 2 / bend, -1.0, 1.0)
         for place, value in ((top, gain(top)), (sides[: len(step)], before), (sides[len(step) :], after)):
             higher = value > heights
             middle, heights = np.where(higher, place, middle), np.where(higher, value, heights)
