@@ -1,4 +1,4 @@
-"""Plants with disturbances w, errors z, measurements y and controls u: read, checked, in balanced units, closed by a controller."""
+"""Plants with disturbances w, errors z, measurements y and controls u: read, checked, in balanced units, closed."""
 
 from __future__ import annotations
 
@@ -159,8 +159,8 @@ def sensitivity_plant(G: Matrices, sign: int) -> Matrices:
 def read_plant(plant: Any, measurements: Any, controls: Any, nmeas: Any = None, ncon: Any = None) -> GeneralPlant:
     """Return a plant with its channels by name, or the last ones by number.
 
-    Raises `ModelError` for what is no linear model, unknown signals, no channels left, and unstable modes that no control moves or
-    no measurement sees.
+    Raises `ModelError` for what is no linear model, unknown signals, no channels left, and unstable modes that no control
+    moves or no measurement sees.
     """
     model = read_linear("plant", plant)
     states, inputs, outputs = named_signals(model)
@@ -206,19 +206,9 @@ def refuse_hidden_modes(plant: GeneralPlant) -> None:
     poles = np.where(np.abs(poles) < NEAR_AXIS * size, 0.0, poles)
     for unit in np.unique(poles[(poles.real >= -ROUNDING * size) & (poles.imag >= 0)]):
         pole, shifted = unit * units.rate, parts.A - unit * np.eye(len(parts.A))
-        for code, where, matrix, advice in (
-            (
-                "unstabilizable-mode",
-                "controls",
-                np.hstack([shifted, parts.B2]).T,
-                "no control moves it: add one, or leave the mode out",
-            ),
-            (
-                "undetectable-mode",
-                "measurements",
-                np.vstack([shifted, parts.C2]),
-                "no measurement sees it: add one, or leave it out",
-            ),
+        for code, where, matrix, hidden in (
+            ("unstabilizable-mode", "controls", np.hstack([shifted, parts.B2]).T, "no control moves it"),
+            ("undetectable-mode", "measurements", np.vstack([shifted, parts.C2]), "no measurement sees it"),
         ):
             _, sizes, right = np.linalg.svd(matrix)
             if sizes[-1] <= RANK * (1 + size):
@@ -226,6 +216,7 @@ def refuse_hidden_modes(plant: GeneralPlant) -> None:
                 shares = np.abs(right[-1]) * (units.x if where == "measurements" else 1 / units.x)
                 main = [s.path for s, part in zip(plant.states, shares, strict=True) if part >= _SHARE * shares.max()]
                 value = f"a mode at {pole.real if not pole.imag else pole:.6g} rad/s of {', '.join(main)}"
+                advice = f"{hidden}: add one that does, or leave the mode out"
                 findings.append(Finding(code, where, value, "every unstable mode moved and seen", advice))
     if findings:
         raise ModelError(findings)

@@ -93,8 +93,8 @@ def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int =
         States to be kept, at most.
     loop : Synthesis, control.StateSpace or LFTModel, optional
         What `hinfsyn` or a function like it returned: the controller's loop with its weights. Or a plant without controller,
-        connected by names as in `LFTModel.close`; inputs ``r_...`` of the controller are references. A family is proved robustly
-        stable again.
+        connected by names as in `LFTModel.close`; inputs ``r_...`` of the controller are references. A family is proved
+        robustly stable again.
     sign : {1, -1}
         Of the feedback: ``u = sign K y``; a `Synthesis` has its own.
 
@@ -136,8 +136,8 @@ def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int =
         loop, sign = loop.plant, 1
     alone = _alone(K)
     around = None if loop is None else _read_loop(loop, model, period, sign)
+    closed = None if around is None else around.close(K)
     if around is not None:
-        closed = around.close(K)
         if closed is None:
             advice = "close it with the other sign, or give the plant that the controller was made for"
             raise ModelError(Finding("unstable-loop", "loop", "unstable with the controller", "a stable loop", advice))
@@ -152,16 +152,10 @@ def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int =
     if best is None or (proof is not None and proof.robust is False):
         raise _too_low(K, order, weights, around, "unstable" if best is None else "not robust any more")
     gain, reduced = best
-    difference = side_by_side([K, reduced])
-    half = Matrices(difference.A, np.vstack([K.B, reduced.B]), np.hstack([K.C, -reduced.C]), K.D - reduced.D)
-    before = np.nan if around is None else highest_gain(closed)[0]  # type: ignore[arg-type]
-    return Reduction(
-        _named(reduced, model, period),
-        float(highest_gain(half)[0]),
-        float(gain) if around is not None else np.nan,
-        float(before),
-        proof,
-    )
+    B, C = np.vstack([K.B, reduced.B]), np.hstack([K.C, -reduced.C])
+    error, _ = highest_gain(Matrices(side_by_side([K, reduced]).A, B, C, K.D - reduced.D))
+    before = np.nan if closed is None else highest_gain(closed)[0]
+    return Reduction(_named(reduced, model, period), error, gain, before, proof)
 
 
 def _best(

@@ -1,9 +1,9 @@
 """Central H-infinity and H2 controllers, in observer form, and perturbations that make every plant regular.
 
 A plant is regular if all controls are seen in z (D12 of full column rank), all measurements have noise (D21 of full row rank),
-and no zero of these channels is on the axis. Every plant becomes regular with ``ε u`` and ``ε x`` as further errors, noise ``ε``
-on measurements and states as further disturbances. That only adds to the gain: a controller of the perturbed plant has at most
-its gain with the plant itself, and the least gain falls to the infimum with ε.
+and no zero of these channels is on the axis. Every plant becomes regular with ``ε u`` and ``ε x`` as further errors, noise of
+size ε on measurements and states as further disturbances. That only adds to the gain: with the plant itself a controller has
+at most the gain that it has with the perturbed one, and the least gain falls to the infimum with ε.
 
 Source: Glover and Doyle, State-space formulae for all stabilizing controllers that satisfy an H-infinity norm bound, Systems &
 Control Letters 11 (1988); in the notation of Zhou, Doyle and Glover, Robust and Optimal Control (1996), theorem 17.1.

@@ -121,8 +121,8 @@ def h2syn(
     Parameters
     ----------
     plant, measurements, controls, nmeas, ncon
-        As of `hinfsyn`. The norm is the root of the sum of the errors' variances, for white noise of unit density (unit variance
-        of a sampled plant) at each disturbance.
+        As of `hinfsyn`. The norm is the root of the sum of the errors' variances, for white noise of unit density (of a sampled
+        plant: of unit variance) at each disturbance.
 
     Returns
     -------
@@ -306,7 +306,5 @@ def _without_passing(parts: Parts, plant: GeneralPlant) -> tuple[Parts, Any]:
 
 def _no_controller() -> ModelError:
     expected = "a controller that stabilizes it"
-    advice = (
-        "give controls and measurements that move and see all modes clearly; pairs of poles and zeros that cancel nearly do not"
-    )
+    advice = "give controls and measurements that move and see all modes clearly, without poles and zeros that nearly cancel"
     return ModelError(Finding("no-controller", "plant", "no finite gain in double precision", expected, advice))

@@ -162,8 +162,8 @@ def passing_frequencies(system: Matrices, level: float, band: Band = EVERYWHERE)
 def highest_gain(system: Matrices) -> tuple[float, float]:
     """Return the H-infinity norm of a model in continuous time and the frequency (rad/s) of its peak, certified.
 
-    Levels are raised to what the gain is at frequencies above them until none is left (Bruinsma and Steinbuch 1990). Infinite of
-    an unstable model.
+    Levels are raised to the gain at frequencies above them until none is left (Bruinsma and Steinbuch 1990). Infinite of an
+    unstable model.
     """
     A, (scales, _) = matrix_balance(system.A, permute=False, separate=True)
     system = Matrices(A, system.B / scales[:, None], system.C * scales, system.D)
