@@ -7,16 +7,16 @@ the loop itself. Controllers may be unstable then, as only the loop is stable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import matrix_balance, solve_continuous_lyapunov
+from scipy.linalg import matrix_balance, schur, solve_continuous_lyapunov, solve_sylvester
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import EXACT, SINGULAR
+from titop.blocks.basics.tolerances import EXACT, NEAR_AXIS, SINGULAR
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear
 from titop.solvers.robust.robust_stability import RobustStability, robust_stability
@@ -24,7 +24,6 @@ from titop.solvers.robust.uncertain_loop import to_continuous, to_sampled
 from titop.solvers.signals.exported import REFERENCE, Signal, exported_name
 from titop.solvers.support.workers import one_thread
 from titop.solvers.synthesis.general_plant import close, sensitivity_plant
-from titop.solvers.synthesis.riccati import stabilizing_solution
 from titop.solvers.synthesis.synthesize import Synthesis
 from titop.solvers.tuning.peaks import highest_gain
 
@@ -80,8 +79,8 @@ class _Loop(NamedTuple):
 def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int = 1) -> Reduction:
     """Return a controller of lower order: balanced, in its loop if that is given, which is proved again.
 
-    Without a loop, a stable controller is balanced and truncated (error at most twice the sum of the singular values left
-    out); an unstable one by its normalized coprime factors. With a loop, states count for what the loop makes of them: with
+    Without a loop, the stable part of a controller is balanced and truncated: the error is at most twice the sum of the
+    singular values left out. Integrators are always kept. With a loop, states count for what the loop makes of them: with
     respect to its own disturbances and errors, and to disturbances at all controls and noise on all measurements. The others
     are left out, or follow at once with what they are at rest. The best of these in the loop is returned.
 
@@ -111,8 +110,8 @@ def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int =
 
     Notes
     -----
-    Enns, Model reduction for control system design, Stanford (1984); McFarlane and Glover (1990) for coprime factors; Liu and
-    Anderson, Singular perturbation approximation of balanced systems (1989).
+    Enns, Model reduction for control system design, Stanford (1984); Liu and Anderson, Singular perturbation approximation of
+    balanced systems (1989).
 
     Examples
     --------
@@ -134,60 +133,84 @@ def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int =
     K = _balance(to_continuous(full, period, "controller") if period else full)
     if isinstance(loop, Synthesis):
         loop, sign = loop.plant, 1
-    alone = _alone(K)
     around = None if loop is None else _read_loop(loop, model, period, sign)
     closed = None if around is None else around.close(K)
-    if around is not None:
-        if closed is None:
-            advice = "close it with the other sign, or give the plant that the controller was made for"
-            raise ModelError(Finding("unstable-loop", "loop", "unstable with the controller", "a stable loop", advice))
-        weights = [*_in_loop(around, K), *alone]
-    elif not alone:
-        advice = "give its loop: loop="
-        raise ModelError(Finding("hidden-mode", "controller", "an unstable mode that is not seen or not moved", "none", advice))
-    else:
-        weights = alone
-    best = _best(K, order, weights, around)
+    if around is not None and closed is None:
+        advice = "close it with the other sign, or give the plant that the controller was made for"
+        raise ModelError(Finding("unstable-loop", "loop", "unstable with the controller", "a stable loop", advice))
+    choices = [_alone(K), *([] if around is None else _in_loop(around, K))]
+    best = _best(choices, order, around)
     proof = None if best is None else _proof(loop, model, best[1], period, sign)
     if best is None or (proof is not None and proof.robust is False):
-        raise _too_low(K, order, weights, around, "unstable" if best is None else "not robust any more")
-    gain, reduced = best
-    B, C = np.vstack([K.B, reduced.B]), np.hstack([K.C, -reduced.C])
-    error, _ = highest_gain(Matrices(side_by_side([K, reduced]).A, B, C, K.D - reduced.D))
+        expected = "a loop that stays stable, a family that stays robust, unstable modes and integrators that are kept"
+        enough = next((k for k in range(order + 1, n) if best is None and _best(choices, k, around)), n)
+        advice = f"take {enough} or more" if best is None else "the family is not robust any more: take more"
+        raise ModelError(Finding("order-too-low", "order", order, expected, advice))
+    gain, reduced, difference = best
+    error, _ = highest_gain(difference)
     before = np.nan if closed is None else highest_gain(closed)[0]
     return Reduction(_named(reduced, model, period), error, gain, before, proof)
 
 
-def _best(
-    K: Matrices, order: int, weights: Sequence[tuple[Array, Array]], around: _Loop | None
-) -> tuple[float, Matrices] | None:
-    """Return the reduced controller of the least gain, and this; None if none keeps the loop stable."""
+class _Choice(NamedTuple):
+    """A controller as a sum of what is kept and what is reduced, and the Gramians of the latter."""
+
+    kept: Matrices
+    rest: Matrices
+    P: Array
+    Q: Array
+
+    def reduce(self, order: int) -> Iterator[tuple[Matrices, Matrices]]:
+        """Yield controllers that keep the largest singular values, and what is lost: others are left out, or follow at once."""
+        rest, lower, upper = self.rest, _root(self.P), _root(self.Q)
+        left, sizes, right = np.linalg.svd(upper.T @ lower)
+        rank = int((sizes > EXACT * sizes.max(initial=0.0)).sum())
+        scale = np.sqrt(sizes[:rank])
+        T, W = lower @ right[:rank].T / scale, upper @ left[:, :rank] / scale
+        A, B, C, k = W.T @ rest.A @ T, W.T @ rest.B, rest.C @ T, min(order - len(self.kept.A), rank)
+        if k < 0:
+            return
+        yield self._with(Matrices(A[:k, :k], B[:k], C[:, :k], rest.D))
+        fast = np.linalg.svd(A[k:, k:], compute_uv=False)
+        if k < rank and fast[-1] > SINGULAR * fast[0]:
+            after, out = A[:k, k:], C[:, k:]
+            by_x, by_y = np.linalg.solve(A[k:, k:], A[k:, :k]), np.linalg.solve(A[k:, k:], B[k:])
+            slow = Matrices(A[:k, :k] - after @ by_x, B[:k] - after @ by_y, C[:, :k] - out @ by_x, rest.D - out @ by_y)
+            yield self._with(slow)
+
+    def _with(self, slow: Matrices) -> tuple[Matrices, Matrices]:
+        return _sum(self.kept, slow), _sum(self.rest, slow.scale(-np.ones(len(slow.C))))
+
+
+def _best(choices: Sequence[_Choice], order: int, around: _Loop | None) -> tuple[float, Matrices, Matrices] | None:
+    """Return the least gain, the reduced controller that has it, and what is lost; None if none keeps the loop stable."""
     every = []
-    for P, Q in weights:
-        for reduced in _reduce(K, P, Q, order):
+    for choice in choices:
+        for reduced, lost in choice.reduce(order):
             if around is None:
-                return np.nan, reduced
+                return np.nan, reduced, lost
             closed = around.close(reduced)
             if closed is not None:
-                every.append((highest_gain(closed)[0], reduced))
+                every.append((highest_gain(closed)[0], reduced, lost))
     return min(every, key=lambda one: one[0], default=None)
 
 
-def _reduce(K: Matrices, P: Array, Q: Array, order: int) -> Iterator[Matrices]:
-    """Yield what the largest singular values of two Gramians keep: the others are left out, or follow at once."""
-    lower, upper = _root(P), _root(Q)
-    left, sizes, right = np.linalg.svd(upper.T @ lower)
-    rank = int((sizes > EXACT * sizes.max(initial=0.0)).sum())
-    scale = np.sqrt(sizes[:rank])
-    T, W = lower @ right[:rank].T / scale, upper @ left[:, :rank] / scale
-    A, B, C, k = W.T @ K.A @ T, W.T @ K.B, K.C @ T, min(order, rank)
-    yield Matrices(A[:k, :k], B[:k], C[:, :k], K.D)
-    fast = np.linalg.svd(A[k:, k:], compute_uv=False)
-    if k < rank and fast[-1] > SINGULAR * fast[0]:
-        by_x, by_y = np.linalg.solve(A[k:, k:], A[k:, :k]), np.linalg.solve(A[k:, k:], B[k:])
-        yield Matrices(
-            A[:k, :k] - A[:k, k:] @ by_x, B[:k] - A[:k, k:] @ by_y, C[:, :k] - C[:, k:] @ by_x, K.D - C[:, k:] @ by_y
-        )
+def _sum(one: Matrices, other: Matrices) -> Matrices:
+    """Return two models of the same inputs with their outputs added."""
+    A = side_by_side([one, other]).A
+    return Matrices(A, np.vstack([one.B, other.B]), np.hstack([one.C, other.C]), one.D + other.D)
+
+
+def _split(K: Matrices, is_kept: Callable[[float], bool]) -> tuple[Matrices, Matrices]:
+    """Return a controller as a sum, of the modes to be kept by their real parts, and the others."""
+    A, B, C, D = K
+    T, basis, k = schur(A, output="real", sort=lambda real, imag=0.0: is_kept(np.real(real)))
+    X = solve_sylvester(T[:k, :k], -T[k:, k:], -T[:k, k:]) if 0 < k < len(A) else np.zeros((k, len(A) - k))
+    B, C = basis.T @ B, C @ basis
+    return (
+        Matrices(T[:k, :k], B[:k] - X @ B[k:], C[:, :k], 0 * D),
+        Matrices(T[k:, k:], B[k:], C[:, :k] @ X + C[:, k:], D),
+    )
 
 
 def _root(P: Array) -> Array:
@@ -204,38 +227,37 @@ def _balance(K: Matrices) -> Matrices:
     return Matrices(K.A * x / x[:, None], K.B / x[:, None], K.C * x, K.D)
 
 
-def _alone(K: Matrices) -> list[tuple[Array, Array]]:
-    """Return the Gramians of a stable controller; of another one those of its normalized coprime factors, if there are any."""
-    A, B, C, D = K
-    if (K.poles.real < 0).all():
-        return [(solve_continuous_lyapunov(A, -B @ B.T), solve_continuous_lyapunov(A.T, -C.T @ C))]
-    X = stabilizing_solution(A, B, C.T @ C, C.T @ D, np.eye(B.shape[1]) + D.T @ D)
-    Y = stabilizing_solution(A.T, C.T, B @ B.T, B @ D.T, np.eye(len(C)) + D @ D.T)
-    return [] if X is None or Y is None else [(Y, X @ np.linalg.inv(np.eye(len(A)) + Y @ X))]
+def _alone(K: Matrices) -> _Choice:
+    """Return a controller with all but what decays kept."""
+    kept, rest = _split(K, lambda real: real >= -NEAR_AXIS * _fastest(K))
+    A, B, C, _ = rest
+    return _Choice(kept, rest, solve_continuous_lyapunov(A, -B @ B.T), solve_continuous_lyapunov(A.T, -C.T @ C))
 
 
-def _in_loop(around: _Loop, K: Matrices) -> list[tuple[Array, Array]]:
-    """Return Gramians of the controller's states in the loop, by two choices of disturbances and errors."""
+def _in_loop(around: _Loop, K: Matrices) -> Iterator[_Choice]:
+    """Yield a controller with its integrators kept, by two choices of disturbances and errors of the loop."""
     plant, z, w = around
-    result = []
     m, p, n = plant.B.shape[1] - w, len(plant.C) - z, len(plant.A)
-    if z and w:
-        result.append(_gramians(around.close(K), n))
+    kept, rest = _split(K, lambda real: abs(real) <= NEAR_AXIS * _fastest(K))
+    whole, n = _sum(kept, rest), n + len(kept.A)
     block = sensitivity_plant(plant.part(np.arange(z, z + p), np.arange(w, w + m)), 1)
-    four = _Loop(block, m + p, m + p).close(K)
+    closed, four = around.close(whole), _Loop(block, m + p, m + p).close(whole)
+    if closed is not None:
+        yield _Choice(kept, rest, *_gramians(closed, n))
     if four is not None:
         P = solve_continuous_lyapunov(four.A, -four.B @ four.B.T)
         seen = np.diag(four.C @ P @ four.C.T)
-        units = 1 / np.sqrt(np.array([max(seen[:m].sum(), 0.0), max(seen[m:].sum(), 0.0)]))
-        units[~np.isfinite(units)] = 1.0
-        by = np.r_[np.full(m, units[0]), np.full(p, units[1])]
-        result.append(_gramians(four.scale(by, 1 / by), n))
-    return result
+        units = np.sqrt([max(part.sum(), 0.0) or 1.0 for part in (seen[:m], seen[m:])])
+        size = np.r_[np.full(m, units[0]), np.full(p, units[1])]
+        yield _Choice(kept, rest, *_gramians(four.scale(1 / size, size), n))
 
 
-def _gramians(closed: Matrices | None, n: int) -> tuple[Array, Array]:
+def _fastest(K: Matrices) -> float:
+    return float(np.abs(K.poles).max(initial=0.0))
+
+
+def _gramians(closed: Matrices, n: int) -> tuple[Array, Array]:
     """Return the Gramians' parts of the states behind the first n."""
-    assert closed is not None
     A, B, C, _ = closed
     P, Q = solve_continuous_lyapunov(A, -B @ B.T), solve_continuous_lyapunov(A.T, -C.T @ C)
     return P[n:, n:], Q[n:, n:]
@@ -296,11 +318,3 @@ def _named(reduced: Matrices, controller: StateSpace, period: float) -> StateSpa
     states = [Signal(f"controller.x[{k}]", "") for k in range(len(reduced.A))]
     system = to_sampled(reduced, period) if period else reduced
     return named_system(system, states, takes, drives, exported_name(str(controller.name)), period)
-
-
-def _too_low(K: Matrices, order: int, weights: Sequence[tuple[Array, Array]], around: _Loop | None, what: str) -> ModelError:
-    """Return the refusal of an order, with the least one that keeps the loop stable."""
-    enough = next((k for k in range(order + 1, len(K.A)) if _best(K, k, weights, around) is not None), len(K.A))
-    return ModelError(
-        Finding("order-too-low", "order", order, "a loop that stays stable", f"it is {what}: take {enough} or more")
-    )

@@ -151,20 +151,23 @@ def solve_hinf(plant: GeneralPlant) -> Synthesis:
     parts, units = plant.balance(plant.continuous)
 
     def design(epsilon: float, level: float) -> Matrices | None:
-        return _stabilizing(parts, hinf_controller, epsilon, level)
+        try:
+            K = hinf_controller(parts.perturb(epsilon), level)
+            return None if K is None or not _stabilizes(parts, K) else plant.controller(K, units)
+        except np.linalg.LinAlgError:
+            return None
 
-    choices = (*(0.0,) * parts.is_regular, *_PERTURBATIONS)
     least, best = np.inf, 0.0
-    for epsilon in choices:
-        bracket = _least_level(design, epsilon, least)
-        if bracket is not None:
-            least, best = bracket, epsilon
+    for epsilon in (*(0.0,) * parts.is_regular, *_PERTURBATIONS):
+        less = _least_level(design, epsilon, least)
+        if less is not None:
+            least, best = less, epsilon
             if not epsilon:
                 break
     if not np.isfinite(least):
         raise _no_controller()
     level = least * _BACK
-    return _finish(plant, units, lambda epsilon: design(epsilon, level), best, level * units.gain, least * units.gain)
+    return _finish(plant, lambda epsilon: design(epsilon, level), best, level * units.gain, least * units.gain)
 
 
 @one_thread()
@@ -178,30 +181,29 @@ def solve_h2(plant: GeneralPlant) -> Synthesis:
     formula = sampled_h2_controller if is_sampled else h2_controller
 
     def design(epsilon: float) -> Matrices | None:
-        K = _stabilizing(parts, lambda perturbed, _: formula(perturbed), epsilon, 0.0, is_sampled)
-        return None if K is None else Matrices(K.A, K.B, K.C, K.D + through)
+        try:
+            K = formula(parts.perturb(epsilon))
+            if K is None or not _stabilizes(parts, K, is_sampled):
+                return None
+            return plant.controller(Matrices(K.A, K.B, K.C, K.D + through), units, is_sampled)
+        except np.linalg.LinAlgError:
+            return None
 
     for epsilon in (*(0.0,) * (is_sampled or parts.is_regular), *_PERTURBATIONS):
         K = design(epsilon)
         if K is not None:
-            optimum = _h2_norm(plant.close(plant.controller(K, units, is_sampled)), is_sampled)
-            return _finish(plant, units, design, epsilon, optimum * (_BACK if epsilon else 1.0), optimum, is_h2=True)
+            optimum = _loop_norm(plant, K, is_h2=True)
+            return _finish(plant, design, epsilon, optimum * (_BACK if epsilon else 1.0), optimum, is_h2=True)
     raise _no_controller()
 
 
-def _stabilizing(
-    parts: Parts, formula: Callable[[Parts, float], Matrices | None], epsilon: float, level: float, is_sampled: bool = False
-) -> Matrices | None:
-    """Return the controller of a perturbed plant if its loop with the plant is stable."""
-    try:
-        K = formula(parts.perturb(epsilon), level)
-    except np.linalg.LinAlgError:
-        return None
-    if K is None or not all(np.isfinite(part).all() for part in K):
-        return None
+def _stabilizes(parts: Parts, K: Matrices, is_sampled: bool = False) -> bool:
+    """Tell whether a controller stabilizes a plant without what passes from u to y at once."""
+    if not all(np.isfinite(part).all() for part in K):
+        return False
     A, _, B2, _, C2, *_ = parts
     poles = np.linalg.eigvals(np.block([[A + B2 @ K.D @ C2, B2 @ K.C], [K.B @ C2, K.A]]))
-    return K if (np.abs(poles) < 1 if is_sampled else poles.real < 0).all() else None
+    return bool((np.abs(poles) < 1 if is_sampled else poles.real < 0).all())
 
 
 def _least_level(design: _Design, epsilon: float, known: float) -> float | None:
@@ -227,7 +229,6 @@ def _least_level(design: _Design, epsilon: float, known: float) -> float | None:
 
 def _finish(
     plant: GeneralPlant,
-    units: Any,
     design: Callable[[float], Matrices | None],
     epsilon: float,
     allowed: float,
@@ -235,49 +236,37 @@ def _finish(
     is_h2: bool = False,
 ) -> Synthesis:
     """Return the controller of the largest perturbation whose loop has a gain that is allowed."""
-    is_sampled = is_h2 and bool(plant.period)
-
-    def controller(size: float) -> Matrices | None:
-        K = design(size)
-        try:
-            return None if K is None else plant.controller(K, units, is_sampled)
-        except np.linalg.LinAlgError:
-            return None
-
-    def gain_of(K: Matrices | None) -> float:
-        try:
-            return np.inf if K is None else loop_norm(plant, K, is_h2)
-        except (np.linalg.LinAlgError, ModelError):
-            return np.inf
-
-    size, K = epsilon, controller(epsilon)
+    size, K = epsilon, design(epsilon)
     if epsilon:
         low, high = np.log(epsilon), 0.0
         for _ in range(_CUTS):
             middle = (low + high) / 2
-            slower = controller(float(np.exp(middle)))
-            if slower is None or (is_h2 and gain_of(slower) > allowed):
+            slower = design(float(np.exp(middle)))
+            # of H-infinity the level is in the design: to be certified once, at the end
+            if slower is None or (is_h2 and _loop_norm(plant, slower, is_h2) > allowed):
                 high = middle
             else:
                 low, K = middle, slower
         size = float(np.exp(low))
-    gain = gain_of(K)
-    while gain > allowed * (1 + SAME) and size > epsilon * (1 + _KNOWN):  # of a perturbation so large that rounding tells
-        size = max(np.sqrt(size * epsilon), size / 10, epsilon) if size > 10 * epsilon else epsilon
-        K = controller(size)
-        gain = gain_of(K)
+    gain = _loop_norm(plant, K, is_h2)
+    while gain > allowed * (1 + SAME) and size > epsilon:  # so large a perturbation that rounding tells
+        size = max(size / 10, epsilon)
+        K = design(size)
+        gain = _loop_norm(plant, K, is_h2)
     if K is None or not np.isfinite(gain):
         raise _no_controller()
     named = plant.name_controller(K)
     return Synthesis(named, plant.name_loop(named), float(gain), float(min(gain, optimum)), plant.named)
 
 
-def loop_norm(plant: GeneralPlant, K: Matrices, is_h2: bool = False) -> float:
-    """Return the norm of a loop: certified H-infinity, or H2."""
+def _loop_norm(plant: GeneralPlant, K: Matrices | None, is_h2: bool) -> float:
+    """Return the norm of a loop, certified H-infinity or H2; infinite if it is unstable."""
+    if K is None:
+        return np.inf
     loop = plant.close(K)
     if is_h2:
         return _h2_norm(loop, bool(plant.period))
-    return highest_gain(to_continuous(loop, plant.period, "plant") if plant.period else loop)[0]
+    return highest_gain(to_continuous(loop, plant.period, "loop") if plant.period else loop)[0]
 
 
 def _h2_norm(system: Matrices, is_sampled: bool) -> float:
