@@ -137,5 +137,11 @@ from .solvers.synthesis.reduce_controller import reduce_controller as reduce_con
 from .solvers.synthesis.synthesize import Synthesis as Synthesis
 from .solvers.synthesis.synthesize import h2syn as h2syn
 from .solvers.synthesis.synthesize import hinfsyn as hinfsyn
+from .solvers.tuning.goals import Goal as Goal
+from .solvers.tuning.proof import GoalProof as GoalProof
+from .solvers.tuning.tunables import Tunable as Tunable
+from .solvers.tuning.tune import GoalValue as GoalValue
+from .solvers.tuning.tune import Tuned as Tuned
+from .solvers.tuning.tune import tune as tune
 
 __version__: str

@@ -1,1 +1,15 @@
-"""Tuning controllers of fixed structure: what is tuned, what is required, the search, families and their proof."""
+"""Tuning controllers of fixed structure.
+
+A controller is a set of blocks, connected by names, some numbers of which are tuned. Around a plant that has their states all
+blocks together are one matrix S, so that every structure is a constant gain. Goals are functions of the loop closed by S; the
+highest of all goals of all members of a family is minimised.
+
+- `tunables`: blocks with numbers to be tuned; `goals`: what is to be achieved;
+- `peaks`: all peaks of a gain over frequency, and a certificate that none was missed;
+- `tuned_loop`: the augmented plant, the loop around S, and how it changes with S;
+- `controller_blocks`: blocks connected, as S and in the coordinates of a search;
+- `goal_terms`: goals as functions of the loop, with their gradients;
+- `minimax`: the least maximum of functions that are smooth each; `objective`: that of all goals of all members;
+- `tuning_search`: from one start to an optimum; `proof`: worst members of a family, and bounds of goals for all of it;
+- `tune`: what users call.
+"""

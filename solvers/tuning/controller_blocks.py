@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_system, read_linear
 from titop.solvers.signals.exported import REFERENCE, Signal
 from titop.solvers.tuning.tunables import Parameter, Tunable
-from titop.solvers.tuning.tuned_loop import AugmentedPlant, Wires
+from titop.solvers.tuning.tuned_loop import AugmentedPlant, BlockWires
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -24,53 +25,57 @@ if TYPE_CHECKING:
 _FROM_ENDS = COARSE
 
 
-class Coordinate:
-    """A tuned number as the search knows it: x in place of theta, of size one, without bounds.
+class Coordinates:
+    """Tuned numbers as the search knows them: x (n) in place of theta, of size one, without bounds.
 
-    A number between bounds is the middle plus half the range times the hyperbolic tangent of x; one above a bound is that plus an
-    exponential, so that positive numbers are sought by their logarithms; others are multiples of a unit.
+    Numbers between bounds are the middle plus half the range times the hyperbolic tangent of x; those above a bound are that
+    plus an exponential, so that positive numbers are sought by their logarithms; others are multiples of a unit.
+
+    Parameters
+    ----------
+    parameters : sequence of Parameter
+    units : array (n)
     """
 
-    def __init__(self, parameter: Parameter, unit: float) -> None:
-        self.lower, self.upper, self.unit = parameter.lower, parameter.upper, unit
-        self.is_fixed = self.lower == self.upper
+    def __init__(self, parameters: Sequence[Parameter], units: Array) -> None:
+        lower, upper = np.array([p.lower for p in parameters]), np.array([p.upper for p in parameters])
+        above, below = np.isfinite(lower), np.isfinite(upper)
+        self._both, self._one = above & below, above ^ below
+        self._base = np.where(above, lower, np.where(below, upper, 0.0))
+        self._size = np.where(below & ~above, -units, units)
+        self._base[self._both] = (lower[self._both] + upper[self._both]) / 2
+        self._size[self._both] = (upper[self._both] - lower[self._both]) / 2
+        self.are_plain = not (above | below).any()
 
-    def value(self, x: Any) -> Any:
-        """Return the number."""
-        if self.is_fixed:
-            return self.lower + 0 * x
-        if np.isfinite(self.lower) and np.isfinite(self.upper):
-            return (self.lower + self.upper) / 2 + (self.upper - self.lower) / 2 * np.tanh(x)
-        if np.isfinite(self.lower):
-            return self.lower + self.unit * np.exp(x)
-        if np.isfinite(self.upper):
-            return self.upper - self.unit * np.exp(x)
-        return self.unit * x
+    def __len__(self) -> int:
+        return len(self._size)
 
-    def slope(self, x: float) -> float:
-        """Return the derivative of the number."""
-        if self.is_fixed:
-            return 0.0
-        if np.isfinite(self.lower) and np.isfinite(self.upper):
-            return (self.upper - self.lower) / 2 / float(np.cosh(x)) ** 2
-        if np.isfinite(self.lower):
-            return self.unit * float(np.exp(x))
-        if np.isfinite(self.upper):
-            return -self.unit * float(np.exp(x))
-        return self.unit
+    def values(self, x: Array) -> Array:
+        """Return the numbers (n)."""
+        if self.are_plain:
+            return self._size * x
+        shape = x.copy()
+        shape[self._both] = np.tanh(x[self._both])
+        with np.errstate(over="ignore"):
+            shape[self._one] = np.exp(x[self._one])
+            return np.asarray(self._base + self._size * shape)
 
-    def place(self, value: float) -> float:
-        """Return x of a number, away from the bounds."""
-        if self.is_fixed:
-            return 0.0
-        if np.isfinite(self.lower) and np.isfinite(self.upper):
-            part = (2 * value - self.lower - self.upper) / (self.upper - self.lower)
-            return float(np.arctanh(np.clip(part, _FROM_ENDS - 1, 1 - _FROM_ENDS)))
-        if np.isfinite(self.lower):
-            return float(np.log(max((value - self.lower) / self.unit, CLOSE)))
-        if np.isfinite(self.upper):
-            return float(np.log(max((self.upper - value) / self.unit, CLOSE)))
-        return value / self.unit
+    def slopes(self, x: Array) -> Array:
+        """Return the derivatives of the numbers (n)."""
+        if self.are_plain:
+            return self._size
+        shape = np.ones(len(x))
+        shape[self._both] = 1 - np.tanh(x[self._both]) ** 2
+        shape[self._one] = np.exp(x[self._one])
+        return self._size * shape
+
+    def places(self, values: Array) -> Array:
+        """Return x of numbers, away from the bounds; zero where a number is not known (NaN)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x = (values - self._base) / self._size
+            x[self._both] = np.arctanh(np.clip(x[self._both], _FROM_ENDS - 1, 1 - _FROM_ENDS))
+            x[self._one] = np.log(np.maximum(x[self._one], CLOSE))
+        return np.where(np.isnan(x), 0.0, x)
 
 
 class ControllerBlocks:
@@ -82,15 +87,15 @@ class ControllerBlocks:
     inputs, outputs : sequence of Signal
         Of the plant.
     sign : {-1, 1}
-        Of the feedback: with -1 blocks take ``reference - y``.
+        Of the feedback: with -1 blocks take ``reference - y``, or y itself where some take references.
 
     Attributes
     ----------
-    wires : Wires
+    wires : BlockWires
     taken, driven : list of str
         Names of the plant's outputs and inputs that blocks take and drive.
-    references : list of str
-        Names of outputs of the plant whose references blocks take.
+    references : list of Signal
+        Outputs of the plant whose references blocks take.
     """
 
     def __init__(self, controller: Any, inputs: Sequence[Signal], outputs: Sequence[Signal], sign: int) -> None:
@@ -115,45 +120,41 @@ class ControllerBlocks:
         self.sizes = count + len(f), count + len(e)
         self._connect(count, e, f, list(inputs), list(outputs), sign)
 
-    def _connect(
-        self, states: int, e: list[str], f: list[str], inputs: list[Signal], outputs: list[Signal], sign: int
-    ) -> None:
-        known, given = _by_name(outputs), {name: k for k, name in enumerate(f)}
-        driven, referred = _by_name(inputs), dict.fromkeys(name for name in e if name.startswith(REFERENCE))
+    def _connect(self, states: int, e: list[str], f: list[str], inputs: list[Signal], outputs: list[Signal], sign: int) -> None:
+        known, inner_names, driven = _by_name(outputs), set(f), _by_name(inputs)
+        referred = list(dict.fromkeys(name for name in e if name.startswith(REFERENCE) and name not in {*known, *f}))
         measured, inner = np.zeros((len(e), len(outputs))), np.zeros((len(e), len(f)))
         by_reference, gives = np.zeros((len(e), len(referred))), np.zeros((len(inputs), len(f)))
-        self.references = []
-        for k, name in enumerate(referred):
-            stem = name.removeprefix(REFERENCE)
-            if stem not in known:
-                raise ModelError(Finding("unknown-signal", "controller inputs", name, "a reference of an output of the plant", did_you_mean(stem, list(known))))
-            self.references.append(outputs[known[stem]].path)
-            by_reference[[j for j, other in enumerate(e) if other == name], k] = 1.0
+        for name in referred:
+            if (stem := name.removeprefix(REFERENCE)) not in known:
+                raise _unknown(
+                    "inputs", name, "a reference of an output of the plant", [REFERENCE + other for other in known], stem
+                )
+        self.references = [outputs[known[name.removeprefix(REFERENCE)]] for name in referred]
         for j, name in enumerate(e):
             if name in referred:
-                continue
-            if name in given:
-                for k, other in enumerate(f):
-                    inner[j, k] += other == name
+                by_reference[j, referred.index(name)] = 1.0
+            elif name in inner_names:
+                inner[j] = [other == name for other in f]
             elif name in known:
-                measured[j, known[name]] = sign
+                measured[j, known[name]] = 1.0 if referred else sign
             else:
-                names = [*known, *given]
-                raise ModelError(Finding("unknown-signal", "controller inputs", name, "an output of the plant or of a block", did_you_mean(name, names)))
+                raise _unknown("inputs", name, "an output of the plant or of a block", [*known, *f])
         for k, name in enumerate(f):
             if name in driven:
                 gives[driven[name], k] = 1.0
             elif name not in e:
-                raise ModelError(Finding("unknown-signal", "controller outputs", name, "an input of the plant or of a block", did_you_mean(name, list(driven))))
+                raise _unknown("outputs", name, "an input of the plant or of a block", [*driven])
         self.taken = [outputs[k].path for k in np.flatnonzero(measured.any(axis=0))]
         self.driven = [inputs[k].path for k in np.flatnonzero(gives.any(axis=1))]
-        if not self.driven:
-            raise ModelError(Finding("open-loop", "controller", f, "an output that is an input of the plant", did_you_mean(f[0], list(driven))))
-        self.wires = Wires(states, measured, inner, by_reference, gives)
+        if not (self.driven and self.taken):
+            expected, advice = "blocks from outputs to inputs of the plant", f"connect {e[0]!r} or {f[-1]!r}"
+            raise ModelError(Finding("open-loop", "controller", [*e, *f], expected, advice))
+        self.wires = BlockWires(states, measured, inner, by_reference, gives)
 
     # -- numbers -----------------------------------------------------------------------------------------------------------
 
-    def scale(self, plant: AugmentedPlant, rate: float) -> list[Coordinate]:
+    def scale(self, plant: AugmentedPlant, rate: float) -> Coordinates:
         """Return the coordinates of a search: gains in the units that the plant gives what blocks take and drive.
 
         `rate` (rad/s) is that of the plant.
@@ -169,34 +170,48 @@ class ControllerBlocks:
             gain = float(np.exp(np.mean(np.log(units[block.states :, block.states :]))))
             slopes = np.abs(block.slopes_at(np.ones(len(block.parameters)), {})) if block.is_affine else None
             for k, p in enumerate(block.parameters):
-                unit = gain if p.is_gain else 1.0
+                beyond = p.start - (p.lower if np.isfinite(p.lower) else 0.0)
                 if slopes is not None:
-                    unit = float(units[slopes[k] > 0].max(initial=0.0)) or 1.0
-                elif not np.isnan(p.start) and p.start - (p.lower if np.isfinite(p.lower) else 0.0):
-                    unit = abs(p.start - (p.lower if np.isfinite(p.lower) else 0.0))
+                    result.append(float(units[slopes[k] > 0].max(initial=0.0)) or 1.0)
+                elif beyond and not np.isnan(beyond):
+                    result.append(abs(beyond))
                 else:
-                    unit *= rate**p.rate
-                result.append(Coordinate(p, unit))
-        return result
+                    result.append((gain if p.is_gain else 1.0) * rate**p.rate)
+        return Coordinates(self.parameters, np.array(result))
 
     def gain(self, theta: Array, rho: Mapping[str, float]) -> Array:
         """Return S at numbers (n) and values of scheduling parameters."""
+        if self.are_affine:
+            constant, slopes = self._affine
+            return (constant + theta @ slopes).reshape(self.sizes)
         S = np.zeros(self.sizes)
         for block, part, rows, columns in zip(self.blocks, self._ranges, self._rows, self._columns, strict=True):
             S[np.ix_(rows, columns)] = block.matrix_at(theta[part], rho)
         return S
 
-    def chain(self, theta: Array, rho: Mapping[str, float]) -> list[Array]:
-        """Return the derivatives of each block's part of S, for `pull`."""
-        return [block.slopes_at(theta[part], rho) for block, part in zip(self.blocks, self._ranges, strict=True)]
+    def chain(self, theta: Array, rho: Mapping[str, float]) -> Array:
+        """Return the derivatives (n, entries of S) of S, row by row, with respect to the numbers."""
+        if self.are_affine:
+            return self._affine[1]
+        result = np.zeros((len(theta), *self.sizes))
+        for block, part, rows, columns in zip(self.blocks, self._ranges, self._rows, self._columns, strict=True):
+            result[np.ix_(np.r_[part].astype(int), rows, columns)] = block.slopes_at(theta[part], rho)
+        return result.reshape(len(theta), -1)
 
-    def pull(self, by_S: Array, chain: Sequence[Array]) -> Array:
-        """Return the gradient with respect to the numbers (n) from that with respect to S."""
-        parts = [
-            np.tensordot(slopes, by_S[np.ix_(rows, columns)], axes=2)
-            for slopes, rows, columns in zip(chain, self._rows, self._columns, strict=True)
-        ]
-        return np.concatenate(parts)
+    @cached_property
+    def are_affine(self) -> bool:
+        """Whether S is affine in the numbers."""
+        return all(block.is_affine for block in self.blocks)
+
+    @cached_property
+    def _affine(self) -> tuple[Array, Array]:
+        """S without its tuned part, and its derivatives, both row by row."""
+        constant, slopes = np.zeros(self.sizes), np.zeros((len(self.parameters), *self.sizes))
+        for block, part, rows, columns in zip(self.blocks, self._ranges, self._rows, self._columns, strict=True):
+            zeros = np.zeros(len(block.parameters))
+            constant[np.ix_(rows, columns)] = block.matrix_at(zeros, {})
+            slopes[np.ix_(np.r_[part].astype(int), rows, columns)] = block.slopes_at(zeros, {})
+        return constant.ravel(), slopes.reshape(len(slopes), -1)
 
     # -- result ------------------------------------------------------------------------------------------------------------
 
@@ -214,9 +229,10 @@ class ControllerBlocks:
         rows = np.flatnonzero(self.wires.driven.any(axis=1))
         out = self.wires.driven[rows]
         matrices = Matrices(closed.A, closed.B @ into, out @ closed.C, out @ closed.D @ into)
-        names = [*self.taken, *(f"{REFERENCE}{name}" for name in self.references)]
+        names = [*self.taken, *(f"{REFERENCE}{signal.path}" for signal in self.references)]
         states = [Signal(f"{b.name}.x[{k}]", "") for b in self.blocks for k in range(b.states)]
-        result = named_system(matrices, states, [Signal(name, "") for name in names], [Signal(name, "") for name in self.driven], "controller")
+        inputs, outputs = ([Signal(name, "") for name in labels] for labels in (names, self.driven))
+        result = named_system(matrices, states, inputs, outputs, "controller")
         if not period:
             return result
         from control import sample_system
@@ -240,9 +256,12 @@ def _fixed(place: int, system: Any) -> Tunable:
         advice = "give it in continuous time: tune samples the controller"
         raise ModelError(Finding("sampled-block", f"controller[{place}]", f"a step of {block.dt} s", "continuous time", advice))
     A, B, C, D = Matrices.of(block)
-    return Tunable(
-        str(block.name), tuple(block.input_labels), tuple(block.output_labels), (), len(A), lambda theta, rho: (A, B, C, D), True
-    )
+    inputs, outputs = tuple(block.input_labels), tuple(block.output_labels)
+    return Tunable(str(block.name), inputs, outputs, (), len(A), lambda theta, rho: (A, B, C, D), is_affine=True)
+
+
+def _unknown(where: str, name: str, expected: str, known: Sequence[str], like: str = "") -> ModelError:
+    return ModelError(Finding("unknown-signal", f"controller {where}", name, expected, did_you_mean(like or name, known)))
 
 
 def _by_name(signals: Sequence[Signal]) -> dict[str, int]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import cmath
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import TINY
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.tuning.peaks import EVERYWHERE, Band
@@ -19,7 +21,7 @@ from titop.solvers.tuning.peaks import EVERYWHERE, Band
 KINDS = ("gain", "h2", "shape", "margins", "poles", "tracking", "rejection")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Weight:
     """A weight over frequency: a number, or a stable linear system with one input and one output."""
 
@@ -44,7 +46,9 @@ class Weight:
         result = cls(Matrices.of(system))
         if result.system.poles.size and result.system.poles.real.max() >= 0:
             advice = "move poles on the axis a little to the left"
-            raise ModelError(Finding("unstable", where, f"a pole at {result.system.poles.real.max():.4g}", "a stable weight", advice))
+            raise ModelError(
+                Finding("unstable", where, f"a pole at {result.system.poles.real.max():.4g}", "a stable weight", advice)
+            )
         return result
 
     @property
@@ -61,7 +65,7 @@ class Weight:
         return np.where(np.isinf(omega), abs(float(self.system.D[0, 0])), result)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Goal:
     """A goal of `tune`; made by the class methods. Its value is what was reached over what is allowed: met if at most one.
 
@@ -82,7 +86,9 @@ class Goal:
         Hard goals are met, soft ones made as good as these allow.
     opened : tuple of str
         Inputs of the plant that the controller does not reach meanwhile.
-    numbers : dict
+    of : {"loop", "controller"}
+        Whose poles are meant.
+    numbers : mapping of str to float
         Of the kind, by name.
 
     Examples
@@ -102,11 +108,12 @@ class Goal:
     band: Band = EVERYWHERE
     hard: bool = False
     opened: tuple[str, ...] = ()
-    numbers: tuple[tuple[str, float], ...] = ()
+    of: str = "loop"
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         where = ", ".join(self.at) if self.at else f"{', '.join(self.inputs)} -> {', '.join(self.outputs)}"
-        numbers = ", ".join(f"{name} {value:g}" for name, value in self.numbers)
+        numbers = ", ".join(f"{name} {value:g}" for name, value in self.numbers.items())
         return " ".join(part for part in (self.kind, where if self.at or self.inputs else "", numbers) if part)
 
     @classmethod
@@ -135,10 +142,8 @@ class Goal:
         opened : str or sequence of str
             Inputs of the plant at which the loop is opened.
         """
-        return cls(
-            "gain", _names("input", input), _names("output", output), (), _positive("bound", bound), Weight.read("weight", weight),
-            _band(band), hard, _names("opened", opened, some=False),
-        )  # fmt: skip
+        u, y, size = _names("input", input), _names("output", output), _positive("bound", bound)
+        return cls("gain", u, y, bound=size, weight=Weight.read("weight", weight), **_common(hard, band, opened))
 
     @classmethod
     def h2(cls, input: Any, output: Any, bound: float = 1.0, *, hard: bool = False, opened: Any = ()) -> Goal:
@@ -154,10 +159,8 @@ class Goal:
         opened : str or sequence of str
             Inputs of the plant at which the loop is opened.
         """
-        return cls(
-            "h2", _names("input", input), _names("output", output), (), _positive("bound", bound), None, EVERYWHERE, hard,
-            _names("opened", opened, some=False),
-        )  # fmt: skip
+        u, y = _names("input", input), _names("output", output)
+        return cls("h2", u, y, bound=_positive("bound", bound), **_common(hard, None, opened))
 
     @classmethod
     def shape(cls, at: Any, target: Any, *, hard: bool = False, band: Band | None = None, opened: Any = ()) -> Goal:
@@ -176,10 +179,8 @@ class Goal:
         band : (float, float), rad/s, optional
         opened : str or sequence of str
         """
-        return cls(
-            "shape", (), (), _names("at", at), math.sqrt(2), Weight.read("target", target), _band(band), hard,
-            _names("opened", opened, some=False),
-        )  # fmt: skip
+        place, weight = _names("at", at), Weight.read("target", target)
+        return cls("shape", at=place, bound=math.sqrt(2), weight=weight, **_common(hard, band, opened))
 
     @classmethod
     def margins(
@@ -203,7 +204,7 @@ class Goal:
         at : str or sequence of str
         gain : float, dB
         phase : float, degrees
-            The disk with the larger of both margins is required.
+            The least disk that has both margins is required.
         disk : float, optional
             Its size, in place of these; 2 is a phase margin of 90 degrees.
         skew : float
@@ -212,13 +213,11 @@ class Goal:
         band : (float, float), rad/s, optional
         opened : str or sequence of str
         """
-        factor = 10 ** (_positive("gain", gain) / 20)
-        by_phase = 2 * math.tan(math.radians(_positive("phase", phase)) / 2)
-        size = max(2 * (factor - 1) / (factor + 1), by_phase) if disk is None else _positive("disk", disk)
-        numbers = (("disk", size), ("skew", float(skew)))
-        return cls(
-            "margins", (), (), _names("at", at), 1 / size, None, _band(band), hard, _names("opened", opened, some=False), numbers
-        )
+        skew, factor = _finite("skew", skew), 10 ** (_positive("gain", gain) / 20)
+        ends = factor, 1 / factor, cmath.exp(1j * math.radians(_positive("phase", phase)))
+        needed = max(2 * abs(f - 1) / max(abs(1 - skew + (1 + skew) * f), TINY) for f in ends)
+        numbers = {"disk": needed if disk is None else _positive("disk", disk), "skew": skew}
+        return cls("margins", at=_names("at", at), bound=1 / numbers["disk"], numbers=numbers, **_common(hard, band, opened))
 
     @classmethod
     def poles(
@@ -240,17 +239,18 @@ class Goal:
         """
         if of not in ("loop", "controller"):
             raise ModelError(Finding("bad-value", "of", of, '"loop" or "controller"', "whose poles are meant"))
-        numbers = tuple((k, float(v)) for k, v in (("decay", decay), ("damping", damping), ("fastest", fastest)) if v not in (0, np.inf))
-        if not numbers or any(not v > 0 for _, v in numbers):
-            raise ModelError(Finding("bad-value", "poles", dict(numbers), "a positive decay, damping or fastest pole", "such as decay=0.5"))
-        return cls("poles", (), (), (), 1.0, None, EVERYWHERE, hard, (), (*numbers, ("of controller", float(of == "controller"))))
+        numbers = {"decay": decay, "damping": damping, "fastest": fastest}
+        numbers = {name: _positive(name, value) for name, value in numbers.items() if value not in (0, np.inf)}
+        if not numbers:
+            raise ModelError(Finding("bad-value", "poles", 0.0, "a decay, damping or fastest pole", "such as decay=0.5"))
+        return cls("poles", hard=hard, numbers=numbers, of=of)
 
     @classmethod
     def tracking(
         cls,
         output: Any,
         time: float,
-        error: float = 0.001,  # noqa: tolerances
+        error: float = 0.001,
         peak: float = 1.5,
         overshoot: float | None = None,
         *,
@@ -270,20 +270,16 @@ class Goal:
         peak : float
             Highest gain of the error.
         overshoot : float, optional
-            Of a step, as a part of it: it limits the highest gain of the response to that of a pair of poles with this overshoot.
+            Of a step, as a part of it: it limits the response's gain to the highest of a pair of poles with this overshoot.
         hard : bool
         band : (float, float), rad/s, optional
         """
-        numbers = (("time", _positive("time", time)), ("error", _positive("error", error)), ("peak", _positive("peak", peak)))
-        if overshoot is not None:
-            numbers = (*numbers, ("overshoot", _positive("overshoot", overshoot)))  # type: ignore[assignment]
-        names = _names("output", output)
-        return cls("tracking", (), (), names, 1.0, None, _band(band), hard, (), numbers)
+        numbers = {"time": time, "error": error, "peak": peak} | ({} if overshoot is None else {"overshoot": overshoot})
+        numbers = {name: _positive(name, value) for name, value in numbers.items()}
+        return cls("tracking", at=_names("output", output), numbers=numbers, **_common(hard, band))
 
     @classmethod
-    def rejection(
-        cls, at: Any, factor: Any, *, hard: bool = False, band: Band | None = None, opened: Any = ()
-    ) -> Goal:
+    def rejection(cls, at: Any, factor: Any, *, hard: bool = False, band: Band | None = None, opened: Any = ()) -> Goal:
         """Return how much less disturbances act at places than without the controller.
 
         Parameters
@@ -296,10 +292,12 @@ class Goal:
         band : (float, float), rad/s, optional
         opened : str or sequence of str
         """
-        return cls(
-            "rejection", (), (), _names("at", at), 1.0, Weight.read("factor", factor), _band(band), hard,
-            _names("opened", opened, some=False),
-        )  # fmt: skip
+        return cls("rejection", at=_names("at", at), weight=Weight.read("factor", factor), **_common(hard, band, opened))
+
+
+def _common(hard: Any, band: Any = None, opened: Any = ()) -> dict[str, Any]:
+    """Return the arguments that most goals have."""
+    return {"hard": bool(hard), "band": _band(band), "opened": _names("opened", opened, some=False)}
 
 
 def _names(where: str, names: Any, some: bool = True) -> tuple[str, ...]:
@@ -316,6 +314,12 @@ def _positive(where: str, value: Any) -> float:
     return float(value)
 
 
+def _finite(where: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating) or not math.isfinite(value):
+        raise ModelError(Finding("bad-value", where, value, "a finite number", "see the goal's description"))
+    return float(value)
+
+
 def _band(band: Any) -> Band:
     """Return a band checked."""
     if band is None:
@@ -325,5 +329,7 @@ def _band(band: Any) -> Band:
     except (TypeError, ValueError):
         low, high = 1.0, 0.0
     if not 0 <= low < high:
-        raise ModelError(Finding("bad-value", "band", band, "two frequencies (rad/s) in ascending order", "such as (0.1, 10.0)"))
+        raise ModelError(
+            Finding("bad-value", "band", band, "two frequencies (rad/s) in ascending order", "such as (0.1, 10.0)")
+        )
     return low, high

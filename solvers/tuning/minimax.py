@@ -1,9 +1,9 @@
 """The least maximum of functions that are smooth each: of all peaks of all goals of all members.
 
 Three searches that help each other. `minimise_maximum` takes all pieces near the maximum along: the direction is that of a
-quadratic program over them, the curvature that of their Lagrangian at fixed frequencies. `descend` is a quasi-Newton method that
-knows the highest piece alone, with a line search for functions with kinks (Lewis and Overton 2013). `sample_gradients` takes
-gradients around a point (Burke, Lewis and Overton 2005), where the others stop at a kink that is no minimum.
+quadratic program over them, the curvature that of their Lagrangian at fixed frequencies. `descend` is a quasi-Newton method
+that knows the highest piece alone, with a line search for functions with kinks (Lewis and Overton 2013). `sample_gradients`
+takes gradients around a point (Burke, Lewis and Overton 2005), where the others stop at a kink that is no minimum.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from titop.blocks.basics.tolerances import CLOSE, COARSE, EXACT, NEGLIGIBLE, RAN
 
 
 class Piece(NamedTuple):
-    """A smooth function near the maximum at a point: its value, gradient (n), the term that it belongs to, and its frequency."""
+    """A smooth function near the maximum at a point: its value, gradient (n), term, and frequency."""
 
     value: float
     gradient: Array
@@ -73,7 +73,7 @@ def shares(values: Array, gradients: Array, inverse: Array) -> Array:
 
 
 def optimality(pieces: Sequence[Piece], near: float = NEGLIGIBLE) -> float:
-    """Return the size of the least combination of gradients of pieces near the maximum, in parts of the largest: zero at a minimum."""
+    """Return the size of the least combination of the highest pieces' gradients, over the largest: zero at a minimum."""
     active = [piece.gradient for piece in pieces if piece.value >= pieces[0].value * (1 - near)]
     gradients = np.array(active).T
     size = float(np.linalg.norm(gradients, axis=0).max())
@@ -114,7 +114,9 @@ def minimise_maximum(objective: Objective, start: Found, steps: int = 150, gain:
                 break
             continue
         size, new = step
-        after = sum((w * _same_piece(p, new.pieces).gradient for w, p in zip(weights, pieces, strict=True)), np.zeros_like(slope))
+        after = sum(
+            (w * _same_piece(p, new.pieces).gradient for w, p in zip(weights, pieces, strict=True)), np.zeros_like(slope)
+        )
         curvature.update(size * direction, after - slope, -size * slope)
         slow = slow + 1 if found.value - new.value < gain * abs(found.value) else 0
         found = new
@@ -140,7 +142,9 @@ def _same_piece(piece: Piece, others: Sequence[Piece]) -> Piece:
     same = [other for other in others if other.term == piece.term]
     if not same:
         return others[0]
-    return min(same, key=lambda other: 0.0 if other.omega == piece.omega else abs(np.arctan(other.omega) - np.arctan(piece.omega)))
+    return min(
+        same, key=lambda other: 0.0 if other.omega == piece.omega else abs(np.arctan(other.omega) - np.arctan(piece.omega))
+    )
 
 
 class _Curvature:

@@ -15,17 +15,15 @@ import numpy as np
 from scipy.linalg import eigvals, matrix_balance
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import NEGLIGIBLE, ROUNDING, SAME
+from titop.blocks.basics.tolerances import NEGLIGIBLE, ROUNDING, SAME, SINGULAR
 from titop.solvers.linear.matrices import Matrices
 
 #: Frequencies of the grid, beside those of the poles; it goes so many times beyond the slowest and the fastest one.
 _GRID, _BEYOND = 40, 10.0
 #: A local maximum above this part of the highest one is refined: it may be higher than it seems.
 _REFINED = 0.7
-#: Cuts of both sides of a bracket, and how often it is cut before parabolas take over.
-_CUTS, _ROUNDS = np.array([1 / 3, 2 / 3]), 2
-#: Parabolas, and by how much the steps that they rest on shrink.
-_PARABOLAS, _SHRINK = 3, 0.15
+#: How often a bracket is cut, on both sides of a parabola's vertex, in parts of the bracket.
+_ROUNDS, _REACH = 4, 0.1
 
 #: Frequencies (rad/s) between which a gain counts.
 Band = tuple[float, float]
@@ -96,37 +94,45 @@ def find_peaks(
     local = local[np.argsort(-bounds[local], kind="stable")][:most]
     if not len(local):
         return np.zeros(0), np.zeros(0)
-    low, middle, high = omega[np.maximum(local - 1, 0)], omega[local], omega[np.minimum(local + 1, len(omega) - 1)]
-    places, heights = _refine(gain, low, middle, high, bounds[local])
-    kept = heights >= near * max(float(heights.max()), highest)
-    order = np.argsort(-heights[kept], kind="stable")
-    return places[kept][order], heights[kept][order]
+    sides = np.stack([local - 1, local, local + 1], axis=1)
+    inside = np.clip(sides, 0, len(omega) - 1)
+    brackets = np.where(sides < 0, -omega[inside[:, ::-1]], omega[inside]) if not omega[0] else omega[inside]
+    values = bounds[inside[:, ::-1]] * (sides < 0) + bounds[inside] * (sides >= 0)
+    places, heights = _refine(gain, brackets, values)
+    near_top = heights >= near * max(float(heights.max()), highest)
+    order = np.argsort(-heights[near_top], kind="stable")
+    return places[near_top][order], heights[near_top][order]
 
 
-def _refine(gain: Callable[[Array], Array], low: Array, middle: Array, high: Array, heights: Array) -> tuple[Array, Array]:
-    """Return places and heights of the maxima in brackets, all at once: brackets are cut, then parabolas laid through them."""
-    every = np.arange(len(middle))
+def _refine(gain: Callable[[Array], Array], brackets: Array, values: Array) -> tuple[Array, Array]:
+    """Return places and heights of the maxima in brackets (n, 3), all at once; an even gain counts on both sides of zero."""
+
+    def at(omega: Array) -> Array:
+        return gain(np.abs(omega).ravel()).reshape(omega.shape)
+
     for _ in range(_ROUNDS):
-        below = low[:, None] + (middle - low)[:, None] * _CUTS
-        above = middle[:, None] + (high - middle)[:, None] * _CUTS
-        inner = gain(np.hstack([below, above]).ravel()).reshape(len(middle), -1)
-        places = np.hstack([low[:, None], below, middle[:, None], above, high[:, None]])
-        values = np.hstack([inner[:, :2], heights[:, None], inner[:, 2:]])
-        best = values.argmax(axis=1)
-        heights = values[every, best]
-        low, middle, high = places[every, best], places[every, best + 1], places[every, best + 2]
-    step = np.minimum(high - middle, middle - low) / 2
-    for _ in range(_PARABOLAS):
-        sides = np.concatenate([middle - step, middle + step])
-        before, after = np.split(gain(sides), 2)
-        bend = np.minimum(before - 2 * heights + after, -np.finfo(float).tiny)
-        with np.errstate(over="ignore"):  # where it is flat
-            top = middle + step * np.clip((before - after) / 2 / bend, -1.0, 1.0)
-        for place, value in ((top, gain(top)), (sides[: len(step)], before), (sides[len(step) :], after)):
-            higher = value > heights
-            middle, heights = np.where(higher, place, middle), np.where(higher, value, heights)
-        step = step * _SHRINK
-    return middle, heights
+        reach = _REACH * (brackets[:, 2] - brackets[:, 0])
+        both = _vertices(brackets, values)[:, None] + reach[:, None] * np.array([-1.0, 1.0])
+        both = np.clip(both, brackets[:, :1], brackets[:, 2:])
+        every, heights = np.hstack([brackets, both]), np.hstack([values, at(both)])
+        order = np.argsort(every, axis=1, kind="stable")
+        every, heights = np.take_along_axis(every, order, 1), np.take_along_axis(heights, order, 1)
+        chosen = np.clip(heights.argmax(axis=1), 1, 3)[:, None] + np.array([-1, 0, 1])
+        brackets, values = np.take_along_axis(every, chosen, 1), np.take_along_axis(heights, chosen, 1)
+    last = _vertices(brackets, values)[:, None]
+    every, heights = np.hstack([brackets, last]), np.hstack([values, at(last)])
+    best = heights.argmax(axis=1)[:, None]
+    return np.abs(np.take_along_axis(every, best, 1)[:, 0]), np.take_along_axis(heights, best, 1)[:, 0]
+
+
+def _vertices(places: Array, values: Array) -> Array:
+    """Return where parabolas (n) through ``1 / values²`` (n, 3), which that of a single resonance is, are lowest."""
+    low, middle, high = places.T
+    below, here, above = (values.max(axis=1) / np.maximum(values, SINGULAR * values.max(axis=1, keepdims=True)).T) ** 2
+    left, right, up, down = middle - low, high - middle, above - here, below - here
+    bend = left * up + right * down
+    shift = (right**2 * down - left**2 * up) / np.where(bend > 0, bend, np.inf) / 2
+    return np.clip(middle + shift, low, high)
 
 
 def passing_frequencies(system: Matrices, level: float, band: Band = EVERYWHERE) -> Array:

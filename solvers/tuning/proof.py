@@ -12,17 +12,16 @@ import numpy as np
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
-from titop.solvers.lft.delta_blocks import DeltaBlock, channel_signals
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure, channel_signals
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.robust.robust_stability import robust_stability
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.worst_case_gain import worst_case_gain
 from titop.solvers.signals.exported import Signal
+from titop.solvers.tuning.goal_terms import PeakTerm, PoleTerm
 from titop.solvers.tuning.goals import Goal
-from titop.solvers.tuning.members import Member, Objective
 from titop.solvers.tuning.minimax import Found
-from titop.solvers.tuning.terms import PeakTerm, PoleTerm
+from titop.solvers.tuning.objective import Member, Objective
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, Plant, augment
 
 #: Corners of the box at most, random members beside them, climbs from the worst, and steps along each parameter.
@@ -55,9 +54,7 @@ class GoalProof:
         return f"{self.goal}: at most {self.upper:.4f} in the family, {self.lower:.4f} with {self.member}"
 
 
-def worst_members(
-    objective: Objective, found: Found, family: Plant | None, structure: Structure, seed: int
-) -> list[Member]:
+def worst_members(objective: Objective, found: Found, family: Plant | None, structure: Structure, seed: int) -> list[Member]:
     """Return members that are worse than those tuned on: the worst of each goal, or an unstable one.
 
     Corners, random members and climbs along each parameter: quick, no proof.
@@ -73,7 +70,10 @@ def worst_members(
     rng = np.random.default_rng(seed)
     if not corners:
         corners = list(rng.choice((-1.0, 1.0), (_CORNERS, count)))
-    tried = {tuple(delta): _value(objective, found.x, family, structure, delta) for delta in [*corners, *rng.uniform(-1, 1, (_RANDOM, count))]}
+    tried = {
+        tuple(delta): _value(objective, found.x, family, structure, delta)
+        for delta in [*corners, *rng.uniform(-1, 1, (_RANDOM, count))]
+    }
     for j in range(len(limits)):
         best = sorted(tried, key=lambda delta: -_reached(tried[delta], j, limits))[:_CLIMBS]
         for start in best:
@@ -102,7 +102,8 @@ def _reached(values: Array | None, j: int, limits: Array) -> float:
 
 def _member(family: Plant, structure: Structure, delta: Array) -> Member:
     named = ", ".join(
-        f"{structure.blocks[k].name} = {structure.blocks[k].value(float(d)):.6g}" for k, d in zip(structure.real, delta, strict=True)
+        f"{structure.blocks[k].name} = {structure.blocks[k].value(float(d)):.6g}"
+        for k, d in zip(structure.real, delta, strict=True)
     )
     return Member(family.member(structure.real_matrix(delta)), named, {}, delta)
 
@@ -134,7 +135,11 @@ def prove(objective: Objective, found: Found, family: Plant, blocks: Sequence[De
                 continue
             if isinstance(term, PeakTerm) and not term.inverse and term.band == (0.0, np.inf):
                 bounds.append(_bound_gain(loop.system, term, found.x[requirement.scalings], (w, z), blocks))
-            elif isinstance(term, PoleTerm) and term.decay and not (term.damping or np.isfinite(term.fastest) or term.time.period):
+            elif (
+                isinstance(term, PoleTerm)
+                and term.decay
+                and not (term.damping or np.isfinite(term.fastest) or term.time.period)
+            ):
                 bounds.append(_bound_decay(loop.system, term.decay, (w, z), blocks))
             else:
                 bounds = []

@@ -24,7 +24,7 @@ Law = Callable[[Array, Mapping[str, float]], tuple[Any, Any, Any, Any]]
 
 @dataclass(frozen=True)
 class Parameter:
-    """A tuned number: its name, start (NaN: none was given) and bounds, in its own unit, and which unit that is beside a gain's.
+    """A tuned number: its name, start (NaN: none) and bounds, in its own unit, and which unit that is beside a gain's.
 
     `rate` is the power of 1/s in it: 1 of an integral gain, -1 of a derivative gain or a time constant. `is_gain` tells whether
     it is measured in the gain's unit: those of the block's output over its input.
@@ -61,6 +61,8 @@ class Tunable:
         In arithmetic that takes complex numbers: derivatives are complex steps. `rho` has the values of scheduling parameters.
     is_affine : bool
         Whether the matrices are affine in the parameters and do not depend on `rho`.
+    smaller : Tunable or None
+        Of a state space, that of the order below, from whose optimum a search may start.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class Tunable:
     states: int
     law: Law
     is_affine: bool = False
+    smaller: Tunable | None = None
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -84,7 +87,7 @@ class Tunable:
         return tuple(f"{self.name}.{p.name}" for p in self.parameters)
 
     def matrix_at(self, theta: Array, rho: Mapping[str, float]) -> Array:
-        """Return ``[A, B; C, D]`` (states + outputs, states + inputs) at numbers (n)."""
+        """Return ``[A, B; C, D]`` (states + outputs, states + inputs; own units) at numbers (n)."""
         A, B, C, D = self.law(theta, rho)
         n = self.states
         shapes = (n, n), (n, len(self.inputs)), (len(self.outputs), n), (len(self.outputs), len(self.inputs))
@@ -92,7 +95,7 @@ class Tunable:
         return np.block([[parts[0], parts[1]], [parts[2], parts[3]]])
 
     def slopes_at(self, theta: Array, rho: Mapping[str, float]) -> Array:
-        """Return the derivatives (n, states + outputs, states + inputs) of the matrix, by complex steps."""
+        """Return the derivatives (n, states + outputs, states + inputs; own units) of the matrix, by complex steps."""
         if self.is_affine:
             return self._slopes
         return self._steps(theta, rho)
@@ -113,13 +116,29 @@ class Tunable:
     # -- kinds -------------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def gain(cls, name: str, input: str, output: str, start: Any = None, lower: float = -np.inf, upper: float = np.inf) -> Tunable:
-        """Return a number ``k``, from an input to an output."""
+    def gain(
+        cls, name: str, input: str, output: str, start: Any = None, lower: float = -np.inf, upper: float = np.inf
+    ) -> Tunable:
+        """Return a number ``k``, from an input to an output.
+
+        Parameters
+        ----------
+        name, input, output : str
+        start : float, optional
+            Where its search starts; without one, anywhere.
+        lower, upper : float
+        """
         return cls.matrix(name, [input], [output], None if start is None else [[start]], lower, upper)._renamed({"k[0,0]": "k"})
 
     @classmethod
     def matrix(
-        cls, name: str, inputs: Sequence[str], outputs: Sequence[str], start: Any = None, lower: Any = -np.inf, upper: Any = np.inf
+        cls,
+        name: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        start: Any = None,
+        lower: Any = -np.inf,
+        upper: Any = np.inf,
     ) -> Tunable:
         """Return a matrix of gains ``k[i,j]`` (outputs, inputs); `start`, `lower` and `upper` are numbers or matrices."""
         shape = len(inputs), len(outputs)
@@ -145,8 +164,13 @@ class Tunable:
     ) -> Tunable:
         """Return ``kp + ki / s + kd s / (time s + 1)``.
 
-        Each of `kp`, `ki`, `kd` and `time` (s) is where its search starts; ``ki=0`` or ``kd=0`` leaves the part out. `bounds` are
-        by name: ``{"kd": (0, 10)}``; ``{"time": (0.01, 0.01)}`` keeps a time constant. Without bounds it is positive.
+        Parameters
+        ----------
+        name, input, output : str
+        kp, ki, kd, time : float, optional
+            Where the search of each starts; ``ki=0`` or ``kd=0`` leaves the part out. The time (s) is positive.
+        bounds : mapping of name to (float, float), optional
+            ``{"kd": (0, 10)}``; ``{"time": (0.01, 0.01)}`` keeps a time constant.
         """
         limits = {"time": (0.0, np.inf), **(bounds or {})}
         with_i, with_d = not _is_zero(ki), not _is_zero(kd)
@@ -180,7 +204,15 @@ class Tunable:
         pole: Any = None,
         bounds: Mapping[str, tuple[float, float]] | None = None,
     ) -> Tunable:
-        """Return a lead or lag, ``gain (s / zero + 1) / (s / pole + 1)``; `zero` and `pole` in rad/s, positive."""
+        """Return a lead or lag, ``gain (s / zero + 1) / (s / pole + 1)``.
+
+        Parameters
+        ----------
+        name, input, output : str
+        gain, zero, pole : float, optional
+            Where their search starts. Zero and pole (rad/s) are positive.
+        bounds : mapping of name to (float, float), optional
+        """
         rows = [("gain", gain, 0, True), ("zero", zero, 1, False), ("pole", pole, 1, False)]
         parameters = _named(name, rows, {"zero": (0.0, np.inf), "pole": (0.0, np.inf), **(bounds or {})})
 
@@ -203,7 +235,12 @@ class Tunable:
     ) -> Tunable:
         """Return ``(s² + 2 depth damping w s + w²) / (s² + 2 damping w s + w²)`` of a `frequency` w (rad/s).
 
-        `depth` is the gain at w: below one a notch, above one the reverse. All are positive.
+        Parameters
+        ----------
+        name, input, output : str
+        frequency, depth, damping : float, optional
+            Where their search starts. The depth is the gain at w: below one a notch, above one the reverse. All are positive.
+        bounds : mapping of name to (float, float), optional
         """
         positive = (0.0, np.inf)
         rows = [("frequency", frequency, 1, False), ("depth", depth, 0, False), ("damping", damping, 0, False)]
@@ -228,7 +265,18 @@ class Tunable:
         order: int = 2,
         bounds: Mapping[str, tuple[float, float]] | None = None,
     ) -> Tunable:
-        """Return ``gain w² / (s² + 2 damping w s + w²)``, or ``gain w / (s + w)`` of `order` 1; the `gain` is kept unless bounded."""
+        """Return ``gain w² / (s² + 2 damping w s + w²)``, or ``gain w / (s + w)`` of order 1.
+
+        Parameters
+        ----------
+        name, input, output : str
+        frequency, damping : float, optional
+            Where their search starts: w (rad/s), and the damping ratio. Both are positive.
+        gain : float or None
+            Kept, unless it is None or has bounds.
+        order : {1, 2}
+        bounds : mapping of name to (float, float), optional
+        """
         positive = (0.0, np.inf)
         rows = [("frequency", frequency, 1, False)]
         rows += [("damping", damping, 0, False)] * (order == 2) + [("gain", gain, 0, True)]
@@ -280,7 +328,8 @@ class Tunable:
             A[rows, columns] = of_A
             return A, B, C, D if proper else np.zeros((p, m))
 
-        return cls(name, tuple(inputs), tuple(outputs), tuple(entries), order, law, is_affine=True)
+        smaller = cls.state_space(name, inputs, outputs, order - 1, proper=proper) if order > (not proper) else None
+        return cls(name, tuple(inputs), tuple(outputs), tuple(entries), order, law, is_affine=True, smaller=smaller)
 
     @classmethod
     def observer(cls, name: str, plant: StateSpace, inputs: Sequence[str], outputs: Sequence[str]) -> Tunable:
@@ -311,8 +360,8 @@ class Tunable:
         ----------
         block : Tunable
         over : mapping of parameter name to int or array_like
-            Powers of the parameter up to a degree, or places between which numbers are interpolated linearly. Several parameters
-            add, each with its own terms beside the constant one.
+            Powers of the parameter up to a degree, or places between which numbers are interpolated linearly. Several
+            parameters add, each with its own terms beside the constant one.
         """
         terms = [_terms(name, kind) for name, kind in over.items()]
         count = 1 + sum(size for size, _ in terms)
@@ -326,7 +375,7 @@ class Tunable:
             factors = np.concatenate([[1.0], *(values(rho) for _, values in terms)])
             return block.law(theta.reshape(-1, count) @ factors, rho)
 
-        return replace(block, parameters=parameters, law=law, is_affine=False)
+        return replace(block, parameters=parameters, law=law, is_affine=False, smaller=None)
 
     @classmethod
     def function(
@@ -352,15 +401,20 @@ class Tunable:
         """
         values = real_array(start)
         if values is None or values.ndim != 1 or not np.isfinite(values).all():
-            raise ModelError(Finding("wrong-type", f"start of {name}", start, "a list of finite numbers", "one for each parameter"))
+            raise ModelError(
+                Finding("wrong-type", f"start of {name}", start, "a list of finite numbers", "one for each parameter")
+            )
         A, *_ = law(values)
         lowest, highest = np.broadcast_to(lower, values.shape), np.broadcast_to(upper, values.shape)
         parameters = tuple(
-            Parameter(f"theta[{k}]", float(values[k]), float(lowest[k]), float(highest[k]), is_gain=False) for k in range(len(values))
+            Parameter(f"theta[{k}]", float(values[k]), float(lowest[k]), float(highest[k]), is_gain=False)
+            for k in range(len(values))
         )
         for p in parameters:
             _check(name, p)
-        return cls(name, tuple(inputs), tuple(outputs), parameters, len(np.atleast_2d(A)) if np.size(A) else 0, lambda x, rho: law(x))
+        return cls(
+            name, tuple(inputs), tuple(outputs), parameters, len(np.atleast_2d(A)) if np.size(A) else 0, lambda x, rho: law(x)
+        )
 
     def _renamed(self, names: Mapping[str, str]) -> Tunable:
         return replace(self, parameters=tuple(replace(p, name=names.get(p.name, p.name)) for p in self.parameters))
@@ -393,9 +447,13 @@ def _named(
     for name in limits:
         if name not in known and name not in ("time", "ki", "kd", "damping"):
             expected = f"one of {', '.join(known)}"
-            raise ModelError(Finding("unknown-parameter", f"bounds of {block}", name, expected, "name a parameter of the block"))
+            raise ModelError(
+                Finding("unknown-parameter", f"bounds of {block}", name, expected, "name a parameter of the block")
+            )
     return tuple(
-        _check(block, Parameter(name, np.nan if start is None else float(start), *limits.get(name, (-np.inf, np.inf)), rate, gain))
+        _check(
+            block, Parameter(name, np.nan if start is None else float(start), *limits.get(name, (-np.inf, np.inf)), rate, gain)
+        )
         for name, start, rate, gain in rows
     )
 
@@ -414,7 +472,9 @@ def _entries(
 def _matrix(block: str, value: Any, shape: tuple[int, int]) -> Array:
     array = np.asarray(value, dtype=float)
     if array.ndim and array.shape != shape:
-        raise ModelError(Finding("wrong-shape", block, f"shape {array.shape}", f"shape {shape} (outputs, inputs)", "give one number for all"))
+        raise ModelError(
+            Finding("wrong-shape", block, f"shape {array.shape}", f"shape {shape} (outputs, inputs)", "give one number for all")
+        )
     return np.broadcast_to(array, shape)
 
 

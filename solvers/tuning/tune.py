@@ -12,29 +12,30 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE
-from titop.solvers.lft.delta_blocks import DeltaBlock
+from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.lft.feedback import read_delays, split_delay
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_signals, read_linear
-from titop.solvers.robust.structure import Structure
 from titop.solvers.robust.uncertain_loop import middle_rate, to_continuous
 from titop.solvers.signals.exported import Signal
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.spread import Spread, SweepInterrupt, read_workers
 from titop.solvers.support.workers import one_thread
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
+from titop.solvers.tuning.goal_terms import GoalChannels, Time, read_terms
 from titop.solvers.tuning.goals import Goal
-from titop.solvers.tuning.members import Member, Objective, Requirement
 from titop.solvers.tuning.minimax import Found, optimality
+from titop.solvers.tuning.objective import Member, Objective, Requirement
 from titop.solvers.tuning.proof import GoalProof, prove, worst_members
-from titop.solvers.tuning.search import Start, finish, first_look, stabilise, whole_search
-from titop.solvers.tuning.terms import Channels, Time, read_terms
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, Plant, augment
+from titop.solvers.tuning.tuning_search import SearchStart, finish, first_look, stabilise, whole_search
 
 #: Rounds of tuning, finding the worst members of an uncertain family, and tuning again, at most.
 _ROUNDS = 8
-#: Short searches for each start that is searched whole.
-_LOOKS = 3
+#: Short searches for each start that is searched whole; of goals for poles alone: these are quick, their optima many.
+_LOOKS, _LOOKS_AT_POLES = 3, 16
+#: Turns of a search of the order below, and how much a state that is added is coupled, in units.
+_GROWING, _COUPLED = 2, 0.5
 #: Rounds over hard and soft goals.
 _LEVELS = 6
 
@@ -135,9 +136,9 @@ def tune(
 ) -> Tuned:
     """Tune the numbers of a controller of fixed structure so that the worst goal of the worst member is as good as possible.
 
-    One function is minimised: the highest, over members and goals, of what is reached over what is allowed. Soft goals are made as
-    good as hard ones, which are met first, allow. Members of an uncertain family are found as they are needed: after each search
-    those with the highest values are added and the search goes on, until there are none; then the goals are proved.
+    One function is minimised: the highest, over members and goals, of what is reached over what is allowed. Soft goals are made
+    as good as hard ones, which are met first, allow. Members of an uncertain family are found as they are needed: after each
+    search those with the highest values are added and the search goes on, until there are none; then the goals are proved.
 
     Parameters
     ----------
@@ -154,8 +155,8 @@ def tune(
     workers : int or Executor
         Number of processes, or an executor: see `monte_carlo`.
     progress : bool
-        Show a progress bar on a terminal when it takes longer than a second. Ctrl-C raises `SweepInterrupt`, whose `found` is the
-        best so far.
+        Show a progress bar on a terminal when it takes longer than a second. Ctrl-C raises `SweepInterrupt`, whose `found` is
+        the best so far.
     sign : {-1, 1}
         -1: blocks take ``reference - y``, as `simulate` has it; 1: they take ``y``, as ``LFTModel.close`` has it by default.
     delay : float or mapping of output name to float, s
@@ -170,8 +171,8 @@ def tune(
     Raises
     ------
     ModelError
-        For unknown signals, blocks that cannot be connected, members of different signals or sample times, families that are not
-        well-posed, and loops that no search could stabilise: it names the pole and where it moves.
+        For unknown signals, blocks that cannot be connected, members of different signals or sample times, families that are
+        not well-posed, and loops that no search could stabilise: it names the pole and where it moves.
 
     Notes
     -----
@@ -213,18 +214,20 @@ def _objective(problem: _Problem) -> Objective:
     """Return the function of a problem, with all members known beforehand."""
     family, goals = problem.family, problem.goals
     blocks = ControllerBlocks(problem.controller, family.inputs, family.outputs, problem.sign)
-    channels, time = Channels((0, 0), family.inputs, family.outputs, blocks), Time(family.period)
+    channels, time = GoalChannels(family.inputs, family.outputs, blocks), Time(family.period)
     requirements, size = [], len(blocks.parameters)
     places = {name: k for k, signal in enumerate(family.inputs) for name in (signal.path, signal.name)}
     for k, goal in enumerate(goals):
         for name in goal.opened:
             if name not in places:
-                raise ModelError(Finding("unknown-signal", "opened", name, "an input of the plant", f"one of {', '.join(places)}"))
+                raise ModelError(
+                    Finding("unknown-signal", "opened", name, "an input of the plant", f"one of {', '.join(places)}")
+                )
         for term in read_terms(goal, channels, time):
             opened = tuple(sorted(places[name] for name in goal.opened))
             scalings = slice(size, size + term.scalings)
             size += term.scalings
-            requirements.append(Requirement(k, term, opened, scalings, dict(goal.numbers).get("of controller", 0.0) > 0))
+            requirements.append(Requirement(k, term, opened, scalings, goal.of == "controller"))
     poles = [middle_rate(member.plant.system.A) for member in family.members]
     rate = float(np.median(poles))
     plant = AugmentedPlant(augment(family.members[0].plant, blocks.wires), blocks.sizes)
@@ -242,7 +245,8 @@ def _best_of_starts(
 ) -> tuple[Found, tuple[float, ...]]:
     """Return the best of several searches, and what each reached."""
     given = _given_start(objective)
-    tasks = [(k, _Looks(given if k == 0 else None, seed + _LOOKS * k)) for k in range(starts)]
+    looks = _LOOKS_AT_POLES if objective.has_poles_alone else _LOOKS
+    tasks = [(k, _Looks(given if k == 0 else None, range(seed + looks * k, seed + looks * (k + 1)))) for k in range(starts)]
     found: list[Found] = []
     bar = progress_bar(total=starts, progress=progress, desc="tuning", unit="start")
     try:
@@ -269,7 +273,7 @@ class _Looks(NamedTuple):
     """A task: short searches from a point or from random ones, of which the best is searched whole."""
 
     x: Array | None
-    seed: int
+    seeds: range
 
 
 def _searcher(problem: _Problem) -> Callable[[_Looks], Found | None]:
@@ -279,9 +283,10 @@ def _searcher(problem: _Problem) -> Callable[[_Looks], Found | None]:
         objective = _objective(problem)
         smooth = objective.smooth()
         looks = []
-        for k in range(_LOOKS):
-            start = Start(task.x if k == 0 else None, task.seed + k, bool((task.seed + k) % 4 < 2))
-            look = first_look(objective, smooth if (k + task.seed) % 2 == 0 and start.x is None else None, start)
+        for k, seed in enumerate(task.seeds):
+            x = task.x if k == 0 else _grow(problem, objective, seed) if seed % 2 else None
+            start = SearchStart(x, seed, seed % 4 < 2)
+            look = first_look(objective, smooth if seed % 2 == 0 and x is None else None, start)
             if look is not None:
                 looks.append((look.value, k, look, start.descends))
         if not looks:
@@ -292,19 +297,41 @@ def _searcher(problem: _Problem) -> Callable[[_Looks], Found | None]:
     return search
 
 
+def _grow(problem: _Problem, objective: Objective, seed: int) -> Array | None:
+    """Return an optimum of the order below with one more state, weakly coupled; None where there is no such order."""
+    blocks = list(problem.controller) if isinstance(problem.controller, Sequence) else [problem.controller]
+    smaller = [getattr(block, "smaller", None) for block in blocks]
+    if objective.has_poles_alone or not any(smaller):
+        return None
+    below = problem._replace(controller=[small or block for small, block in zip(smaller, blocks, strict=True)])
+    lower = _objective(below)
+    look = first_look(lower, None, SearchStart(_grow(below, lower, seed), seed, seed % 4 < 2))
+    if look is None:
+        return None
+    optimum = whole_search(lower, look, seed % 4 < 2, _GROWING).x
+    known = dict(zip(lower.blocks.names, optimum, strict=False))
+    x = np.random.default_rng(seed).standard_normal(objective.size) * _COUPLED
+    for k, (name, parameter) in enumerate(zip(objective.blocks.names, objective.blocks.parameters, strict=True)):
+        if name in known:
+            x[k] = known[name]
+        elif parameter.name.startswith("A"):
+            row, column = parameter.name[2:-1].split(",")
+            x[k] = -1.0 if row == column else 0.0
+    x[len(objective.coordinates) :] = optimum[len(lower.coordinates) :]
+    return x
+
+
 def _died(task: _Looks, how: str) -> Any:
-    raise ModelError(Finding("worker-died", "tune", f"the search of seed {task.seed}", "a process that lives", how))
+    raise ModelError(Finding("worker-died", "tune", f"the search of seed {task.seeds[0]}", "a process that lives", how))
 
 
 def _given_start(objective: Objective) -> Array | None:
     """Return the user's start, the middle for numbers without one; None if there is none at all."""
-    starts = [p.start for p in objective.blocks.parameters]
-    if all(np.isnan(start) for start in starts):
+    starts = np.array([p.start for p in objective.blocks.parameters])
+    if np.isnan(starts).all():
         return None
     x = np.zeros(objective.size)
-    for k, (start, coordinate) in enumerate(zip(starts, objective.coordinates, strict=True)):
-        if not np.isnan(start):
-            x[k] = coordinate.place(start)
+    x[: len(starts)] = objective.coordinates.places(starts)
     return x
 
 
@@ -403,14 +430,20 @@ def read_family(plants: Any, delay: Any) -> _Family:
     inputs, outputs = inputs[channels[0] :], outputs[channels[1] :]
     period = 1.0 if first.dt is True else float(first.dt or 0.0)
     late = _whole_samples(delay, inputs, period)
-    plants_ = [Plant.of(to_continuous(Matrices.of(s), period) if period else Matrices.of(s), channels, late, period) for s in systems]
+    plants_ = [
+        Plant.of(to_continuous(Matrices.of(s), period) if period else Matrices.of(s), channels, late, period) for s in systems
+    ]
     if not blocks:
-        return _Family([Member(p, name, rho) for (name, rho, _), p in zip(named, plants_, strict=True)], inputs, outputs, period, None, ())
+        return _Family(
+            [Member(p, name, rho) for (name, rho, _), p in zip(named, plants_, strict=True)], inputs, outputs, period, None, ()
+        )
     structure, whole = Structure.of(blocks), plants_[0]
     try:
         nominal = whole.member(structure.real_matrix(np.zeros(len(structure.real))))
     except np.linalg.LinAlgError:
-        raise ModelError(Finding("ill-posed", "plants", "the nominal values", "values with a response", "look at the ranges")) from None
+        raise ModelError(
+            Finding("ill-posed", "plants", "the nominal values", "values with a response", "look at the ranges")
+        ) from None
     return _Family([Member(nominal, "nominal")], inputs, outputs, period, whole, blocks)
 
 
@@ -420,9 +453,11 @@ def _members(plants: Any) -> Iterator[tuple[str, Mapping[str, float], Any]]:
         yield "nominal", {}, plants.M
     elif hasattr(plants, "valid") and hasattr(plants, "at"):
         names = tuple(plants.parameters)
-        grids = np.meshgrid(*(np.asarray(plants.parameters[name]) for name in names), indexing="ij") if plants.valid.ndim == len(names) else [
-            np.asarray(plants.parameters[name]) for name in names
-        ]
+        grids = (
+            np.meshgrid(*(np.asarray(plants.parameters[name]) for name in names), indexing="ij")
+            if plants.valid.ndim == len(names)
+            else [np.asarray(plants.parameters[name]) for name in names]
+        )
         for at in np.argwhere(plants.valid):
             rho = {name: float(grid[tuple(at)]) for name, grid in zip(names, grids, strict=True)}
             yield ", ".join(f"{name} = {value:.4g}" for name, value in rho.items()), rho, plants.at(rho)

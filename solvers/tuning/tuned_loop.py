@@ -4,8 +4,8 @@ All blocks of a controller together are one matrix around a plant that has their
 
     (dx_K/dt, f) = S (x_K, e),
 
-where e are what the blocks take and f what they give. What connects blocks with each other and with the plant stands in the
-augmented plant, from ``(w, dx_K/dt, f)`` to ``(z, x_K, e)``. So every structure is a constant gain S, some of its entries tuned.
+where e are what the blocks take and f what they give. What connects blocks with each other and with the plant stands in
+the augmented plant, from ``(w, dx_K/dt, f)`` to ``(z, x_K, e)``. So every structure is a constant gain S, partly tuned.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import schur
@@ -25,7 +25,7 @@ from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.tuning.peaks import Modal
 
 
-class Wires(NamedTuple):
+class BlockWires(NamedTuple):
     """How blocks are connected, as matrices of zeros, ones and signs.
 
     Attributes
@@ -55,8 +55,8 @@ class Plant:
     Attributes
     ----------
     system : Matrices
-        Its inputs are w of an uncertainty, disturbances d at all inputs, and what the controller gives to each; its outputs z, y
-        and what arrives of the last.
+        Its inputs are w of an uncertainty, disturbances d at all inputs, and what the controller gives to each; its outputs z,
+        y and what arrives of the last.
     channels : (int, int)
         Sizes of w and z.
     inputs, outputs : int
@@ -111,13 +111,13 @@ def _delays(count: int, period: float) -> Matrices:
     return result
 
 
-def augment(plant: Plant, wires: Wires, opened: Sequence[int] = ()) -> Matrices:
+def augment(plant: Plant, wires: BlockWires, opened: Sequence[int] = ()) -> Matrices:
     """Return the augmented plant.
 
     Parameters
     ----------
     plant : Plant
-    wires : Wires
+    wires : BlockWires
     opened : sequence of int
         Inputs of the plant that the controller does not reach: loops opened there.
 
@@ -155,7 +155,9 @@ def augment(plant: Plant, wires: Wires, opened: Sequence[int] = ()) -> Matrices:
         np.block([[A, np.zeros((states, n))], [np.zeros((n, states + n))]]),
         np.vstack([B @ into, rates]),
         np.hstack([new_C, inner_states]),
-        np.vstack([plant_rows[:z], plant_rows[y], measured, give, plant_rows[late] + disturbance, np.zeros_like(rates), taking]),
+        np.vstack(
+            [plant_rows[:z], plant_rows[y], measured, give, plant_rows[late] + disturbance, np.zeros_like(rates), taking]
+        ),
     )
 
 
@@ -240,7 +242,7 @@ class ClosedLoop:
 
     def pole_slopes(self, places: Sequence[int]) -> list[Array]:
         """Return the complex gradient of some poles with respect to S, of its shape."""
-        poles, vectors = self._vectors
+        _, vectors = self._vectors
         try:
             left = np.linalg.inv(vectors)
         except np.linalg.LinAlgError:
@@ -281,7 +283,11 @@ class ClosedLoop:
             n, p = len(A), len(rows)
             fast = 2 / period
             A = np.block([[A, np.zeros((n, p))], [fast * C, -fast * np.eye(p)]])
-            B, from_B, to_C = np.vstack([B, fast * D]), np.vstack([from_B, fast * D12]), np.hstack([to_C, np.zeros((len(to_C), p))])
+            B, from_B, to_C = (
+                np.vstack([B, fast * D]),
+                np.vstack([from_B, fast * D12]),
+                np.hstack([to_C, np.zeros((len(to_C), p))]),
+            )
             C, D12 = np.hstack([np.zeros((p, n)), np.sqrt(period) * np.eye(p)]), np.zeros_like(D12)
         triangle, basis = schur(A)
         seen, reached = C @ basis, basis.T @ B

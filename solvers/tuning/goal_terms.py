@@ -1,32 +1,35 @@
 """Goals as functions of a controller's matrix S: their values for one closed loop, and the pieces near the highest value.
 
-Every goal is one of three kinds of terms: the peak of a gain between some channels (gains, shapes, margins, tracking, rejection),
+Every goal is one of three kinds of terms: the peak of a gain between channels (gains, shapes, margins, tracking, rejection),
 the variance of outputs, and poles outside of a region.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import SAME, TINY
+from titop.blocks.basics.tolerances import CLOSE, SAME, TINY
+from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.signals.exported import REFERENCE, Signal
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
 from titop.solvers.tuning.goals import Goal, Weight
-from titop.solvers.tuning.peaks import EVERYWHERE, Band, find_peaks, frequencies, largest_gains, passing_frequencies
+from titop.solvers.tuning.peaks import Band, find_peaks, frequencies, largest_gains, passing_frequencies
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop
 
 #: Peaks of one term at most.
 _MOST = 12
+#: Frequencies of a grid that stands in for a certificate.
+_FINE = 2000
 
 
 class Slope(NamedTuple):
-    """One value of a term, and its gradient with respect to S and to the logarithms of the term's scalings, and its frequency."""
+    """One value of a term, its gradients with respect to S and to the logarithms of the term's scalings, and its frequency."""
 
     value: float
     by_S: Array
@@ -41,14 +44,14 @@ class Scan(NamedTuple):
     pieces: Callable[[float, float], list[Slope]]
 
 
-class Term(Protocol):
+class GoalTerm(Protocol):
     """A function of a closed loop."""
 
-    scalings: int
-
+    @property
+    def scalings(self) -> int: ...
     def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan: ...
     def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array: ...
-    def smooth(self, plant: AugmentedPlant) -> Term | None: ...
+    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None: ...
 
 
 class Time(NamedTuple):
@@ -106,6 +109,7 @@ class PeakTerm:
     scalings: int = 0
 
     def sides(self, scalings: Array) -> tuple[Array, Array]:
+        """Return factors of rows and of columns."""
         left = np.ones(len(self.rows))
         if self.scalings:
             left[1:] = np.exp(scalings)
@@ -177,37 +181,32 @@ class PeakTerm:
         left, right = self.sides(scalings)
         system = loop.system.part(self.rows, self.columns)
         if self.offset:
-            system = type(system)(system.A, system.B, system.C, system.D + self.offset * np.eye(len(self.rows)))
+            system = Matrices(system.A, system.B, system.C, system.D + self.offset * np.eye(len(self.rows)))
         system = system.scale(left / self.bound, right)
-        if self.weight is None or self.weight.is_constant or not self.inverse and not self.time.period:
-            if self.weight is not None and self.weight.is_constant:
-                size = abs(float(self.weight.system.D[0, 0]))
-                system = system.scale(np.full(len(self.rows), 1 / size if self.inverse else size))
-            elif self.weight is not None:
-                for _ in self.rows[:1]:
-                    system = system.in_series(_side(self.weight, len(self.rows)))
-            return passing_frequencies(system, value * (1 + SAME), self._warped)
-        omega = frequencies(loop.poles, np.geomspace(*_span(loop.poles), 2000), self._warped)
-        inner = largest_gains(system.responses(1j * omega)) * self._factors(omega) * self.bound
-        return omega[inner > value * (1 + SAME)]
+        if self.weight is not None and self.weight.is_constant:
+            size = abs(float(self.weight.system.D[0, 0]))
+            system = system.scale(np.full(len(self.rows), 1 / size if self.inverse else size))
+        elif self.weight is not None:
+            if self.inverse or self.time.period:
+                return self._above(system, value * (1 + SAME), loop.poles)
+            system = system.in_series(side_by_side([self.weight.system] * len(self.rows)))
+        return passing_frequencies(system, value * (1 + SAME), self._warped)
 
-    def smooth(self, plant: AugmentedPlant) -> Term | None:
+    def _above(self, system: Matrices, value: float, poles: Array) -> Array:
+        """Return frequencies of a fine grid at which a weighted gain is above a value: the weight is no system of the map."""
+        sizes = np.abs(poles)
+        fastest = float(sizes.max(initial=0.0)) or 1.0
+        slowest = max(float(sizes.min(initial=fastest)), CLOSE * fastest)
+        omega = frequencies(poles, np.geomspace(slowest / 10, fastest * 10, _FINE), self._warped)
+        gains = largest_gains(system.responses(1j * omega)) * self._factors(omega) * self.bound
+        return omega[gains > value]
+
+    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
         """Return the H2 norm of these channels, where no entry of D can make it infinite."""
         by_S = plant.D12[self.rows].any() and plant.D21[:, self.columns].any()
         if self.offset or by_S or plant.D11[np.ix_(self.rows, self.columns)].any():
             return None
         return VarianceTerm(self.rows, self.columns, self.bound, self.time)
-
-
-def _side(weight: Weight, count: int):  # type: ignore[no-untyped-def]
-    from titop.solvers.linear.matrices import side_by_side
-
-    return side_by_side([weight.system] * count)
-
-
-def _span(poles: Array) -> tuple[float, float]:
-    sizes = np.abs(poles)
-    return float(max(sizes.min(initial=1.0), 1e-4 * sizes.max(initial=1.0))) / 10, float(sizes.max(initial=1.0)) * 10
 
 
 @dataclass(frozen=True)
@@ -234,7 +233,7 @@ class VarianceTerm:
         """Return no frequencies: the norm is exact."""
         return np.zeros(0)
 
-    def smooth(self, plant: AugmentedPlant) -> Term | None:
+    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
         """Return this one."""
         return self
 
@@ -284,7 +283,7 @@ class PoleTerm:
         """Return no frequencies: poles are exact."""
         return np.zeros(0)
 
-    def smooth(self, plant: AugmentedPlant) -> Term | None:
+    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
         """Return nothing: it is not smooth."""
         return None
 
@@ -292,70 +291,68 @@ class PoleTerm:
 # -- from goals to terms -----------------------------------------------------------------------------------------------------
 
 
-class Channels:
+class GoalChannels:
     """Rows and columns of an augmented plant by names of signals.
 
     Parameters
     ----------
-    channels : (int, int)
-        Sizes of w and z of an uncertainty.
     inputs, outputs : sequence of Signal
         Of the plant.
     blocks : ControllerBlocks
     """
 
-    def __init__(
-        self, channels: tuple[int, int], inputs: Sequence[Signal], outputs: Sequence[Signal], blocks: ControllerBlocks
-    ) -> None:
-        w, z = channels
+    def __init__(self, inputs: Sequence[Signal], outputs: Sequence[Signal], blocks: ControllerBlocks) -> None:
         m, p = len(inputs), len(outputs)
-        self._inputs, self._outputs = _places(inputs), _places(outputs)
-        self._first = {"disturbance": w, "noise": w + m, "reference": w + m + p}
-        self._rows = {"output": z, "measured": z + p, "given": z + 2 * p, "whole": z + 2 * p + m}
-        self._references = {name: k for k, name in enumerate(blocks.references)}
-        self._taken = blocks.taken
+        disturbance, noise, reference = _places(inputs, 0), _places(outputs, m), _places(blocks.references, m + p)
+        output, measured = _places(outputs, 0), _places(outputs, p)
+        command, whole = _places(inputs, 2 * p), _places(inputs, 2 * p + m)
+        self._led = {**{name: (column, 1.0) for name, column in noise.items()},
+                     **{name: (column, -1.0) for name, column in reference.items()}}  # fmt: skip
+        self._columns = disturbance | noise | {f"{REFERENCE}{name}": column for name, (column, _) in self._led.items()}
+        self._output, self._rows = output, command | output
+        self._places = {name: (row, (disturbance | noise)[name]) for name, row in (whole | measured).items()}
 
     def inputs(self, names: Sequence[str]) -> Array:
         """Return columns of what goals name as inputs."""
-        return np.array([self._input(name) for name in names], dtype=int)
+        return np.array([_find("input of a goal", name, self._columns) for name in names], dtype=int)
 
     def outputs(self, names: Sequence[str]) -> Array:
         """Return rows of what goals name as outputs."""
-        known = {**{n: self._rows["given"] + k for n, k in self._inputs.items()}, **{n: self._rows["output"] + k for n, k in self._outputs.items()}}
-        return np.array([_find("output of a goal", name, known) for name in names], dtype=int)
+        return np.array([_find("output of a goal", name, self._rows) for name in names], dtype=int)
 
     def places(self, names: Sequence[str]) -> tuple[Array, Array]:
         """Return rows and columns of places in loops: from what is added there to all that is there."""
-        known = {**{n: (self._rows["whole"] + k, self._first["disturbance"] + k) for n, k in self._inputs.items()},
-                 **{n: (self._rows["measured"] + k, self._first["noise"] + k) for n, k in self._outputs.items()}}  # fmt: skip
-        found = [_find("at", name, known) for name in names]
-        return np.array([row for row, _ in found], dtype=int), np.array([column for _, column in found], dtype=int)
+        pairs = [_find("at", name, self._places) for name in names]
+        return np.array([row for row, _ in pairs], dtype=int), np.array([column for _, column in pairs], dtype=int)
 
-    def reference(self, name: str) -> tuple[int, int, float]:
-        """Return the column from which an output is led, its row, and the sign of the first: of its reference or its noise."""
-        row = self._rows["output"] + _find("output of a goal", name, self._outputs)
-        path = next((path for path in self._references if _places([Signal(path, "")]).keys() & {name}), None)
-        if path is not None:
-            return self._first["reference"] + self._references[path], row, 1.0
-        return self._first["noise"] + self._outputs[name], row, -1.0
+    def references(self, names: Sequence[str]) -> tuple[Array, Array, float]:
+        """Return rows of outputs, columns that lead them, and what added to these responses makes them errors.
 
-    def _input(self, name: str) -> int:
-        known = {**{n: self._first["disturbance"] + k for n, k in self._inputs.items()}, **{n: self._first["noise"] + k for n, k in self._outputs.items()}}
-        known.update({f"{REFERENCE}{n}": self._first["reference"] + k for n, k in self._references.items()})
-        return int(_find("input of a goal", name, known))
+        The column of a reference is that of the blocks that take it (the error is the response less one), otherwise that of
+        noise on the measurement, a reference's negative.
+        """
+        rows = np.array([_find("output of a goal", name, self._output) for name in names], dtype=int)
+        columns, offsets = zip(*(self._led[name] for name in names), strict=True)
+        if len(set(offsets)) > 1:
+            expected = "references of all outputs, or of none"
+            raise ModelError(Finding("mixed-references", "tracking", list(names), expected, "give them as goals of their own"))
+        return rows, np.array(columns, dtype=int), offsets[0]
 
 
-def _places(signals: Sequence[Signal]) -> dict[str, int]:
-    return {name: k for k, signal in enumerate(signals) for name in (signal.name, signal.path)}
+def _places(signals: Sequence[Signal], first: int) -> dict[str, int]:
+    return {name: first + k for k, signal in enumerate(signals) for name in (signal.name, signal.path)}
 
 
-def _find(where, name, known):  # type: ignore[no-untyped-def]
+_Place = TypeVar("_Place")
+
+
+def _find(where: str, name: str, known: Mapping[str, _Place]) -> _Place:
     if name not in known:
         raise ModelError(Finding("unknown-signal", where, name, "a signal of the plant", did_you_mean(name, list(known))))
     return known[name]
 
 
-def read_terms(goal: Goal, channels: Channels, time: Time) -> list[Term]:
+def read_terms(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]:
     """Return the terms of a goal.
 
     Raises
@@ -363,53 +360,39 @@ def read_terms(goal: Goal, channels: Channels, time: Time) -> list[Term]:
     ModelError
         For signals that are not there.
     """
-    numbers = dict(goal.numbers)
-
-    def peak(rows: Array, columns: Array, weight: Weight | None = None, inverse: bool = False, offset: float = 0.0, many: bool = True) -> PeakTerm:
-        scalings = len(rows) - 1 if many and len(rows) > 1 else 0
-        return PeakTerm(rows, columns, weight, inverse, goal.bound, goal.band, time, offset, scalings)
-
+    numbers = goal.numbers
     if goal.kind == "gain":
-        return [peak(channels.outputs(goal.outputs), channels.inputs(goal.inputs), goal.weight, many=False)]
+        rows, columns = channels.outputs(goal.outputs), channels.inputs(goal.inputs)
+        return [PeakTerm(rows, columns, goal.weight, False, goal.bound, goal.band, time)]
     if goal.kind == "h2":
         return [VarianceTerm(channels.outputs(goal.outputs), channels.inputs(goal.inputs), goal.bound, time)]
     if goal.kind == "poles":
         return [PoleTerm(numbers.get("decay", 0.0), numbers.get("damping", 0.0), numbers.get("fastest", np.inf), time)]
     if goal.kind == "tracking":
-        return _tracking(goal, channels, time, numbers)
+        return _tracking(goal, channels, time)
     rows, columns = channels.places(goal.at)
+
+    def peak(inverse: bool = False, offset: float = 0.0) -> PeakTerm:
+        return PeakTerm(rows, columns, goal.weight, inverse, goal.bound, goal.band, time, offset, len(rows) - 1)
+
     if goal.kind == "margins":
-        return [peak(rows, columns, offset=(numbers["skew"] - 1) / 2)]
+        return [peak(offset=(numbers["skew"] - 1) / 2)]
     if goal.kind == "rejection":
-        return [peak(rows, columns, goal.weight)]
-    return [peak(rows, columns, goal.weight), peak(rows, columns, goal.weight, inverse=True, offset=-1.0)]
+        return [peak()]
+    return [peak(), peak(inverse=True, offset=-1.0)]
 
 
-def _tracking(goal: Goal, channels: Channels, time: Time, numbers: dict[str, float]) -> list[Term]:
-    """Return the terms of tracking: the error, ``r - y``, is that of noise on the measurement."""
-    from titop.solvers.linear.matrices import Matrices
-
+def _tracking(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]:
+    """Return the terms of tracking: the error in parts of what is allowed, and the response where an overshoot is limited."""
+    numbers = goal.numbers
     crossing = 2 / numbers["time"]
     slow, high = crossing * numbers["error"], 1 / numbers["peak"]
     weight = Weight(Matrices(np.array([[-slow]]), np.array([[1.0]]), np.array([[crossing - slow * high]]), np.array([[high]])))
-    rows, columns, terms = [], [], []
-    for name in goal.at:
-        column, row, sign = channels.reference(name)
-        rows.append(row)
-        columns.append(column)
-    terms.append(PeakTerm(np.array(rows), np.array(columns), weight, False, 1.0, goal.band, time, offset=sign_of(channels, goal)))
+    rows, columns, offset = channels.references(goal.at)
+    terms: list[GoalTerm] = [PeakTerm(rows, columns, weight, False, 1.0, goal.band, time, offset=offset)]
     if "overshoot" in numbers:
         logarithm = np.log(numbers["overshoot"])
         damping = -logarithm / np.hypot(np.pi, logarithm)
         highest = 1 / (2 * damping * np.sqrt(1 - damping**2)) if damping < np.sqrt(0.5) else 1.0
-        terms.append(PeakTerm(np.array(rows), np.array(columns), None, False, float(highest), goal.band, time))
-    return list(terms)
-
-
-def sign_of(channels: Channels, goal: Goal) -> float:
-    """Return what makes an error of the response to a reference (-1), or to noise on the measurement (+1)."""
-    signs = {channels.reference(name)[2] for name in goal.at}
-    if len(signs) > 1:
-        expected = "references of all outputs, or of none"
-        raise ModelError(Finding("mixed-references", "tracking", goal.at, expected, "give them as goals of their own"))
-    return -signs.pop()
+        terms.append(PeakTerm(rows, columns, None, False, float(highest), goal.band, time))
+    return terms

@@ -9,18 +9,20 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import SAME
+from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.tuning.controller_blocks import ControllerBlocks, Coordinate
+from titop.solvers.tuning.controller_blocks import ControllerBlocks, Coordinates
+from titop.solvers.tuning.goal_terms import GoalTerm, PoleTerm, Scan
 from titop.solvers.tuning.goals import Goal
 from titop.solvers.tuning.minimax import Piece
-from titop.solvers.tuning.terms import PoleTerm, Scan, Slope, Term
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop, Plant, augment
 
 #: Pieces at least so near to the highest one are seen by the search.
 NEAR = 0.8
 #: So many of them at most.
 _MOST = 30
+#: Infima at infinite numbers are common: so far from their units they are sought.
+_BOX = 1 / LOOSE_RANK
 
 
 @dataclass
@@ -43,10 +45,10 @@ class Member:
 
 
 class Requirement(NamedTuple):
-    """A term of a goal, the loops that are open meanwhile, where its scalings stand among the unknowns, and whose poles count."""
+    """A term of a goal, loops opened for it, where its scalings stand, and whether the controller alone counts."""
 
     goal: int
-    term: Term
+    term: GoalTerm
     opened: tuple[int, ...]
     scalings: slice
     of_controller: bool
@@ -60,7 +62,7 @@ class Objective:
     blocks : ControllerBlocks
     goals : sequence of Goal
     requirements : sequence of Requirement
-    coordinates : sequence of Coordinate
+    coordinates : Coordinates
     rate : float, rad/s
         Of the plant.
 
@@ -77,7 +79,7 @@ class Objective:
         blocks: ControllerBlocks,
         goals: Sequence[Goal],
         requirements: Sequence[Requirement],
-        coordinates: Sequence[Coordinate],
+        coordinates: Coordinates,
         rate: float,
     ) -> None:
         self.blocks, self.goals, self.requirements = blocks, goals, requirements
@@ -86,7 +88,8 @@ class Objective:
         self.soft = 1.0
         self.evaluations = 0
         self.size = max((r.scalings.stop for r in requirements), default=len(coordinates))
-        self.has_poles = any(isinstance(r.term, PoleTerm) for r in requirements)
+        of_poles = [isinstance(r.term, PoleTerm) for r in requirements]
+        self.has_poles, self.has_poles_alone = any(of_poles), all(of_poles)
         self._plants: list[dict[tuple[int, ...], AugmentedPlant]] = []
         self._known: dict[tuple[int, int], Array] = {}
         self._alone = self._controller_alone()
@@ -95,9 +98,7 @@ class Objective:
         """Take a member along."""
         opened = {r.opened for r in self.requirements} | {()}
         sizes = self.blocks.sizes
-        self._plants.append(
-            {o: AugmentedPlant(augment(member.plant, self.blocks.wires, o), sizes) for o in sorted(opened)}
-        )
+        self._plants.append({o: AugmentedPlant(augment(member.plant, self.blocks.wires, o), sizes) for o in sorted(opened)})
         self.members.append(member)
 
     def _controller_alone(self) -> AugmentedPlant:
@@ -107,7 +108,7 @@ class Objective:
         return AugmentedPlant(augment(Plant.of(nothing, (0, 0)), alone), self.blocks.sizes)
 
     def smooth(self) -> Objective | None:
-        """Return the same with the H2 norm in place of gains, which is smooth, for channels where it is finite; None of others."""
+        """Return the same with the H2 norm in place of gains, which is smooth, where that is finite; None of others."""
         first = self._plants[0]
         changed = [r._replace(term=term) for r in self.requirements if (term := r.term.smooth(first[r.opened])) is not None]
         if not changed:
@@ -121,13 +122,12 @@ class Objective:
 
     def theta(self, x: Array) -> Array:
         """Return the numbers (n) at a point of the search."""
-        return np.array([c.value(v) for c, v in zip(self.coordinates, x, strict=False)])
+        return self.coordinates.values(x[: len(self.coordinates)])
 
-    def _gradient(self, x: Array, chain: Sequence[Array], slope: Slope, scalings: slice) -> Array:
-        by_theta = self.blocks.pull(slope.by_S, chain)
-        result = np.zeros(self.size)
-        result[: len(by_theta)] = by_theta * [c.slope(v) for c, v in zip(self.coordinates, x, strict=False)]
-        result[scalings] = slope.by_scalings
+    def _gradient(self, x: Array, chain: Array, by_S: Array) -> Array:
+        """Return the gradient (size) of a number with respect to x from that with respect to S."""
+        count, result = len(self.coordinates), np.zeros(self.size)
+        result[:count] = (chain @ by_S.ravel()) * self.coordinates.slopes(x[:count])
         return result
 
     # -- the function ------------------------------------------------------------------------------------------------------
@@ -143,12 +143,12 @@ class Objective:
         return result
 
     def __call__(self, x: Array) -> list[Piece] | None:
-        """Return the pieces near the maximum, from the highest one down; None where a loop is unstable."""
+        """Return the pieces near the maximum, from the highest one down; None where a loop is unstable, or x is too large."""
         self.evaluations += 1
         theta = self.theta(x)
-        if not np.isfinite(theta).all():
+        if not (np.isfinite(theta).all() and np.abs(x).max() < _BOX):
             return None
-        scans: list[tuple[int, int, Scan, Sequence[Array]]] = []
+        scans: list[tuple[int, int, Scan, Array]] = []
         for k, member in enumerate(self.members):
             S = self.blocks.gain(theta, member.rho)
             loops = self.loops(k, S)
@@ -177,15 +177,17 @@ class Objective:
             found = scan.pieces(highest * limit, NEAR)
             self._known[k, j] = np.array([s.omega for s in found if np.isfinite(s.omega)])
             for s in found:
-                pieces.append(Piece(s.value / limit, self._gradient(x, chain, s, requirement.scalings) / limit, (k, j), s.omega))
+                gradient = self._gradient(x, chain, s.by_S)
+                gradient[requirement.scalings] = s.by_scalings
+                pieces.append(Piece(s.value / limit, gradient / limit, (k, j), s.omega))
         pieces.sort(key=lambda piece: -piece.value)
         return pieces[:_MOST] or None
 
     def abscissa(self, x: Array) -> list[Piece] | None:
-        """Return the highest real parts of poles of all loops, in parts of the plant's rate, as pieces."""
+        """Return the highest real part of the poles of each loop, in parts of the plant's rate, as pieces."""
         self.evaluations += 1
         theta = self.theta(x)
-        if not np.isfinite(theta).all():
+        if not (np.isfinite(theta).all() and np.abs(x).max() < _BOX):
             return None
         pieces: list[Piece] = []
         for k, member in enumerate(self.members):
@@ -195,13 +197,13 @@ class Objective:
                 return None
             chain = self.blocks.chain(theta, member.rho)
             for opened, loop in loops.items():
-                order = np.argsort(-loop.poles.real)[:6]
-                top = loop.poles.real[order[0]] if len(order) else -self.rate
-                places = [j for j in order if loop.poles.real[j] > top - 0.1 * max(abs(top), self.rate) and loop.poles.imag[j] >= 0]
-                for j, slope in zip(places, loop.pole_slopes(places), strict=True):
-                    change = Slope(0.0, np.real(slope) / self.rate, np.zeros(0), 0.0)
-                    gradient = self._gradient(x, chain, change, slice(0, 0))
-                    pieces.append(Piece(float(loop.poles.real[j]) / self.rate, gradient, (k, opened), float(loop.poles.imag[j])))
+                if not len(loop.poles):
+                    continue
+                highest = int(np.argmax(loop.poles.real))
+                (slope,) = loop.pole_slopes([highest])
+                pole = loop.poles[highest]
+                gradient = self._gradient(x, chain, slope.real) / self.rate
+                pieces.append(Piece(float(pole.real) / self.rate, gradient, (k, opened), float(abs(pole.imag))))
         pieces.sort(key=lambda piece: -piece.value)
         return pieces[:_MOST] or None
 

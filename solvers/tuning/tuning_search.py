@@ -8,19 +8,23 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, NEGLIGIBLE, RANK
-from titop.solvers.tuning.members import Objective
 from titop.solvers.tuning.minimax import Found, descend, minimise_maximum, sample_gradients
+from titop.solvers.tuning.objective import Objective
 
 #: A loop is stable enough to begin with when its poles are so far left, in parts of the plant's rate.
 _STABLE = -NEGLIGIBLE
 #: When quasi-Newton steps end. At multiple poles, where their region's optimum often is, gains come late and are small.
 _USUAL: dict[str, Any] = {"steps": 200, "gain": CLOSE * NEGLIGIBLE, "patience": 15}
 _PATIENT: dict[str, Any] = {"steps": 1000, "gain": RANK, "patience": 60}
-#: Turns of a whole search at most; of one that only looks.
+#: One that looks first is shorter.
+_LOOK: dict[str, Any] = {**_PATIENT, "steps": 200}
+#: Turns of a whole search at most.
 _TURNS = 10
+#: Rounds of a patient end at most.
+_FINISHES = 3
 
 
-class Start(NamedTuple):
+class SearchStart(NamedTuple):
     """Where a search starts: a point (n), or a seed of a random one, and how it looks first.
 
     Attributes
@@ -44,13 +48,15 @@ def stabilise(objective: Objective, x: Array) -> Array:
     return descend(objective.abscissa, Found(x, pieces), steps=200, gain=CLOSE**2, patience=20, until=_STABLE).x
 
 
-def first_look(objective: Objective, smooth: Objective | None, start: Start) -> Found | None:
+def first_look(objective: Objective, smooth: Objective | None, start: SearchStart) -> Found | None:
     """Return what a short search finds; None if it finds no stable loop. With a `smooth` objective its minimum comes first."""
     x = start.x
     if x is None:
         rng = np.random.default_rng(start.seed)
         x = rng.standard_normal(objective.size) * 10 ** rng.uniform(-1.5, 1.5)
         x[len(objective.coordinates) :] = 0.0
+    if objective.has_poles and (start.descends or objective.has_poles_alone) and (pieces := objective.abscissa(x)) is not None:
+        x = descend(objective.abscissa, Found(x, pieces), **_LOOK).x
     x = stabilise(objective, x)
     if smooth is not None and (pieces := smooth(x)) is not None:
         x = descend(smooth, Found(x, pieces), steps=300, gain=CLOSE**2, patience=10).x
@@ -58,15 +64,15 @@ def first_look(objective: Objective, smooth: Objective | None, start: Start) -> 
     if pieces is None:
         return None
     found = Found(x, pieces)
-    if start.descends:
+    if start.descends or objective.has_poles_alone:
         return descend(objective, found, steps=60, gain=CLOSE * NEGLIGIBLE**0.5, patience=10)
     return minimise_maximum(objective, found, steps=40)
 
 
-def whole_search(objective: Objective, found: Found, descends: bool) -> Found:
+def whole_search(objective: Objective, found: Found, descends: bool, turns: int = _TURNS) -> Found:
     """Return the least maximum near a point: both methods by turns until neither gains, peaks that were missed taken along."""
     best = found
-    for turn in range(_TURNS):
+    for turn in range(turns):
         before = found.value
         if (turn % 2 == 0) == descends:
             found = descend(objective, found, **(_PATIENT if objective.has_poles else _USUAL))
@@ -86,10 +92,9 @@ def whole_search(objective: Objective, found: Found, descends: bool) -> Found:
 def finish(objective: Objective, found: Found, seed: int) -> Found:
     """Return the least maximum near a point, patiently: with gradients around it."""
     rng, best = np.random.default_rng(seed), found
-    for _ in range(3):
+    for _ in range(_FINISHES):
         found = sample_gradients(objective, found, rng)
-        found = minimise_maximum(objective, found)
-        found = descend(objective, found, gain=RANK)
+        found = descend(objective, minimise_maximum(objective, found), **_PATIENT)
         whole = certified(objective, found)
         if whole is None:
             break
