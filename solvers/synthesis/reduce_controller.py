@@ -39,7 +39,8 @@ class Reduction:
     ----------
     controller : control.StateSpace
     error : float
-        Norm (H-infinity, certified) of what was left out; infinite if that is unstable.
+        Norm (H-infinity, certified, in units of the controls over those of the measurements) of what was left out; infinite if
+        that is unstable.
     gain, before : float
         Norms of the loop with this controller and with the one before, certified; NaN without a loop.
     proof : RobustStability or None

@@ -181,9 +181,11 @@ def highest_gain(system: Matrices) -> tuple[float, float]:
 
     level, place = float(largest_gains(system.D[None])[0]), np.inf
     omega = frequencies(system.poles, np.zeros(0), EVERYWHERE)
-    places, heights = find_peaks(gain, gain(omega), omega, level, 1.0, 3)
-    while len(places):
+    bounds = gain(omega)
+    if bounds.max() > level:
+        places, heights = find_peaks(gain, bounds, omega, level, 1.0, 3)
+        level, place = float(heights[0]), float(places[0])
+    while level > 0 and len(places := passing_frequencies(system, level)):
+        heights = gain(places)
         level, place = float(heights.max()), float(places[heights.argmax()])
-        places = passing_frequencies(system, level) if level > 0 else places[:0]
-        heights = gain(places) if len(places) else heights
     return level, place

@@ -149,6 +149,9 @@ def test_the_certified_norm_sees_a_peak_between_frequencies_of_a_grid() -> None:
     gain, omega = highest_gain(Matrices.of(control.ss(light)))
     assert gain == pytest.approx(5e6, rel=1e-6), "one over twice the damping, but for the other part"
     assert omega == pytest.approx(1.0)
+    # below the feedthrough at all frequencies that one would look at, and above it in between
+    light = control.tf([1e-6], [1, 2e-7, 1]) + control.tf([1], [1, 0.3, 7]) + control.tf([3], [1])
+    assert highest_gain(Matrices.of(control.ss(light)))[0] == pytest.approx(abs(complex(light(1j))), rel=1e-6)
     assert highest_gain(Matrices.of(control.ss([[1.0]], [[1.0]], [[1.0]], [[0.0]])))[0] == np.inf
 
 
