@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reduction:
+class ReducedController:
     """A controller of lower order, and what it costs.
 
     Attributes
@@ -77,7 +77,7 @@ class _Loop(NamedTuple):
 
 
 @one_thread()
-def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int = 1) -> Reduction:
+def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int = 1) -> ReducedController:
     """Return a controller of lower order: balanced, in its loop if that is given, which is proved again.
 
     Without a loop, the stable part of a controller is balanced and truncated: the error is at most twice the sum of the
@@ -100,7 +100,7 @@ def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int =
 
     Returns
     -------
-    Reduction
+    ReducedController
         States of its controller are combinations of those before.
 
     Raises
@@ -150,7 +150,7 @@ def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int =
     gain, reduced, difference = best
     error, _ = highest_gain(difference)
     before = np.nan if closed is None else highest_gain(closed)[0]
-    return Reduction(_named(reduced, model, period), error, gain, before, proof)
+    return ReducedController(_named(reduced, model, period), error, gain, before, proof)
 
 
 class _Choice(NamedTuple):
