@@ -74,16 +74,23 @@ class GeneralPlant:
         States are balanced with what drives them and what sees them; controls and measurements have norm one.
         """
         z, w, n = len(self.errors), len(self.disturbances), len(system.A)
-        around = np.zeros((n + 1, n + 1))
-        around[:n, :n] = system.A
-        around[:n, n] = np.linalg.norm(system.B[:, :w], axis=1)
-        around[n, :n] = np.linalg.norm(system.C[:z], axis=0)
-        _, (scales, _) = matrix_balance(around, permute=False, separate=True)
-        x = scales[:n] / scales[n]
+        x = matrix_balance(system.A, permute=False, separate=True)[1][0] if n else np.ones(0)
+        A, B, C, D = system.A * x / x[:, None], system.B / x[:, None], system.C * x, system.D
+        u, y = 1 / _sizes(np.vstack([B[:, w:], D[:z, w:]]), 0), 1 / _sizes(np.hstack([C[z:], D[z:, :w]]), 1)
+        into, out = (np.linalg.norm(each, axis=1) for each in (B[:, :w], B[:, w:] * u)), (C[:z], y[:, None] * C[z:])
+        # what is outside, and the controller, as two more states
+        around = np.zeros((n + 2, n + 2))
+        around[:n, :n] = A
+        around[:n, n:], around[n:, :n] = np.stack(list(into), axis=1), [np.linalg.norm(each, axis=0) for each in out]
+        around[n, n + 1] = np.linalg.norm(D[:z, w:] * u) or np.linalg.norm(around[n, :n]) * np.linalg.norm(around[:n, n + 1])
+        around[n + 1, n] = np.linalg.norm(y[:, None] * D[z:, :w]) or np.linalg.norm(around[n + 1, :n]) * np.linalg.norm(
+            around[:n, n]
+        )
+        scales = matrix_balance(around, permute=False, separate=True)[1][0][:n]
+        x = x * scales
         A, B, C = system.A * x / x[:, None], system.B / x[:, None], system.C * x
         rate = 1.0 if is_sampled else middle_rate(A)
         A, B = A / rate, B / rate
-        D = system.D
         u = 1 / _sizes(np.vstack([B[:, w:], D[:z, w:]]), 0)
         y = _sizes(np.hstack([C[z:], D[z:, :w]]), 1)
         B2, D12, C2, D21 = B[:, w:] * u, D[:z, w:] * u, C[z:] / y[:, None], D[z:, :w] / y[:, None]
@@ -203,8 +210,9 @@ def refuse_hidden_modes(plant: GeneralPlant) -> None:
     parts, units = plant.balance(plant.continuous)
     findings, size = [], float(np.linalg.norm(parts.A, 2)) if len(parts.A) else 0.0
     poles = np.linalg.eigvals(parts.A)
-    poles = np.where(np.abs(poles) < NEAR_AXIS * size, 0.0, poles)
-    for unit in np.unique(poles[(poles.real >= -ROUNDING * size) & (poles.imag >= 0)]):
+    poles = poles[(poles.real >= -ROUNDING * size) & (poles.imag >= 0)]
+    poles = np.where(np.abs(poles) < NEAR_AXIS * size, 0.0, poles)  # double ones at zero are known to half the digits
+    for unit in np.unique(poles):
         pole, shifted = unit * units.rate, parts.A - unit * np.eye(len(parts.A))
         for code, where, matrix, hidden in (
             ("unstabilizable-mode", "controls", np.hstack([shifted, parts.B2]).T, "no control moves it"),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import ordqz, qr, solve_discrete_are
+from scipy.linalg import matrix_balance, ordqz, qr, schur, solve_discrete_are
 
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
@@ -85,7 +85,7 @@ class Parts(NamedTuple):
 
 
 def stabilizing_solution(A: Array, B: Array, Q: Array, S: Array, R: Array) -> Array | None:
-    """Return the X of ``Aᵀ X + X A + Q - (X B + S) R⁻¹ (Bᵀ X + Sᵀ) = 0`` that stabilizes; None where there is none.
+    """Return the X of ``Aᵀ X + X A + Q - (X B + S) R⁻¹ (Bᵀ X + Sᵀ) = 0`` that stabilizes; None where none is positive.
 
     From the pencil that does not invert R (van Dooren 1981), which may be indefinite.
     """
@@ -93,32 +93,51 @@ def stabilizing_solution(A: Array, B: Array, Q: Array, S: Array, R: Array) -> Ar
     if not n:
         return np.zeros((0, 0))
     pencil = np.block([[A, np.zeros((n, n)), B], [-Q, -A.T, -S], [S.T, B.T, R]])
+    # units in which it is balanced, inverse ones for both halves of the states (as in SciPy)
+    sizes = np.abs(pencil)
+    np.fill_diagonal(sizes, 0.0)
+    powers = np.log2(matrix_balance(sizes, permute=False, separate=True)[1][0])
+    half = np.round((powers[n : 2 * n] - powers[:n]) / 2)
+    units = 2.0 ** np.r_[half, -half, powers[2 * n :]]
+    pencil = pencil * units[:, None] / units
     turned = qr(pencil[:, 2 * n :])[0][:, m:].T
-    try:
-        _, _, top, bottom, _, Z = ordqz(turned @ pencil[:, : 2 * n], turned[:, : 2 * n], sort="lhp", check_finite=False)
-    except (np.linalg.LinAlgError, ValueError):  # it could not be ordered
+    basis = _stable_basis(turned @ pencil[:, : 2 * n], turned[:, : 2 * n])
+    if basis is None:  # equal eigenvalues near the axis that QZ cannot order, a matrix perhaps
+        inner = np.linalg.solve(pencil[2 * n :, 2 * n :], pencil[2 * n :, : 2 * n])
+        basis = _stable_basis(pencil[: 2 * n, : 2 * n] - pencil[: 2 * n, 2 * n :] @ inner)
+    if basis is None:
         return None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = top / bottom
-    if not np.isfinite(values).all() or (values.real < 0).sum() != n:
-        return None
-    if np.abs(values.real).min() <= ROUNDING * np.abs(values).max():
-        return None
-    upper, lower = Z[:n, :n], Z[n:, :n]
+    upper, lower = basis[:n], basis[n:]
     sizes = np.linalg.svd(upper, compute_uv=False)
     if sizes[-1] <= CANCELLED * sizes[0]:
         return None
-    X = np.linalg.solve(upper.T, lower.T)
-    if np.abs(X - X.T).max() > NEGLIGIBLE * np.abs(X).max():
+    # Uᵀ X U, whose size is at most one: what is rounding in it is known, while X itself may be all rounding
+    seen = upper.T @ lower
+    size = np.abs(seen).max()
+    if np.abs(seen - seen.T).max() > max(NEGLIGIBLE * size, SAME):
         return None
+    if np.linalg.eigvalsh(seen + seen.T)[0] < -max(BALANCED * size, SAME):
+        return None
+    X = np.linalg.solve(upper.T, lower.T) * units[:n, None] * units[:n]
     return np.asarray((X + X.T) / 2)
 
 
-def _positive_solution(A: Array, B: Array, Q: Array, S: Array, R: Array) -> Array | None:
-    X = stabilizing_solution(A, B, Q, S, R)
-    if X is None or np.linalg.eigvalsh(X).min(initial=0.0) < -BALANCED * np.abs(X).max(initial=0.0):
+def _stable_basis(matrix: Array, other: Array | None = None) -> Array | None:
+    """Return a basis of the stable half of a matrix or pencil; None if half of the eigenvalues are not clearly stable."""
+    n = len(matrix) // 2
+    try:
+        if other is None:
+            _, basis, _ = schur(matrix, sort="lhp")
+            values = np.linalg.eigvals(matrix)
+        else:
+            _, _, top, bottom, _, basis = ordqz(matrix, other, sort="lhp", check_finite=False)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                values = top / bottom
+    except (np.linalg.LinAlgError, ValueError):  # they could not be ordered
         return None
-    return X
+    if not np.isfinite(values).all() or (values.real < 0).sum() != n:
+        return None
+    return basis[:, :n] if np.abs(values.real).min() > ROUNDING * np.abs(values).max() else None
 
 
 def hinf_controller(plant: Parts, level: float) -> Matrices | None:
@@ -135,10 +154,10 @@ def hinf_controller(plant: Parts, level: float) -> Matrices | None:
     R, R_dual = across.T @ across, down @ down.T
     R[:w, :w] -= square * np.eye(w)
     R_dual[:z, :z] -= square * np.eye(z)
-    X = _positive_solution(A, B, C1.T @ C1, C1.T @ across, R)
+    X = stabilizing_solution(A, B, C1.T @ C1, C1.T @ across, R)
     if X is None:
         return None
-    Y = _positive_solution(A.T, C.T, B1 @ B1.T, B1 @ down.T, R_dual)
+    Y = stabilizing_solution(A.T, C.T, B1 @ B1.T, B1 @ down.T, R_dual)
     if Y is None or np.abs(np.linalg.eigvals(X @ Y)).max(initial=0.0) >= square * (1 - SAME):
         return None
     F = -np.linalg.solve(R, across.T @ C1 + B.T @ X)
@@ -160,8 +179,8 @@ def h2_controller(plant: Parts) -> Matrices | None:
     """Return the H2-optimal controller of a regular plant without D11: state feedback of a Kalman filter's estimates."""
     A, B1, B2, C1, C2, _, D12, D21 = plant
     R, R_dual = D12.T @ D12, D21 @ D21.T
-    X = _positive_solution(A, B2, C1.T @ C1, C1.T @ D12, R)
-    Y = _positive_solution(A.T, C2.T, B1 @ B1.T, B1 @ D21.T, R_dual)
+    X = stabilizing_solution(A, B2, C1.T @ C1, C1.T @ D12, R)
+    Y = stabilizing_solution(A.T, C2.T, B1 @ B1.T, B1 @ D21.T, R_dual)
     if X is None or Y is None:
         return None
     F = -np.linalg.solve(R, B2.T @ X + D12.T @ C1)
