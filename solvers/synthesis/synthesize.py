@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE, ROUNDING, SAME
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.uncertain_loop import to_continuous
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: The level is known to this part; the controller is that of a level a hundredth above the least.
 _KNOWN, _BACK = 2 * NEGLIGIBLE, 1 + COARSE
 #: Perturbations that make a plant regular, from the one whose least gain is nearest to the infimum.
-_PERTURBATIONS = (COARSE * CLOSE, 10 * COARSE * CLOSE, CLOSE)
+_PERTURBATIONS = (CLOSE**2, 10 * CLOSE**2, COARSE * CLOSE, 10 * COARSE * CLOSE, CLOSE, NEGLIGIBLE)
 #: Cuts of the range, by decades, in which the largest perturbation is sought that keeps the gain.
 _CUTS = 6
 
@@ -46,8 +46,8 @@ class Synthesis:
     gain : float
         The loop's norm, certified for H-infinity: at no frequency is there more.
     optimum : float
-        What no controller reaches less of, to 0.2 %; for singular plants an infimum, of ever faster controllers, which is not
-        told from zero where it is below a millionth of the plant's gains.
+        What no controller reaches less of, to 0.2 %; for singular plants an infimum, of ever faster controllers, to 0.5 %, which
+        is not told from zero where it is below a millionth of the plant's gains. NaN, with a `ModelWarning`, where it is not known.
     plant : control.StateSpace
         What the controller was made for, weights and all.
     """
@@ -162,12 +162,17 @@ def solve_hinf(plant: GeneralPlant) -> Synthesis:
         less = _least_level(design, epsilon, least)
         if less is not None:
             least, best = less, epsilon
-            if not epsilon:
-                break
     if not np.isfinite(least):
         raise _no_controller()
     level = least * _BACK
-    return _finish(plant, lambda epsilon: design(epsilon, level), best, level * units.gain, least * units.gain)
+    result = _finish(plant, lambda epsilon: design(epsilon, level), best, level * units.gain, least * units.gain)
+    low, high = (1 - _KNOWN) * least * units.gain, (1 + COARSE / 2) * level * units.gain
+    if least > NEGLIGIBLE and not low <= result.gain <= high:
+        expected = f"one near {least * units.gain:.6g}, the least of the plant perturbed by {best:.0e}"
+        advice = "the optimum is not known: add disturbances at controls that excite undamped modes, use weights less far apart"
+        warn([Finding("unknown-optimum", "plant", f"a gain of {result.gain:.6g}", expected, advice)])
+        result = replace(result, optimum=np.nan)
+    return result
 
 
 @one_thread()

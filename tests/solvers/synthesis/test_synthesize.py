@@ -282,6 +282,17 @@ def test_other_refusals() -> None:
     assert (caught.value.code, caught.value.where) == ("bad-pole", "plant")
 
 
+def test_an_optimum_that_is_not_known_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Levels at which rounding hides that controllers exist; here it is a bracket that was made too high."""
+    from titop.solvers.synthesis import synthesize
+
+    monkeypatch.setattr(synthesize, "_least_level", lambda design, epsilon, known: min(known, 50.0))
+    with pytest.warns(tt.ModelWarning, match="unknown-optimum"):
+        result = tt.hinfsyn(first_order(1.0), 1, 1)
+    assert np.isnan(result.optimum)
+    assert np.isfinite(result.gain)
+
+
 def test_feedthrough_from_disturbances_that_controls_take_back() -> None:
     P = plant(-1, [[1, 0]], [[1]], [[1]], [[1]], D11=[[0, 0.5]], D12=[[1]], D21=[[0, 1]])
     result = tt.h2syn(P, 1, 1)
