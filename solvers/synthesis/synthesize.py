@@ -46,8 +46,8 @@ class Synthesis:
     gain : float
         The loop's norm, certified for H-infinity: at no frequency is there more.
     optimum : float
-        What no controller reaches less of, to 0.2 %; for singular plants an infimum, of ever faster controllers, to 0.5 %, which
-        is not told from zero where it is below a millionth of the plant's gains. NaN, with a `ModelWarning`, where it is not known.
+        What no controller reaches less of, to 0.2 %; for singular plants an infimum, of ever faster controllers, to 0.5 %:
+        below a millionth of the plant's gains it is not told from zero. NaN, with a `ModelWarning`, where it is not known.
     plant : control.StateSpace
         What the controller was made for, weights and all.
     """
