@@ -160,7 +160,8 @@ def solve_hinf(plant: GeneralPlant) -> Synthesis:
     least, best = np.inf, 0.0
     for epsilon in (*(0.0,) * parts.is_regular, *_PERTURBATIONS):
         less = _least_level(design, epsilon, least)
-        if less is not None:
+        # controllers that exist but for rounding are none
+        if less is not None and np.isfinite(_loop_norm(plant, design(epsilon, less * _BACK), is_h2=False)):
             least, best = less, epsilon
     if not np.isfinite(least):
         raise _no_controller()
@@ -224,7 +225,7 @@ def _least_level(design: _Design, epsilon: float, known: float) -> float | None:
     elif design(epsilon, low) is None:
         return None
     start = high
-    while low > CLOSE**2 * start and design(epsilon, low) is not None:
+    while low > COARSE * CLOSE * min(start, 1.0) and design(epsilon, low) is not None:
         low, high = low / 10, low
     while high > (1 + _KNOWN) * low:
         middle = np.sqrt(low * high)
