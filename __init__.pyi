@@ -134,6 +134,13 @@ from .solvers.simulation.start_and_end import SimulationInterrupt as SimulationI
 from .solvers.simulation.trajectory import Trajectory as Trajectory
 from .solvers.simulation.trajectory import load_trajectory as load_trajectory
 from .solvers.support.spread import SweepInterrupt as SweepInterrupt
+from .solvers.synthesis.loop_shaping import loopsyn as loopsyn
+from .solvers.synthesis.loop_shaping import mixsyn as mixsyn
+from .solvers.synthesis.reduce_controller import ReducedController as ReducedController
+from .solvers.synthesis.reduce_controller import reduce_controller as reduce_controller
+from .solvers.synthesis.synthesize import Synthesis as Synthesis
+from .solvers.synthesis.synthesize import h2syn as h2syn
+from .solvers.synthesis.synthesize import hinfsyn as hinfsyn
 from .solvers.tuning.goals import Goal as Goal
 from .solvers.tuning.proof import GoalProof as GoalProof
 from .solvers.tuning.tunables import Tunable as Tunable

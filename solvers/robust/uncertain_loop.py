@@ -236,15 +236,27 @@ def _in_units(system: Matrices, rate: float) -> tuple[Matrices, Array]:
     return Matrices(A, system.B / rate / scales[:, None], system.C * scales, system.D), scales
 
 
-def to_continuous(system: Matrices, period: float) -> Matrices:
+def to_continuous(system: Matrices, period: float, where: str = "lft") -> Matrices:
     """Return a sampled model by the bilinear map ``z = (1 + s T/2) / (1 - s T/2)``."""
     A, B, C, D = system
     one = np.eye(len(A))
     if len(A) and np.linalg.svd(A + one, compute_uv=False)[-1] < SINGULAR * (1 + np.linalg.norm(A, 2)):
-        raise ModelError(Finding("bad-pole", "lft", "a pole at -1", "none there", "take another sample time"))
+        raise ModelError(Finding("bad-pole", where, "a pole at -1", "none there", "take another sample time"))
     inner = np.linalg.inv(A + one)
     root = 2 / np.sqrt(period)
     return Matrices(2 / period * inner @ (A - one), root * inner @ B, root * C @ inner, D - C @ inner @ B)
+
+
+def to_sampled(system: Matrices, period: float) -> Matrices:
+    """Return the sampled model that `to_continuous` maps to a model.
+
+    Raises `LinAlgError` for a pole at ``2 / period``.
+    """
+    A, B, C, D = system
+    one, half = np.eye(len(A)), period / 2
+    inner = np.linalg.inv(one - half * A)
+    root = np.sqrt(period)
+    return Matrices(inner @ (one + half * A), root * inner @ B, root * C @ inner, D + half * C @ inner @ B)
 
 
 # -- balanced channels -------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigvals
+from scipy.linalg import eigvals, matrix_balance
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE, ROUNDING, SAME, SINGULAR
@@ -163,3 +163,29 @@ def passing_frequencies(system: Matrices, level: float, band: Band = EVERYWHERE)
     every = every[(every >= band[0]) & (every <= band[1])]
     gains = largest_gains(system.responses(1j * every))
     return every[gains > level * (1 + SAME)]
+
+
+def highest_gain(system: Matrices) -> tuple[float, float]:
+    """Return the H-infinity norm of a model in continuous time and the frequency (rad/s) of its peak, certified.
+
+    Levels are raised to the gain at frequencies above them until none is left (Bruinsma and Steinbuch 1990). Infinite of an
+    unstable model.
+    """
+    A, (scales, _) = matrix_balance(system.A, permute=False, separate=True)
+    system = Matrices(A, system.B / scales[:, None], system.C * scales, system.D)
+    if not (system.poles.real < 0).all() or not system.D.size:
+        return (np.inf, np.nan) if system.D.size else (0.0, 0.0)
+
+    def gain(omega: Array) -> Array:
+        return largest_gains(system.responses(1j * omega))
+
+    level, place = float(largest_gains(system.D[None])[0]), np.inf
+    omega = frequencies(system.poles, np.zeros(0), EVERYWHERE)
+    bounds = gain(omega)
+    if bounds.max() > level:
+        places, heights = find_peaks(gain, bounds, omega, level, 1.0, 3)
+        level, place = float(heights[0]), float(places[0])
+    while level > 0 and len(places := passing_frequencies(system, level)):
+        heights = gain(places)
+        level, place = float(heights.max()), float(places[heights.argmax()])
+    return level, place
