@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import shape_of
+from titop.solvers.arguments.reading import as_arrays
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
@@ -118,8 +119,9 @@ def forward_dynamics(
                 status = calls.run(calls.kernels["forward", None], wrenches, acting, (q, v, efforts, result))
             if status == DONE:
                 return result
-        except TypeError:  # no kernel, as with the reference engine, or arguments that are no arrays yet: `ask` takes both
-            pass
+        except TypeError:  # no kernel, as with the reference engine, or arguments that are no arrays yet
+            if ready := as_arrays(q, v, tau, u):
+                return forward_dynamics(model, *ready[:3], wrenches, out, ready[3])
     tau = np.zeros(shape_of(v)) if tau is None else tau
     a: Array = _FORWARD.ask(model, (q, v, tau), wrenches, u, x, None if out is None else (out,))[0]
     return a
@@ -172,7 +174,8 @@ def inverse_dynamics(
             if status == DONE:
                 return result
         except TypeError:
-            pass
+            if ready := as_arrays(q, v, a):
+                return inverse_dynamics(model, *ready, wrenches, out, u, actuated)
     tau: Array = _INVERSE.ask(model, (q, v, a), wrenches, u, x, None if out is None else (out,), actuated)[0]
     return tau
 
