@@ -121,7 +121,8 @@ def forward_dynamics(
                 return result
         except TypeError:  # no kernel, as with the reference engine, or arguments that are no arrays yet
             if ready := as_arrays(q, v, tau, u):
-                return forward_dynamics(model, *ready[:3], wrenches, out, ready[3])
+                q, v, tau, u = ready
+                return forward_dynamics(model, q, v, tau, wrenches, out, u)
     tau = np.zeros(shape_of(v)) if tau is None else tau
     a: Array = _FORWARD.ask(model, (q, v, tau), wrenches, u, x, None if out is None else (out,))[0]
     return a
@@ -175,7 +176,8 @@ def inverse_dynamics(
                 return result
         except TypeError:
             if ready := as_arrays(q, v, a):
-                return inverse_dynamics(model, *ready, wrenches, out, u, actuated)
+                q, v, a = ready
+                return inverse_dynamics(model, q, v, a, wrenches, out, u, actuated)
     tau: Array = _INVERSE.ask(model, (q, v, a), wrenches, u, x, None if out is None else (out,), actuated)[0]
     return tau
 
