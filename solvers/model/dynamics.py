@@ -106,10 +106,9 @@ def forward_dynamics(
     """
     if x is None and (u is None or type(u) is np.ndarray):
         try:
-            calls, result, efforts = model._calls, np.empty(model.nv) if out is None else out, tau
-            if tau is None:
-                (efforts,) = model._stills[1]
-            acting = u
+            calls, result = model._calls, np.empty(model.nv) if out is None else out
+            efforts = model._stills[1][0] if tau is None else tau
+            acting = None
             if u is not None:
                 acting, driven = calls.read_inputs(u, q)
                 efforts = driven_by(efforts, driven)
