@@ -1,0 +1,101 @@
+"""Starts of searches: from the user, at random, from optima of the order below; and what searches from them give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.support.progress import progress_bar
+from titop.solvers.support.spread import Spread, death
+from titop.solvers.tuning.minimax import Found
+from titop.solvers.tuning.objective import Objective
+from titop.solvers.tuning.tuning_problem import TuningProblem
+from titop.solvers.tuning.tuning_search import SearchStart, first_look, whole_search
+
+#: Short searches for each start that is searched whole; of goals for poles alone: these are quick, their optima many.
+_LOOKS, _LOOKS_AT_POLES = 3, 16
+#: Turns of a search of the order below, and how much a state that is added is coupled, in units.
+_GROWING, _COUPLED = 2, 0.5
+
+
+class _Looks(NamedTuple):
+    """A task: short searches from a point or from random ones, of which the best is searched whole."""
+
+    x: Array | None
+    seeds: range
+
+
+def search_starts(
+    objective: Objective, problem: TuningProblem, starts: int, seed: int, workers: int | Executor, progress: bool
+) -> Iterator[Found]:
+    """Yield the optimum of each start; none of one whose loop stayed unstable."""
+    count = 1 if objective.is_smooth else _LOOKS_AT_POLES if objective.has_poles_alone else _LOOKS
+    given = given_start(objective)
+    tasks = [(k, _Looks(None if k else given, range(seed + count * k, seed + count * (k + 1)))) for k in range(starts)]
+    bar = progress_bar(total=starts, progress=progress, desc="tuning", unit="start")
+    with bar, Spread(_searcher, (problem,), workers, _died) as sweep:
+        for _, result in sweep.results(tasks):
+            bar.update()
+            if result is not None:
+                yield result
+
+
+def given_start(objective: Objective) -> Array | None:
+    """Return the user's start, the middle for numbers without one; None if there is none at all."""
+    starts = np.array([p.start for p in objective.blocks.parameters])
+    if np.isnan(starts).all():
+        return None
+    x = np.zeros(objective.size)
+    x[: len(starts)] = objective.coordinates.places(starts)
+    return x
+
+
+def _died(task: _Looks, how: str) -> Any:
+    raise death(f"the search of seed {task.seeds[0]}", how)
+
+
+def _searcher(problem: TuningProblem) -> Callable[[_Looks], Found | None]:
+    """Return what does a task, in each process."""
+
+    def search(task: _Looks) -> Found | None:
+        objective = problem.objective()
+        smooth = objective.smooth()
+        looks = []
+        for k, seed in enumerate(task.seeds):
+            x = task.x if k == 0 else _grow(problem, objective, seed) if seed % 2 else None
+            start = SearchStart(x, seed, seed % 4 < 2)
+            look = first_look(objective, smooth if seed % 2 == 0 and x is None else None, start)
+            if look is not None:
+                looks.append((look.value, k, look, start.descends))
+        if not looks:
+            return None
+        _, _, look, descends = min(looks, key=lambda one: one[:2])
+        return whole_search(objective, look, descends)
+
+    return search
+
+
+def _grow(problem: TuningProblem, objective: Objective, seed: int) -> Array | None:
+    """Return an optimum of the order below with one more state, weakly coupled; None where there is no such order."""
+    below = problem.below
+    if below is None or objective.has_poles_alone:
+        return None
+    lower = below.objective()
+    look = first_look(lower, None, SearchStart(_grow(below, lower, seed), seed, seed % 4 < 2))
+    if look is None:
+        return None
+    optimum = whole_search(lower, look, seed % 4 < 2, _GROWING).x
+    known = dict(zip(lower.blocks.names, optimum, strict=False))
+    x = np.random.default_rng(seed).standard_normal(objective.size) * _COUPLED
+    for k, (name, parameter) in enumerate(zip(objective.blocks.names, objective.blocks.parameters, strict=True)):
+        if name in known:
+            x[k] = known[name]
+        elif parameter.name.startswith("A"):
+            row, column = parameter.name[2:-1].split(",")
+            x[k] = -1.0 if row == column else 0.0
+    x[len(objective.coordinates) :] = optimum[len(lower.coordinates) :]
+    return x
