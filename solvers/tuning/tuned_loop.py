@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dtrsyl
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SINGULAR
 from titop.solvers.linear.matrices import Matrices, side_by_side
-from titop.solvers.tuning.peaks import Modal
+from titop.solvers.linear.peaks import Modal
 
 
 class BlockWires(NamedTuple):
