@@ -11,7 +11,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.engine_interface import Constraints, EquationSeries, PortSeries, SeriesCore, finite_constraints
 from titop.solvers.engines.compiled.bound_kernels import CONSTANT, has_series
-from titop.solvers.engines.compiled.calls import CompiledCalls
+from titop.solvers.engines.compiled.function_kernels import CompiledCalls
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
 from titop.solvers.engines.compiled.rounding import pivots_at
