@@ -120,7 +120,7 @@ def moving() -> Moving:
 def test_changes_are_those_of_differences(moving: Moving, kind: str) -> None:
     model, port = moving.model, moving.model.port_names[-1]
     angular = ("XYZ",) if kind in ("angles", "pose") else ()
-    found = getattr(derivatives, f"{kind}_derivative")(moving.at, moving.change, port, *angular)
+    found = getattr(signal_derivatives, f"{kind}_derivative")(moving.at, moving.change, port, *angular)
     read = {
         "acceleration": lambda q, v, a: model.motion(port, q, v, a)[:6],
         "twist": lambda q, v, a: model.motion(port, q, v, a)[6:12],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.solvers.signals.test_derivatives import read_twice
+from tests.solvers.signals.test_signal_derivatives import read_twice
 
 import titop as tt
 from tests.closed_systems import closed_four_bar
