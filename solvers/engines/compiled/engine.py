@@ -12,7 +12,7 @@ from titop.blocks.contract.applied import is_acted_on
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.engines.compiled.compiled_derivatives import CompiledDerivatives
-from titop.solvers.engines.compiled.dynamics import CompiledDynamics, CompiledSeries
+from titop.solvers.engines.compiled.compiled_dynamics import CompiledDynamics, CompiledSeries
 from titop.solvers.engines.compiled.function_kernels import CompiledCalls
 from titop.solvers.engines.compiled.law_tables import (
     compiled_interaction,
