@@ -1,6 +1,6 @@
 """The executable specification of the dynamics, in plain NumPy: complex-safe, and short enough to read in one sitting.
 
-- `passes`: one elimination over the blocks; `dynamics`: dynamics and observations of a state;
+- `passes`: one elimination over the blocks; `reference_dynamics`: dynamics and observations of a state;
 - `reference_derivatives`: derivatives by the state, and first-order states; `series`: time derivatives of a tree along a motion;
 - `engine`: the engine with all of these.
 
