@@ -61,7 +61,7 @@ def _hold(assembly: Assembly, hold: Any) -> Assembly:
 
 def _engine(name: str) -> type[Engine]:
     if name == "compiled":
-        from titop.solvers.engines.compiled.engine import CompiledEngine
+        from titop.solvers.engines.compiled.compiled_engine import CompiledEngine
 
         return CompiledEngine
     if name == "reference":

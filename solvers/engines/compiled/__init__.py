@@ -9,6 +9,6 @@
 - `function_kernels`: all kernels by the names of a model's functions;
 - `compiled_dynamics`, `compiled_derivatives`, `observations`: the engine's cores, for checked arguments;
 - `prepared_kernels`: the dynamics for integrators;
-- `engine`: the engine, and mechanisms with changed parameters;
+- `compiled_engine`: the engine, and mechanisms with changed parameters;
 - `compile_ahead`: compiling all kernels in advance.
 """
