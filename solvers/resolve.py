@@ -65,7 +65,7 @@ def _engine(name: str) -> type[Engine]:
 
         return CompiledEngine
     if name == "reference":
-        from titop.solvers.engines.reference.engine import ReferenceEngine
+        from titop.solvers.engines.reference.reference_engine import ReferenceEngine
 
         return ReferenceEngine
     raise ModelError(Finding("bad-engine", "engine", name, "'compiled' or 'reference'", "choose one of the two"))

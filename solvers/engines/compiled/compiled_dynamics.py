@@ -127,7 +127,7 @@ class CompiledSeries:
     @cached_property
     def reference(self) -> SeriesCore:
         """The series of the reference engine, which evaluates every block in Python; it is imported at its first use."""
-        from titop.solvers.engines.reference.engine import reference_passes
+        from titop.solvers.engines.reference.reference_engine import reference_passes
         from titop.solvers.engines.reference.series import ReferenceSeries
 
         return ReferenceSeries(reference_passes(self._system.assembly))

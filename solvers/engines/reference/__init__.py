@@ -2,7 +2,7 @@
 
 - `passes`: one elimination over the blocks; `reference_dynamics`: dynamics and observations of a state;
 - `reference_derivatives`: derivatives by the state, and first-order states; `series`: time derivatives of a tree along a motion;
-- `engine`: the engine with all of these.
+- `reference_engine`: the engine with all of these.
 
 Closed loops are solved on top of the tree's passes, by `titop.solvers.constraints.closed_dynamics`.
 """
