@@ -128,7 +128,7 @@ class CompiledSeries:
     def reference(self) -> SeriesCore:
         """The series of the reference engine, which evaluates every block in Python; it is imported at its first use."""
         from titop.solvers.engines.reference.reference_engine import reference_passes
-        from titop.solvers.engines.reference.series import ReferenceSeries
+        from titop.solvers.engines.reference.reference_series import ReferenceSeries
 
         return ReferenceSeries(reference_passes(self._system.assembly))
 

@@ -11,7 +11,7 @@ from titop.graph.network.assembly import Assembly
 from titop.solvers.engines.reference.passes import Passes
 from titop.solvers.engines.reference.reference_derivatives import ReferenceDerivatives, ReferenceStates
 from titop.solvers.engines.reference.reference_dynamics import ReferenceDynamics, ReferenceObservations
-from titop.solvers.engines.reference.series import ReferenceSeries
+from titop.solvers.engines.reference.reference_series import ReferenceSeries
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.kernel_calls import NO_CALLS
 from titop.solvers.mechanism.parameters import assembly_parameters, changed_assembly, suspicions
