@@ -31,7 +31,10 @@ KNOWN = {
         "the register of what sensors read: a line for each kind",
     ),
     "solvers/lft/system_loop.py": ({"PathStates"}, "filters in series, exact where ports turn"),
-    "solvers/mechanism/parameters.py": ({"RigidBody"}, "parameters whose checks can be left out, microseconds in families"),
+    "solvers/mechanism/system_parameters.py": (
+        {"RigidBody"},
+        "parameters whose checks can be left out, microseconds in families",
+    ),
     "solvers/engines/compiled/repacking.py": ({"RigidBody"}, "the same of compiled models"),
     "solvers/constraints/closed_derivatives.py": ({"CompliantClosure"}, "derivatives of a pose that closures alone store"),
     "solvers/simulation/monitor.py": ({"CompliantClosure"}, "a rotation vector that jumps at half a turn"),

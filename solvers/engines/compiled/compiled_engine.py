@@ -34,7 +34,7 @@ from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.inputs import Push
-from titop.solvers.mechanism.parameters import changed_assembly, is_float, look_at, suspicions
+from titop.solvers.mechanism.system_parameters import changed_assembly, is_float, look_at, suspicions
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 

@@ -14,7 +14,7 @@ from titop.solvers.engines.reference.reference_dynamics import ReferenceDynamics
 from titop.solvers.engines.reference.reference_series import ReferenceSeries
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.kernel_calls import NO_CALLS
-from titop.solvers.mechanism.parameters import assembly_parameters, changed_assembly, suspicions
+from titop.solvers.mechanism.system_parameters import assembly_parameters, changed_assembly, suspicions
 from titop.solvers.model.mechanism import Mechanism
 
 
