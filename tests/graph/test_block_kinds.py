@@ -25,7 +25,7 @@ ROLES = {
 #: The places that know a kind, and why.
 KNOWN = {
     "graph/checking/targets.py": ({"TendonSensor", "ReactionSensor", "Encoder"}, "sensors that read no coordinate's rate"),
-    "solvers/signals/sensors.py": (
+    "solvers/signals/sensor_quantities.py": (
         {*("Accelerometer", "Gyro", "PoseSensor", "Encoder", "Tachometer", "WheelMomentum", "TendonSensor", "StrainGauge")}
         | {"ReactionSensor"},
         "the register of what sensors read: a line for each kind",
