@@ -22,8 +22,8 @@ from titop.solvers.constraints.branch import (
     rank_on_branch,
     regular_configuration,
 )
+from titop.solvers.constraints.closed_mechanism import ClosedMechanism
 from titop.solvers.constraints.interaction_loads import relative_pose
-from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import independent_rows, redundant_rows
 from titop.solvers.mechanism.shared import geometric
 

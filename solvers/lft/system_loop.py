@@ -30,8 +30,8 @@ from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.model.closures import reduction
 from titop.solvers.model.model import Model
-from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.signal_derivatives import derivative_of
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 
