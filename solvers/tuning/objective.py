@@ -122,6 +122,7 @@ class Objective:
         if not changed:
             return None
         result = Objective(self.blocks, self.goals, changed, self.coordinates, self.rate)
+        result.size = self.size  # scalings of what is left out keep their places
         for member in self.members:
             result.add(member)
         return result
