@@ -227,8 +227,7 @@ class Partition:
 
     def over_pivots(self, right: Array) -> Array:
         """Return the changes of dependent coordinates (r) that change the independent constraints (r) by `right`."""
-        solved: Array = (solve(self._pivots, (right.T * self._row_sizes).T).T * self._column_sizes).T
-        return solved
+        return (solve(self._pivots, (right.T * self._row_sizes).T).T * self._column_sizes).T
 
     def follow(self, right: Array) -> Array:
         """Return the x (n) with ``J x = right`` (k) in which only dependent coordinates move."""
@@ -281,8 +280,7 @@ def least_step(matrix: Array, right: Array, cut: float, gears: int = 0, largest:
         meshed = Partition(matrix[first:], taken.gears, taken.followers)
         x, leads = meshed.least(right[first:]), meshed.motions / np.linalg.norm(meshed.motions, axis=0)
         rest = right[left] - matrix[left] @ x
-        step: Array = x + leads @ least_step(matrix[left] @ leads, rest, cut, largest=float(np.sqrt(_longest(matrix))))
-        return step
+        return x + leads @ least_step(matrix[left] @ leads, rest, cut, largest=float(np.sqrt(_longest(matrix))))
     x, parts = np.zeros(matrix.shape[1]), []
     for rows, columns in _blocks(matrix):
         along, sizes, directions = np.linalg.svd(matrix[np.ix_(rows, columns)], full_matrices=False)

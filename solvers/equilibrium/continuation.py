@@ -290,8 +290,7 @@ def _tangent(
     both, n = TrimUnknowns(start, [*names, *unknowns], axes=axes), len(names)
     derivatives = AccelerationEquations(both).derivatives(np.zeros(len(both.entries)))
     varied = derivatives[:, :n] @ (changes / both.scales[:n])
-    predicted: Array = -np.linalg.lstsq(derivatives[:, n:], varied, rcond=RANK)[0] * both.scales[n:]
-    return predicted
+    return -np.linalg.lstsq(derivatives[:, n:], varied, rcond=RANK)[0] * both.scales[n:]
 
 
 def value_of(point: OperatingPoint, name: str) -> float:

@@ -112,8 +112,7 @@ class Curve:
         return self._equations.residual(self._expand @ y)
 
     def _derivatives(self, y: Array) -> Array:
-        by_y: Array = self._equations.derivatives(self._expand @ y) @ self._expand
-        return by_y
+        return self._equations.derivatives(self._expand @ y) @ self._expand
 
     def _station(self, y: Array, towards: Array) -> Station:
         """Return the equilibrium at y, with a tangent at less than a right angle to a direction."""

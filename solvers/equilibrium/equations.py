@@ -72,8 +72,7 @@ class Equations:
         for k in self._by_differences():
             by_y[:, k] = self.sizes * by_difference(self.residual, y, k, self.bounds)
         self._fill_exact(point, y, by_y)
-        result: Array = by_y / self.sizes[:, None]
-        return result
+        return by_y / self.sizes[:, None]
 
     def _values(self, y: Array) -> Array:
         """Return the residuals (k) in their own units."""
@@ -180,16 +179,14 @@ class EffortEquations(Equations):
         return y
 
     def _multipliers(self, y: Array) -> Array:
-        forces: Array = y[len(y) - self.multipliers :] * self._forces
-        return forces
+        return y[len(y) - self.multipliers :] * self._forces
 
     def _values(self, y: Array) -> Array:
         point = self._point(y)
         model = point.model
         if not self.multipliers:
             needed = model.inverse_dynamics(point.q, point.v, self._rest, point.wrenches or None, u=point.driving)
-            efforts: Array = point.tau - needed
-            return efforts
+            return point.tau - needed
         rows = model.mechanism.engine.dynamics.constraints(point.q, self._rest)
         pushes = model.mechanism.external_pushes(point.wrenches, point.driving)
         needed = model.mechanism.engine.dynamics.tree_inverse(point.q, self._rest, self._rest, pushes)
@@ -316,8 +313,7 @@ def efforts_of_motions(point: OperatingPoint, accelerations: Array) -> Array:
     if not model.is_constrained:
         return efforts
     motions = _motions(point, [*model.independent_coordinates(point.q)])
-    along: Array = motions.T @ efforts @ motions
-    return along
+    return motions.T @ efforts @ motions
 
 
 def _efforts(mass: Array, derivatives: Array) -> Array:
@@ -350,5 +346,4 @@ def _closed_directions(point: OperatingPoint, derivatives: Array) -> Array:
     if not constraints:
         return np.eye(derivatives.shape[1])
     _, sizes, right = np.linalg.svd(derivatives[-2 * constraints :])
-    directions: Array = right[_rank(sizes) :].T
-    return directions
+    return right[_rank(sizes) :].T

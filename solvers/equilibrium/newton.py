@@ -112,11 +112,9 @@ def shortest_solution(matrix: Array, values: Array, lengths: Array | None = None
         rows, columns, scaled = equilibrate(matrix)
         inverse = regular_inverse(scaled, RANK)
         if inverse is not None:
-            solution: Array = columns * (inverse @ (rows * values))
-            return solution
+            return columns * (inverse @ (rows * values))
     lengths = np.ones(unknowns) if lengths is None else lengths
-    least: Array = np.linalg.lstsq(rows[:, None] * matrix / lengths, rows * values, rcond=RANK)[0] / lengths
-    return least
+    return np.linalg.lstsq(rows[:, None] * matrix / lengths, rows * values, rcond=RANK)[0] / lengths
 
 
 def equilibrate(matrix: Array) -> tuple[Array, Array, Array]:

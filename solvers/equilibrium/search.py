@@ -164,8 +164,7 @@ class Candidate:
         distance = sum(np.abs(point.model.difference(neutral, known.q)) for known in (point, guess))
         stiff = np.maximum(*(np.abs(np.diag(known.forward_derivatives[0])) for known in (point, guess)))
         rounded = np.abs(by_q) @ distance + coordinates * (stiff + (each / coordinates).max(initial=0.0))
-        terms: Array = self._tolerance * each + ROUNDING * rounded
-        return terms
+        return self._tolerance * each + ROUNDING * rounded
 
     def _rounding_excess(self, slopes: Array, sizes: Array) -> Array:
         """Return residuals (k) divided by the changes that rounding of the unknowns makes.
@@ -175,8 +174,7 @@ class Candidate:
         rows, columns, scaled = equilibrate(slopes)
         step, rounded = columns * np.linalg.lstsq(scaled, rows * self._values, rcond=None)[0], ROUNDING * sizes
         left = ratios(np.abs(self._values - slopes @ step), self._tolerance * np.abs(slopes) @ rounded)
-        off: Array = np.maximum(left, np.abs(step / rounded).max(initial=0.0))
-        return off
+        return np.maximum(left, np.abs(step / rounded).max(initial=0.0))
 
     def refuse(self) -> None:
         """Reject a point that is no equilibrium, or one only for an instant of its motion.

@@ -258,5 +258,4 @@ def _perturb(point: OperatingPoint, unknowns: TrimUnknowns, rng: np.random.Gener
 
 def _distances(unknowns: TrimUnknowns, first: Array, second: Array) -> Array:
     """Return by how much two configurations differ (nv), in what counts as one of each coordinate."""
-    distances: Array = np.abs(unknowns.guess.model.difference(first, second)) / unknowns.sizes.coordinates
-    return distances
+    return np.abs(unknowns.guess.model.difference(first, second)) / unknowns.sizes.coordinates

@@ -131,8 +131,7 @@ class Closing(NamedTuple):
         K, by_r = np.split(K * np.exp(-1j * omega * self.delays)[:, None], [len(self.taken)], axis=1)
         loop = np.eye(len(K)) - K @ plant[np.ix_(self.taken, self.driven)]
         closed = plant[:, self.driven] @ np.linalg.solve(loop, np.hstack([K @ plant[self.taken], by_r]))
-        result: Array = closed + np.hstack([plant, np.zeros((len(plant), by_r.shape[1]))])
-        return result
+        return closed + np.hstack([plant, np.zeros((len(plant), by_r.shape[1]))])
 
 
 def read_closing(

@@ -57,8 +57,7 @@ def spread_points(count: int, n: int) -> Array:
         golden = (1.0 + golden) ** (1.0 / (count + 1))
     steps = golden ** -np.arange(1.0, count + 1)
     inside = (0.5 + np.arange(1, n + 1)[:, None] * steps) % 1.0
-    points: Array = np.sin(math.pi * (inside - 0.5))
-    return points
+    return np.sin(math.pi * (inside - 0.5))
 
 
 def fit_polynomial(deltas: tuple[str, ...], points: Array, values: Array, degree: int, tolerance: float) -> Polynomial:

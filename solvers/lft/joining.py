@@ -74,8 +74,7 @@ class InteractionSlopes(NamedTuple):
 def driving_places(model: Model, joined: Joined) -> list[int]:
     """Return where the inputs and states of an interaction stand among the model's."""
     where = dict(model.mechanism.inputs.driving).get(joined.closure.name, slice(0))
-    places: list[int] = np.arange(model.mechanism.inputs.count)[where].tolist()
-    return places
+    return np.arange(model.mechanism.inputs.count)[where].tolist()
 
 
 def interaction(

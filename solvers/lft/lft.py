@@ -386,6 +386,5 @@ def _point_at(
         return point
     if equilibrium is not None:
         paths = [name for key in bounds for name in _names(key) if is_of_point(model, name)]
-        found: OperatingPoint = equilibrium(model, {path: value_at(point, path) for path in paths} | dict(angles))
-        return found
+        return equilibrium(model, {path: value_at(point, path) for path in paths} | dict(angles))
     return held_point(point, model, angles, a)

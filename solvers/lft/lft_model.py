@@ -394,8 +394,7 @@ class LFTModel(LFTArithmetic):
             if signals or outputs:
                 expected, advice = "a system alone", "name its inputs as the outputs that it takes"
                 raise ModelError(Finding("bad-value", "append: signals, outputs", (signals, outputs), expected, advice))
-            appended: LFTModel = self._append_system(name)
-            return appended
+            return self._append_system(name)
         M, block = with_neglected(self, name, signals, weight, kind, outputs)
         result = replace(self, M=M, blocks=(*self.blocks, block))
         if M.dt or (self.members and self.members.closings):

@@ -187,8 +187,7 @@ def scale_matrices(matrices: Array, scales: CoordinateScaling | None) -> Array:
         return matrices
     unit = np.ones(6)
     columns = np.concatenate([unit, *(scales.columns,) * 3, unit, unit, [1.0]])
-    scaled: Array = np.concatenate([unit, scales.rows])[:, None] * matrices * columns
-    return scaled
+    return np.concatenate([unit, scales.rows])[:, None] * matrices * columns
 
 
 class LengthLaw(NamedTuple):
@@ -258,8 +257,7 @@ def length_law(changing: ChangedBlock, block: Block, at: LawPoint, rows: Array, 
         whole[:, 6 + n : 6 + 3 * n] -= still(values)
         factor = changing.at(values).parameters()["length"][0] / block.parameters()["length"][0]
         kept = np.hstack([whole[:, :-7] / factor**columns, whole[:, -1:]])
-        scaled: Array = kept / factor ** rows[:, None]
-        return scaled
+        return kept / factor ** rows[:, None]
 
     whole = changing.polynomial(moving, vectors_of_law(n)[:4])
     parts = whole.columns(slice(-1)), whole.columns(slice(-1, None)), changing.polynomial(still)

@@ -296,8 +296,7 @@ def _beside(sizes: Array, vectors: Sequence[int]) -> Array:
 
 def _is_nothing(sizes: Array, vectors: Sequence[int]) -> Array:
     """Tell of columns (n) whether they are rounding of others of their vector."""
-    nothing: Array = np.all(sizes <= FEW_ROUNDINGS * _beside(sizes, vectors), axis=0)
-    return nothing
+    return np.all(sizes <= FEW_ROUNDINGS * _beside(sizes, vectors), axis=0)
 
 
 def _means(logs: Array, known: Array) -> tuple[Array, Array]:

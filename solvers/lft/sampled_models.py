@@ -185,8 +185,7 @@ class _Nodes:
         """Return the values (points, windows) of polynomials with as many moments as possible of inputs that act in windows."""
         powers = np.arange(1, len(self.points) + 1)
         moments = [(window.stop**powers - window.start**powers) / powers for window in windows]
-        shares: Array = self.coefficients.T @ np.reshape(moments, (len(windows), -1)).T / self.weights[:, None]
-        return shares
+        return self.coefficients.T @ np.reshape(moments, (len(windows), -1)).T / self.weights[:, None]
 
     def propagate(self, A: Array, B_w: Array, B_u: Array, period: float, until: float) -> tuple[Array, Array, Array]:
         """Return the transition (n, n) and the responses (points, n, columns) to what has the value one at a point."""

@@ -233,8 +233,7 @@ class OwnMotion(NamedTuple):
     def _bend(self, along: Array) -> Array:
         """Return ``dS/dq`` (6, n) along numbers (n) of the coordinates."""
         n = len(self.entries)
-        bent: Array = along @ self.bends.constant.reshape(6, n, n)
-        return bent
+        return along @ self.bends.constant.reshape(6, n, n)
 
     def rest(self, constants: LinearLoop, rest: Rest, v: Signals, a: Array) -> Rest:
         """Return the motion behind them at the operating point; `rest` is that before, `v` and `a` those of all own ones."""

@@ -105,8 +105,7 @@ class SystemLoop:
     def left(self) -> Array:
         """Entries of ``[dq; dv; dx]`` that are states of the model: displaced coordinates are none."""
         displaced = [*self.ends.inputs.displaced]
-        left: Array = self.states[~np.isin(self.states, [*displaced, *(self.model.nv + k for k in displaced)])]
-        return left
+        return self.states[~np.isin(self.states, [*displaced, *(self.model.nv + k for k in displaced)])]
 
     def _displace(self, model: Fractional) -> Fractional:
         """Return the model with displacements in the place of accelerations: see `titop.solvers.linear.displacement_inputs`.

@@ -61,8 +61,7 @@ class Places(NamedTuple):
         if A[:, self.q][:, :, self.others].any():
             got, advice = "a part of a joint that turns with a body that spins", "name the whole joint"
             raise ModelError(Finding("not-separable", "inputs", got, "displacements of a whole joint", advice))
-        N: Array = -A[:, self.q][:, :, self.q]
-        return N
+        return -A[:, self.q][:, :, self.q]
 
 
 def displace(

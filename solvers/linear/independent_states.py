@@ -294,5 +294,4 @@ def _pivots(motions: Array) -> Array:
     """Return as many rows as there are columns, by pivoting: always the row with the largest remainder."""
     from scipy.linalg import qr
 
-    order: Array = qr(motions.T, mode="r", pivoting=True)[1][: motions.shape[1]]
-    return order
+    return qr(motions.T, mode="r", pivoting=True)[1][: motions.shape[1]]

@@ -245,10 +245,8 @@ def _refuse_moving(points: Sequence[ActedState], by_state: Array, system_inputs:
     for k, moves, turns in zip(held, moving, turning, strict=True):
         name = model.coordinate_names[k]
         if moves:
-            got, advice = (
-                f"{name} moves",
-                f"drive it: inputs=[{name + '.a'!r}]; and leave its angle out: omit=[{name + '.q'!r}]",
-            )
+            got = f"{name} moves"
+            advice = f"drive it: inputs=[{name + '.a'!r}]; and leave its angle out: omit=[{name + '.q'!r}]"
         elif turns:
             got, advice = f"{name} turns with a body that spins", "hold all coordinates of the joint, or none"
         else:

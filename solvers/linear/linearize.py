@@ -243,8 +243,7 @@ def _as_key(names: Any) -> tuple[str, ...] | None:
 
 def rates_among(states: Array, nv: int) -> Array:
     """Return the entries of v whose rates are among the states, given as entries of ``[dq; dv; dx]``."""
-    rates: Array = states[(states >= nv) & (states < 2 * nv)] - nv
-    return rates
+    return states[(states >= nv) & (states < 2 * nv)] - nv
 
 
 def read_omitted(model: Model, omit: Any) -> Array:

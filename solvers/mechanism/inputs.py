@@ -148,10 +148,8 @@ class Inputs:
     """
 
     def __init__(self, assembly: Assembly) -> None:
-        actuators, driven = (
-            [actuator for actuator in assembly.actuators if not actuator.is_filtered],
-            [block for block in assembly.blocks_with_coordinates if block.inputs and not block.state_names],
-        )
+        actuators = [actuator for actuator in assembly.actuators if not actuator.is_filtered]
+        driven = [block for block in assembly.blocks_with_coordinates if block.inputs and not block.state_names]
         interactions = [loop.closure for loop in assembly.loops if loop.closure.inputs]
         stated = [loop.closure for loop in assembly.loops if loop.closure.state_names]
         blocks = (*actuators, *driven, *interactions)

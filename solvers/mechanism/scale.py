@@ -109,8 +109,7 @@ class Scale:
 
     def comparable(self, jacobian: Array) -> Array:
         """Return the constraint `jacobian` (k x nv) scaled by the characteristic sizes of constraints and coordinates."""
-        comparable: Array = self.weights[:, None] * jacobian * self.coordinates
-        return comparable
+        return self.weights[:, None] * jacobian * self.coordinates
 
     def at_rate(self, rate: float) -> StateScale:
         """Return the scale of a state with a characteristic rate (1/s), for the inertia of the whole system."""

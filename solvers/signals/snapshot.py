@@ -74,8 +74,7 @@ class SnapshotChanges:
         """Return the result of `find`, cached under the key `what`."""
         if what not in self._cache:
             self._cache[what] = find()
-        result: T = self._cache[what]
-        return result
+        return self._cache[what]
 
     def constraint_loads(self, at: Snapshot, loads: Callable[[NamedModel, Array, Array, Any], Array]) -> CarriedLoads:
         """Return the multipliers of closures and gears at the snapshot, and their changes.

@@ -46,10 +46,8 @@ class AlphaSolver(Stepper):
         self, plant: DrivenModel, scheme: GeneralizedAlpha, start: float, end: float, y0: Array, tolerances: Tolerances
     ) -> None:
         if plant.model.is_constrained and scheme.spectral_radius > _LARGEST_RADIUS:
-            expected, advice = (
-                f"at most {_LARGEST_RADIUS} with rigid closures or gears",
-                "multipliers would swing undamped; take 0.8",
-            )
+            expected = f"at most {_LARGEST_RADIUS} with rigid closures or gears"
+            advice = "multipliers would swing undamped; take 0.8"
             raise ModelError(Finding("bad-radius", "spectral_radius", scheme.spectral_radius, expected, advice))
         self.plant, self.model, self.scheme = plant, plant.model, scheme
         self.system = AlphaSystem(plant, scheme, tolerances)

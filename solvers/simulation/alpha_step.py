@@ -277,16 +277,13 @@ class Step:
         if not len(rows):
             return np.zeros(0)
         solution: Any = dgels(residual.jacobian[rows][:, free].T, residual.efforts[free])[1]
-        multipliers: Array = solution[: len(rows)]
-        return multipliers
+        return solution[: len(rows)]
 
     def _factor(self, derivatives: ImplicitDerivatives) -> _LU:
         """Return the LU factors of Newton's matrix with the given derivatives."""
         n, h, free, model = self.numbers, self.h, self.system.free, self.system.model
-        stiffness, opening = (
-            times_tangent(model, self.increment, derivatives.stiffness),
-            times_tangent(model, self.increment, self.jacobian),
-        )
+        stiffness = times_tangent(model, self.increment, derivatives.stiffness)
+        opening = times_tangent(model, self.increment, self.jacobian)
         matrix = n.share * self.mass + h * n.gamma * derivatives.damping + h * h * n.beta * stiffness
         count, rows = np.count_nonzero(free), len(self.rows)
         whole = np.zeros((count + rows, count + rows), order="F")

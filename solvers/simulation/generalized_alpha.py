@@ -216,5 +216,4 @@ def cubic(first: FirstOrderStates, last: FirstOrderStates, h: float, s: float) -
     """Return the states within a step of length h, after the part s of it, by a cubic."""
     change = last.x - first.x
     bend = s * (1 - s) * ((1 - s) * (h * first.rate - change) - s * (h * last.rate - change))
-    between: Array = first.x + s * change + bend
-    return between
+    return first.x + s * change + bend

@@ -125,8 +125,7 @@ class PathChain:
         quantum = numbers["quantum"]
         if quantum.any():
             value = np.where(quantum > 0, quantum * np.round(value / np.where(quantum > 0, quantum, 1.0)), value) + 0.0
-        result: Array = value if self._errors_first else value + added
-        return result
+        return value if self._errors_first else value + added
 
     def _draw(self) -> Array | float:
         """Return the random errors (channels) of the next sample."""

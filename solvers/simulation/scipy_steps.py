@@ -170,5 +170,4 @@ class NewtonFactors:
 
     def _below(self, factors: Factors, x: Array) -> Array:
         """Return the product of real rows and q, its real and imaginary parts beside each other."""
-        product: Array = (factors.below @ x.view(float).reshape(self.nq, -1)).view(x.dtype)[:, 0]
-        return product
+        return (factors.below @ x.view(float).reshape(self.nq, -1)).view(x.dtype)[:, 0]

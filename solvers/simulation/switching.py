@@ -69,8 +69,7 @@ class Switching:
     @property
     def counts(self) -> Array:
         """Number of switches of each gap (n)."""
-        counts: Array = self._known[:, SWITCHED]
-        return counts
+        return self._known[:, SWITCHED]
 
     def memory(self) -> Array:
         """Return the gaps' values, rates and sides (3, n) at the end of the last step."""
