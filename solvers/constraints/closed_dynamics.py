@@ -267,10 +267,7 @@ def multipliers(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: li
 
     If these are None, the efforts of least norm are used.
 
-    Warns
-    -----
-    ModelWarning
-        If the applied efforts do not cause the accelerations.
+    Warns if the applied efforts do not cause the accelerations.
     """
     rows, rank = constraints_and_rank(mechanism, q, v)
     needed, scale = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes), mechanism.scale

@@ -171,20 +171,11 @@ class Partition:
     Arguments and results are vectors, or columns of matrices, over all coordinates (n) or over all constraints (k); of the
     latter only the independent ones are used.
 
-    Parameters
-    ----------
-    jacobian : (k, n) array
-    rows, dependent : (r,) int arrays
-        The independent constraints, and equally many dependent coordinates.
-    held : (n,) bool array, optional
-        Coordinates that do not move, none by default.
-
-    Attributes
-    ----------
-    independent : (m,) int array
-        The independent coordinates.
-    shares : (r, m) array
-        X in ``x_dependent = -X x_independent``, for motions that the constraints allow.
+    - `jacobian` (k, n);
+    - `rows`, `dependent` (r): the independent constraints, and equally many dependent coordinates;
+    - `held` (n): coordinates that do not move, none by default;
+    - `independent` (m): the independent coordinates;
+    - `shares` (r, m): X in ``x_dependent = -X x_independent``, for motions that the constraints allow.
     """
 
     def __init__(self, jacobian: Array, rows: Ints, dependent: Ints, held: NDArray[np.bool_] | None = None) -> None:
@@ -315,16 +306,10 @@ class Shares:
     D selects the coordinates with unknown efforts; ``D w`` are these efforts, of least norm. ``w = F y`` is a motion that the
     constraints allow, with F a basis of all such motions; therefore ``F^T D w = F^T f``.
 
-    Parameters
-    ----------
-    partition : Partition
-        Of all coordinates.
-    unknown : (n,) bool array
-        Where efforts are unknown.
-    sizes : (n,) array
-        Characteristic size of each coordinate.
-    least : float
-        As for `independent_rows`, for the motions of the coordinates with unknown efforts.
+    - `partition`: of all coordinates;
+    - `unknown` (n): where efforts are unknown;
+    - `sizes` (n): characteristic size of each coordinate;
+    - `least`: as for `independent_rows`, for the motions of the coordinates with unknown efforts.
     """
 
     def __init__(self, partition: Partition, unknown: Array, sizes: Array, least: float = DEPENDENT) -> None:

@@ -25,20 +25,12 @@ from titop.solvers.support.interpolated import Interpolated
 class LinearFeedback(NamedTuple):
     """The command of controllers for ``z = [q, v, x]``: ``gains z + offset(t)``, inputs (nu), efforts (nv) and the rates of x.
 
-    Attributes
-    ----------
-    gains : (nu + nv + nx, nq + nv + nx) array
-    offset : callable ``f(t) -> (nu + nv + nx,)``
-    varies : bool
-        Whether the offset depends on time.
-    limits : (2, nu) array
-        Of the inputs.
-    motors : (nv, nu) array
-        The inputs' efforts.
-    thrust : (6 n, nu) array
-        The inputs' wrenches at n places.
-    rows : callable ``f(times) -> (n, nu + nv + nx)``, optional
-        The offsets at several times, if they are known in advance.
+    - `gains` (nu + nv + nx, nq + nv + nx); `offset`, ``f(t) -> (nu + nv + nx,)``;
+    - `varies`: whether the offset depends on time;
+    - `limits` (2, nu): of the inputs;
+    - `motors` (nv, nu): the inputs' efforts;
+    - `thrust` (6 n, nu): the inputs' wrenches at n places;
+    - `rows`, ``f(times) -> (n, nu + nv + nx)``: the offsets at several times, if they are known in advance.
     """
 
     gains: Array
@@ -76,15 +68,8 @@ class ContinuousLoop(ControlLoop):
     Several controllers in continuous time are one: their inputs, states and outputs follow one another, and signals from one to
     another are closed within it.
 
-    Parameters
-    ----------
-    beside : SampledLoop, optional
-        Sampled controllers beside them.
-
-    Attributes
-    ----------
-    K : Matrices
-        All continuous controllers.
+    - `beside`: sampled controllers beside them;
+    - `K`: all continuous controllers.
     """
 
     def __init__(self, controllers: Sequence[ContinuousController], beside: SampledLoop | None = None) -> None:
@@ -194,11 +179,8 @@ class ContinuousLoop(ControlLoop):
 
         With a linear controller ``dx/dt = A x + B e, z = C x + D e``, e the error of the outputs.
 
-        Parameters
-        ----------
-        t : float, s
-        by_state, by_tau : (nv, 2 nv) and (nv, nv) arrays
-            Derivatives of the accelerations under constant commands.
+        - `t` (s);
+        - `by_state`, `by_tau` (nv, 2 nv) and (nv, nv): derivatives of the accelerations under constant commands.
         """
         model, K, nv = self._model, self.K, self._model.nv
         q, v = plant.split(t, y)

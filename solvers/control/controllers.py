@@ -200,10 +200,7 @@ def discretise(K: Any, sample_time: float) -> Any:
 class FirstMember:
     """The member of a scheduled controller that says in which coordinates its states are.
 
-    Parameters
-    ----------
-    K : control.StateSpace
-        In discrete time.
+    `K`: in discrete time.
     """
 
     def __init__(self, K: Any) -> None:

@@ -94,10 +94,7 @@ def _connect(
 def _read_exchange(model: Model, laws: Sequence[SampledLaw | LinearLaw]) -> Exchange:
     """Return the signals from controllers to those after them: outputs that are no commands.
 
-    Raises
-    ------
-    ModelError
-        For those that no controller after them takes.
+    Raises `ModelError` for those that no controller after them takes.
     """
     measured, commanded = measured_signals(model), commanded_signals(model)
     signals = [(name, k) for k, law in enumerate(laws) for name in law.outputs if name not in commanded]
@@ -249,11 +246,8 @@ def suspicions(
     """Yield warnings: wrenches of the operating point that are not applied, references that look like deviations from it,
     and outputs that drift away from it.
 
-    Parameters
-    ----------
-    wrenches : mapping of port name to wrench or function
-        The loads of the simulation.
-    start : (t, q, v)
+    - `wrenches`: the loads of the simulation;
+    - `start` (t, q, v).
     """
     for port, wrench in operating.wrenches.items():
         if wrench.any() and port not in wrenches:

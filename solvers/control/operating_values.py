@@ -23,20 +23,12 @@ _TRIMS = {"q", "v", "tau", "u", "y"}
 class OperatingValues:
     """Outputs and commands at an operating point; zero where not given.
 
-    Parameters
-    ----------
-    given : mapping of name to number, or object, optional
-        Outputs and inputs by name. An object has a state ``q``, ``v`` at which the outputs are read, or outputs ``y``; it also
-        has inputs ``u``, and if they are not zero efforts ``tau``, accelerations ``a`` and external ``wrenches``, and a
-        ``model`` if its parameters differ from the simulated one's. ``y`` and ``u`` may be mappings. The result of
-        `LPVModel.trim_at` stands for an object with its state and inputs.
-
-    Attributes
-    ----------
-    origin : (nq,) array
-        The configuration, neutral if unknown.
-    command : Command
-    wrenches : dict of port name to (6,) array
+    - `given`: outputs and inputs by name. An object has a state ``q``, ``v`` at which the outputs are read, or outputs ``y``;
+      it also has inputs ``u``, and if they are not zero efforts ``tau``, accelerations ``a`` and external ``wrenches``, and a
+      ``model`` if its parameters differ from the simulated one's. ``y`` and ``u`` may be mappings. The result of
+      `LPVModel.trim_at` stands for an object with its state and inputs;
+    - `origin` (nq): the configuration, neutral if unknown;
+    - `wrenches` (6): by port.
     """
 
     def __init__(self, model: Model, given: Any) -> None:

@@ -46,13 +46,8 @@ _ITERATIONS = 12
 class Station(NamedTuple):
     """An equilibrium on the curve.
 
-    Attributes
-    ----------
-    y : (n,) array
-        Load factor, unknowns, and multipliers where loops are closed.
-    tangent : (n,) array
-        Of unit length without the multipliers, in the direction in which the curve is followed.
-    point : OperatingPoint
+    - `y` (n): load factor, unknowns, and multipliers where loops are closed;
+    - `tangent` (n): of unit length without the multipliers, in the direction in which the curve is followed.
     """
 
     y: Array
@@ -273,13 +268,8 @@ _LEAST = 2.0**-20
 class PathStep(NamedTuple):
     """A step along the curve.
 
-    Attributes
-    ----------
-    events : list of PathEvent
-        The events on the way, in order.
-    reached : Station
-    end : {"", "left", "closed"}
-        Why the curve ends there: the load factor leaves its range, or the start is reached again.
+    - `events`: the events on the way, in order;
+    - `end`, {"", "left", "closed"}: why the curve ends there: the load factor leaves its range, or the start is reached again.
     """
 
     events: list[PathEvent]

@@ -30,12 +30,8 @@ class Equations:
 
     Outside the bounds of x nothing is evaluated.
 
-    Attributes
-    ----------
-    sizes : (k,) array
-        Scale of each residual.
-    multipliers : int
-        Number of multipliers m of closures and gears, which follow the unknowns in y.
+    - `sizes` (k): scale of each residual;
+    - `multipliers`: number of multipliers m of closures and gears, which follow the unknowns in y.
     """
 
     sizes: Array
@@ -99,10 +95,7 @@ def _input_matrix(point: OperatingPoint) -> Array:
 class AccelerationEquations(Equations):
     """Accelerations, then their change along the motion if the point moves, then closure errors and their rates.
 
-    Attributes
-    ----------
-    moving : bool
-        Whether the point moves.
+    `moving`: whether the point moves.
     """
 
     def __init__(self, unknowns: TrimUnknowns, bounds: Bounds | None = None) -> None:

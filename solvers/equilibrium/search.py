@@ -44,12 +44,7 @@ def search(
     Least-norm Newton steps come first. If they end without an equilibrium, and the search may go `wider`, scipy's trust-region
     method follows, from the guess if the start is impossible, as with a mass below zero.
 
-    Raises
-    ------
-    ModelError
-        For unusable bounds.
-    ConvergenceError
-        If there is none.
+    Raises `ModelError` for unusable bounds, and `ConvergenceError` if there is none.
     """
     limits = unknowns.bounds(bounds)
     judged = AccelerationEquations(unknowns, limits)
@@ -101,13 +96,8 @@ def _is_bounded(entry: TrimUnknown, bodies: Collection[str]) -> bool:
 class Candidate:
     """The result x of a search, and the residuals there.
 
-    Attributes
-    ----------
-    point : OperatingPoint
-    by_x : (k, n) array
-        Derivatives of the residuals by x.
-    excess : (k,) array
-        Residuals in parts of their allowed values.
+    - `by_x` (k, n): derivatives of the residuals by x;
+    - `excess` (k): residuals in parts of their allowed values.
     """
 
     def __init__(self, equations: AccelerationEquations, x: Array, tolerance: float) -> None:

@@ -221,16 +221,10 @@ def _is_well_posed(fraction: Fractional, points: Array) -> bool:
 def substitute(model: Fractional, fractions: Sequence[Fractional | None]) -> Fractional:
     """Return a model with some of its deltas replaced, each repetition by a fraction in the deltas that stay.
 
-    Parameters
-    ----------
-    fractions : sequence of Fractional or None
-        One for each delta of the model but the last, 1/s; None keeps it. Those of the fractions are the deltas that stay, in
-        their order; they are zero where these are.
+    `fractions`: one for each delta of the model but the last, 1/s; None keeps it. Those of the fractions are the deltas that
+    stay, in their order; they are zero where these are.
 
-    Returns
-    -------
-    Fractional
-        Of the deltas that stay and 1/s, what came from the fractions behind what was there.
+    The deltas of the result are those that stay and 1/s; what came from the fractions stands behind what was there.
     """
     from scipy.linalg import block_diag
 

@@ -193,18 +193,11 @@ def scale_matrices(matrices: Array, scales: CoordinateScaling | None) -> Array:
 class LengthLaw(NamedTuple):
     """``R(l) N C(l)`` and stiffness and damping.
 
-    Attributes
-    ----------
-    length : Polynomial (1, 1)
-        One in the middle of its range.
-    rows, columns : int arrays (6 + n) and (12 + 3n)
-        Powers in R, and in C for ``[A; a; q; v; V]``.
-    slopes, efforts : Polynomial
-        N, and at the operating point (6 + n, 1).
-    still : Polynomial (6 + n, 2n)
-        By ``[q; v]`` of the beam at rest without load.
-    middle : (6,) array
-        Acceleration of the parent port where all deltas are zero.
+    - `length` (1, 1): one in the middle of its range;
+    - `rows`, `columns` (6 + n) and (12 + 3n): powers in R, and in C for ``[A; a; q; v; V]``;
+    - `slopes`, `efforts`: N, and at the operating point (6 + n, 1);
+    - `still` (6 + n, 2n): by ``[q; v]`` of the beam at rest without load;
+    - `middle` (6): acceleration of the parent port where all deltas are zero.
     """
 
     length: Polynomial

@@ -56,18 +56,10 @@ class Equilibria:
 
     `point`: at nominal values; `uncertainty`: of the parameters alone; `function`: `equilibrium` of `lft`.
 
-    Attributes
-    ----------
-    paths : list of str
-        Of all coordinates, rates and inputs (m).
-    points : (k, n) array
-        Normalised values of the parameters: corners, then points that are spread over the box.
-    changes : (k, m) array
-        Of the equilibria there, against the nominal point; zero of what is among the parameters.
-    tests : list of OperatingPoint
-        Equilibria at random points, and
-
-    Raises `ModelError` for functions that return other points than asked for.
+    - `paths`: of all coordinates, rates and inputs (m);
+    - `points` (k, n): normalised values of the parameters: corners, then points that are spread over the box;
+    - `changes` (k, m): of the equilibria there, against the nominal point; zero of what is among the parameters;
+    - `test_points`, `tests`, `test_changes`: random points of which fits know nothing, and the same of these.
     """
 
     def __init__(self, point: OperatingPoint, uncertainty: Uncertainty, function: Any, progress: bool = True) -> None:

@@ -196,18 +196,11 @@ def carry_back(loop: LinearLoop, steps: Iterable[FrameStep], x: Signals) -> Sign
 class OwnMotion(NamedTuple):
     """n of a block's own coordinates at the end of a leg; they rest at the operating point where what they move is uncertain.
 
-    Attributes
-    ----------
-    entries : (n,) int array
-        Among the block's own.
-    subspace : Polynomial (6, n)
-        S.
-    onto : Polynomial (n, 6)
-        From wrenches to efforts: its transpose, where efforts are scaled as coordinates are.
-    bends : Polynomial (6 n, n)
-        How ``onto`` changes with the coordinates: rows by entry of the wrench, then by effort.
-    rate : (6,) array
-        ``dS/dt v`` at the operating point, with derivatives
+    - `entries` (n): among the block's own;
+    - `subspace` (6, n): S;
+    - `onto` (n, 6): from wrenches to efforts: its transpose, where efforts are scaled as coordinates are;
+    - `bends` (6 n, n): how ``onto`` changes with the coordinates: rows by entry of the wrench, then by effort;
+    - `rate` (6), `by_q`, `by_v` (6, n): ``dS/dt v`` at the operating point, and its derivatives.
     """
 
     entries: Array

@@ -42,18 +42,11 @@ _LOOKED_AT = 4
 class SystemLoop:
     """The loop of a system about an operating point; the last arguments are those of `linearize`.
 
-    Attributes
-    ----------
-    ends : Ends
-        What the names of inputs, outputs and states stand for.
-    a : (nv,) array
-        Accelerations at the point, which all members share.
-    states : int array
-        Entries of ``[dq; dv; dx]``, those of displaced coordinates among them.
-    left : int array
-        Those that are states of the model: without these.
-    frozen : tuple of str
-        Outputs that are read as in the middle of all ranges: exact only if how they are read is certain.
+    - `ends`: what the names of inputs, outputs and states stand for;
+    - `a` (nv): accelerations at the point, which all members share;
+    - `states`: entries of ``[dq; dv; dx]``, those of displaced coordinates among them;
+    - `left`: those that are states of the model: without these;
+    - `frozen`: outputs that are read as in the middle of all ranges: exact only if how they are read is certain.
     """
 
     def __init__(

@@ -166,18 +166,11 @@ class Changes:
 
     `q`, `v`, `a` (nv): of all coordinates.
 
-    Attributes
-    ----------
-    at : list of Change
-        Of each node.
-    wrenches : list of Signals
-        At each node's parent port, that it needs with all that it carries.
-    closing : dict of str to Signals
-        Wrenches of rigid closures on their second ports, where these determine them.
-    carried : dict of node to Signals
-        At the port on which a node hangs.
-    efforts : Signals (nv)
-        That the coordinates need, less passive ones.
+    - `at`: of each node;
+    - `wrenches`: at each node's parent port, that it needs with all that it carries;
+    - `closing`: wrenches of rigid closures on their second ports, where these determine them;
+    - `carried`: at the port on which a node hangs;
+    - `efforts` (nv): that the coordinates need, less passive ones.
     """
 
     def __init__(self, tree: Tree, loop: LinearLoop, q: Signals, v: Signals, a: Signals) -> None:

@@ -29,21 +29,12 @@ _FIRST = 1e3
 class IndependentStates:
     """The choice of independent coordinates about a closed operating point, displaced from an origin (nq).
 
-    Attributes
-    ----------
-    chosen : (n,) int array
-        Entries of v.
-    in_q : int array
-        Their entries of q.
-    in_plain : int array or None
-        The entry of q equal to each of them, None if one is not a plain coordinate.
-    mask : (nv,) bool array
-        True for the chosen ones.
+    - `chosen` (n): entries of v;
+    - `in_q`: their entries of q;
+    - `in_plain`: the entry of q equal to each of them, None if one is not a plain coordinate;
+    - `mask` (nv): True for the chosen ones.
 
-    Raises
-    ------
-    ModelError
-        For dependent coordinates, an incomplete choice of those of a free or spherical joint, and open loops.
+    Raises `ModelError` for dependent coordinates, an incomplete choice of those of a free or spherical joint, and open loops.
     """
 
     def __init__(self, point: OperatingPoint, origin: Array, independent: Any) -> None:
@@ -173,10 +164,7 @@ class FamilyBasis:
     `before` tells an earlier neighbour of each point but the first; `held` (nv) are coordinates that are frozen; `names` gives
     the names of points in messages.
 
-    Raises
-    ------
-    ModelError
-        If the points have different degrees of freedom.
+    Raises `ModelError` if the points have different degrees of freedom.
     """
 
     def __init__(

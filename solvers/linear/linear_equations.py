@@ -68,17 +68,12 @@ class LinearMotion(NamedTuple):
 class LinearEquations(NamedTuple):
     """Stacked linear equations.
 
-    Attributes
-    ----------
-    A, B, C, D : (n, ., .) arrays
-    a, tau : (n, nv) arrays
-        Accelerations and efforts at the points.
-    drift : (n, nv) array
-        Change of the accelerations while the reference moves: zero for a steady motion.
-    states : (x,) int array
-        Entries of ``[dq; dv; dx]``, first-order states last.
-    of_first : (nv, 2 nv) and (nv, nv) arrays or None
-        Derivatives of the first point's accelerations by coordinates and rates, and by efforts; None with prescribed motions.
+    - `A`, `B`, `C`, `D` (n, ., .);
+    - `a`, `tau` (n, nv): accelerations and efforts at the points;
+    - `drift` (n, nv): change of the accelerations while the reference moves: zero for a steady motion;
+    - `states` (x): entries of ``[dq; dv; dx]``, first-order states last;
+    - `of_first` (nv, 2 nv) and (nv, nv): derivatives of the first point's accelerations by coordinates and rates, and by
+      efforts; None with prescribed motions.
     """
 
     A: Array

@@ -177,16 +177,9 @@ def linearize(
 class Ends(NamedTuple):
     """The signals of a linear model: its inputs, outputs and states.
 
-    Attributes
-    ----------
-    inputs : SystemInputs
-    outputs : tuple of SystemOutputs
-    states : tuple of Signal
-        All states of the model, in the order of ``[dq; dv; dx]``.
-    omitted : int array
-        Entries of the states to leave out.
-    has_paths : bool
-        Whether a device of the model has a path.
+    - `states`: all states of the model, in the order of ``[dq; dv; dx]``;
+    - `omitted`: entries of the states to leave out;
+    - `has_paths`: whether a device of the model has a path.
     """
 
     inputs: SystemInputs

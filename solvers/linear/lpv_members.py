@@ -99,12 +99,8 @@ class Recipe:
 class FamilyMembers:
     """The computation of a family's members, from a guess for the first point.
 
-    Attributes
-    ----------
-    failures : dict of int to str
-        Reasons why there is no member, by row of the latest targets.
-    stopped : bool
-        Whether Ctrl-C came before the end.
+    - `failures`: reasons why there is no member, by row of the latest targets;
+    - `stopped`: whether Ctrl-C came before the end.
     """
 
     def __init__(self, guess: OperatingPoint, recipe: Recipe) -> None:
@@ -124,14 +120,8 @@ class FamilyMembers:
     def trim(self, targets: Array, lines: LineRows, sweep: SweepOf) -> Results:
         """Return the results at points found by continuation: first the lines' first points in order, then all lines.
 
-        Raises
-        ------
-        ConvergenceError
-            If no point has an equilibrium.
-        ModelError
-            If the family's independent coordinates fail.
-        KeyboardInterrupt
-            If nothing is known yet.
+        Raises `ConvergenceError` if no point has an equilibrium, and `ModelError` if the family's independent coordinates fail,
+        and `KeyboardInterrupt` if nothing is known yet.
         """
         points: list[BarePoint | Failure] = [_STOPPED] * len(targets)
         with self._spread(sweep) as spread:

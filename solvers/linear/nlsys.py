@@ -71,10 +71,7 @@ class SystemFunctions:
 
     Arguments are those of `linearize`; no outputs stand for all states.
 
-    Attributes
-    ----------
-    origin : (nq,) array
-        From which displacements are measured: the point's configuration where quaternions are, elsewhere zero.
+    `origin` (nq): from which displacements are measured: the point's configuration where quaternions are, elsewhere zero.
     """
 
     def __init__(self, point: OperatingPoint, inputs: Any, outputs: Any, independent: Any = None) -> None:

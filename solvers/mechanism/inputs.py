@@ -116,35 +116,17 @@ class Inputs:
 
     Inputs of actuators come first, then those of blocks in the order of coordinates, then those of interactions; the states are
     those of interactions. Actuators and interactions are in the order in which they were added. An actuator with a filter is an
-    interaction here (`PathStates`), behind all others. Methods take inputs with the
-    states behind them, except for `read`.
+    interaction here (`PathStates`), behind all others. Methods take inputs with the states behind them, except for
+    `read`.
 
-    Attributes
-    ----------
-    names, units : tuple of str
-        Names and units of the inputs.
-    state_names, state_units : tuple of str
-        Names and units of the states.
-    count : int
-        Number of inputs and states.
-    place_of : dict of str to int
-        Index of each input, by name.
-    lower, upper : (nu,) arrays
-        Ranges of inputs.
-    motors : (nv, nu) array
-        Efforts on the coordinates per unit of the motors' inputs.
-    places : tuple of WrenchPlace
-        Places at which wrenches of the other actuators act.
-    thrust : (6 n, nu) array
-        Wrenches at these n places, per unit of each input.
-    own : list of (Block, slice, slice, slice)
-        Blocks with inputs of their own, with the slices of their coordinates in q and v, and of their inputs.
-    acting : list of (str, slice)
-        Names of the interactions with inputs, with the slices of these.
-    states : list of (str, slice)
-        Names of the interactions with states, with the slices of these among all states.
-    driving : list of (str, slice or array of int)
-        Names of the interactions with inputs or states, with the indices of both, states behind inputs.
+    - `count`: number of inputs and states; `place_of`: index of each input; `lower`, `upper` (nu): their ranges;
+    - `motors` (nv, nu): efforts on the coordinates per unit of the motors' inputs;
+    - `places`: places at which wrenches of the other actuators act;
+    - `thrust` (6 n, nu): wrenches at these n places, per unit of each input;
+    - `own`: blocks with inputs of their own, with the slices of their coordinates in q and v, and of their inputs;
+    - `acting`: names of the interactions with inputs, with the slices of these;
+    - `states`: names of the interactions with states, with the slices of these among all states;
+    - `driving`: names of the interactions with inputs or states, with the indices of both, states behind inputs.
     """
 
     def __init__(self, assembly: Assembly) -> None:

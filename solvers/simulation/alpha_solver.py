@@ -32,14 +32,10 @@ _LARGEST_RADIUS = 0.95
 class AlphaSolver(Stepper):
     """Steps of the scheme.
 
-    Parameters
-    ----------
-    start, end : float, s
-    y0 : array
-        ``[q, v]``, on the closures.
-    rtol, atol : float
-        Tolerances of a step's error in q (tangent, from the neutral configuration) and v; Newton's method stops at a hundredth.
-    max_step : float, s
+    - `start`, `end` (s);
+    - `y0`: ``[q, v]``, on the closures;
+    - `rtol`, `atol`: tolerances of a step's error in q (tangent, from the neutral configuration) and v; Newton's method stops
+      at a hundredth; `max_step` (s).
     """
 
     def __init__(

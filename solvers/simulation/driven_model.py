@@ -34,19 +34,10 @@ class DrivenModel(Drive):
     In closed loop y also has the states of a continuous controller. The model's first-order states in effect are those of the
     state that was `split` last, unless callers set them.
 
-    Parameters
-    ----------
-    model, times, tau, wrenches, u, loop
-        See `Drive`.
-    seed
-        Of the errors of devices; see `simulate`.
-
-    Attributes
-    ----------
-    prepared : PreparedDynamics
-        The dynamics under the loads; callers set its `rank` and `farthest`.
-    in_x : slice
-        The place of the first-order states in y.
+    - `model`, `times`, `tau`, `wrenches`, `u`, `loop`: see `Drive`;
+    - `seed`: of the errors of devices; see `simulate`;
+    - `prepared`: the dynamics under the loads; callers set its `rank` and `farthest`;
+    - `in_x`: the place of the first-order states in y.
     """
 
     def __init__(

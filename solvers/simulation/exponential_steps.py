@@ -50,14 +50,9 @@ _KEPT = 3
 class StepMatrices(NamedTuple):
     """The matrices of a step of some length, with n states.
 
-    Attributes
-    ----------
-    free : ((nodes - 1) n, n) array
-        From the state at the beginning to the states at the other nodes, without N.
-    forced : ((nodes - 1) n, nodes n) array
-        From N at all nodes, times the length.
-    error : (n, nodes n) array
-        How much of the last of these states is due to the middle node.
+    - `free` ((nodes - 1) n, n): from the state at the beginning to the states at the other nodes, without N;
+    - `forced` ((nodes - 1) n, nodes n): from N at all nodes, times the length;
+    - `error` (n, nodes n): how much of the last of these states is due to the middle node.
     """
 
     free: Array
@@ -169,9 +164,7 @@ def _step_matrices(functions: list[Array], h: float) -> StepMatrices:
 class ExponentialSteps(OdeStepper):
     """Exponential collocation with step control.
 
-    Parameters
-    ----------
-    start, end : float, s
+    `start`, `end` (s).
     """
 
     def __init__(self, plant: DrivenModel, method: str, start: float, end: float, y0: Array, tolerances: Tolerances) -> None:

@@ -30,16 +30,10 @@ _Part = Callable[[Array, Array], Array]
 class Gaps:
     """All gaps of a model: first those evaluated in compiled code, then those evaluated in Python.
 
-    Attributes
-    ----------
-    owners : list of str
-        The block that each gap belongs to.
-    follow_rates : bool
-        Whether some gaps depend on rates, not on positions alone.
-    rounding : float, m, rad
-        Gaps no larger than this may be zero.
-    guards : (n, k) array
-        Rows of the gaps in compiled code, laid out as in `titop.solvers.kernels.ports.guards`.
+    - `owners`: the block that each gap belongs to;
+    - `follow_rates`: whether some gaps depend on rates, not on positions alone;
+    - `rounding` (m, rad): gaps no larger than this may be zero;
+    - `guards` (n, k): rows of the gaps in compiled code, laid out as in `titop.solvers.kernels.ports.guards`.
     """
 
     def __init__(self, model: Model, dynamics: PreparedDynamics) -> None:

@@ -38,17 +38,9 @@ class DrivenPlant(ControlledModel, Protocol):
 class PathChain:
     """The elements of one device's path, apart from its filter.
 
-    Parameters
-    ----------
-    times : (n,) array, s
-        The first sample is at the first.
-    held : bool
-        Whether values are constant between instants.
-
-    Attributes
-    ----------
-    shown : (channels,) array or None
-        The values in effect: the last, or those at the time of `seek`. None before the first instant.
+    - `times` (n, s): the first sample is at the first;
+    - `held`: whether values are constant between instants;
+    - `shown` (channels): the values in effect: the last, or those at the time of `seek`. None before the first instant.
     """
 
     def __init__(self, device: Device, times: Sequence[float] | Array, rng: np.random.Generator, held: bool) -> None:
@@ -178,14 +170,10 @@ class PathChain:
 class PathSignals:
     """The chains of all devices whose paths are more than filters.
 
-    Parameters
-    ----------
-    times : (n,) array, s
-    measurements : sequence of Measurements
-        Of the controllers: sensors that none of them reads are left out.
-    seed : int, numpy.random.SeedSequence or Generator
-    is_stepwise : bool
-        Whether commands change only at instants.
+    - `times` (n, s);
+    - `measurements`: of the controllers: sensors that none of them reads are left out;
+    - `seed`: as in `simulate`;
+    - `is_stepwise`: whether commands change only at instants.
     """
 
     def __init__(self, model: Model, times: Array, measurements: Sequence[Measurements], seed: Any, is_stepwise: bool) -> None:

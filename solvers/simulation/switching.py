@@ -43,17 +43,9 @@ _MOST = 200
 class Switching:
     """The gaps of a plant, followed step by step.
 
-    Parameters
-    ----------
-    span : (float, float), s
-        Begin and end of the integration.
-    y : array
-        State at the beginning.
-
-    Attributes
-    ----------
-    is_guarded : bool
-        Whether compiled code checks all gaps itself, and tells when to look closer.
+    - `span` (float, float), s: begin and end of the integration;
+    - `y`: state at the beginning;
+    - `is_guarded`: whether compiled code checks all gaps itself, and tells when to look closer.
     """
 
     def __init__(self, plant: DrivenModel, span: tuple[float, float], y: Array) -> None:
