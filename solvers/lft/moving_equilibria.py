@@ -18,16 +18,7 @@ from titop.blocks.basics.tolerances import BALANCED, STEADY
 from titop.blocks.joints.joint import is_elementary
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import sizes_of
-from titop.solvers.lft.fits import (
-    fit_polynomial,
-    fit_quotient,
-    fraction_at,
-    fraction_of,
-    number_of_terms,
-    smallest_fraction,
-    spread_points,
-    substitute,
-)
+from titop.solvers.lft import fits
 from titop.solvers.lft.fractions import Fractional
 from titop.solvers.lft.other_values import inputs_of, value_at
 from titop.solvers.lft.system_loop import idle_filters
@@ -127,7 +118,7 @@ class Equilibria:
     def spread(self, n: int) -> None:
         """Have n points at least, beside corners, that are spread over the box."""
         if n > self._spread:
-            new = spread_points(self.points.shape[1], n)[self._spread :]
+            new = fits.spread_points(self.points.shape[1], n)[self._spread :]
             self.changes = np.vstack([self.changes, self._changes(self._find(new))])
             self.points, self._spread = np.vstack([self.points, new]), n
 
@@ -218,7 +209,7 @@ def moving_ranges(equilibria: Equilibria, how: How) -> dict[str, tuple[float, fl
     Raises `ModelError` for a non-rational dependence, and ranges that random equilibria leave.
     """
     ranges: dict[str, tuple[float, float]] = {}
-    equilibria.spread(_OVER * number_of_terms(len(equilibria.uncertainty.all), 2))
+    equilibria.spread(_OVER * fits.number_of_terms(len(equilibria.uncertainty.all), 2))
     for k in equilibria.moving:
         path = equilibria.paths[k]
         if _drives_a_joint(equilibria, path):
@@ -271,7 +262,7 @@ def _follow(
         else:
             nothing = np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.zeros((1, 1))
             fractions.append(Fractional(*nothing, (0,) * (len(names) + 1)))
-    return substitute(model, [*fractions, None]), tuple(notes)
+    return fits.substitute(model, [*fractions, None]), tuple(notes)
 
 
 def _leave_independent(
@@ -328,7 +319,7 @@ def _fit(
     reach = max(np.abs(_range_of_changes(equilibria, k)))
 
     def error_of(fraction: Fractional) -> float:
-        deltas = fraction_at(fraction, equilibria.test_points)
+        deltas = fits.fraction_at(fraction, equilibria.test_points)
         return float(np.abs([block.value(delta) for delta in deltas] - right).max())
 
     def is_near(fraction: Fractional) -> bool:
@@ -336,20 +327,20 @@ def _fit(
 
     best = np.inf
     for degree in range(1, _DEGREE + 1):
-        count = number_of_terms(len(names), degree)
+        count = fits.number_of_terms(len(names), degree)
         if count > _TERMS:
             break
         equilibria.spread(2 * _OVER * count)  # quotients have twice as many numbers
         values = np.array([block.normalised(block.nominal + change) for change in equilibria.changes[:, k]])
-        for fit in (fit_polynomial, fit_quotient):
+        for fit in (fits.fit_polynomial, fits.fit_quotient):
             row = fit(tuple(names), equilibria.points, values, degree, tolerance)
             if row is None:
                 continue
-            fraction = fraction_of(row, names)
+            fraction = fits.fraction_of(row, names)
             if not is_near(fraction):
                 best = min(best, error_of(fraction))
                 continue
-            fraction = smallest_fraction(equilibria.points, values, fraction.sizes[:-1], is_near) or fraction
+            fraction = fits.smallest_fraction(equilibria.points, values, fraction.sizes[:-1], is_near) or fraction
             low, high = (block.nominal + bound for bound in _range_of_changes(equilibria, k))
             most = max(fraction.sizes)
             return fraction, MovingCoordinate(uncertain.name, block.nominal, low, high, block.unit, most, error_of(fraction))

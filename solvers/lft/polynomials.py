@@ -126,7 +126,7 @@ def interpolate(
     """Return the polynomial that a matrix function is of normalised deltas; what keeps it from being one.
 
     - `function`: from values of the deltas, in [-1, 1], to a matrix; missing ones are zero. Asked once for each point;
-    - `reach`: so many times as far as the range goes the function has to be a polynomial: of a narrow range any function is one;
+    - `reach`: the function has to be a polynomial so many times as far as the range goes: of a narrow range any is one;
     - `fits`: tolerances of deltas in which the function may be fitted, in parts of the largest entry of row or column;
     - `vectors`: where three columns begin that belong to the components of a vector: of one unit, so that rounding of one shows
       beside the others. Other columns may have a unit each.

@@ -36,7 +36,7 @@ class Tableau(NamedTuple):
     - `used`: number of stages that the error estimate uses;
     - `estimators` (1, used) or (2, used): see `error_of` of the kernels' `runge_kutta`;
     - `exponent`: of the error, in the length of the next step;
-    - `curve` (k, n): the states within a step: ``y + h sum_p passed^(p + 1) curve[p] @ rates``, `passed` the elapsed part of it.
+    - `curve` (k, n): of states within a step: ``y + h sum_p passed^(p + 1) curve[p] @ rates``, `passed` the elapsed part of it.
     """
 
     kind: Any

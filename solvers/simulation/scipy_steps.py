@@ -99,7 +99,7 @@ class ScipySteps(OdeStepper):
 class Factors(NamedTuple):
     """Factors of a matrix: the blocks of q, eliminated, and the LU factors of the rest.
 
-    - `inverse`, `follows` (k): for coordinates that are their own tangents: one over the diagonal, and the dependence of q on v;
+    - `inverse`, `follows` (k): of coordinates that are their own tangents: one over the diagonal, and how q depends on v;
     - `others`: the same for each other block, as matrices;
     - `below` (m, nq): rows of v, by q.
     """
