@@ -226,7 +226,6 @@ def least_beside_dead_centre(mechanism: ClosedMechanism, q: Array, jacobian: Arr
 
 
 def _state(mechanism: ClosedMechanism, q: Array) -> str:
-    """Return the first entries of a configuration by name, for messages."""
     return ", ".join(f"{name} {value:.6g}" for name, value in zip(mechanism.configuration_names[:12], np.real(q), strict=False))
 
 

@@ -116,7 +116,6 @@ def _outwards(leader: int, neighbours: dict[int, list[tuple[int, int]]]) -> list
 
 
 def _leader(members: list[int], neighbours: dict[int, list[tuple[int, int]]], sizes: Array) -> int:
-    """Return `GROUND`, if it is among the members, else the fastest of them: no follower moves further than it does."""
     if GROUND in members:
         return GROUND
     speeds = {members[0]: 0.0}

@@ -126,7 +126,6 @@ def _split(matrix: Array, gears: int) -> tuple[Following, Ints]:
 
 
 def _longest(matrix: Array) -> float:
-    """Return the largest squared norm of a row."""
     return float((matrix**2).sum(axis=1).max(initial=0.0))
 
 
@@ -256,7 +255,6 @@ class Partition:
 
 
 def _powers_of_two(matrix: Array) -> Array:
-    """Return the powers of two that scale the rows of a matrix to sizes near one."""
     return np.asarray(2.0 ** -np.frexp(np.abs(real_parts(matrix)).max(axis=1, initial=0.0))[1])
 
 

@@ -98,7 +98,6 @@ class ContinuousLoop(ControlLoop):
         self._outputs = [read_outputs(self._model, list(each.names["outputs"]), self._inputs) for each in controllers]
 
     def _refuse_algebraic(self) -> None:
-        """Refuse outputs that act on themselves at once."""
         dynamic = np.concatenate([each.measurements.dynamic for each in self.controllers])
         through = np.argwhere((self.K.D @ self._from_y != 0) & dynamic)
         if len(through):
@@ -115,7 +114,6 @@ class ContinuousLoop(ControlLoop):
         return [table for each in self.controllers for table in each.references.tables]
 
     def _hold(self, command: Command | None) -> None:
-        """Set the commands that are held beside those of these controllers."""
         self._held = self._resting if command is None else self._resting + np.concatenate(command)
 
     def begin(self, plant: ControlledModel, t: float, y: Array) -> Command:
@@ -221,12 +219,10 @@ class ContinuousLoop(ControlLoop):
         return y[self._model.nq + self._model.nv + self._model.nx :]
 
     def _references(self, t: float, q: Array, v: Array) -> Array:
-        """Return the references, with signals that sampled controllers hold."""
         signals = self._held[len(self.commands.to_loads) :]
         return np.concatenate([each.read_references(t, q, v, signals) for each in self.controllers])
 
     def _error(self, t: float, q: Array, v: Array, outputs: Sequence[Array] | None = None) -> Array:
-        """Return the controllers' inputs; without `outputs`, those that depend on accelerations are meaningless."""
         read = [each.measurements.read_kinematic(q, v) for each in self.controllers] if outputs is None else outputs
         return self._from_y @ (np.concatenate(read) - self._trim) + self._from_r @ (self._references(t, q, v) - self._r_trim)
 
@@ -256,7 +252,6 @@ class ContinuousLoop(ControlLoop):
             self._hold(self.beside.command)
 
     def _in_order(self, these: Sequence[Any], others: Sequence[Any]) -> list[Any]:
-        """Return what continuous and sampled controllers have, in the order of the list."""
         placed = zip(self._everyone, (*these, *others), strict=True)
         return [each for _, each in sorted(placed, key=lambda pair: pair[0].place)]
 
@@ -268,7 +263,6 @@ def _algebraic_loop(y: str, u: str) -> Finding:
 
 
 def _diagonal(matrices: Sequence[Array]) -> Array:
-    """Return a block-diagonal matrix."""
     if len(matrices) == 1:
         return matrices[0]
     from scipy.linalg import block_diag

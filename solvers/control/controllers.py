@@ -251,7 +251,6 @@ def _difference(found: Array, right: Array) -> float:
 
 
 def _read_names(where: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return names of signals, none of them twice."""
     if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise ModelError(Finding("wrong-type", where, names, "a list of names", 'write ["hinge.q"]'))
     check_names(where, names)

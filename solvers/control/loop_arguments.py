@@ -68,7 +68,6 @@ def read_loop(
 def _connect(
     law: control_laws.SampledLaw | control_laws.LinearLaw, given: Loop, generator: np.random.Generator, *rest: Any
 ) -> SampledController | ContinuousController:
-    """Return a controller that is connected to the model and others; `rest` as for `ConnectedController`, without names."""
     delay = read_duration("delay", given.delay, zero=True)
     if isinstance(law, control_laws.SampledLaw):
         _refuse_endless(law.sample_time, rest[-2])
@@ -106,7 +105,6 @@ def _rest(model: Model, controllers: Sequence[ConnectedController], operating: S
 
 
 def _resting(model: Model, operating: Sequence[OperatingValues]) -> Array:
-    """Return the inputs and efforts (nu + nv) of several operating points, which agree where they are not zero."""
     names = *model.input_names, *(f"{name}.tau" for name in model.coordinate_names)
     resting = np.zeros(len(names))
     for point in operating:
@@ -135,7 +133,6 @@ def _read_law(
     origin: Array,
     before: Sequence[control_laws.SampledLaw | control_laws.LinearLaw],
 ) -> control_laws.SampledLaw | control_laws.LinearLaw:
-    """Return what a controller does, behind the laws of those `before` it, some of whose outputs it may take."""
     measured, commanded = measured_signals(model), commanded_signals(model)
     K, step = arguments.controller, arguments.sample_time
     exogenous = [str(name) for name in arguments.reference] if isinstance(arguments.reference, Mapping) else []
@@ -163,7 +160,6 @@ def _read_law(
 
 
 def _read_schedule(model: Model, given: Mapping[str, Any], measured: SignalTable) -> control_laws.Schedule:
-    """Return what scheduling parameters follow; parameters of the model and numbers are constant functions."""
     return {name: _read_source(model, f"schedule[{name!r}]", source, measured) for name, source in given.items()}
 
 
@@ -191,7 +187,6 @@ def _read_number(where: str, value: Any) -> float:
 def _parameters_at(
     model: Model, schedule: control_laws.Schedule, t: float, q: Array, v: Array, origin: Array
 ) -> dict[str, float]:
-    """Return the scheduling parameters at a time (s) and a state."""
     result = {}
     for name, source in schedule.items():
         if not isinstance(source, str):

@@ -83,7 +83,6 @@ class OperatingValues:
         )
 
     def _read_model(self, given: Any) -> Model:
-        """Return the model that has the outputs at the point."""
         other = getattr(given, "model", self._model)
         if not isinstance(other, Model) or other.coordinate_names != self._model.coordinate_names:
             got, expected = f"a point of {getattr(other, 'name', other)!r}", f"a point of {self._model.name!r}"
@@ -111,7 +110,6 @@ class OperatingValues:
         return np.where(np.abs(change) > SAME * np.maximum(sizes, np.abs(after)), change / (2 * t), 0.0)
 
     def _measurements(self, names: Sequence[str]) -> Measurements:
-        """Return those of the names that are outputs."""
         known = measured_signals(self._model)
         return Measurements(self._model, [name for name in names if name in known], self.origin)
 
@@ -122,7 +120,6 @@ class OperatingValues:
         return np.array([sizes.get(name, 1.0) for name in names])
 
     def _read_outputs(self, names: Sequence[str], q: Array, v: Array, a: Array) -> Array:
-        """Return the outputs with these names at a state with accelerations; zero for names that are no outputs."""
         measurements = self._measurements(names)
         u = self._model.mechanism.inputs.whole(self.command.u, self._x if self._model.nx else None)
         read = measurements.read(q, v, a, self.wrenches, u, self.command.tau)

@@ -234,7 +234,6 @@ def _first(curve: Curve, near: Station, far: Station, state: Callable[[Station],
 
 
 def _state(station: Station) -> tuple[object, ...]:
-    """Return everything that changes at events."""
     return tuple(state(station) for state in KINDS.values())
 
 
@@ -244,7 +243,6 @@ def _falling_directions(point: OperatingPoint) -> int:
 
 
 def _growing_oscillations(point: OperatingPoint) -> int:
-    """Return the number of eigenvalues of growing oscillations."""
     return int((np.abs(point.growing.imag) > NEAR_AXIS * np.abs(point.eigenvalues).max(initial=0.0)).sum())
 
 
@@ -303,7 +301,6 @@ def steps_along(curve: Curve, start: Station, longest: float, within: tuple[floa
 
 
 def _step(curve: Curve, start: Station, station: Station, length: float, within: tuple[float, float]) -> PathStep:
-    """Return a step of some length, or to the end of the curve."""
     reached, end = curve.along(station, length), ""
     back = _start_again(curve, start, station, reached)
     if back is not None:

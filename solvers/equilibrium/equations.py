@@ -71,23 +71,19 @@ class Equations:
         return by_y / self.sizes[:, None]
 
     def _values(self, y: Array) -> Array:
-        """Return the residuals (k) in their own units."""
         raise NotImplementedError
 
     def _fill_exact(self, point: OperatingPoint, y: Array, by_y: Array) -> None:
-        """Write the derivatives that are known exactly into their places."""
         raise NotImplementedError
 
     def _point(self, y: Array) -> OperatingPoint:
         return self.unknowns.at(y[: len(self.unknowns.entries)])
 
     def _by_differences(self) -> list[int]:
-        """Return the unknowns that are differentiated by differences."""
         return self.unknowns.select(Kind.PARAMETER)[0]
 
 
 def _input_matrix(point: OperatingPoint) -> Array:
-    """Return the derivatives (nv, nu) of efforts by inputs."""
     driven = point.model.actuation_matrix(point.q)
     return driven if point.following is None else driven + point.following.by_u
 
@@ -250,7 +246,6 @@ def with_rank(point: OperatingPoint, derivatives: Array, unknowns: TrimUnknowns)
 
 
 def _rank(sizes: Array) -> int:
-    """Return how many singular values of efforts count."""
     return decided_rank(sizes, BALANCED * max(1.0, sizes.max(initial=0.0)))
 
 

@@ -133,7 +133,6 @@ def equilibrate(matrix: Array) -> tuple[Array, Array, Array]:
 
 
 def _factors(sizes: Array) -> Array:
-    """Return what makes sizes one; one for those that cannot be."""
     usable = (sizes > 0.0) & np.isfinite(sizes)
     return np.divide(1.0, sizes, out=np.ones(len(sizes)), where=usable)
 

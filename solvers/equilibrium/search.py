@@ -182,14 +182,12 @@ class Candidate:
             self._refuse_passing()
 
     def _where(self) -> str:
-        """Return the values of the unknowns as text."""
         names = self._unknowns.names[:8]
         values = zip(names, TrimUnknowns(self.point, names).values(), strict=True)
         shown = [f"{name} = {value:.6g}" for name, value in values if not np.isnan(value)]
         return ", ".join(shown) + (", ..." if len(self._unknowns.entries) > 8 else "")
 
     def _hints(self) -> str:
-        """Return possible reasons as text: unknowns at their bounds, coinciding parts."""
         at_bound: list[str] = []
         if self._equations.bounds is not None:
             lower, upper = self._equations.bounds

@@ -105,7 +105,6 @@ class TrimUnknowns:
         return np.array([self._parameter(e.name) if e.number < 0 else scales[e.kind][e.number] for e in self.entries])
 
     def _parameter(self, name: str) -> float:
-        """Return what a unit of x stands for in a parameter."""
         value, unit = self._numbers[name]
         if value and unit in ("N", "N m"):
             return max(abs(value), BALANCED * self.sizes.of_unit(unit))  # smaller steps are lost in rounding

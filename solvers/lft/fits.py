@@ -189,7 +189,6 @@ def _fit_fraction(points: Array, values: Array, sizes: Sequence[int], start: Fra
 
 
 def _parts(x: Array, n: int) -> tuple[Array, Array, Array]:
-    """Return A, B and C of all entries."""
     return x[: n * n].reshape(n, n), x[n * n : n * n + n], x[n * n + n :]
 
 

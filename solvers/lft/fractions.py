@@ -284,7 +284,6 @@ def _points(model: Fractional) -> list[list[complex]]:
 
 
 def _difference(one: Array, right: Array) -> float:
-    """Return the largest difference in parts of the largest entry."""
     return float(np.abs(one - right).max(initial=0.0)) / max(float(np.abs(right).max(initial=0.0)), TINY)
 
 

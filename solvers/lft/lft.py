@@ -210,7 +210,6 @@ def _assemble(
     family: Family,
     moving: tuple[MovingCoordinate, ...] = (),
 ) -> LFTModel:
-    """Return the model, whose last delta is 1/s, with names and counted repetitions."""
     least = degrees(model, len(uncertain), np.random.default_rng(0))
     counted = tuple(
         each._replace(block=each.block._replace(repetitions=size, columns=size, degree=degree))
@@ -347,7 +346,6 @@ def _cuts(point: OperatingPoint, all_bounds: Mapping[Any, Any], quarters: Any, a
 
 
 def _arcs(lower: float, upper: float, count: int, nominal: float) -> list[Arc]:
-    """Return arcs of equal width."""
     edges = np.linspace(lower, upper, count + 1).tolist()
     inside = SAME * (upper - lower)
     return [Arc(a, b, nominal if a + inside < nominal < b - inside else (a + b) / 2) for a, b in itertools.pairwise(edges)]
@@ -360,7 +358,6 @@ def _count(number: Any) -> int:
 
 
 def _is_angle(point: OperatingPoint, name: Any) -> bool:
-    """Tell whether a name is that of an angle of the operating point."""
     model, (stem, end) = point.model, split_end(name) if isinstance(name, str) else ("", "")
     if end != "q" or stem not in model.coordinate_names:
         return False

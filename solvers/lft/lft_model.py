@@ -342,7 +342,6 @@ class LFTModel(LFTArithmetic):
         return model._closed_by(join_closings(model, model.paths, sampled, stages, order, sign, several)) if sampled else model
 
     def _closed_by(self, closing: Closing) -> LFTModel:
-        """Return the loop closed by a controller."""
         open_loop = replace(self, M=without_fractions(self.M, closing.timed)) if closing.timed else self
         M, blocks = closed_loop(open_loop, closing)
         known = {block.name: block for block in blocks}

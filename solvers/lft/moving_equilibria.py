@@ -135,7 +135,6 @@ class Equilibria:
         return bool((np.abs(self._changes(self._find(ends))) > BALANCED * self._ones).any())
 
     def _find(self, points: Array) -> list[OperatingPoint]:
-        """Return the equilibria at normalised values (k, n)."""
         return [self.at(self.values(row)) for row in progress_bar(points, self._progress, unit=" equilibria")]
 
     def _changes(self, points: list[OperatingPoint]) -> Array:
@@ -154,7 +153,6 @@ class Equilibria:
             raise ModelError(Finding("moving-states", "equilibrium", ", ".join(names[:4]), expected, _ADVICE))
 
     def _refuse_other_nominal(self) -> None:
-        """Refuse a nominal point that is none of these equilibria."""
         zero = np.zeros((1, len(self.uncertainty.all)))
         change = self._changes(self._find(zero))[0]
         k = int(np.argmax(np.abs(change) / self._ones))
@@ -278,7 +276,6 @@ def _leave_independent(
 
 
 def _range_of_changes(equilibria: Equilibria, k: int) -> tuple[float, float]:
-    """Return the lowest and the highest change of all equilibria that were found."""
     changes = np.concatenate([[0.0], equilibria.changes[:, k], equilibria.test_changes[:, k]])
     return float(changes.min()), float(changes.max())
 

@@ -150,7 +150,6 @@ def interpolate(
 def _interpolate(
     function: MatrixFunction, deltas: Sequence[str], reach: Mapping[str, float], fits: Mapping[str, float], counted: Counted
 ) -> Polynomial | Irrational:
-    """Return the polynomial, or what keeps it from being one, if entries are compared in certain units."""
     grid, tolerance = [], _MEETS
     for delta in deltas:
 

@@ -224,7 +224,6 @@ class OwnMotion(NamedTuple):
         return cls(np.arange(n), subspace, onto, bends, np.zeros(6), *np.zeros((2, 6, n)))
 
     def _bend(self, along: Array) -> Array:
-        """Return ``dS/dq`` (6, n) along numbers (n) of the coordinates."""
         n = len(self.entries)
         return along @ self.bends.constant.reshape(6, n, n)
 
@@ -281,5 +280,4 @@ class OwnMotion(NamedTuple):
 
 
 def _outer(loop: LinearLoop, constants: LinearLoop, value: Signals, signal: Signals) -> Signals:
-    """Return ``x y^T`` (36) of uncertain constants x (6) and signals y (6)."""
     return loop.bilinear(constants, _OUTER, value, signal)

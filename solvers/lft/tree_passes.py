@@ -107,7 +107,6 @@ class Tree:
     # -- at the operating point ----------------------------------------------------------------------------------------
 
     def _rates(self) -> Signals:
-        """Return the rates of all coordinates."""
         model = self.state.model
         rates = self.uncertainty.vector([f"{name}.v" for name in model.coordinate_names], self.state.v)
         return rates.column().apply(self.constants, self.one)
@@ -224,7 +223,6 @@ class Changes:
         self._back(k, name, -at_rest, -change)
 
     def _back(self, k: int, port: str | None, wrench_0: Signals, wrench: Signals) -> None:
-        """Add a wrench at a port to what its node needs."""
         tree, node, n = self.tree, self.tree.nodes[k], self.tree.nodes[k].block.nv
         if k == 0:
             return

@@ -127,14 +127,12 @@ class Follower:
         return q, closed.v
 
     def _strides_along(self, way: Array) -> int:
-        """Return the number of steps for such a change."""
         lengths = way * self._strides
         if lengths.dot(lengths) <= 1.0:  # then each is at most one
             return 1
         return int(np.ceil(np.abs(lengths).max()))
 
     def _place(self, q: Array, x: Array) -> Array:
-        """Return q with the independent coordinates displaced by x from the origin, the others unchanged."""
         states, whole, placed = self._states, self._whole, q.copy()
         if self._in_plain is not None:
             placed[self._in_plain] = self._start + x
@@ -234,12 +232,10 @@ class FamilyBasis:
         return np.sort(best)
 
     def _sizes(self, places: Array) -> Array:
-        """Return the determinants (points) of a choice, with the sign of the first point's counted as positive."""
         found = np.linalg.det(self._motions[:, places])
         return found * (1.0 if found[0] > 0 else -1.0)
 
     def _check(self, places: Array) -> None:
-        """Reject a choice that fails at a point or on the way to it."""
         sizes = self._sizes(places)
         if (sizes >= LOOSE_RANK).all():
             return

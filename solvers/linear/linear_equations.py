@@ -45,7 +45,6 @@ def nearby(points: Sequence[OperatingPoint], rng: np.random.Generator) -> list[O
 
 
 def _sizes(point: ActedState) -> Array:
-    """Return the scale of each coordinate (nv)."""
     model = point.model
     return model.mechanism.scale.coordinates_of(np.diag(model.mass_matrix(point.q)))
 
@@ -196,7 +195,6 @@ def motions(points: Sequence[ActedState], system_inputs: SystemInputs, imposed: 
 
 
 def _hybrid_motion(point: ActedState, system_inputs: SystemInputs, imposed: Array | None) -> LinearMotion:
-    """Return the equations at one point with some prescribed motions."""
     model, q, v, u, wrenches = point.model, point.q, point.v, point.driving, point.wrenches or None
     nv, names = model.nv, system_inputs.imposed_names
     if model.is_constrained:

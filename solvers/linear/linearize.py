@@ -229,7 +229,6 @@ def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, h
 
 
 def _as_key(names: Any) -> tuple[str, ...] | None:
-    """Return names as a key, None if functions are among them."""
     names = [names] if isinstance(names, str) else names
     return tuple(names) if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names) else None
 

@@ -128,7 +128,6 @@ def _channels(model: NamedModel) -> dict[str, tuple[Device, int]]:
 
 
 def _delay(devices: dict[str, tuple[Device, int]], signal: Signal) -> float:
-    """Return the delay (s) of a signal's path."""
     path = devices[signal.path][0].path if signal.path in devices else None
     return 0.0 if path is None else path.delay
 

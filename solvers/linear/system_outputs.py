@@ -113,7 +113,6 @@ def _function(model: Model, name: str, function: Callable[..., Any], inputs: Sys
 
 
 def _function_at(at: Any, name: str, function: Callable[..., Any]) -> Array:
-    """Return the numbers of a user's function at a snapshot."""
     return _function_value(name, function, at.q, at.v, at.a, at.inputs)
 
 

@@ -191,7 +191,6 @@ def _held(part: EliminatedPart) -> Array:
 
 
 def _carry(held: Array, B: Array) -> Array:
-    """Return a bound of a subtree's mass and inertia as seen by the part that carries it, and by this part's coordinates."""
     mass, inertia = held[:2]
     linear, angular = (B * B).reshape(2, 3, -1).sum(axis=1)
     return np.concatenate([[mass, inertia + mass * linear[3:6].sum() / 2], linear[6:] * mass + angular[6:] * inertia])

@@ -273,7 +273,6 @@ class Inputs:
 
 
 def _by_name(argument: str, values: Mapping[str, Any], places: Mapping[str, int], what: str) -> Array:
-    """Return numbers given by name, the others zero."""
     numbers = np.zeros(len(places))
     for name, value in values.items():
         place = places.get(name)
@@ -300,7 +299,6 @@ def _joined(acting: dict[str, slice], states: dict[str, slice], nu: int) -> list
 
 
 def _units(assembly: Assembly, block: Block) -> tuple[str, ...]:
-    """Return the units of a block's inputs; a motor's is that of efforts on its coordinate."""
     if isinstance(block, Motor):
         return (effort_unit(assembly.coordinate_units[assembly.place(block.joint)[1]]),)
     return known_units(block.input_units, len(block.inputs))

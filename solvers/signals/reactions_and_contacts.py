@@ -145,7 +145,6 @@ def contact_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity, inp
 
 
 def _moving(at: Snapshot, of: Quantity) -> tuple[Joined, TargetMotion]:
-    """Return a contact with its targets, and their motion with the contact's states."""
     loop, model = contacts_of(at.model.mechanism)[of.owner], at.model
     places = dict(model.mechanism.inputs.driving).get(of.owner, [])
     return loop, target_motion(model.mechanism, loop, at.q, at.v, np.asarray(model.mechanism.inputs.whole(at.u))[places])

@@ -117,7 +117,6 @@ class SystemInputs:
 
 
 def _read(model: NamedModel, name: Any) -> list[SystemInput]:
-    """Return the inputs that a name stands for."""
     of = read_name(model, INPUT, name)
     port = of.owner if of.kind == Kind.WRENCH else ""
     pairs = zip(of.entries, signals_of(model, of), strict=True)

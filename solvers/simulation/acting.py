@@ -89,7 +89,6 @@ Acting = Constant | Sampled | FeedbackFunction
 
 
 def _read_efforts(model: Model, times: Array, tau: Any) -> Acting:
-    """Return the efforts (nv)."""
     names = model.coordinate_names
     if callable(tau):
         return FeedbackFunction("tau", tau, lambda value: _real("tau", read_state("tau", value, names)), model.nv, True)
@@ -98,7 +97,6 @@ def _read_efforts(model: Model, times: Array, tau: Any) -> Acting:
 
 
 def _read_inputs(model: Model, times: Array, u: Any) -> Acting:
-    """Return the inputs (nu), or None if there are none."""
     if u is None:
         return Constant(None)
     read = model.mechanism.inputs.read
@@ -113,7 +111,6 @@ def _read_inputs(model: Model, times: Array, u: Any) -> Acting:
 
 
 def _read_wrench_function(port: str, wrench: Any) -> FeedbackFunction:
-    """Return the wrench (6) on a port."""
     where = f"wrenches[{port!r}]"
     return FeedbackFunction(where, wrench, lambda value: _real(where, read_wrench(port, value)), 6, False)
 
@@ -129,7 +126,6 @@ def _each(u: Mapping[str, Any]) -> Callable[[float, Array, Array], dict[str, Any
 
 
 def _interpolate(values: Array, times: Array, name: str) -> Sampled:
-    """Return the linear interpolation of samples at the output times."""
     if len(values) != len(times):
         expected = f"one for each of the {len(times)} output times"
         raise ModelError(Finding("wrong-length", name, f"{len(values)} samples", expected, "sample at t"))
@@ -223,7 +219,6 @@ class Drive:
         return self.model.mechanism.inputs.with_states(u, self.x) if self.has_states else u
 
     def _commanded(self, t: float, q: Array, v: Array) -> Array | None:
-        """Return the inputs before the paths of actuators, or None."""
         u = self._inputs.at(t, q, v)
         if self.command is not None and self.loop is not None and self._has_inputs:
             u = self.loop.commands.within_limits(self.command.u if u is None else self.command.u + u)

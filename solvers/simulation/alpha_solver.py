@@ -66,7 +66,6 @@ class AlphaSolver(Stepper):
             self.h = min(self.h, self._first_step())
 
     def _set_out(self) -> None:
-        """Choose step lengths that suit the remaining time."""
         step, self.span = self.scheme.step, self.end - self.t
         self.longest = self._max_step if step is None else self.span / math.ceil(self.span / step * (1 - EXACT))
         self.smallest = _SMALLEST * self.span if step is None else _SHORTER * self.longest

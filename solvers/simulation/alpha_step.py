@@ -223,7 +223,6 @@ class Step:
         return bool((self.reach * bend).max(initial=0.0) < 1.0)
 
     def _newton(self, renew: bool) -> bool:
-        """Tell whether Newton's method converges; where it is slow, derivatives are computed anew if `renew` is set."""
         try:
             return self._converges(renew)
         except ModelError as error:
@@ -280,7 +279,6 @@ class Step:
         return solution[: len(rows)]
 
     def _factor(self, derivatives: ImplicitDerivatives) -> _LU:
-        """Return the LU factors of Newton's matrix with the given derivatives."""
         n, h, free, model = self.numbers, self.h, self.system.free, self.system.model
         stiffness = times_tangent(model, self.increment, derivatives.stiffness)
         opening = times_tangent(model, self.increment, self.jacobian)
@@ -343,7 +341,6 @@ class Step:
         return max(self._first_order_error(), *(float(np.abs(part).max()) for part in errors_left))
 
     def _first_order_error(self) -> float:
-        """Return the error of first-order states, the model's and a controller's, relative to the tolerances."""
         before, last, (rtol, atol), error = self.before, self.start.h, (self.system.rtol, self.system.atol), 0.0
         if self.first_order is not None and self.first_order_step is not None:
             error = self.first_order_step.error(before.first_order, last, self.first_order, rtol, atol)

@@ -127,7 +127,6 @@ class DrivenModel(Drive):
     # -- loads -----------------------------------------------------------------------------------------------------------
 
     def _act(self, t: float, q: Array, v: Array) -> tuple[Array, Any]:
-        """Set wrenches and inputs; return the efforts, and those of the inputs."""
         if not self.is_held or self.has_states:
             return self._let_act(t, q, v)
         if self._last is None or self._last[0] is not self.command:
@@ -139,12 +138,10 @@ class DrivenModel(Drive):
         return self.efforts(t, q, v), self._drive(t, q, v) if self.is_driven else 0.0
 
     def _push(self, t: float, q: Array, v: Array) -> None:
-        """Set the wrenches that vary."""
         for row, wrench in self._varying_rows:
             row[:] = wrench.at(t, q, v)
 
     def _drive(self, t: float, q: Array, v: Array) -> Any:
-        """Set the inputs; return their efforts."""
         u, inputs = self.inputs(t, q, v), self.model.mechanism.inputs
         if u is None:
             return 0.0

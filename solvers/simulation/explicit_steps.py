@@ -147,7 +147,6 @@ class RungeKutta(OdeStepper):
         return None
 
     def _check_length(self) -> None:
-        """Give up where steps become too short to change the time."""
         if self.is_running and self._clock[control.LENGTH] <= 0.0:
             raise ArithmeticError("Required step size is less than spacing between numbers.")
 
@@ -229,7 +228,6 @@ class CompiledRungeKutta(RungeKutta):
         self._act()
 
     def _act(self) -> None:
-        """Put the present command into effect, until the next one."""
         if not self._by_functions:
             self.plant.act_held(self._tau)
 
@@ -322,7 +320,6 @@ class CompiledRungeKutta(RungeKutta):
         return status
 
     def _write(self, first: int, last: int, t: float, h: float) -> None:
-        """Write the values of functions of time at the stages of a step."""
         if first < last:
             times = [t + c * h for c in self.method.nodes[first:last]]
             self.plant.motion.write(times, self._motions[first:last])
@@ -330,7 +327,6 @@ class CompiledRungeKutta(RungeKutta):
                 self._feedback.write(times, self._offsets[first:last])
 
     def _explain(self, status: int, t: float, states: Array) -> None:
-        """Raise the error that a status stands for, unless a shorter step may succeed."""
         raise_pending()
         if status <= 0 and status not in _TOO_FAR:  # above it is a joint's that moves no inertia, strained as it is
             self._dynamics.mechanism.engine.raise_for(status)

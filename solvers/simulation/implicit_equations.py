@@ -292,7 +292,6 @@ def feedback_derivatives(plant: DrivenModel, t: float, q: Array, v: Array) -> tu
 
 
 def _same(loads: tuple[Array, list[Push]], others: tuple[Array, list[Push]]) -> bool:
-    """Tell whether two sets of loads are equal."""
     (efforts, pushes), (other_efforts, other_pushes) = loads, others
     if len(pushes) != len(other_pushes) or not np.array_equal(efforts, other_efforts):
         return False

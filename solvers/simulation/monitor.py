@@ -168,7 +168,6 @@ class Chatter:
 
 
 def _duration(seconds: float) -> str:
-    """Return a duration as text."""
     if seconds == inf:
         return "for ever"
     for unit, length in (("years", 3.156e7), ("days", 86400.0), ("hours", 3600.0)):

@@ -290,7 +290,6 @@ class PathSignals:
 
 
 def _devices(devices: Sequence[Device]) -> Iterator[Device]:
-    """Yield those whose path is more than a filter."""
     for device in devices:
         if device.path is not None and device.path.described().keys() - {"filter"}:
             yield device
@@ -308,12 +307,10 @@ def _seed_sequence(seed: Any) -> np.random.SeedSequence:
 
 
 def _generator(root: np.random.SeedSequence, name: str) -> np.random.Generator:
-    """Return a generator for a device's errors, independent of those of others."""
     return np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, zlib.crc32(name.encode()))))
 
 
 def _refusals(device: Device, is_stepwise: bool) -> Iterator[Finding]:
-    """Yield elements that need a sample time."""
     path, advice = device.path, f"give the path of {device.name!r} a sample_time"
     assert path is not None
     if path.sample_time is not None:

@@ -130,7 +130,6 @@ class Start:
         self.integrator = self._left(_INTEGRATOR) if self.is_reached and goes_on else {}
 
     def _left(self, head: str) -> Memory:
-        """Return what the other simulation has left under names with a head."""
         memory = {} if self._start is None else self._start.memory
         return {name.removeprefix(head): array for name, array in memory.items() if name.startswith(head)}
 
@@ -182,7 +181,6 @@ class Start:
 
 
 def _last_state(model: Model, times: Array, start: Any) -> Array:
-    """Return the state of a simulation at its end, which is the first time."""
     if not isinstance(start, Trajectory):
         raise ModelError(Finding("wrong-type", "start", start, "a tt.Trajectory", "pass what tt.simulate has returned"))
     for name in ("configuration_names", "coordinate_names", "state_names"):

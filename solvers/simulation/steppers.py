@@ -272,7 +272,6 @@ class OdeStepper(Stepper):
         raise ConvergenceError(f"{self.name} gave up after t = {self.t:.6g} s of {self.end:.6g} s: {reason}") from None
 
     def _closed_end(self) -> ClosedState | None:
-        """Return the state on the closures at the end of the step, None if none is found."""
         try:
             return project(self.plant, self.t, self.y)
         except ConvergenceError:
@@ -344,5 +343,4 @@ class LastStep:
         return here, (aside - here) / steps[:, None]
 
     def _configurations(self, times: Sequence[float]) -> tuple[Array, Array]:
-        """Return q and v at times within the step."""
         return self.plant.split_rows(np.array(times), np.array(self.states(times)))

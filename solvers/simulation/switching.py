@@ -240,7 +240,6 @@ class _Curve:
         return t
 
     def _bottom(self, side: float, part: Cubic, below: float) -> tuple[float, float, float] | None:
-        """Return a time between fall and rise at which it is below `below`, with value and slope; None if there is none."""
         width, slow = part.end - part.begin, False
         for _ in range(_MOST):
             t = 0.5 * (part.begin + part.end) if slow else part.bottom()
