@@ -25,7 +25,7 @@ from titop.solvers.engines.compiled.law_tables import has_own_numbers, numbered_
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.tables import Tables
 from titop.solvers.mechanism.inputs import Inputs
-from titop.solvers.mechanism.parameters import changed_block
+from titop.solvers.mechanism.system_parameters import changed_block
 
 #: The factor k.
 NEAR = 10.0

@@ -16,7 +16,7 @@ from titop.solvers.constraints.following import GROUND, Following, following, le
 from titop.solvers.kernels.interface import layout
 
 if TYPE_CHECKING:
-    from titop.solvers.constraints.mechanism import ClosedMechanism
+    from titop.solvers.constraints.closed_mechanism import ClosedMechanism
 
 Ints = NDArray[np.int64]
 

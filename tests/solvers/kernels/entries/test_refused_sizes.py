@@ -10,7 +10,7 @@ import pytest
 
 from tests.solvers.kernels.entries.wrong_sizes import assert_sizes_matter, of_a_linkage, of_a_tree
 from tests.solvers.kernels.packed_trees import Packed
-from titop.solvers.engines.compiled.readings import ReadingRow, reading_tables
+from titop.solvers.engines.compiled.compiled_readings import ReadingRow, reading_tables
 from titop.solvers.kernels.entries import (
     closure_entries,
     derivative_entries,

@@ -10,7 +10,7 @@ import pytest
 import titop as tt
 from tests.solvers.kernels.series.motions_at_random import Moving, assert_close_by_row
 from tests.systems import KINDS, Array
-from titop.solvers.engines.compiled.dynamics import CONSTANT
+from titop.solvers.engines.compiled.compiled_dynamics import CONSTANT
 from titop.solvers.kernels.entries import series_entries
 from titop.solvers.kernels.interface import layout
 

@@ -12,9 +12,9 @@ import titop as tt
 from tests.systems import Array, random_state, random_tree
 from titop.solvers.linear.linear_equations import motions
 from titop.solvers.mechanism.port_motion import position_and_angles
-from titop.solvers.signals import derivatives
-from titop.solvers.signals.derivatives import derivative_of
+from titop.solvers.signals import signal_derivatives
 from titop.solvers.signals.grammar import OUTPUT, read_name
+from titop.solvers.signals.signal_derivatives import derivative_of
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
 
@@ -72,7 +72,7 @@ STEP, CLOSE = 1e-6, 1e-6  # central differences of numbers near 10, their second
 @pytest.mark.parametrize("sequence", ["XYZ", "ZYX", "ZXZ"])
 def test_small_turns_change_the_angles(sequence: str) -> None:
     rotation = Rotation.from_euler(sequence, [0.4, 0.7, -1.1])
-    found = derivatives.angles_by_rotation("hub", rotation.as_matrix(), sequence)
+    found = signal_derivatives.angles_by_rotation("hub", rotation.as_matrix(), sequence)
     for column, axis in zip(found.T, np.eye(3), strict=True):
         ahead, behind = ((rotation * Rotation.from_rotvec(s * STEP * axis)).as_euler(sequence) for s in (1, -1))
         np.testing.assert_allclose(column, (ahead - behind) / (2 * STEP), rtol=0, atol=CLOSE)
@@ -82,7 +82,7 @@ def test_small_turns_change_the_angles(sequence: str) -> None:
 def test_in_a_gimbal_lock_there_is_no_derivative(sequence: str, middle: float) -> None:
     locked = Rotation.from_euler(sequence, [0.4, middle, 0.0]).as_matrix()
     with pytest.raises(tt.ModelError, match=r"hub\.theta.*gimbal-lock"):
-        derivatives.angles_by_rotation("hub", locked, sequence)
+        signal_derivatives.angles_by_rotation("hub", locked, sequence)
 
 
 class Moving:
@@ -120,7 +120,7 @@ def moving() -> Moving:
 def test_changes_are_those_of_differences(moving: Moving, kind: str) -> None:
     model, port = moving.model, moving.model.port_names[-1]
     angular = ("XYZ",) if kind in ("angles", "pose") else ()
-    found = getattr(derivatives, f"{kind}_derivative")(moving.at, moving.change, port, *angular)
+    found = getattr(signal_derivatives, f"{kind}_derivative")(moving.at, moving.change, port, *angular)
     read = {
         "acceleration": lambda q, v, a: model.motion(port, q, v, a)[:6],
         "twist": lambda q, v, a: model.motion(port, q, v, a)[6:12],

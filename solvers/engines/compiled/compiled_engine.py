@@ -11,9 +11,9 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.engines.compiled.calls import CompiledCalls
-from titop.solvers.engines.compiled.derivatives import CompiledDerivatives
-from titop.solvers.engines.compiled.dynamics import CompiledDynamics, CompiledSeries
+from titop.solvers.engines.compiled.compiled_derivatives import CompiledDerivatives
+from titop.solvers.engines.compiled.compiled_dynamics import CompiledDynamics, CompiledSeries
+from titop.solvers.engines.compiled.function_kernels import CompiledCalls
 from titop.solvers.engines.compiled.law_tables import (
     compiled_interaction,
     compiled_law,
@@ -33,7 +33,7 @@ from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.inputs import Push
-from titop.solvers.mechanism.parameters import changed_assembly, is_float, look_at, suspicions
+from titop.solvers.mechanism.system_parameters import changed_assembly, is_float, look_at, suspicions
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 

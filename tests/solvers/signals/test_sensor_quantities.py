@@ -10,7 +10,7 @@ from titop.blocks.devices import sensors
 from titop.solvers.signals.forms import SensorForm
 from titop.solvers.signals.grammar import OUTPUT, read_name
 from titop.solvers.signals.quantities import Kind, Quantity
-from titop.solvers.signals.sensors import SENSORS
+from titop.solvers.signals.sensor_quantities import SENSORS
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.values import quantity_value
 

@@ -12,7 +12,7 @@ from titop.solvers.constraints import closed_derivatives
 from titop.solvers.constraints.engine_interface import DerivativesCore, HybridDerivatives
 from titop.solvers.engines.compiled.acted_on import Bound
 from titop.solvers.engines.compiled.bound_kernels import constrained_derivatives
-from titop.solvers.engines.compiled.calls import CompiledCalls
+from titop.solvers.engines.compiled.function_kernels import CompiledCalls
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.kernels.entries import derivative_entries
 from titop.solvers.kernels.interface import layout

@@ -11,7 +11,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.engine_interface import Constraints, EquationSeries, PortSeries, SeriesCore, finite_constraints
 from titop.solvers.engines.compiled.bound_kernels import CONSTANT, has_series
-from titop.solvers.engines.compiled.calls import CompiledCalls
+from titop.solvers.engines.compiled.function_kernels import CompiledCalls
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
 from titop.solvers.engines.compiled.rounding import pivots_at
@@ -127,8 +127,8 @@ class CompiledSeries:
     @cached_property
     def reference(self) -> SeriesCore:
         """The series of the reference engine, which evaluates every block in Python; it is imported at its first use."""
-        from titop.solvers.engines.reference.engine import reference_passes
-        from titop.solvers.engines.reference.series import ReferenceSeries
+        from titop.solvers.engines.reference.reference_engine import reference_passes
+        from titop.solvers.engines.reference.reference_series import ReferenceSeries
 
         return ReferenceSeries(reference_passes(self._system.assembly))
 

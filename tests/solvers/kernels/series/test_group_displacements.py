@@ -7,7 +7,7 @@ from math import factorial
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from tests.solvers.kernels.series.test_turns import ORDERS, TRUNCATED, T, summed
+from tests.solvers.kernels.series.test_axis_displacements import ORDERS, TRUNCATED, T, summed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.series import groups as spherical
 from titop.solvers.kernels.series import rooms

@@ -12,7 +12,7 @@ import pytest
 import titop as tt
 from tests.refusals import ENGINES, body
 from titop.solvers.engines.compiled import rounding
-from titop.solvers.mechanism import parameters
+from titop.solvers.mechanism import system_parameters
 
 
 def pendulum(engine: str = "compiled") -> tt.Model:
@@ -236,13 +236,13 @@ def test_a_changed_block_is_built_once(engine: str, monkeypatch: pytest.MonkeyPa
 
 def test_an_inertia_is_judged_once_whatever_of_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     model, judged = sprung_chain().resolve(), []
-    sound = parameters.is_plainly_sound
+    sound = system_parameters.is_plainly_sound
 
     def noted(*inertia: float) -> bool:
         judged.append(inertia)
         return sound(*inertia)
 
-    monkeypatch.setattr(parameters, "is_plainly_sound", noted)
+    monkeypatch.setattr(system_parameters, "is_plainly_sound", noted)
     changed = model.with_inertial_parameters(20.0 * model.inertial_parameters())
     assert len(judged) == len(model.mechanism.inertial_bodies)
     np.testing.assert_allclose(changed.mass_matrix(np.zeros(80)), 20.0 * model.mass_matrix(np.zeros(80)), rtol=1e-10)

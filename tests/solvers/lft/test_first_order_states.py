@@ -58,7 +58,7 @@ def test_filters_of_motors_and_sensors_go_along_with_equilibria() -> None:
     ranges = {"arm.mass": (0.8, 1.3), "motor.path.time_constant": tt.percent(20)}
     found = tt.lft(m, pushed(m), ranges, ["motor"], ["angle"], equilibrium=pushed, tolerance=1e-6)
     assert [moving.name for moving in found.moving] == ["hinge.q"]
-    assert found.check(3) < 1e-5  # the fit of an angle, see `test_equilibria`
+    assert found.check(3) < 1e-5  # the fit of an angle, see `test_moving_equilibria`
 
 
 def test_states_that_act_and_move_are_refused() -> None:

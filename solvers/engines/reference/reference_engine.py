@@ -8,13 +8,13 @@ from typing import Any
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.graph.network.assembly import Assembly
-from titop.solvers.engines.reference.complex_steps import ReferenceDerivatives, ReferenceStates
-from titop.solvers.engines.reference.dynamics import ReferenceDynamics, ReferenceObservations
 from titop.solvers.engines.reference.passes import Passes
-from titop.solvers.engines.reference.series import ReferenceSeries
+from titop.solvers.engines.reference.reference_derivatives import ReferenceDerivatives, ReferenceStates
+from titop.solvers.engines.reference.reference_dynamics import ReferenceDynamics, ReferenceObservations
+from titop.solvers.engines.reference.reference_series import ReferenceSeries
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.kernel_calls import NO_CALLS
-from titop.solvers.mechanism.parameters import assembly_parameters, changed_assembly, suspicions
+from titop.solvers.mechanism.system_parameters import assembly_parameters, changed_assembly, suspicions
 from titop.solvers.model.mechanism import Mechanism
 
 

@@ -24,7 +24,7 @@ from titop.solvers.constraints.closed_dynamics import acting
 from titop.solvers.constraints.engine_interface import DerivativesCore, HybridDerivatives, StateDerivatives
 from titop.solvers.constraints.interaction_loads import efforts_by_states, read_rates, stated_motions, target_derivatives
 from titop.solvers.constraints.multipliers import DEPENDENT
-from titop.solvers.engines.reference.dynamics import ReferenceDynamics, ReferenceObservations
+from titop.solvers.engines.reference.reference_dynamics import ReferenceDynamics, ReferenceObservations
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.model.mechanism import Mechanism
 

@@ -14,7 +14,7 @@ from tests.closed_systems import accelerating, closed_four_bar, geared_hand
 from tests.solvers.engines.compiled.instrumented import KINDS, instrumented
 from tests.systems import random_state, random_tree
 from tests.tolerances import ROUNDING, ROUNDING_OF_MANY
-from titop.solvers.engines.compiled.readings import IDENTITY, ReadingRow, reading_tables
+from titop.solvers.engines.compiled.compiled_readings import IDENTITY, ReadingRow, reading_tables
 from titop.solvers.kernels.ports import sensor_readings as readings
 
 

@@ -29,8 +29,8 @@ from titop.solvers.engines.compiled.bound_kernels import (
     nearest_motion,
     shared_derivatives,
 )
+from titop.solvers.engines.compiled.compiled_readings import CompiledReadings
 from titop.solvers.engines.compiled.packed import PackedSystem, moving_otherwise
-from titop.solvers.engines.compiled.readings import CompiledReadings
 from titop.solvers.kernels.entries import (
     derivative_entries,
     directional_entries,
