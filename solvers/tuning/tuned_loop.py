@@ -252,18 +252,19 @@ class ClosedLoop:
         by_input, by_output = left @ self.plant.B2, self.plant.C2 @ vectors
         return [self.slope(by_input[k], by_output[:, k]) for k in places]
 
-    def response(self, omega: float, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
-        """Return the response at a frequency (rad/s), and those from S's outputs and to its inputs."""
+    def responses(self, omega: Array, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
+        """Return the responses (k) at frequencies (rad/s), and those from S's outputs and to its inputs."""
         A, B, C, D = self.system
-        left, right = self.plant.D12[rows], self.plant.D21[:, columns]
-        if np.isinf(omega):
-            return D[np.ix_(rows, columns)].astype(complex), left, right
-        states = np.linalg.solve(1j * omega * np.eye(len(A)) - A, np.hstack([B[:, columns], self.plant.B2]))
-        by_external, by_gain = states[:, : len(columns)], states[:, len(columns) :]
+        inputs = np.hstack([B[:, columns], self.plant.B2])
+        finite, diagonal = np.isfinite(omega), np.arange(len(A))
+        matrices = np.tile(-A.astype(complex), (len(omega), 1, 1))
+        matrices[:, diagonal, diagonal] += 1j * np.where(finite, omega, 1.0)[:, None]
+        states = np.linalg.solve(matrices, inputs[None]) * finite[:, None, None]
+        by_external, by_gain = states[:, :, : len(columns)], states[:, :, len(columns) :]
         return (
-            D[np.ix_(rows, columns)] + C[rows] @ by_external,
-            left + C[rows] @ by_gain,
-            right + self.plant.C2 @ by_external,
+            D[rows[:, None], columns] + C[rows] @ by_external,
+            self.plant.D12[rows] + C[rows] @ by_gain,
+            self.plant.D21[:, columns] + self.plant.C2 @ by_external,
         )
 
     def slope(self, left: Array, right: Array) -> Array:
