@@ -16,32 +16,54 @@ from titop.solvers.tuning.objective import Objective
 from titop.solvers.tuning.tuning_problem import TuningProblem
 from titop.solvers.tuning.tuning_search import SearchStart, first_look, whole_search
 
+#: Seeds of searches for each one of the user.
+_SEEDS = 4096
 #: Short searches for each start that is searched whole; of goals for poles alone: these are quick, their optima many.
 _LOOKS, _LOOKS_AT_POLES = 3, 16
 #: Turns of a search of the order below, and how much a state that is added is coupled, in units.
 _GROWING, _COUPLED = 2, 0.5
+#: Turns after which only so many whole searches go on, and turns of these at most.
+_FEW, _LAST, _ALL = 3, 2, 10
 
 
-class _Looks(NamedTuple):
-    """A task: short searches from a point or from random ones, of which the best is searched whole."""
+class _Task(NamedTuple):
+    """A search from a point, or from what a seed tells; short, unless it has turns."""
 
     x: Array | None
-    seeds: range
+    seed: int
+    turns: int = 0
+
+    @property
+    def descends(self) -> bool:
+        """Whether quasi-Newton steps come first."""
+        return self.seed % 4 < 2
 
 
 def search_starts(
     objective: Objective, problem: TuningProblem, starts: int, seed: int, workers: int | Executor, progress: bool
-) -> Iterator[Found]:
-    """Yield the optimum of each start; none of one whose loop stayed unstable."""
+) -> Iterator[tuple[int, Found]]:
+    """Yield optima by seed, the better ones twice: after some turns, and in the end; none where all loops stayed unstable."""
     count = 1 if objective.is_smooth else _LOOKS_AT_POLES if objective.has_poles_alone else _LOOKS
     given = given_start(objective)
-    tasks = [(k, _Looks(None if k else given, range(seed + count * k, seed + count * (k + 1)))) for k in range(starts)]
-    bar = progress_bar(total=starts, progress=progress, desc="tuning", unit="start")
+    first = _SEEDS * seed
+    looks = [(k, _Task(given if k == first else None, k)) for k in range(first, first + starts * count)]
+    bar = progress_bar(total=len(looks) + starts + min(starts, _LAST), progress=progress, desc="tuning", unit="search")
     with bar, Spread(_searcher, (problem,), workers, _died) as sweep:
-        for _, result in sweep.results(tasks):
-            bar.update()
-            if result is not None:
-                yield result
+
+        def answers(tasks: list[tuple[Any, _Task]]) -> Iterator[tuple[_Task, Found]]:
+            for (_, task), (_, result) in zip(tasks, sweep.results(tasks), strict=True):
+                bar.update()
+                if result is not None:
+                    yield task, result
+
+        best = sorted(answers(looks), key=lambda one: one[1].value)[:starts]
+        few = []
+        for task, result in answers([((k.seed, _FEW), _Task(look.x, k.seed, _FEW)) for k, look in best]):
+            few.append((task, result))
+            yield task.seed, result
+        best = sorted(few, key=lambda one: one[1].value)[:_LAST]
+        for task, result in answers([((k.seed, _ALL), _Task(one.x, k.seed, _ALL)) for k, one in best]):
+            yield task.seed, result
 
 
 def given_start(objective: Objective) -> Array | None:
@@ -54,27 +76,21 @@ def given_start(objective: Objective) -> Array | None:
     return x
 
 
-def _died(task: _Looks, how: str) -> Any:
-    raise death(f"the search of seed {task.seeds[0]}", how)
+def _died(task: _Task, how: str) -> Any:
+    raise death(f"the search of seed {task.seed}", how)
 
 
-def _searcher(problem: TuningProblem) -> Callable[[_Looks], Found | None]:
+def _searcher(problem: TuningProblem) -> Callable[[_Task], Found | None]:
     """Return what does a task, in each process."""
 
-    def search(task: _Looks) -> Found | None:
+    def search(task: _Task) -> Found | None:
         objective = problem.objective()
-        smooth = objective.smooth()
-        looks = []
-        for k, seed in enumerate(task.seeds):
-            x = task.x if k == 0 else _grow(problem, objective, seed) if seed % 2 else None
-            start = SearchStart(x, seed, seed % 4 < 2)
-            look = first_look(objective, smooth if seed % 2 == 0 and x is None else None, start)
-            if look is not None:
-                looks.append((look.value, k, look, start.descends))
-        if not looks:
-            return None
-        _, _, look, descends = min(looks, key=lambda one: one[:2])
-        return whole_search(objective, look, descends)
+        if task.turns and task.x is not None:
+            pieces = objective(task.x)
+            return None if pieces is None else whole_search(objective, Found(task.x, pieces), task.descends, task.turns)
+        x = _grow(problem, objective, task.seed) if task.x is None and task.seed % 4 == 3 else task.x
+        smooth = objective.smooth() if x is None and task.seed % 2 == 0 else None
+        return first_look(objective, smooth, SearchStart(x, task.seed, task.descends))
 
     return search
 

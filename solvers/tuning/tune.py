@@ -57,8 +57,8 @@ def tune(
         Blocks connected by names; at least one is a `Tunable`.
     goals : sequence of Goal
     starts : int
-        Whole searches. Each is the best of some short ones, from random numbers (the first from the given starts), some by way
-        of the optimum of the H2 norm, of state spaces of that of a lower order.
+        Whole searches, from the best of three times as many short ones: from the given starts and from random numbers, some by
+        way of the optimum of the H2 norm, of state spaces of that of a lower order. The best go on to the end.
     seed : int
         Of random starts: the same seed gives the same controller on the same machine.
     workers : int or Executor
@@ -105,8 +105,8 @@ def tune(
             raise ModelError(Finding("bad-value", name, value, "a whole number", "5 starts suffice for most"))
     objective, so_far = problem.objective(), _SoFar()
     try:
-        for result in search_starts(objective, problem, int(starts), int(seed), read_workers(workers), progress):
-            so_far.take(result, objective)
+        for key, result in search_starts(objective, problem, int(starts), int(seed), read_workers(workers), progress):
+            so_far.take(key, result, objective)
         if not so_far.reached:
             given = given_start(objective)
             raise ModelError(
@@ -120,8 +120,8 @@ def tune(
             raise
         objective.leave_members(so_far.members)
         message = "tuning was stopped; the best controller so far is in `found`"
-        raise SweepInterrupt(message, read_result(objective, problem, so_far.best, so_far.reached, False)) from None
-    return read_result(objective, problem, so_far.best, so_far.reached, prove)
+        raise SweepInterrupt(message, read_result(objective, problem, so_far.best, [*so_far.reached.values()], False)) from None
+    return read_result(objective, problem, so_far.best, [*so_far.reached.values()], prove)
 
 
 @dataclass
@@ -129,14 +129,14 @@ class _SoFar:
     """The best that was reached so far, what each start reached, and how many members the best is for."""
 
     best: Found = field(default_factory=lambda: Found(np.zeros(0), []))
-    reached: list[float] = field(default_factory=list)
+    reached: dict[int, float] = field(default_factory=dict)
     members: int = 0
 
-    def take(self, result: Found, objective: Objective) -> None:
+    def take(self, seed: int, result: Found, objective: Objective) -> None:
         """Take what a start reached."""
         if not self.reached or result.value < self.best.value:
             self.best, self.members = result, len(objective.members)
-        self.reached.append(result.value)
+        self.reached[seed] = result.value
 
 
 def _tune_on_worst(objective: Objective, problem: TuningProblem, so_far: _SoFar, seed: int) -> None:

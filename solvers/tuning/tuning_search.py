@@ -20,8 +20,6 @@ _PATIENT: dict[str, Any] = {"steps": 1000, "gain": RANK, "patience": 60}
 _LOOK: dict[str, Any] = {**_PATIENT, "steps": 200}
 #: Of a smooth function.
 _SMOOTH: dict[str, Any] = {"steps": 300, "gain": CLOSE**2, "patience": 5, "measured": 30}
-#: Turns of a whole search at most.
-_TURNS = 10
 #: Rounds of a patient end at most.
 _FINISHES = 3
 
@@ -73,7 +71,7 @@ def first_look(objective: Objective, smooth: Objective | None, start: SearchStar
     return minimise_maximum(objective, found, steps=40)
 
 
-def whole_search(objective: Objective, found: Found, descends: bool, turns: int = _TURNS) -> Found:
+def whole_search(objective: Objective, found: Found, descends: bool, turns: int = 10) -> Found:
     """Return the least maximum near a point: both methods by turns until neither gains, peaks that were missed taken along."""
     if objective.is_smooth:
         return found
