@@ -18,7 +18,7 @@ uncertainty closed ``T = M22 + M21 Δ (1 - M11 Δ)^-1 M12``; at the peak of its 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import product, pairwise
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
