@@ -26,13 +26,8 @@ from titop.solvers.mechanism.shared import structural
 class GearConstraint:
     """``q[driven] - ratio q[driver] - offset = 0``: linear in the coordinates.
 
-    Attributes
-    ----------
-    gear : Gear
-    driven, driver : tuple of int
-        Indices of the coordinate in q and in v.
-    unit : str
-        Unit of the driven coordinate.
+    - `driven`, `driver`: indices of the coordinate in q and in v;
+    - `unit`: unit of the driven coordinate.
     """
 
     gear: Gear

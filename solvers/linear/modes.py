@@ -239,7 +239,6 @@ def _normal(M: Array, D: Array, K: Array, L: Array, total: Array, names: list[st
 
 
 def _of_poles(system: Any, title: str) -> Modes:
-    """Return the modes of a linear model: pairs of poles, and real poles."""
     from scipy.linalg import eig
 
     poles, left, right = eig(np.asarray(system.A), left=True)

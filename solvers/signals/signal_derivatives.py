@@ -100,12 +100,8 @@ def _motion(at: Snapshot, change: SnapshotChanges, port: str) -> Any:
 def derivative_of(at: Snapshot | None, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
     """Return the change (..., n, z) of a quantity with ``z = [states; inputs]``.
 
-    Parameters
-    ----------
-    at : Snapshot or None
-        None for quantities of coordinates, with displacements from the point itself; points may then be stacked.
-    change : SnapshotChanges
-        Changes of the state.
+    - `at`: None for quantities of coordinates, with displacements from the point itself; points may then be stacked;
+    - `change`: changes of the state.
     """
     owner, placed = of.owner if SOURCES[of.kind].owned else "", of.kind == Kind.POSE and _is_place(of)
     whole = change.once((of.kind, owner, of.sequence, placed), lambda: DERIVATIVES[of.kind](at, change, of, inputs))

@@ -122,6 +122,7 @@ class Objective:
         if not changed:
             return None
         result = Objective(self.blocks, self.goals, changed, self.coordinates, self.rate)
+        result.size = self.size  # scalings of others are left as they are
         for member in self.members:
             result.add(member)
         return result
@@ -131,6 +132,10 @@ class Objective:
     def theta(self, x: Array) -> Array:
         """Return the numbers (n) at a point of the search."""
         return self.coordinates.values(x[: len(self.coordinates)])
+
+    def _is_within(self, x: Array) -> bool:
+        count = len(self.coordinates)
+        return self.coordinates.reach(x[:count]) < _BOX and float(np.abs(x[count:]).max(initial=0.0)) < np.log(_BOX)
 
     def _gradient(self, x: Array, chain: Array, by_S: Array) -> Array:
         """Return the gradient (size) of a number with respect to x from that with respect to S."""
@@ -153,9 +158,9 @@ class Objective:
     def __call__(self, x: Array) -> list[Piece] | None:
         """Return the pieces near the maximum, from the highest one down; None where a loop is unstable, or x is too large."""
         self.evaluations += 1
-        theta = self.theta(x)
-        if not (np.isfinite(theta).all() and np.abs(x).max() < _BOX):
+        if not self._is_within(x):
             return None
+        theta = self.theta(x)
         scans: list[tuple[int, int, Scan, Array]] = []
         for k, member in enumerate(self.members):
             S = self.blocks.gain(theta, member.rho)
@@ -194,9 +199,9 @@ class Objective:
     def abscissa(self, x: Array) -> list[Piece] | None:
         """Return the highest real part of the poles of each loop, in parts of the plant's rate, as pieces."""
         self.evaluations += 1
-        theta = self.theta(x)
-        if not (np.isfinite(theta).all() and np.abs(x).max() < _BOX):
+        if not self._is_within(x):
             return None
+        theta = self.theta(x)
         pieces: list[Piece] = []
         for k, member in enumerate(self.members):
             S = self.blocks.gain(theta, member.rho)

@@ -253,8 +253,12 @@ class ActedOn:
         of one row, to the kernel's arguments behind its tables. `closing`: whether the tables have space for closures.
         `single`: the same for single states, which serves row by row.
         """
-        if bound is not None and stack.wrenches is None and stack.u is None:
-            return bound.call(*at(slice(None)))
+        rows = range(len(stack.states[0]))
+        if stack.wrenches is None and stack.u is None:
+            if bound is not None:
+                return bound.call(*at(slice(None)))
+            assert single is not None
+            return next((status for row in rows if (status := single.call(*at(row))) != DONE), DONE)
         loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
         if not self._inputs.drives_ports:
@@ -263,7 +267,6 @@ class ActedOn:
         turning = any(axes_of(each) == 2 for each in (*loads, u))
         if bound is not None and not turning:
             return self.run(bound, stack.wrenches, u, at(slice(None)), closing)
-        rows = range(len(stack.states[0]))
         if single is not None:
             return acting.run_rows(single, loads, u, map(at, rows))
         assert bound is not None

@@ -25,7 +25,6 @@ from titop.solvers.engines.compiled.repacking import (
     NEAR,
     Repacking,
     are_near,
-    changed_numbers,
     move_constraints,
     with_parameters_of,
 )
@@ -148,7 +147,7 @@ class CompiledEngine:
                 return self._rebuilt(values)
             params[index[name]] = value
         near = ample is not None and are_near(ample, params, map(repacking.inertial.get, values))
-        blocks = changed_numbers(system, values)
+        blocks = repacking.changed_numbers(system, values)
         warnings: list[Finding] = []
         if not near:
             errors, warnings = look_at(system.structure, {**system.changes, **values}, values, blocks)
@@ -157,7 +156,7 @@ class CompiledEngine:
         packed = with_parameters_of(system, params, values, blocks)
         if packed is None:
             return self._rebuilt(values)
-        reshaped = not system.tables.general_names.isdisjoint(blocks)
+        reshaped = bool(blocks) and not system.tables.general_names.isdisjoint(blocks)
         still = not (near or reshaped) and packed.moves_like(system)
         engine = partial(CompiledEngine.on, packed, repacking, {"_ample": ample} if near or still else {})
         moved = not near and self._mechanism.is_constrained and (reshaped or move_constraints(values))

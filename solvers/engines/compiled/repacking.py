@@ -136,19 +136,26 @@ class Repacking:
         return index
 
     @cached_property
+    def _numbered(self) -> frozenset[str]:
+        """Names of the blocks whose laws have numbers."""
+        return frozenset(block.name for block in self._tables.numbered)
+
+    def changed_numbers(self, system: PackedSystem, values: Mapping[str, float]) -> dict[str, Block]:
+        """Return those blocks with numbers of their own that have some of the changed parameters, with the changes so far."""
+        result: dict[str, Block] = {}
+        if not self._numbered:
+            return result
+        changes = {**system.changes, **values}
+        for name in self._numbered & {owner_of(name) for name in values}:
+            start = f"{name}."
+            own = {each.removeprefix(start): value for each, value in changes.items() if each.startswith(start)}
+            result[name] = changed_block(system.structure.blocks[name], own)
+        return result
+
+    @cached_property
     def inertial(self) -> dict[str, InertialEntry]:
         """The places of masses and entries of inertias: see `inertial_parameters`."""
         return inertial_parameters(self._assembly, self.positions)
-
-
-def changed_numbers(system: PackedSystem, values: Mapping[str, float]) -> dict[str, Block]:
-    """Return those blocks with numbers of their own that have some of the changed parameters, with the changes so far."""
-    changes, result = {**system.changes, **values}, {}
-    for name in {owner_of(name) for name in values} & {block.name for block in system.tables.numbered}:
-        start = f"{name}."
-        block_changes = {each.removeprefix(start): value for each, value in changes.items() if each.startswith(start)}
-        result[name] = changed_block(system.structure.blocks[name], block_changes)
-    return result
 
 
 def with_parameters_of(
@@ -163,7 +170,7 @@ def with_parameters_of(
     values : mapping of str to float
         Those that changed.
     blocks : mapping of str to Block
-        The `changed_numbers` of these.
+        The `Repacking.changed_numbers` of these.
 
     Returns
     -------

@@ -8,7 +8,7 @@ import pytest
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.tuning.peaks import EVERYWHERE, Band, Modal, find_peaks, frequencies, largest_gains, passing_frequencies
+from titop.solvers.linear.peaks import EVERYWHERE, Band, Modal, find_peaks, frequencies, largest_gains, passing_frequencies
 
 
 def random_system(seed: int, n: int = 6, shape: tuple[int, int] = (2, 3)) -> Matrices:

@@ -165,7 +165,7 @@ def passing_frequencies(system: Matrices, level: float, band: Band = EVERYWHERE)
     return every[gains > level * (1 + SAME)]
 
 
-def highest_gain(system: Matrices) -> tuple[float, float]:
+def peak_gain(system: Matrices) -> tuple[float, float]:
     """Return the H-infinity norm of a model in continuous time and the frequency (rad/s) of its peak, certified.
 
     Levels are raised to the gain at frequencies above them until none is left (Bruinsma and Steinbuch 1990). Infinite of an
