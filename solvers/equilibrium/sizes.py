@@ -20,8 +20,8 @@ from titop.solvers.model.model import Model
 ROUNDED_TURNS = EXACT / STEADY
 
 
-class LoadedState(Protocol):
-    """A state with its loads, and what follows; see `titop.solvers.equilibrium.operating_point.OperatingPoint`."""
+class ActedState(Protocol):
+    """A state with its loads; see `titop.solvers.equilibrium.operating_point.OperatingPoint`."""
 
     @property
     def model(self) -> Model: ...
@@ -35,6 +35,11 @@ class LoadedState(Protocol):
     def driving(self) -> Array | None: ...
     @property
     def wrenches(self) -> Mapping[str, Array] | None: ...
+
+
+class LoadedState(ActedState, Protocol):
+    """The same with what acts in it, one by one, and what follows."""
+
     @property
     def u(self) -> Array | None: ...
     @property

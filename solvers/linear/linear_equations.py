@@ -20,6 +20,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.solvers.constraints.closed_dynamics import refuse_overdriven
 from titop.solvers.equilibrium.operating_point import OperatingPoint
+from titop.solvers.equilibrium.sizes import ActedState
 from titop.solvers.linear.displacement_inputs import displace
 from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.model.closures import Reduction, closure_derivatives, reduction
@@ -43,7 +44,7 @@ def nearby(points: Sequence[OperatingPoint], rng: np.random.Generator) -> list[O
     return near
 
 
-def _sizes(point: OperatingPoint) -> Array:
+def _sizes(point: ActedState) -> Array:
     model = point.model
     return model.mechanism.scale.coordinates_of(np.diag(model.mass_matrix(point.q)))
 
@@ -86,7 +87,7 @@ class LinearEquations(NamedTuple):
 
 
 def linear_equations(
-    points: Sequence[OperatingPoint],
+    points: Sequence[ActedState],
     system_inputs: SystemInputs,
     system_outputs: Sequence[SystemOutputs],
     independent: Sequence[str] | None = None,
@@ -113,7 +114,7 @@ def names_of(model: Model, states: Array, system_inputs: SystemInputs) -> list[s
 
 
 def _by_accelerations(
-    points: Sequence[OperatingPoint],
+    points: Sequence[ActedState],
     system_inputs: SystemInputs,
     system_outputs: Sequence[SystemOutputs],
     independent: Sequence[str] | None,
@@ -147,7 +148,7 @@ def _by_accelerations(
 
 def with_first_order_states(
     matrices: tuple[Array, Array, Array, Array],
-    points: Sequence[OperatingPoint],
+    points: Sequence[ActedState],
     system_inputs: SystemInputs,
     columns: Callable[[Array], Array],
 ) -> tuple[Array, Array, Array, Array]:
@@ -172,7 +173,7 @@ def with_first_order_states(
     )
 
 
-def motions(points: Sequence[OperatingPoint], system_inputs: SystemInputs, imposed: Array | None = None) -> LinearMotion:
+def motions(points: Sequence[ActedState], system_inputs: SystemInputs, imposed: Array | None = None) -> LinearMotion:
     """Return accelerations, efforts and the linear equations of all coordinates at points, stacked.
 
     Accelerations (nv) of prescribed coordinates are those of each point (`SystemInputs.accelerations`), unless `imposed`.
@@ -193,7 +194,7 @@ def motions(points: Sequence[OperatingPoint], system_inputs: SystemInputs, impos
     return LinearMotion(a, tau, A, by_input, np.zeros((nv, 2 * nv)), system_inputs.applied, B)
 
 
-def _hybrid_motion(point: OperatingPoint, system_inputs: SystemInputs, imposed: Array | None) -> LinearMotion:
+def _hybrid_motion(point: ActedState, system_inputs: SystemInputs, imposed: Array | None) -> LinearMotion:
     model, q, v, u, wrenches = point.model, point.q, point.v, point.driving, point.wrenches or None
     nv, names = model.nv, system_inputs.imposed_names
     if model.is_constrained:
@@ -211,7 +212,7 @@ def _hybrid_motion(point: OperatingPoint, system_inputs: SystemInputs, imposed: 
 
 
 def _outputs(
-    points: Sequence[OperatingPoint], motion: LinearMotion, groups: Sequence[SystemOutputs], change: SnapshotDerivatives
+    points: Sequence[ActedState], motion: LinearMotion, groups: Sequence[SystemOutputs], change: SnapshotDerivatives
 ) -> list[Array]:
     """Return ``[C D]`` (n, outputs, states + inputs) of each group of outputs; each point's derivatives are computed once."""
     n, read = len(points), [group for group in groups if not group.selects]
@@ -225,7 +226,7 @@ def _outputs(
     return [np.broadcast_to(part, (n, *part.shape[-2:])) for part in rows]
 
 
-def _refuse_moving(points: Sequence[OperatingPoint], by_state: Array, system_inputs: SystemInputs, reduced: Reduction) -> None:
+def _refuse_moving(points: Sequence[ActedState], by_state: Array, system_inputs: SystemInputs, reduced: Reduction) -> None:
     """Reject locked coordinates that move at the points, or that rotate with others."""
     model, v, held = points[0].model, np.array([point.v for point in points]), np.flatnonzero(system_inputs.held)
     moving = np.abs(v[:, held]).max(axis=0, initial=0.0) > 0
