@@ -42,6 +42,8 @@ class ControlledModel(Protocol):
 
     def inputs(self, t: float, q: Array, v: Array) -> Array | None: ...
 
+    def commanded(self, t: float, q: Array, v: Array) -> Array: ...
+
     def wrenches(self, t: float, q: Array, v: Array) -> dict[str, Array]: ...
 
 
@@ -68,6 +70,7 @@ class ConnectedController:
         times: Array,
         saturate: bool,
     ) -> None:
+        self.law: Any = law
         inputs, references, outputs, states = law.inputs, law.references, law.outputs, law.states
         self.place, self.times, self.measurements = place, times, Measurements(model, inputs, operating.origin)
         self.accelerated = bool(self.measurements.dynamic.any())
@@ -187,10 +190,7 @@ class ControlLoop(ABC):
 
     @abstractmethod
     def recall(self, memory: Sequence[Memory]) -> None:
-        """Go on where a `memory` was left.
-
-        Raises `ModelError` if another controller left it.
-        """
+        """Go on where a `memory` was left. Raises `ModelError` if another controller left it."""
 
 
 def check_memory(

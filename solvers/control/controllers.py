@@ -198,10 +198,7 @@ def discretise(K: Any, sample_time: float) -> Any:
 
 
 class FirstMember:
-    """The member of a scheduled controller that says in which coordinates its states are.
-
-    `K`: in discrete time.
-    """
+    """The member of a scheduled controller that says in which coordinates its states are. `K`: in discrete time."""
 
     def __init__(self, K: Any) -> None:
         self.K, self._points = K, np.exp(1j * np.array(_ANGLES))[:, None, None] * np.eye(K.nstates)

@@ -245,7 +245,7 @@ def simulate(
     except KeyboardInterrupt as error:
         last = solution.t[-1], solution.y[-1]
         stop = error if isinstance(error, SimulationInterrupt) else interrupt(last, times[-1], solution)
-        stop.collect_with(lambda reached: _collect(plant, reached, watched))
+        stop._collect = lambda reached: _collect(plant, reached, watched)
         raise stop from None
 
 
