@@ -5,7 +5,6 @@ blocks together are one matrix S, so that every structure is a constant gain. Go
 highest of all goals of all members of a family is minimised.
 
 - `tunables`: blocks with numbers to be tuned; `goals`: what is to be achieved;
-- `peaks`: all peaks of a gain over frequency, and a certificate that none was missed;
 - `tuned_loop`: the augmented plant, the loop around S, and how it changes with S;
 - `controller_blocks`: blocks connected, as S and in the coordinates of a search;
 - `goal_terms`: goals as functions of the loop, with their gradients;

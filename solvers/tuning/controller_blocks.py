@@ -192,8 +192,9 @@ class ControllerBlocks:
             constant, slopes = self._affine
             return (constant + theta @ slopes).reshape(self.sizes)
         S = np.zeros(self.sizes)
-        for block, part, rows, columns in zip(self.blocks, self._ranges, self._rows, self._columns, strict=True):
-            S[np.ix_(rows, columns)] = block.matrix_at(theta[part], rho)
+        with np.errstate(all="ignore"):  # time constants of zero
+            for block, part, rows, columns in zip(self.blocks, self._ranges, self._rows, self._columns, strict=True):
+                S[np.ix_(rows, columns)] = block.matrix_at(theta[part], rho)
         return S
 
     def chain(self, theta: Array, rho: Mapping[str, float]) -> Array:

@@ -16,10 +16,10 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, SAME, TINY
 from titop.solvers.linear.matrices import Matrices, side_by_side
+from titop.solvers.linear.peaks import Band, find_peaks, frequencies, largest_gains, passing_frequencies
 from titop.solvers.signals.exported import REFERENCE, Signal
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
 from titop.solvers.tuning.goals import Goal, Weight
-from titop.solvers.tuning.peaks import Band, find_peaks, frequencies, largest_gains, passing_frequencies
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop
 
 #: Peaks of one term at most.

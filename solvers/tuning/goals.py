@@ -15,8 +15,8 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import TINY
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.peaks import EVERYWHERE, Band
 from titop.solvers.linear.state_space import read_linear
-from titop.solvers.tuning.peaks import EVERYWHERE, Band
 
 #: What a goal may be about.
 KINDS = ("gain", "h2", "shape", "margins", "poles", "tracking", "rejection")

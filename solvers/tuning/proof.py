@@ -21,6 +21,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COARSE, NEGLIGIBLE
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure, channel_signals
 from titop.solvers.linear.matrices import Matrices, side_by_side
+from titop.solvers.linear.peaks import Band
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.robust.branch_and_bound import CELLS, cells_spread
 from titop.solvers.robust.exact_margins import peak_of_all
@@ -34,7 +35,6 @@ from titop.solvers.tuning.goal_terms import PeakTerm, PoleTerm
 from titop.solvers.tuning.goals import Goal, Weight
 from titop.solvers.tuning.minimax import Found
 from titop.solvers.tuning.objective import Objective, Requirement
-from titop.solvers.tuning.peaks import Band
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, augment
 from titop.solvers.tuning.worst_members import MemberSearch
 
