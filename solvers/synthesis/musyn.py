@@ -54,10 +54,10 @@ def musyn(
 ) -> Synthesis:
     """Return a controller ``u = K y`` of the best robust performance: with ranges ``1 / β`` times as large the gain is β.
 
-    The least β is sought. That is mu of the uncertainty and a full block around all disturbances and errors, as `robust_gain` bounds it. Blocks may be
-    real, repeated, complex and full. The search starts from H-infinity controllers with constant scalings. Then scalings D and
-    G that prove a level at all frequencies, and the controller that lowers the bound that they give, are improved by turns:
-    scalings are not fitted, so that the controller has no more states than the plant.
+    The least β is sought. That is mu of the uncertainty and a full block around all disturbances and errors, as `robust_gain`
+    bounds it. Blocks may be real, repeated, complex and full. The search starts from H-infinity controllers with constant
+    scalings. Then scalings D and G that prove a level at all frequencies, and the controller that lowers the bound that they
+    give, are improved by turns: scalings are not fitted, so that the controller has no more states than the plant.
 
     Parameters
     ----------
