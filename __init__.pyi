@@ -136,6 +136,7 @@ from .solvers.simulation.trajectory import load_trajectory as load_trajectory
 from .solvers.support.spread import SweepInterrupt as SweepInterrupt
 from .solvers.synthesis.loop_shaping import loopsyn as loopsyn
 from .solvers.synthesis.loop_shaping import mixsyn as mixsyn
+from .solvers.synthesis.musyn import musyn as musyn
 from .solvers.synthesis.reduce_controller import ReducedController as ReducedController
 from .solvers.synthesis.reduce_controller import reduce_controller as reduce_controller
 from .solvers.synthesis.synthesize import Synthesis as Synthesis
