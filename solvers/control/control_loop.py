@@ -48,25 +48,13 @@ class ControlledModel(Protocol):
 class ConnectedController:
     """A controller, connected to a model and to other controllers by the names of its signals.
 
-    Parameters
-    ----------
-    exchange : Exchange
-        Signals of all controllers.
-    place : int
-        In the list of controllers.
-    reference : see `References`
-    times : (n,) array, s
-    saturate : bool
-        Whether commands are limited to the actuators' ranges.
-
-    Attributes
-    ----------
-    accelerated : bool
-        Whether an output depends on accelerations.
-    resting : (nu + nv + signals,) array
-        The inputs and efforts of the operating point.
-    reads : (nr, signals) array
-        References that are signals of controllers before.
+    - `exchange`: signals of all controllers;
+    - `place`: in the list of controllers;
+    - `reference`, see `References`; `times` (n, s);
+    - `saturate`: whether commands are limited to the actuators' ranges;
+    - `accelerated`: whether an output depends on accelerations;
+    - `resting` (nu + nv + signals): the inputs and efforts of the operating point;
+    - `reads` (nr, signals): references that are signals of controllers before.
     """
 
     def __init__(
@@ -156,12 +144,8 @@ def shown_references(references: Sequence[str], measured: SignalTable) -> tuple[
 class ControlLoop(ABC):
     """Base class of the loops of controllers around a model.
 
-    Attributes
-    ----------
-    initial_state : (nx,) array
-        States that are integrated together with the model's.
-    commands : Commands
-        Of one of the controllers: all have the same limits.
+    - `initial_state` (nx): states that are integrated together with the model's;
+    - `commands`: of one of the controllers: all have the same limits.
     """
 
     initial_state: Array
@@ -205,10 +189,7 @@ class ControlLoop(ABC):
     def recall(self, memory: Sequence[Memory]) -> None:
         """Go on where a `memory` was left.
 
-        Raises
-        ------
-        ModelError
-            If another controller left it.
+        Raises `ModelError` if another controller left it.
         """
 
 

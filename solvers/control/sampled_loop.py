@@ -62,19 +62,10 @@ class _Sample(NamedTuple):
 class SampledController(ConnectedController):
     """One sampled controller.
 
-    Parameters
-    ----------
-    delay : float, s
-        From a sample to the commands.
-    noise : (ny,) array
-        Standard deviations of the outputs at the samples.
-    law, *rest
-        See `ConnectedController`.
-
-    Attributes
-    ----------
-    command : Command
-        In effect now.
+    - `delay` (s): from a sample to the commands;
+    - `noise` (ny): standard deviations of the outputs at the samples;
+    - `law`, `*rest`: see `ConnectedController`;
+    - `command`: in effect now.
     """
 
     def __init__(self, law: SampledLaw, delay: float, noise: Array, rng: np.random.Generator, *rest: Any) -> None:
@@ -207,15 +198,8 @@ class SampledController(ConnectedController):
 class SampledLoop(ControlLoop):
     """A loop of sampled controllers alone, whose commands are held between instants.
 
-    Parameters
-    ----------
-    controllers : sequence of SampledController
-        In the order in which they are called.
-
-    Attributes
-    ----------
-    command : Command
-        In effect now.
+    - `controllers`: in the order in which they are called;
+    - `command`: in effect now.
     """
 
     sampled = True

@@ -192,7 +192,6 @@ class LFTArithmetic:
     # -- series ------------------------------------------------------------------------------------------------------------
 
     def _multiply(self, first: WiredPart, last: WiredPart) -> Self:
-        """Return all outputs of the first as inputs of the last."""
         _refuse_sizes("*", first.size[:1], last.size[1:])
         return self._follow("*", first, last, range(last.size[1]), range(first.size[0]))
 
@@ -212,11 +211,9 @@ class LFTArithmetic:
     def _wire(
         self, where: str, parts: tuple[WiredPart, WiredPart], wires: Wires, inputs: list[Signal], outputs: list[Signal]
     ) -> Self:
-        """Return wired parts."""
         return self._with(wire(where, parts, wires, inputs, outputs, str(self.M.name)))
 
     def _with(self, fields: Composition) -> Self:
-        """Return the model with other fields."""
         return replace(self, **fields._asdict())  # type: ignore[type-var]
 
 
@@ -302,7 +299,6 @@ def _ends(
 
 
 def _as_list(where: str, names: Any) -> list[str]:
-    """Return names, one or several, as a list."""
     listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Sequence) else []
     if not listed:
         raise ModelError(Finding("wrong-type", where, names, "a signal, or a list of signals", "give their names"))
@@ -310,7 +306,6 @@ def _as_list(where: str, names: Any) -> list[str]:
 
 
 def _weight(weight: Any, count: int, period: float) -> Matrices:
-    """Return a weight as the matrices of a system that takes `count` signals."""
     many = isinstance(weight, list | tuple | np.ndarray) and np.ndim(weight) > 0
     if many and len(weight) != count:
         raise ModelError(Finding("bad-weight", "weight", f"{len(weight)} weights", f"one, or {count}", "one for each signal"))
@@ -343,7 +338,6 @@ def _system(where: str, weight: Any, period: float) -> Matrices:
 
 
 def _check_dynamics(where: str, weight: StateSpace, period: float) -> None:
-    """Refuse weights with another time base than a model's, and unstable ones."""
     step = weight.dt
     if (step is True and not period) or (step is not True and not np.isclose(float(step or 0.0), period, rtol=SAME, atol=0)):
         found, advice = f"a step of {step}", "see control.sample_system, or append before the model is sampled"

@@ -194,10 +194,8 @@ def refuse_moving_port(block: Block, port: str, q: Array, coordinates: Uncertain
 
     Raises `ModelError` naming one.
     """
-    before, size = (
-        PortGeometry(*block.pose(port, q), block.motion_subspace(port, q)),
-        coordinates.uncertainty.point.model.mechanism.scale.length,
-    )
+    before = PortGeometry(*block.pose(port, q), block.motion_subspace(port, q))
+    size = coordinates.uncertainty.point.model.mechanism.scale.length
     for path, k in zip(coordinates.paths, coordinates.entries, strict=True):
         moved = q.copy()
         end = split_end(path)[1]

@@ -106,13 +106,11 @@ def load_lft(path: str | Path) -> Loaded:
 
 
 def _block_numbers(b: DeltaBlock) -> list[float]:
-    """Return the numbers of a block; no degree is -1."""
     degree = -1 if b.degree is None else b.degree
     return [b.repetitions, b.columns, b.lower, b.upper, b.nominal, degree, b.part, b.of_outputs]
 
 
 def _block(name: str, kind: Any, unit: str, numbers: Sequence[float]) -> DeltaBlock:
-    """Return a block from its numbers."""
     rows, columns, lower, upper, nominal, degree, part, of_outputs = numbers
     least = None if degree < 0 else int(degree)
     return DeltaBlock(name, kind, int(rows), int(columns), lower, upper, nominal, unit, least, int(part), bool(of_outputs))
@@ -124,7 +122,6 @@ def _moving_numbers(m: MovingCoordinate) -> list[float]:
 
 
 def _moving(texts: Sequence[str], numbers: Sequence[float]) -> MovingCoordinate:
-    """Return what moves from its name and unit, and its numbers."""
     (name, unit), (nominal, lower, upper, degree, error) = texts, numbers
     fit = (None, None) if math.isnan(degree) else (int(degree), error)
     return MovingCoordinate(str(name), nominal, lower, upper, str(unit), *fit)

@@ -30,8 +30,8 @@ from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.model.closures import reduction
 from titop.solvers.model.model import Model
-from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.signal_derivatives import derivative_of
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 
@@ -42,18 +42,11 @@ _LOOKED_AT = 4
 class SystemLoop:
     """The loop of a system about an operating point; the last arguments are those of `linearize`.
 
-    Attributes
-    ----------
-    ends : Ends
-        What the names of inputs, outputs and states stand for.
-    a : (nv,) array
-        Accelerations at the point, which all members share.
-    states : int array
-        Entries of ``[dq; dv; dx]``, those of displaced coordinates among them.
-    left : int array
-        Those that are states of the model: without these.
-    frozen : tuple of str
-        Outputs that are read as in the middle of all ranges: exact only if how they are read is certain.
+    - `ends`: what the names of inputs, outputs and states stand for;
+    - `a` (nv): accelerations at the point, which all members share;
+    - `states`: entries of ``[dq; dv; dx]``, those of displaced coordinates among them;
+    - `left`: those that are states of the model: without these;
+    - `frozen`: outputs that are read as in the middle of all ranges: exact only if how they are read is certain.
     """
 
     def __init__(
@@ -105,8 +98,7 @@ class SystemLoop:
     def left(self) -> Array:
         """Entries of ``[dq; dv; dx]`` that are states of the model: displaced coordinates are none."""
         displaced = [*self.ends.inputs.displaced]
-        left: Array = self.states[~np.isin(self.states, [*displaced, *(self.model.nv + k for k in displaced)])]
-        return left
+        return self.states[~np.isin(self.states, [*displaced, *(self.model.nv + k for k in displaced)])]
 
     def _displace(self, model: Fractional) -> Fractional:
         """Return the model with displacements in the place of accelerations: see `titop.solvers.linear.displacement_inputs`.
@@ -205,7 +197,6 @@ class SystemLoop:
 
     @property
     def _whole(self) -> Array:
-        """From the channels to the model's inputs with states behind them (nu + nx, channels)."""
         channels = self.ends.inputs.channels
         chosen = np.zeros((self.model.nu + self.model.nx, len(channels)))
         for k, channel in enumerate(channels):
@@ -214,7 +205,6 @@ class SystemLoop:
         return chosen
 
     def _scale(self, signals: Signals, gains: Sequence[str | None]) -> Signals:
-        """Return signals times their uncertain gains by name, None where these are certain."""
         scaled = [signals[k] for k in range(len(signals))]
         for k, name in enumerate(gains):
             if name is not None:
@@ -222,7 +212,6 @@ class SystemLoop:
         return stack(*scaled)
 
     def _push(self, changes: Changes, driven: Signals) -> None:
-        """Apply the inputs that are wrenches at ports."""
         places, units = self.model.mechanism.inputs, np.eye(6)
         for k, channel in enumerate(self.ends.inputs.named):
             if channel.kind == Kind.WRENCH:
@@ -233,7 +222,6 @@ class SystemLoop:
                         changes.push(place.port, wrench[:, None] @ driven[k], place.inertial)
 
     def _input_efforts(self, driven: Signals) -> Signals:
-        """Return what inputs do along the coordinates themselves: motors, and blocks' own."""
         model, q = self.model, self.tree.state.q
         matrix = model.mechanism.inputs.motors.copy()
         for block, at_q, at_v, columns in model.mechanism.inputs.own:
@@ -246,7 +234,6 @@ class SystemLoop:
         return total
 
     def _gear(self, name: str, entry: int, driven: Signals) -> Signals:
-        """Return what the uncertain part of a motor's gear adds."""
         gear = self.uncertainty.at(f"{name}.gear")
         if gear is None:
             return zeros(self.model.nv)
@@ -326,7 +313,6 @@ class Filter:
         return rates
 
     def _received(self, moving: SystemChanges, inputs: SystemInputs) -> Signals:
-        """Return what a sensor's filter receives."""
         device, kind = self._device, self._device.filter_law[0]
         if kind == FilterKind.OBSERVED:
             signals = self._model.mechanism.sensor_signals
@@ -404,14 +390,12 @@ class _Slopes(SnapshotChanges):
 
 
 def _read(moving: SystemChanges, group: SystemOutputs) -> tuple[Signals, bool]:
-    """Return the signals of an output, and whether their dependence on uncertain numbers is known to be exact."""
     return _read_quantity(moving, group.of, group.derivatives)
 
 
 def _read_quantity(
     moving: SystemChanges, of: Quantity | None, derivatives: Callable[[Any, Any], Array]
 ) -> tuple[Signals, bool]:
-    """Return the same of a quantity with its derivatives; of functions without a quantity too."""
     model, q, v, a = moving.changes.tree.state
     if of is not None and of.kind in READINGS and (signals := READINGS[of.kind](moving, of)) is not None:
         return signals[list(of.entries)], True

@@ -107,7 +107,6 @@ class Tree:
     # -- at the operating point ----------------------------------------------------------------------------------------
 
     def _rates(self) -> Signals:
-        """Return the rates of all coordinates."""
         model = self.state.model
         rates = self.uncertainty.vector([f"{name}.v" for name in model.coordinate_names], self.state.v)
         return rates.column().apply(self.constants, self.one)
@@ -166,18 +165,11 @@ class Changes:
 
     `q`, `v`, `a` (nv): of all coordinates.
 
-    Attributes
-    ----------
-    at : list of Change
-        Of each node.
-    wrenches : list of Signals
-        At each node's parent port, that it needs with all that it carries.
-    closing : dict of str to Signals
-        Wrenches of rigid closures on their second ports, where these determine them.
-    carried : dict of node to Signals
-        At the port on which a node hangs.
-    efforts : Signals (nv)
-        That the coordinates need, less passive ones.
+    - `at`: of each node;
+    - `wrenches`: at each node's parent port, that it needs with all that it carries;
+    - `closing`: wrenches of rigid closures on their second ports, where these determine them;
+    - `carried`: at the port on which a node hangs;
+    - `efforts` (nv): that the coordinates need, less passive ones.
     """
 
     def __init__(self, tree: Tree, loop: LinearLoop, q: Signals, v: Signals, a: Signals) -> None:
@@ -231,7 +223,6 @@ class Changes:
         self._back(k, name, -at_rest, -change)
 
     def _back(self, k: int, port: str | None, wrench_0: Signals, wrench: Signals) -> None:
-        """Add a wrench at a port to what its node needs."""
         tree, node, n = self.tree, self.tree.nodes[k], self.tree.nodes[k].block.nv
         if k == 0:
             return

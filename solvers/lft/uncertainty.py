@@ -228,7 +228,6 @@ class Uncertainty:
         return not others & self._given and not any(self.known[other][0] for other in others)
 
     def _read_fits(self, fits: Any) -> dict[str, float]:
-        """Return the tolerance of each delta that may be fitted."""
         names = (fits,) if isinstance(fits, str) else fits
         given = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, CLOSE)
         result: dict[str, float] = {}
@@ -244,7 +243,6 @@ class Uncertainty:
         return result
 
     def _nominal(self, name: Any) -> tuple[float, str]:
-        """Return the nominal value and the unit of what a name stands for."""
         model, point = self.point.model, self.point
         if name in self.known:
             return self.known[name]
@@ -274,7 +272,6 @@ class Uncertainty:
         raise ModelError(Finding("unknown-parameter", "parameters", name, expected, did_you_mean(name, names)))
 
     def _bounds(self, name: str, nominal: float, given: Any) -> tuple[float, float]:
-        """Return the range of a name."""
         where = f"parameters[{name!r}]"
         if isinstance(given, Percent):
             lower, upper = given.about(where, nominal)

@@ -74,7 +74,6 @@ def read_part(where: str, given: Any, constant: Callable[[float], Array] = np.at
 
 
 def _common_period(where: str, parts: Sequence[WiredPart]) -> float:
-    """Return the sampling period (s) of parts, zero in continuous time."""
     periods = [part.period for part in parts if part.period is not None]
     if len(periods) == 2 and abs(periods[0] - periods[1]) > SAME * max(periods):
         shown = " and ".join(f"{period:g} s" if period else "continuous time" for period in periods)
@@ -179,7 +178,6 @@ def _join_blocks(
 
 
 def _refuse_other(where: str, one: DeltaBlock, other: DeltaBlock) -> None:
-    """Refuse blocks of one name that are not the same."""
     place = f"{where}: {one.name}"
     for what in ("kind", "unit", "part", "lower", "upper", "nominal", "of_outputs"):
         first, second = getattr(one, what), getattr(other, what)
@@ -192,7 +190,6 @@ def _refuse_other(where: str, one: DeltaBlock, other: DeltaBlock) -> None:
 
 
 def _join_uncertain(where: str, parts: Sequence[WiredPart], joined: dict[str, DeltaBlock]) -> tuple[Uncertain, ...]:
-    """Return what is uncertain in both parts, by the blocks that are joined."""
     known: dict[str, Uncertain] = {}
     of_path: dict[str, str] = {}
     for uncertain in (each for part in parts for each in part.uncertain):

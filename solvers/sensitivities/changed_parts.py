@@ -26,8 +26,8 @@ from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.assembly import Assembly
+from titop.solvers.constraints.closed_mechanism import GearConstraint
 from titop.solvers.constraints.interaction_loads import interaction_efforts
-from titop.solvers.constraints.mechanism import GearConstraint
 from titop.solvers.mechanism.inputs import Inputs, acting_inputs
 from titop.solvers.mechanism.movable_ports import MovablePlace
 from titop.solvers.mechanism.port_motion import PortMotion

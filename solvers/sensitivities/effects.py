@@ -20,8 +20,8 @@ from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.movable_ports import MovablePlace, with_movable
-from titop.solvers.mechanism.parameters import changed_block, perturbed_assembly
 from titop.solvers.mechanism.port_motion import PortMotion
+from titop.solvers.mechanism.system_parameters import changed_block, perturbed_assembly
 from titop.solvers.signals.named_model import NamedModel
 
 

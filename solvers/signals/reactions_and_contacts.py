@@ -72,16 +72,10 @@ def _of_joint(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemIn
 class Opened(NamedTuple):
     """A model opened at a joint, or at a port of a rod, in the state of a snapshot.
 
-    Attributes
-    ----------
-    motion : tuple
-        The opened model, and its q, v and a.
-    pushes : list of Push
-        The external loads.
-    u : array or None
-        The inputs among these.
-    own, added : int arrays
-        Indices of the coordinates (nv) of the original model, and of the six added ones.
+    - `motion`: the opened model, and its q, v and a;
+    - `pushes`: the external loads;
+    - `u`: the inputs among these;
+    - `own`, `added`: indices of the coordinates (nv) of the original model, and of the six added ones.
     """
 
     motion: tuple[NamedModel, Array, Array, Array]
@@ -151,7 +145,6 @@ def contact_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity, inp
 
 
 def _moving(at: Snapshot, of: Quantity) -> tuple[Joined, TargetMotion]:
-    """Return a contact with its targets, and their motion with the contact's states."""
     loop, model = contacts_of(at.model.mechanism)[of.owner], at.model
     places = dict(model.mechanism.inputs.driving).get(of.owner, [])
     return loop, target_motion(model.mechanism, loop, at.q, at.v, np.asarray(model.mechanism.inputs.whole(at.u))[places])

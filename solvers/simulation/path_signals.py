@@ -38,17 +38,9 @@ class DrivenPlant(ControlledModel, Protocol):
 class PathChain:
     """The elements of one device's path, apart from its filter.
 
-    Parameters
-    ----------
-    times : (n,) array, s
-        The first sample is at the first.
-    held : bool
-        Whether values are constant between instants.
-
-    Attributes
-    ----------
-    shown : (channels,) array or None
-        The values in effect: the last, or those at the time of `seek`. None before the first instant.
+    - `times` (n, s): the first sample is at the first;
+    - `held`: whether values are constant between instants;
+    - `shown` (channels): the values in effect: the last, or those at the time of `seek`. None before the first instant.
     """
 
     def __init__(self, device: Device, times: Sequence[float] | Array, rng: np.random.Generator, held: bool) -> None:
@@ -125,8 +117,7 @@ class PathChain:
         quantum = numbers["quantum"]
         if quantum.any():
             value = np.where(quantum > 0, quantum * np.round(value / np.where(quantum > 0, quantum, 1.0)), value) + 0.0
-        result: Array = value if self._errors_first else value + added
-        return result
+        return value if self._errors_first else value + added
 
     def _draw(self) -> Array | float:
         """Return the random errors (channels) of the next sample."""
@@ -179,14 +170,10 @@ class PathChain:
 class PathSignals:
     """The chains of all devices whose paths are more than filters.
 
-    Parameters
-    ----------
-    times : (n,) array, s
-    measurements : sequence of Measurements
-        Of the controllers: sensors that none of them reads are left out.
-    seed : int, numpy.random.SeedSequence or Generator
-    is_stepwise : bool
-        Whether commands change only at instants.
+    - `times` (n, s);
+    - `measurements`: of the controllers: sensors that none of them reads are left out;
+    - `seed`: as in `simulate`;
+    - `is_stepwise`: whether commands change only at instants.
     """
 
     def __init__(self, model: Model, times: Array, measurements: Sequence[Measurements], seed: Any, is_stepwise: bool) -> None:
@@ -196,13 +183,13 @@ class PathSignals:
         self.sensors: dict[str, tuple[PathChain, Measurements]] = {}
         sensors = [sensor for sensor in assembly.sensors if read.intersection(sensor.output_names)]
         devices = list(_devices((*assembly.actuators, *sensors)))
-        root = _seed_sequence(seed if devices else 0)
+        generators = _generators(seed, [device.name for device in devices])
         for device in devices:
             findings += _refusals(device, is_stepwise)
             path = device.path
             assert path is not None
             held = path.sample_time is not None or bool(path.delay or np.any(path.quantum))
-            chain = PathChain(device, times, _generator(root, device.name), held)
+            chain = PathChain(device, times, generators[device.name], held)
             if isinstance(device, Actuator):
                 self.actuators.append((chain, [model.input_names.index(name) for name in device.input_names]))
             elif isinstance(device, Sensor):
@@ -303,7 +290,6 @@ class PathSignals:
 
 
 def _devices(devices: Sequence[Device]) -> Iterator[Device]:
-    """Yield those whose path is more than a filter."""
     for device in devices:
         if device.path is not None and device.path.described().keys() - {"filter"}:
             yield device
@@ -320,13 +306,16 @@ def _seed_sequence(seed: Any) -> np.random.SeedSequence:
         raise ModelError(Finding("bad-seed", "seed", seed, expected, "0 will do")) from None
 
 
-def _generator(root: np.random.SeedSequence, name: str) -> np.random.Generator:
-    """Return a generator for a device's errors, independent of those of others."""
-    return np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, zlib.crc32(name.encode()))))
+def _generators(seed: Any, names: Sequence[str]) -> dict[str, np.random.Generator]:
+    """Return a generator for the errors of each device, independent of those of others."""
+    if not names:
+        return {}
+    root = _seed_sequence(seed)
+    keys = {name: (*root.spawn_key, zlib.crc32(name.encode())) for name in names}
+    return {name: np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=key)) for name, key in keys.items()}
 
 
 def _refusals(device: Device, is_stepwise: bool) -> Iterator[Finding]:
-    """Yield elements that need a sample time."""
     path, advice = device.path, f"give the path of {device.name!r} a sample_time"
     assert path is not None
     if path.sample_time is not None:
