@@ -42,31 +42,21 @@ class ControlledModel(Protocol):
 
     def inputs(self, t: float, q: Array, v: Array) -> Array | None: ...
 
+    def commanded(self, t: float, q: Array, v: Array) -> Array: ...
+
     def wrenches(self, t: float, q: Array, v: Array) -> dict[str, Array]: ...
 
 
 class ConnectedController:
     """A controller, connected to a model and to other controllers by the names of its signals.
 
-    Parameters
-    ----------
-    exchange : Exchange
-        Signals of all controllers.
-    place : int
-        In the list of controllers.
-    reference : see `References`
-    times : (n,) array, s
-    saturate : bool
-        Whether commands are limited to the actuators' ranges.
-
-    Attributes
-    ----------
-    accelerated : bool
-        Whether an output depends on accelerations.
-    resting : (nu + nv + signals,) array
-        The inputs and efforts of the operating point.
-    reads : (nr, signals) array
-        References that are signals of controllers before.
+    - `exchange`: signals of all controllers;
+    - `place`: in the list of controllers;
+    - `reference`, see `References`; `times` (n, s);
+    - `saturate`: whether commands are limited to the actuators' ranges;
+    - `accelerated`: whether an output depends on accelerations;
+    - `resting` (nu + nv + signals): the inputs and efforts of the operating point;
+    - `reads` (nr, signals): references that are signals of controllers before.
     """
 
     def __init__(
@@ -80,6 +70,7 @@ class ConnectedController:
         times: Array,
         saturate: bool,
     ) -> None:
+        self.law: Any = law
         inputs, references, outputs, states = law.inputs, law.references, law.outputs, law.states
         self.place, self.times, self.measurements = place, times, Measurements(model, inputs, operating.origin)
         self.accelerated = bool(self.measurements.dynamic.any())
@@ -156,12 +147,8 @@ def shown_references(references: Sequence[str], measured: SignalTable) -> tuple[
 class ControlLoop(ABC):
     """Base class of the loops of controllers around a model.
 
-    Attributes
-    ----------
-    initial_state : (nx,) array
-        States that are integrated together with the model's.
-    commands : Commands
-        Of one of the controllers: all have the same limits.
+    - `initial_state` (nx): states that are integrated together with the model's;
+    - `commands`: of one of the controllers: all have the same limits.
     """
 
     initial_state: Array
@@ -203,13 +190,7 @@ class ControlLoop(ABC):
 
     @abstractmethod
     def recall(self, memory: Sequence[Memory]) -> None:
-        """Go on where a `memory` was left.
-
-        Raises
-        ------
-        ModelError
-            If another controller left it.
-        """
+        """Go on where a `memory` was left. Raises `ModelError` if another controller left it."""
 
 
 def check_memory(

@@ -198,13 +198,7 @@ def discretise(K: Any, sample_time: float) -> Any:
 
 
 class FirstMember:
-    """The member of a scheduled controller that says in which coordinates its states are.
-
-    Parameters
-    ----------
-    K : control.StateSpace
-        In discrete time.
-    """
+    """The member of a scheduled controller that says in which coordinates its states are. `K`: in discrete time."""
 
     def __init__(self, K: Any) -> None:
         self.K, self._points = K, np.exp(1j * np.array(_ANGLES))[:, None, None] * np.eye(K.nstates)
@@ -254,7 +248,6 @@ def _difference(found: Array, right: Array) -> float:
 
 
 def _read_names(where: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return names of signals, none of them twice."""
     if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise ModelError(Finding("wrong-type", where, names, "a list of names", 'write ["hinge.q"]'))
     check_names(where, names)

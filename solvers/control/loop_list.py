@@ -83,7 +83,6 @@ def read_loops(beside: Loop) -> list[Loop]:
 
 
 def _read_one(where: str, value: Any) -> Loop:
-    """Return a loop, of a mapping or of a controller alone."""
     if isinstance(value, Loop):
         return value
     if not isinstance(value, Mapping):

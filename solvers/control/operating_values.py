@@ -23,20 +23,12 @@ _TRIMS = {"q", "v", "tau", "u", "y"}
 class OperatingValues:
     """Outputs and commands at an operating point; zero where not given.
 
-    Parameters
-    ----------
-    given : mapping of name to number, or object, optional
-        Outputs and inputs by name. An object has a state ``q``, ``v`` at which the outputs are read, or outputs ``y``; it also
-        has inputs ``u``, and if they are not zero efforts ``tau``, accelerations ``a`` and external ``wrenches``, and a
-        ``model`` if its parameters differ from the simulated one's. ``y`` and ``u`` may be mappings. The result of
-        `LPVModel.trim_at` stands for an object with its state and inputs.
-
-    Attributes
-    ----------
-    origin : (nq,) array
-        The configuration, neutral if unknown.
-    command : Command
-    wrenches : dict of port name to (6,) array
+    - `given`: outputs and inputs by name. An object has a state ``q``, ``v`` at which the outputs are read, or outputs ``y``;
+      it also has inputs ``u``, and if they are not zero efforts ``tau``, accelerations ``a`` and external ``wrenches``, and a
+      ``model`` if its parameters differ from the simulated one's. ``y`` and ``u`` may be mappings. The result of
+      `LPVModel.trim_at` stands for an object with its state and inputs;
+    - `origin` (nq): the configuration, neutral if unknown;
+    - `wrenches` (6): by port.
     """
 
     def __init__(self, model: Model, given: Any) -> None:
@@ -91,7 +83,6 @@ class OperatingValues:
         )
 
     def _read_model(self, given: Any) -> Model:
-        """Return the model that has the outputs at the point."""
         other = getattr(given, "model", self._model)
         if not isinstance(other, Model) or other.coordinate_names != self._model.coordinate_names:
             got, expected = f"a point of {getattr(other, 'name', other)!r}", f"a point of {self._model.name!r}"
@@ -119,7 +110,6 @@ class OperatingValues:
         return np.where(np.abs(change) > SAME * np.maximum(sizes, np.abs(after)), change / (2 * t), 0.0)
 
     def _measurements(self, names: Sequence[str]) -> Measurements:
-        """Return those of the names that are outputs."""
         known = measured_signals(self._model)
         return Measurements(self._model, [name for name in names if name in known], self.origin)
 
@@ -130,7 +120,6 @@ class OperatingValues:
         return np.array([sizes.get(name, 1.0) for name in names])
 
     def _read_outputs(self, names: Sequence[str], q: Array, v: Array, a: Array) -> Array:
-        """Return the outputs with these names at a state with accelerations; zero for names that are no outputs."""
         measurements = self._measurements(names)
         u = self._model.mechanism.inputs.whole(self.command.u, self._x if self._model.nx else None)
         read = measurements.read(q, v, a, self.wrenches, u, self.command.tau)

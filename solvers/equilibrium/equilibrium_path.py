@@ -207,7 +207,6 @@ def _follow(curve: Curve, longest: float, within: tuple[float, float], steps: in
 
 
 def _path(stations: Sequence[Station], kinds: Sequence[str], end: str) -> EquilibriumPath:
-    """Return the path along stations, with their events and its end; see `PathStep`."""
     points, factors = tuple(station.point for station in stations), np.array([station.y[0] for station in stations])
     return EquilibriumPath(points, factors, tuple(kinds), complete=bool(end), closed=end == "closed")
 
@@ -235,7 +234,6 @@ def _range(start: OperatingPoint, names: Sequence[str], first: Array, last: Arra
 
 
 def _read_loads(guess: OperatingPoint, loads: Any) -> tuple[list[str], Array, Array]:
-    """Return the names of the loads, one value each, and their values at load factors of zero and one."""
     pairs = dict(read_mapping("loads", loads))
     if not pairs:
         advice = 'such as {"push.force.z": (0.0, -10.0)}'
@@ -255,7 +253,6 @@ def _read_loads(guess: OperatingPoint, loads: Any) -> tuple[list[str], Array, Ar
 
 
 def _point_at(guess: OperatingPoint, names: Sequence[str], values: Array) -> OperatingPoint:
-    """Return a point with other values of the loads."""
     for name in names:
         value_of(guess, name)
     return TrimUnknowns(guess, names).with_values(values)

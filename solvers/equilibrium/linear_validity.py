@@ -46,8 +46,7 @@ def reaches(model: NamedModel, q: Array) -> Array:
 
 def _over_reach(v: Array, reach: Array) -> Array:
     """Return rates (nv) over what coordinates reach (1/s); none of those that reach nothing."""
-    rates: Array = np.abs(np.divide(v, reach, out=np.zeros(len(v)), where=reach > 0))
-    return rates
+    return np.abs(np.divide(v, reach, out=np.zeros(len(v)), where=reach > 0))
 
 
 def excess(point: LoadedState, a: Array, drift: Array, derivatives: tuple[Array, Array] | None = None) -> Array:
@@ -100,8 +99,7 @@ def term_accelerations(point: LoadedState, reach: Array, by_effort: Array) -> Ar
         efforts.append(model.jacobian(port, q).T @ in_port)
     total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
     falling = float(np.linalg.norm(model.gravity)) / model.mechanism.scale.length
-    accelerations: Array = np.abs(by_effort) @ total + reach * (falling + ROUNDED_TURNS * rates)
-    return accelerations
+    return np.abs(by_effort) @ total + reach * (falling + ROUNDED_TURNS * rates)
 
 
 def unsteady_state(point: LoadedState, sizes: StateScale, tolerance: float) -> tuple[str, str] | None:

@@ -198,7 +198,6 @@ class OperatingPoint:
 
     @cached_property
     def _state_matrix(self) -> Array:
-        """The matrix of the linearisation in independent coordinates."""
         self.refuse_open()
         model = self.model
         _, A, B = self.state_matrices
@@ -305,7 +304,6 @@ class OperatingPoint:
 
 
 def _line(name: str, value: float, unit: str) -> str:
-    """Return a value of a point as text; pure numbers have no unit."""
     return f"  {name} = {value:.6g}" + (f" {unit}" if unit != "1" else "")
 
 

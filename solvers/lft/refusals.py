@@ -100,7 +100,6 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
 
 
 def _wrong(point: OperatingPoint, block: Block) -> list[Finding]:
-    """Return what is wrong with a block."""
     q = point.q[point.model.mechanism.assembly.q_slices.get(block.name, slice(0))]
     return block.check()[0] or [*inertia_findings(f"{block.name}.mass_matrix", block.mass_matrix(q))]
 

@@ -76,20 +76,11 @@ class Sampler(NamedTuple):
 class Devices(NamedTuple):
     """What the paths of devices do to the signals of controllers.
 
-    Attributes
-    ----------
-    sensors : list of Sampler
-        Of each output of the model.
-    actuators : list of list of Sampler
-        Of each output of each controller,
-    delays : list of list of float (s)
-        and how late it acts behind that.
-    outside : mapping of int to PathTiming
-        Inputs of the model which are sampled or delayed when they come from outside.
-    rates : list of (str, float)
-        Names and sample times (s) of what is held.
-    timed : tuple of str
-        Signals whose delays are exact here.
+    - `sensors`: of each output of the model;
+    - `actuators`, `delays`: of each output of each controller, and how late (s) it acts behind that;
+    - `outside`: inputs of the model which are sampled or delayed when they come from outside;
+    - `rates`: names and sample times (s) of what is held;
+    - `timed`: signals whose delays are exact here.
     """
 
     sensors: list[Sampler]

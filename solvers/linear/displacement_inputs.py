@@ -30,12 +30,8 @@ from titop.solvers.signals.system_inputs import SystemInputs
 class Places(NamedTuple):
     """Where displacements r (m) stand in linear equations.
 
-    Attributes
-    ----------
-    q, v, others : int arrays
-        Positions of the displacements, of their rates and of everything else among the states.
-    columns : int array
-        The inputs that are accelerations until the displacements take their place.
+    - `q`, `v`, `others`: positions of the displacements, of their rates and of everything else among the states;
+    - `columns`: the inputs that are accelerations until the displacements take their place.
     """
 
     q: Array
@@ -61,8 +57,7 @@ class Places(NamedTuple):
         if A[:, self.q][:, :, self.others].any():
             got, advice = "a part of a joint that turns with a body that spins", "name the whole joint"
             raise ModelError(Finding("not-separable", "inputs", got, "displacements of a whole joint", advice))
-        N: Array = -A[:, self.q][:, :, self.q]
-        return N
+        return -A[:, self.q][:, :, self.q]
 
 
 def displace(

@@ -177,7 +177,6 @@ class FiniteElementPart:
 
 
 def _matrix(where: str, matrix: Any, n: int) -> Any:
-    """Return a symmetric matrix as a sparse one, with all entries finite."""
     from scipy.sparse import csc_array
 
     try:
@@ -199,7 +198,6 @@ def _matrix(where: str, matrix: Any, n: int) -> Any:
 
 
 def _columns(where: str, port: Any, n: int) -> Any:
-    """Return the columns (n, 6) of a port."""
     from scipy.sparse import csc_array, issparse
 
     axes: Any = np.eye(3)

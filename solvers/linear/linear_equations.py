@@ -45,7 +45,6 @@ def nearby(points: Sequence[OperatingPoint], rng: np.random.Generator) -> list[O
 
 
 def _sizes(point: ActedState) -> Array:
-    """Return the scale of each coordinate (nv)."""
     model = point.model
     return model.mechanism.scale.coordinates_of(np.diag(model.mass_matrix(point.q)))
 
@@ -68,17 +67,12 @@ class LinearMotion(NamedTuple):
 class LinearEquations(NamedTuple):
     """Stacked linear equations.
 
-    Attributes
-    ----------
-    A, B, C, D : (n, ., .) arrays
-    a, tau : (n, nv) arrays
-        Accelerations and efforts at the points.
-    drift : (n, nv) array
-        Change of the accelerations while the reference moves: zero for a steady motion.
-    states : (x,) int array
-        Entries of ``[dq; dv; dx]``, first-order states last.
-    of_first : (nv, 2 nv) and (nv, nv) arrays or None
-        Derivatives of the first point's accelerations by coordinates and rates, and by efforts; None with prescribed motions.
+    - `A`, `B`, `C`, `D` (n, ., .);
+    - `a`, `tau` (n, nv): accelerations and efforts at the points;
+    - `drift` (n, nv): change of the accelerations while the reference moves: zero for a steady motion;
+    - `states` (x): entries of ``[dq; dv; dx]``, first-order states last;
+    - `of_first` (nv, 2 nv) and (nv, nv): derivatives of the first point's accelerations by coordinates and rates, and by
+      efforts; None with prescribed motions.
     """
 
     A: Array
@@ -201,7 +195,6 @@ def motions(points: Sequence[ActedState], system_inputs: SystemInputs, imposed: 
 
 
 def _hybrid_motion(point: ActedState, system_inputs: SystemInputs, imposed: Array | None) -> LinearMotion:
-    """Return the equations at one point with some prescribed motions."""
     model, q, v, u, wrenches = point.model, point.q, point.v, point.driving, point.wrenches or None
     nv, names = model.nv, system_inputs.imposed_names
     if model.is_constrained:
@@ -245,10 +238,8 @@ def _refuse_moving(points: Sequence[ActedState], by_state: Array, system_inputs:
     for k, moves, turns in zip(held, moving, turning, strict=True):
         name = model.coordinate_names[k]
         if moves:
-            got, advice = (
-                f"{name} moves",
-                f"drive it: inputs=[{name + '.a'!r}]; and leave its angle out: omit=[{name + '.q'!r}]",
-            )
+            got = f"{name} moves"
+            advice = f"drive it: inputs=[{name + '.a'!r}]; and leave its angle out: omit=[{name + '.q'!r}]"
         elif turns:
             got, advice = f"{name} turns with a body that spins", "hold all coordinates of the joint, or none"
         else:

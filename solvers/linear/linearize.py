@@ -177,16 +177,9 @@ def linearize(
 class Ends(NamedTuple):
     """The signals of a linear model: its inputs, outputs and states.
 
-    Attributes
-    ----------
-    inputs : SystemInputs
-    outputs : tuple of SystemOutputs
-    states : tuple of Signal
-        All states of the model, in the order of ``[dq; dv; dx]``.
-    omitted : int array
-        Entries of the states to leave out.
-    has_paths : bool
-        Whether a device of the model has a path.
+    - `states`: all states of the model, in the order of ``[dq; dv; dx]``;
+    - `omitted`: entries of the states to leave out;
+    - `has_paths`: whether a device of the model has a path.
     """
 
     inputs: SystemInputs
@@ -236,15 +229,13 @@ def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, h
 
 
 def _as_key(names: Any) -> tuple[str, ...] | None:
-    """Return names as a key, None if functions are among them."""
     names = [names] if isinstance(names, str) else names
     return tuple(names) if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names) else None
 
 
 def rates_among(states: Array, nv: int) -> Array:
     """Return the entries of v whose rates are among the states, given as entries of ``[dq; dv; dx]``."""
-    rates: Array = states[(states >= nv) & (states < 2 * nv)] - nv
-    return rates
+    return states[(states >= nv) & (states < 2 * nv)] - nv
 
 
 def read_omitted(model: Model, omit: Any) -> Array:

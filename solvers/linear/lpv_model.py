@@ -227,7 +227,6 @@ class LPVModel:
 
     @property
     def _quaternions(self) -> list[int]:
-        """First entries of quaternions in q."""
         names, entries = self.configuration_names, QUATERNION_NAMES
         found = [k for k, name in enumerate(names) if name.endswith(f".{entries[0]}")]
         return [k for k in found if names[k : k + 4] == tuple(f"{owner_of(names[k])}.{entry}" for entry in entries)]

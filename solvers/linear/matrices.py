@@ -176,7 +176,6 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
 
 
 def _pairs(system: StateSpace, channel: Any) -> list[tuple[str, str]]:
-    """Return the pairs of signals that a channel stands for."""
     inputs, outputs = port_labels(system)
     if isinstance(channel, tuple | list) and len(channel) == 2 and all(isinstance(name, str) for name in channel):
         pair = exported_name(channel[0]), exported_name(channel[1])

@@ -69,7 +69,6 @@ class Configurations:
 
     @cached_property
     def _calls(self) -> Any:
-        """The kernels of an engine, where there is one."""
         return NO_CALLS
 
     @property
@@ -135,7 +134,6 @@ class Configurations:
 
     @cached_property
     def _draws(self) -> list[Callable[[np.random.Generator], Array]]:
-        """Functions that draw parts of random configurations: one for consecutive blocks without a method of their own."""
         draws: list[Callable[[np.random.Generator], Array]] = []
         for otherwise, blocks in groupby(self._assembly.blocks_with_coordinates, _draws_otherwise):
             if otherwise:

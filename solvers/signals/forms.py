@@ -161,7 +161,6 @@ class NoiseForm:
                 yield from dict.fromkeys(f"{each}.{ending}" for each in (device.name, *signals))
 
     def _devices(self, model: NamedModel, ending: str) -> Iterator[tuple[Device, tuple[str, ...]]]:
-        """Yield the devices with such noise, and the names of their signals."""
         assembly = model.mechanism.assembly
         named = [(each, each.input_names) for each in assembly.actuators]
         for device, signals in named + [(each, each.output_names) for each in assembly.sensors]:

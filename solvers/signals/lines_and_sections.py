@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def line_values(at: Snapshot, of: Quantity) -> Array:
     return np.array([measure, (gradient * v).sum(-1)]).T
 
 
-def line_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity) -> Array:
+def line_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity, *_: Any) -> Array:
     """Return the change (2, z) of measure and rate of a line with ``z = [states; inputs]``."""
     line, in_q, in_v = _line_and_places(at.model, of.owner)
     q, v = at.q[in_q], at.v[in_v]

@@ -79,13 +79,9 @@ DYNAMIC = frozenset(
 class Filtering(NamedTuple):
     """A filter of what a sensor measures: ``C x + sum of M z``.
 
-    Attributes
-    ----------
-    place : slice
-        Of the filter's states x among the model's.
-    C : (n, k) array
-    terms : tuple of (Quantity, (n, m) array)
-        Quantities z, and matrices M.
+    - `place`: of the filter's states x among the model's;
+    - `C` (n, k);
+    - `terms`: quantities z, and matrices M.
     """
 
     measured: Quantity
@@ -98,20 +94,12 @@ class Filtering(NamedTuple):
 class Quantity:
     """A named quantity: some entries of a vector.
 
-    Attributes
-    ----------
-    owner : str
-        Joint, block, coordinate, port, sensor's target, or parameter.
-    entries : tuple of int
-        Indices in the vector of this kind.
-    paths : tuple of str
-        Dotted name of each entry.
-    factor : float
-        The inertia, for a momentum.
-    sequence : str
-        Axes of Euler angles.
-    filtering : Filtering or None
-        Of a filtered measurement.
+    - `owner`: joint, block, coordinate, port, sensor's target, or parameter;
+    - `entries`: indices in the vector of this kind;
+    - `paths`: dotted name of each entry;
+    - `factor`: the inertia, for a momentum;
+    - `sequence`: axes of Euler angles;
+    - `filtering`: of a filtered measurement.
     """
 
     kind: Kind

@@ -140,7 +140,6 @@ class Trajectory:
         return control.held(own, self.t)
 
     def _control_of(self, name: str) -> tuple[ControlHistory, str]:
-        """Return the controller that has a signal, and the signal's name there."""
         if not self.controls:
             advice = "simulate with a controller"
             raise ModelError(Finding("no-controller", "name", name, "a trajectory of a closed loop", advice))
