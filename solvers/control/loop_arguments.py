@@ -15,11 +15,9 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_duration
 from titop.solvers.control import control_laws
 from titop.solvers.control.continuous_loop import ContinuousLoop
-from titop.solvers.control.control_loop import ConnectedController, ControlLoop, shown_references
-from titop.solvers.control.controllers import Controller, ScheduledController
-from titop.solvers.control.loop_list import Loop, naming, read_loops
+from titop.solvers.control.control_loop import ConnectedController, ControlLoop, OperatingValues, shown_references
+from titop.solvers.control.controllers import Controller, Loop, ScheduledController, naming, read_loops
 from titop.solvers.control.loop_signals import Exchange, Measurements
-from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.sampled_loop import SampledController, SampledLoop
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.model.model import Model
