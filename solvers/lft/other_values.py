@@ -97,10 +97,7 @@ def polynomial_of(
     reach: Mapping[str, float] | None = None,
     vectors: Sequence[int] = (),
 ) -> Polynomial:
-    """Return the polynomial of `interpolate`.
-
-    Raises `ModelError` for a delta in which the function is none, by its path.
-    """
+    """Return the polynomial of `interpolate`. Raises `ModelError` for a delta in which the function is none, by its path."""
     found = interpolate(function, deltas, reach, uncertainty.fits, vectors)
     if isinstance(found, Irrational):
         raise ModelError(_not_rational(path_of(found.delta), found.misfit, found.delta in uncertainty.fits))

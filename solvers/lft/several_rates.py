@@ -20,8 +20,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.solvers.arguments.reading import read_duration
-from titop.solvers.control.controllers import discretise
-from titop.solvers.control.loop_list import Loop, naming
+from titop.solvers.control.controllers import Loop, discretise, naming
 from titop.solvers.lft.delta_blocks import Connectable
 from titop.solvers.lft.feedback import Closing, read_closing, tap_outputs
 from titop.solvers.linear.matrices import Matrices, side_by_side

@@ -65,10 +65,7 @@ class NamedRange(NamedTuple):
 
 
 class Uncertain(NamedTuple):
-    """Names with one delta.
-
-    `block`: range, unit and nominal value of the first name.
-    """
+    """Names with one delta. `block`: range, unit and nominal value of the first name."""
 
     block: DeltaBlock
     members: tuple[NamedRange, ...]
@@ -161,10 +158,7 @@ class Uncertainty:
         return [path for path in self.known if path in self._by_path and owner_of(path) == name and ".placement." not in path]
 
     def model_at(self, values: Mapping[str, float]) -> Model:
-        """Return the model with some values by path.
-
-        Raises `ModelError` as `Model.with_parameters`.
-        """
+        """Return the model with some values by path. Raises `ModelError` as `Model.with_parameters`."""
         changed = {path: x for path, x in self.model_values(values).items() if x != self.known[path][0]}
         return changed_model(self.point.model, changed) if changed else self.point.model
 

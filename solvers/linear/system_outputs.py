@@ -19,10 +19,9 @@ from titop.solvers.equilibrium.linear_validity import reaches
 from titop.solvers.signals.exported import Signal, components, exported_name, refuse_twice, signals_of
 from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import DEPENDENT, OF_COORDINATES, Kind, Quantity
-from titop.solvers.signals.signal_derivatives import derivative_of
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
-from titop.solvers.signals.values import quantity_value
+from titop.solvers.signals.values import derivative_of, quantity_value
 
 if TYPE_CHECKING:
     from titop.solvers.equilibrium.operating_point import OperatingPoint

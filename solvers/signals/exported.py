@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates, units_of
+from titop.solvers.signals.quantities import Kind, NamedModel, Quantity, of_all_coordinates, units_of
 
 #: Head of the names of references that a controller takes.
 REFERENCE = "r_"

@@ -10,8 +10,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.signals.exported import Signal, refuse_twice, signals_of
 from titop.solvers.signals.grammar import INPUT, read_entries, read_name, read_names
-from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.quantities import Kind, NamedModel
 
 
 class SystemInput(NamedTuple):

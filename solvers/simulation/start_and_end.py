@@ -62,21 +62,12 @@ class SimulationInterrupt(KeyboardInterrupt):
     def __init__(self, message: str, solution: ReachedStates | None = None) -> None:
         super().__init__(message)
         self.solution = solution
+        #: Makes a trajectory of the solution; as this takes time, it is called on first access.
         self._collect: Callable[[ReachedStates], Trajectory] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send only the message to another process."""
         return type(self), self.args
-
-    def collect_with(self, collect: Callable[[ReachedStates], Trajectory]) -> None:
-        """Set the function that makes a trajectory of the solution; as this takes time, it is called on first access.
-
-        Parameters
-        ----------
-        collect : callable
-            From the solution to the `Trajectory`.
-        """
-        self._collect = collect
 
     @cached_property
     def trajectory(self) -> Trajectory:
