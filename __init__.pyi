@@ -15,9 +15,9 @@ from .blocks.bodies.rods.rod import Rod as Rod
 from .blocks.bodies.rods.section import Section as Section
 from .blocks.bodies.rods.strains import StrainBasis as StrainBasis
 from .blocks.bodies.soft.domain import Domain as Domain
-from .blocks.bodies.soft.kinematics import Kinematics as Kinematics
 from .blocks.bodies.soft.material import Material as Material
 from .blocks.bodies.soft.soft_body import SoftBody as SoftBody
+from .blocks.bodies.soft.soft_kinematics import Kinematics as Kinematics
 from .blocks.bodies.water.fluid import Fluid as Fluid
 from .blocks.checking.block_check import check_block as check_block
 from .blocks.constraints.gear import Gear as Gear

@@ -354,7 +354,6 @@ class Beam(ImmersedBeam, FlexibleBody):
         return Block.parameters(self) | ({} if around is None else around.parameters())
 
     def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a beam with some parameters changed."""
         dry = self.fluid is None and not self.reader.findings
         sound = all(name in _POSITIVE and isinstance(value, int | float) and value > 0 for name, value in values.items())
         if dry and sound:
@@ -398,7 +397,6 @@ class Beam(ImmersedBeam, FlexibleBody):
         return made
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the beam and what is suspicious."""
         errors, warnings = super().check()
         # sections without rotary inertia give an inertia that no rigid body has
         return errors, [finding for finding in warnings if finding.code != "triangle-inequality"]

@@ -302,7 +302,6 @@ class ModalBody(Block):
         return result
 
     def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed."""
         changed = self.snapshot()
         assert isinstance(changed, ModalBody)
         for name, value in values.items():

@@ -76,7 +76,6 @@ class PortedBlock(Block):
         return pose.rotation, pose.position
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the block and what is suspicious."""
         errors, warnings = super().check()
         for port in self.ports:
             if not isinstance(port, str) or not port or "." in port or not port.isprintable():
@@ -91,7 +90,6 @@ class PortedBlock(Block):
         return port_parameters(self.port_poses)
 
     def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some ports moved."""
         changed = copy.copy(self)
         changed.port_poses = dict(self.port_poses)
         for name, value in values.items():
@@ -226,7 +224,6 @@ class RigidBody(ImmersedBody, PortedBlock):
         return MassProperties(self.mass, self.com, self.inertia)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the body and what is suspicious."""
         errors, warnings = super().check()
         errors += self.fluid_findings()
         check_mass_and_inertia(self, errors, warnings)
@@ -240,7 +237,6 @@ class RigidBody(ImmersedBody, PortedBlock):
         return inertial_parameters(self) | super().parameters() | self.fluid_parameters()
 
     def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed."""
         wet = self.fluid_parameters()
         body_values = {name for name in values if name in INERTIAL_NAMES or name in wet}
         changed = super().with_parameters({name: value for name, value in values.items() if name not in body_values})

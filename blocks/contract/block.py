@@ -28,10 +28,7 @@ _ADVICE = "write it by def, or class, at the top of a module, not as a lambda or
 def check_sending(block: Fielded) -> None:
     """Refuse to pickle a block for another process that could not import its class, or the functions that it holds.
 
-    Raises
-    ------
-    ModelError
-        Naming the first of them.
+    Raises `ModelError` naming the first of them.
     """
     cls = type(block)
     if "<locals>" in cls.__qualname__:

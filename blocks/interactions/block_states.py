@@ -26,12 +26,10 @@ class BlockStates(Interaction):
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """Names of the block's inputs in a system."""
         return self.block.input_names
 
     @property
     def state_paths(self) -> tuple[str, ...]:
-        """Names of the block's states in a system."""
         return self.block.state_paths
 
     @property
@@ -40,7 +38,6 @@ class BlockStates(Interaction):
         return tuple(self.block.input_ranges) or super().input_ranges
 
     def among(self, blocks: Mapping[str, Block]) -> BlockStates:
-        """Return the same for the block of this name among `blocks`."""
         block = blocks[self.block.name]
         return self if block is self.block else BlockStates(block)
 
@@ -51,5 +48,4 @@ class BlockStates(Interaction):
         return np.zeros((0, 6)), efforts + driven
 
     def state_rates(self, motion: TargetMotion) -> Array:  # type: ignore[override]
-        """Return the rates (k) of the block's states."""
         return self.block.state_rates(motion.q, motion.v, motion.x, motion.u)

@@ -198,7 +198,6 @@ class DistributedLoad(BodyInteraction):
     # -- what follows from the fields ------------------------------------------------------------------------------------
 
     def _update(self) -> None:
-        """Recompute what follows from the fields and the rod."""
         self._findings: list[Finding] = []
         #: Wrenches (k, 6; N, N m) at the stations, without scale and amplitude.
         self.wrenches_at_stations = np.zeros((0, 6))
@@ -272,7 +271,6 @@ class DistributedLoad(BodyInteraction):
         return () if self.driven else ("scale",)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the load and what is suspicious."""
         errors, warnings = super().check()
         errors += self._findings
         return errors, warnings + ([] if errors or self.numbers is None else [*self._suspicions()])
@@ -301,5 +299,4 @@ class DistributedLoad(BodyInteraction):
         return numbers | super().parameters()
 
     def _put_number(self, field: str, entry: str | None, value: Any) -> None:
-        """Change a number."""
         put(self, field, value if entry is None else with_entry(getattr(self, field), entry, value))

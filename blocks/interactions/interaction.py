@@ -248,7 +248,6 @@ class BodyInteraction(Interaction):
         return count, count
 
     def among(self, blocks: Mapping[str, Block]) -> Interaction:
-        """Return the interaction with the blocks of the same names among `blocks`."""
         before = self.own_blocks
         others = tuple(blocks.get(block.name, block) for block in before)
         if all(new is old for new, old in zip(others, before, strict=True)):

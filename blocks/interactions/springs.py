@@ -54,14 +54,12 @@ class SpringDamper(Interaction):
         self.stiffness, self.damping, self.length = stiffness, damping, length
 
     def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
-        """Return the wrenches (6) on both ports, each in its port's frame."""
         _, along = line_along(r)
         rate = relative_rates(R, r, V1, V2)[0]
         pushed = self.stiffness * self.length - self.damping * (along @ rate)
         return opposite_wrenches(R, r, r, pushed * along - self.stiffness * r)
 
     def energy(self, R: Array, r: Array) -> Any:
-        """Return the stored energy (J) at the relative pose ``(R, r)``."""
         return 0.5 * self.stiffness * (np.sqrt(r @ r) - self.length) ** 2
 
     def law_numbers(self) -> Array:
@@ -69,7 +67,6 @@ class SpringDamper(Interaction):
         return np.array([self.stiffness, self.damping, self.length])
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the spring and what is suspicious."""
         errors, warnings = super().check()
         for field in ("stiffness", "damping"):
             if (value := getattr(self, field)) < 0:
@@ -108,12 +105,10 @@ class CompliantClosure(Interaction):
         self.stiffness, self.damping = stiffness, damping
 
     def energy(self, R: Array, r: Array) -> Any:
-        """Return the stored energy (J) at the relative pose ``(R, r)``."""
         delta = displacement(R, r)
         return 0.5 * delta @ self.stiffness @ delta
 
     def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
-        """Return the wrenches (6) on both ports, each in its port's frame, at the twists `V1` and `V2`."""
         J1, J2 = displacement_jacobians(R, r)
         force = self.force(R, r, V1, V2)
         return -J1.T @ force, -J2.T @ force
@@ -128,7 +123,6 @@ class CompliantClosure(Interaction):
         return np.concatenate([self.stiffness.ravel(), self.damping.ravel()])
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the closure and what is suspicious."""
         errors, warnings = super().check()
         for field, matrix in (("stiffness", self.stiffness), ("damping", self.damping)):
             if np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] < -SAME * np.abs(matrix).max():

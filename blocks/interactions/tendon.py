@@ -68,7 +68,6 @@ class RodLine(Line):
     # -- what follows from the fields ------------------------------------------------------------------------------------
 
     def _update(self) -> None:
-        """Recompute what follows from the fields and the rods."""
         self._findings: list[Finding] = []
         #: The line's points on every rod.
         self.path = Path([])
@@ -112,7 +111,6 @@ class RodLine(Line):
         return np.concatenate([[sign, *elastic, len(self.path.parts), len(arms)], arms, self.path.numbers])
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the line and what is suspicious."""
         errors, warnings = super().check()
         shaped = (rod.is_shaped_like(earlier) for rod, earlier in zip(self.rods, self._followed, strict=True))
         if not self.path.parts or not all(shaped):
@@ -293,7 +291,6 @@ class PressureChamber(Chamber, RodLine):
         return self.area
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the chamber and what is suspicious."""
         errors, warnings = super().check()
         weights = np.concatenate([np.zeros(0), *(np.real(part.weights) for part in self.path.parts)])
         if not errors and weights.size and not (weights.min() >= 0 and weights.any()):

@@ -31,10 +31,7 @@ _PLACE = re.compile(r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$
 def parse_toml(text: str) -> dict[str, Any]:
     """Return the content of a TOML text.
 
-    Raises
-    ------
-    ModelError
-        With line and column if the text is not TOML; also if it is too large or too deeply nested.
+    Raises `ModelError` with line and column if the text is not TOML; also if it is too large or too deeply nested.
     """
     check_size(text)
     try:
@@ -53,10 +50,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 def check_size(text: str) -> None:
     """Refuse a text that would take long to read.
 
-    Raises
-    ------
-    ModelError
-        If it has too many characters, tables, entries, or dots in a line.
+    Raises `ModelError` if it has too many characters, tables, entries, or dots in a line.
     """
     entries = sum(map(text.count, "=,[+-*/(")) + _dots(text)
     for count, most, what in (
@@ -116,12 +110,8 @@ def _children(value: Any) -> Iterator[Any]:
 def format_table(header: tuple[str, ...], entries: Mapping[str, Any]) -> str:
     """Return a table as text.
 
-    Parameters
-    ----------
-    header : tuple of str
-        Names that lead to the table; none for the top of a file.
-    entries : mapping
-        Of keys to numbers, texts, lists, or mappings of the same: these are written one key a line, ``ports.C = ...``.
+    `header`: names that lead to the table; none for the top of a file; `entries`: of keys to numbers, texts, lists, or mappings
+    of the same: these are written one key a line, ``ports.C = ...``.
     """
     lines = [f"[{'.'.join(map(format_key, header))}]"] if header else []
     for key, value in entries.items():

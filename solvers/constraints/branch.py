@@ -22,8 +22,8 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, COARSE, CONSISTENT, OPEN, RANK, SAME
 from titop.solvers.constraints.assembling import assemble_loops, closed_configuration, random_guess
+from titop.solvers.constraints.closed_mechanism import ClosedMechanism
 from titop.solvers.constraints.engine_interface import Constraints
-from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import DEPENDENT, ROUNDED, Partition, independence, independent_rows
 from titop.solvers.mechanism.inputs import Push
 

@@ -15,8 +15,8 @@ from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.constraints import branch
 from titop.solvers.constraints.assembling import some_closed_configuration
+from titop.solvers.constraints.closed_mechanism import ClosedMechanism
 from titop.solvers.constraints.interaction_loads import relative_pose
-from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import independent_rows, redundant_rows
 from titop.solvers.mechanism.shared import geometric
 

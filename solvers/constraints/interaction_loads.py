@@ -14,7 +14,7 @@ from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction, loads_by_states, motion_among
 from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import of_one_state, overflow
-from titop.solvers.constraints.mechanism import ClosedMechanism
+from titop.solvers.constraints.closed_mechanism import ClosedMechanism
 from titop.solvers.mechanism.inputs import Inputs, PortPush, Push, acting_inputs
 
 

@@ -24,7 +24,7 @@ from titop.solvers.equilibrium.linear_validity import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.polynomials import Irrational, MatrixFunction, Polynomial, interpolate
 from titop.solvers.lft.uncertainty import Uncertainty
-from titop.solvers.mechanism.parameters import changed_assembly
+from titop.solvers.mechanism.system_parameters import changed_assembly
 from titop.solvers.model.model import Model
 from titop.solvers.signals.system_inputs import SystemInputs
 

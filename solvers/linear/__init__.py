@@ -1,7 +1,7 @@
 """Linear models about operating points.
 
 - `matrices`: A, B, C and D, their responses and connections, outputs that become inputs; `state_space`: linear systems with
-  named signals, as python-control objects;
+  named signals, as python-control objects; `peaks`: of gains over frequency, with a certificate that none was missed;
 - `block_network`: linear blocks, ports and connections as equations; `connect_blocks`: their solution as one state space;
   `finite_elements`: sparse parts as blocks, and systems with them, solved frequency by frequency;
 - `system_outputs`: outputs, by names of `titop.solvers.signals` or by functions of users;

@@ -23,7 +23,7 @@ from titop.solvers.linear.linearize import kept_states, rates_among
 from titop.solvers.linear.lpv_files import MATRICES, TRIMS
 from titop.solvers.linear.lpv_members import Failure, FamilyMembers, Recipe, Results, SweepOf
 from titop.solvers.linear.lpv_model import LPVModel
-from titop.solvers.mechanism.parameters import warn_of_samples
+from titop.solvers.mechanism.system_parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
 from titop.solvers.support.checkpoint import Checkpoint, identity

@@ -179,18 +179,7 @@ def plot_over_time(
 ) -> Figure:
     """Draw each signal over time in a panel of its own.
 
-    Parameters
-    ----------
-    t : (n,) array, s
-    signals : mapping of label to (n,) array
-    errors : mapping of label to (n,) array, optional
-        Differences to another solution, drawn in red on a second axis.
-    columns : int
-        Panels in a row.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    `t` (n; s); `errors`: differences to another solution, drawn in red on a second axis; `columns`: panels in a row.
     """
     from matplotlib.figure import Figure
 

@@ -26,11 +26,7 @@ def ellipsoid(mass: float, inertia: Array) -> tuple[Array, Array]:
 
     From ``I_x = m (b^2 + c^2) / 5``: ``a = sqrt(5 / (2 m) (I_y + I_z - I_x))``, kept from vanishing.
 
-    Parameters
-    ----------
-    mass : float, kg
-    inertia : (3, 3) array, kg m^2
-        About the centre of mass.
+    `mass` (kg); `inertia` (3, 3; kg m^2): about the centre of mass.
     """
     moments, axes = np.linalg.eigh(inertia)
     squares = 2.5 / mass * (moments.sum() - 2 * moments)

@@ -33,18 +33,11 @@ _THIN = 1 / 250
 
 @dataclass(frozen=True)
 class SweptRod:
-    """A rod with the sections at which it is shown.
-
-    Attributes
-    ----------
-    abscissas : (k,) array, m
-    reach : (k, 2) array, m
-        How far the sections reach along y and z.
-    """
+    """A rod with the sections at which it is shown."""
 
     rod: Rod
-    abscissas: Array
-    reach: Array
+    abscissas: Array  #: (k; m)
+    reach: Array  #: (k, 2; m): how far the sections reach along y and z.
 
     @property
     def shape(self) -> str:
@@ -73,28 +66,17 @@ def swept_rods(model: Model) -> list[SweptRod]:
 
 @dataclass(frozen=True)
 class DrawnSurface:
-    """A body with the surface by which it is shown.
-
-    Attributes
-    ----------
-    in_q : slice
-        Where its coordinates stand in q.
-    points : (k, 3) array, m
-        Of the surface at the neutral configuration, in the body's frame.
-    triangles : (m, 3) array of int
-    """
+    """A body with the surface by which it is shown."""
 
     body: Block
-    in_q: slice
-    points: Array
-    triangles: Array
+    in_q: slice  #: Where its coordinates stand in q.
+    points: Array  #: (k, 3; m): of the surface at the neutral configuration, in the body's frame.
+    triangles: Array  #: (m, 3): numbers of points.
 
     def course(self, configurations: Array) -> Array:
         """Return where the points stand (n, k, 3; m) in the body's frame.
 
-        Parameters
-        ----------
-        configurations : (n, nq) array
+        `configurations` (n, nq).
         """
         pictures = (self.body.picture(q[self.in_q]) for q in configurations)
         return np.array([picture.points for picture in pictures if picture is not None])

@@ -96,15 +96,9 @@ _CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 @dataclass(frozen=True)
 class Scene(Frames):
-    """The shapes of a model's blocks, each fixed in a frame of the model.
+    """The shapes of a model's blocks, each fixed in a frame of the model."""
 
-    Attributes
-    ----------
-    q : (n, nq) array
-        The configurations of the motion that is shown: rails are as long as it.
-    """
-
-    q: Array
+    q: Array  #: (n, nq): the configurations of the motion that is shown: rails are as long as it.
     visuals: dict[str, list[Visual]] = field(default_factory=dict)
 
     def description(self) -> dict[str, Any]:

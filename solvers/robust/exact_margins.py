@@ -21,7 +21,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE, ROUNDING, SAME, TYPED
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.robust.member_search import peak_gain
+from titop.solvers.linear.peaks import peak_gain
 from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.sweep import sweep
 from titop.solvers.robust.upper_bound import upper_bound
@@ -64,7 +64,7 @@ def exact_margins(system: Matrices, skew: float, period: float = 0.0, sides: str
     if "p" in sides:
         phase, delay = _phase_margins(system, period)
     if "d" in sides:
-        size, peak = peak_gain(offset(system, (1 + skew) / 2), SAME)
+        size, peak = peak_gain(offset(system, (1 + skew) / 2))
         disk = 1 / size if size else np.inf, peak
     omega = (low[1], high[1], phase[1], delay[1], disk[1])
     return LoopMargins(low[0], high[0], phase[0], delay[0], disk[0], omega)

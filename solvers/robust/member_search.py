@@ -17,8 +17,8 @@ uncertainty closed ``T = M22 + M21 Δ (1 - M11 Δ)^-1 M12``; at the peak of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise, product
+from collections.abc import Callable, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -26,10 +26,11 @@ from scipy.linalg import LinAlgError, eig
 from scipy.optimize import linprog
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CLOSE, EPS, NEAR_AXIS, ONE_SIDED_STEP, SINGULAR, TYPED
+from titop.blocks.basics.tolerances import CLOSE, NEAR_AXIS, ONE_SIDED_STEP, SINGULAR, TYPED
 from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.lft.fractions import singular_at
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.peaks import peak_gain
 from titop.solvers.robust.least_size import NONE, Singular
 
 #: Corners that are tried, and random starts for eigenvalues and for gains.
@@ -40,12 +41,6 @@ _MARCH, _BISECTIONS, _CLIMB, _SHRINK = 24, 40, 12, 8
 
 #: Longest step of a climb or of shrinking, relative to the box.
 _TRUST = 0.3
-
-#: How often a higher peak is looked for.
-_PEAKS = 30
-
-#: An eigenvalue this near to the imaginary axis, relative to the largest, is a crossing: rounding moves double ones so far.
-_ON_AXIS = float(np.sqrt(EPS))
 
 
 class EigenvalueSearch:
@@ -191,38 +186,6 @@ class Gain(NamedTuple):
     omega: float
 
 
-def peak_gain(system: Matrices, tolerance: float = TYPED) -> tuple[float, float]:
-    """Return the H-infinity norm of a stable system, and the frequency (rad/s) of the peak (Bruinsma, Steinbuch 1990).
-
-    `tolerance`: relative.
-    """
-    starts = [0.0, np.inf, *np.abs(system.poles.imag).tolist(), *np.abs(system.poles).tolist()]
-    gain, omega = max((_gain(system, w), w) for w in starts)
-    for _ in range(_PEAKS):
-        crossings = _crossings(system, gain * (1 + tolerance)) if gain else []
-        between = [(low + high) / 2 for low, high in pairwise(crossings)]
-        higher = max(((_gain(system, w), w) for w in between), default=(0.0, 0.0))
-        if higher[0] <= gain * (1 + tolerance):
-            break
-        gain, omega = higher
-    return gain, omega
-
-
-def _gain(system: Matrices, omega: float) -> float:
-    return float(np.linalg.norm(system.response(omega), 2))
-
-
-def _crossings(system: Matrices, gain: float) -> list[float]:
-    """Return the frequencies at which a singular value is the gain, in order."""
-    A, B, C, D = system.A, system.B, system.C, system.D
-    R, S = gain**2 * np.eye(B.shape[1]) - D.T @ D, gain**2 * np.eye(C.shape[0]) - D @ D.T
-    half = A + B @ np.linalg.solve(R, D.T @ C)
-    hamiltonian = np.block([[half, B @ np.linalg.solve(R, B.T)], [-(gain**2) * C.T @ np.linalg.solve(S, C), -half.T]])
-    values = np.linalg.eigvals(hamiltonian)
-    near = np.abs(values.real) <= _ON_AXIS * np.abs(values).max(initial=0.0)
-    return sorted(float(w) for w in values.imag[near] if w >= 0)
-
-
 class GainSearch:
     """Searches the box of the real blocks of an uncertainty, all others zero, for the highest gain.
 
@@ -236,10 +199,18 @@ class GainSearch:
         self.system, self.structure, self.peak = system, structure, peak
         self.best = Gain(0.0, np.zeros(len(structure.real)), 0.0)
 
-    def run(self, seed: int = 0) -> Gain:
-        """Return the highest gain that was found, infinite where a member is unstable or ill-posed."""
+    def run(self, seed: int = 0, starts: Sequence[Array] = ()) -> Gain:
+        """Return the highest gain that was found, infinite where a member is unstable or ill-posed.
+
+        With `starts` (normalised parameters) from these alone.
+        """
         n, rng = len(self.structure.real), np.random.default_rng(seed)
         self.look(np.zeros(n))
+        if starts:
+            for deltas in starts:
+                self.look(deltas)
+            self._climb(self.best)
+            return self.best
         for corner in _corners(n, rng) if n else []:
             self.look(corner)
         self._climb(self.best)

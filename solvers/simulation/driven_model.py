@@ -15,7 +15,7 @@ from titop.solvers.arguments.reading import all_finite, read_state
 from titop.solvers.control.continuous_loop import ContinuousLoop, LinearFeedback
 from titop.solvers.control.control_loop import ControlLoop
 from titop.solvers.control.sampled_loop import at_output
-from titop.solvers.engines.compiled.engine import CompiledEngine
+from titop.solvers.engines.compiled.compiled_engine import CompiledEngine
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
 from titop.solvers.mechanism.inputs import WrenchPlace
 from titop.solvers.model.model import Model

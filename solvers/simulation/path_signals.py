@@ -177,13 +177,13 @@ class PathSignals:
         self.sensors: dict[str, tuple[PathChain, Measurements]] = {}
         sensors = [sensor for sensor in assembly.sensors if read.intersection(sensor.output_names)]
         devices = list(_devices((*assembly.actuators, *sensors)))
-        root = _seed_sequence(seed if devices else 0)
+        generators = _generators(seed, [device.name for device in devices])
         for device in devices:
             findings += _refusals(device, is_stepwise)
             path = device.path
             assert path is not None
             held = path.sample_time is not None or bool(path.delay or np.any(path.quantum))
-            chain = PathChain(device, times, _generator(root, device.name), held)
+            chain = PathChain(device, times, generators[device.name], held)
             if isinstance(device, Actuator):
                 self.actuators.append((chain, [model.input_names.index(name) for name in device.input_names]))
             elif isinstance(device, Sensor):
@@ -300,8 +300,13 @@ def _seed_sequence(seed: Any) -> np.random.SeedSequence:
         raise ModelError(Finding("bad-seed", "seed", seed, expected, "0 will do")) from None
 
 
-def _generator(root: np.random.SeedSequence, name: str) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, zlib.crc32(name.encode()))))
+def _generators(seed: Any, names: Sequence[str]) -> dict[str, np.random.Generator]:
+    """Return a generator for the errors of each device, independent of those of others."""
+    if not names:
+        return {}
+    root = _seed_sequence(seed)
+    keys = {name: (*root.spawn_key, zlib.crc32(name.encode())) for name in names}
+    return {name: np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=key)) for name, key in keys.items()}
 
 
 def _refusals(device: Device, is_stepwise: bool) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, NEAR_AXIS, SINGULAR
 from titop.solvers.linear.matrices import Matrices, side_by_side
+from titop.solvers.linear.peaks import peak_gain
 from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear
 from titop.solvers.robust.robust_stability import RobustStability, robust_stability
 from titop.solvers.robust.uncertain_loop import to_continuous, to_sampled
@@ -25,7 +26,6 @@ from titop.solvers.signals.exported import REFERENCE, Signal, exported_name
 from titop.solvers.support.workers import one_thread
 from titop.solvers.synthesis.general_plant import close, sensitivity_plant
 from titop.solvers.synthesis.synthesize import Synthesis
-from titop.solvers.tuning.peaks import highest_gain
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -148,8 +148,8 @@ def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int =
         advice = f"take {enough} or more" if best is None else "the family is not robust any more: take more"
         raise ModelError(Finding("order-too-low", "order", order, expected, advice))
     gain, reduced, difference = best
-    error, _ = highest_gain(difference)
-    before = np.nan if closed is None else highest_gain(closed)[0]
+    error, _ = peak_gain(difference)
+    before = np.nan if closed is None else peak_gain(closed)[0]
     return ReducedController(_named(reduced, model, period), error, gain, before, proof)
 
 
@@ -192,7 +192,7 @@ def _best(choices: Sequence[_Choice], order: int, around: _Loop | None) -> tuple
                 return np.nan, reduced, lost
             closed = around.close(reduced)
             if closed is not None:
-                every.append((highest_gain(closed)[0], reduced, lost))
+                every.append((peak_gain(closed)[0], reduced, lost))
     return min(every, key=lambda one: one[0], default=None)
 
 

@@ -12,11 +12,11 @@ from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE, ROUNDING, SAME
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.peaks import peak_gain
 from titop.solvers.robust.uncertain_loop import to_continuous
 from titop.solvers.support.workers import one_thread
 from titop.solvers.synthesis.general_plant import GeneralPlant, read_plant
 from titop.solvers.synthesis.riccati import Parts, h2_controller, hinf_controller, sampled_h2_controller
-from titop.solvers.tuning.peaks import highest_gain
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -272,7 +272,7 @@ def _loop_norm(plant: GeneralPlant, K: Matrices | None, is_h2: bool) -> float:
     loop = plant.close(K)
     if is_h2:
         return _h2_norm(loop, bool(plant.period))
-    return highest_gain(to_continuous(loop, plant.period, "loop") if plant.period else loop)[0]
+    return peak_gain(to_continuous(loop, plant.period, "loop") if plant.period else loop)[0]
 
 
 def _h2_norm(system: Matrices, is_sampled: bool) -> float:

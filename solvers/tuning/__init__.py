@@ -5,11 +5,11 @@ blocks together are one matrix S, so that every structure is a constant gain. Go
 highest of all goals of all members of a family is minimised.
 
 - `tunables`: blocks with numbers to be tuned; `goals`: what is to be achieved;
-- `peaks`: all peaks of a gain over frequency, and a certificate that none was missed;
 - `tuned_loop`: the augmented plant, the loop around S, and how it changes with S;
 - `controller_blocks`: blocks connected, as S and in the coordinates of a search;
 - `goal_terms`: goals as functions of the loop, with their gradients;
 - `minimax`: the least maximum of functions that are smooth each; `objective`: that of all goals of all members;
-- `tuning_search`: from one start to an optimum; `proof`: worst members of a family, and bounds of goals for all of it;
+- `tuning_search`: from one start to an optimum;
+- `worst_members`: those of a family for a tuned controller; `proof`: bounds of goals for all members;
 - `plant_families`: plants of all kinds as they are read; `tune`: what users call.
 """

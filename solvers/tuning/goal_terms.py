@@ -16,10 +16,10 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, SAME, TINY
 from titop.solvers.linear.matrices import Matrices, side_by_side
+from titop.solvers.linear.peaks import Band, find_peaks, frequencies, largest_gains, passing_frequencies
 from titop.solvers.signals.exported import REFERENCE, Signal
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
 from titop.solvers.tuning.goals import Goal, Weight
-from titop.solvers.tuning.peaks import Band, find_peaks, frequencies, largest_gains, passing_frequencies
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop
 
 #: Peaks of one term at most.
@@ -125,12 +125,13 @@ class PeakTerm:
         return 1 / np.maximum(sizes, TINY) / self.bound if self.inverse else sizes / self.bound
 
     @property
-    def _warped(self) -> Band:
+    def warped(self) -> Band:
+        """The band in the map, rad/s."""
         return self.time.warp(self.band[0]), self.time.warp(self.band[1])
 
     def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan:
         """Return what a grid shows, and how to refine it."""
-        modal, (left, right), band = loop.modal, self.sides(scalings), self._warped
+        modal, (left, right), band = loop.modal, self.sides(scalings), self.warped
         offset = self.offset * np.eye(len(self.rows)) if self.offset else 0.0
         constant = loop.system.D[np.ix_(self.rows, self.columns)] + offset
         if modal is None:
@@ -190,14 +191,14 @@ class PeakTerm:
             if self.inverse or self.time.period:
                 return self._above(system, value * (1 + SAME), loop.poles)
             system = system.in_series(side_by_side([self.weight.system] * len(self.rows)))
-        return passing_frequencies(system, value * (1 + SAME), self._warped)
+        return passing_frequencies(system, value * (1 + SAME), self.warped)
 
     def _above(self, system: Matrices, value: float, poles: Array) -> Array:
         """Return frequencies of a fine grid at which a weighted gain is above a value: the weight is no system of the map."""
         sizes = np.abs(poles)
         fastest = float(sizes.max(initial=0.0)) or 1.0
         slowest = max(float(sizes.min(initial=fastest)), CLOSE * fastest)
-        omega = frequencies(poles, np.geomspace(slowest / 10, fastest * 10, _FINE), self._warped)
+        omega = frequencies(poles, np.geomspace(slowest / 10, fastest * 10, _FINE), self.warped)
         gains = largest_gains(system.responses(1j * omega)) * self._factors(omega) * self.bound
         return omega[gains > value]
 

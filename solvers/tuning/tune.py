@@ -23,9 +23,11 @@ from titop.solvers.tuning.goals import Goal
 from titop.solvers.tuning.minimax import Found, optimality
 from titop.solvers.tuning.objective import Objective, Requirement
 from titop.solvers.tuning.plant_families import PlantFamily, read_family
-from titop.solvers.tuning.proof import GoalProof, prove, worst_members
+from titop.solvers.tuning.proof import GoalProof
+from titop.solvers.tuning.proof import prove as prove_goals
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, augment
-from titop.solvers.tuning.tuning_search import SearchStart, finish, first_look, stabilise, whole_search
+from titop.solvers.tuning.tuning_search import TURNS, SearchStart, finish, first_look, stabilise, whole_search
+from titop.solvers.tuning.worst_members import WORSE, MemberSearch
 
 #: Rounds of tuning, finding the worst members of an uncertain family, and tuning again, at most.
 _ROUNDS = 8
@@ -33,6 +35,8 @@ _ROUNDS = 8
 _LOOKS, _LOOKS_AT_POLES = 3, 16
 #: Turns of a search of the order below, and how much a state that is added is coupled, in units.
 _GROWING, _COUPLED = 2, 0.5
+#: Turns of a search of a family whose worst members may not be known yet.
+_FED_BACK = 3
 #: Rounds over hard and soft goals.
 _LEVELS = 6
 
@@ -181,28 +185,19 @@ def tune(
     for name, value in (("starts", starts), ("seed", seed)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < (name == "starts"):
             raise ModelError(Finding("bad-value", name, value, "a whole number", "5 starts suffice for most"))
-    objective, so_far = _objective(problem), _SoFar()
+    objective, so_far, proof = _objective(problem), _SoFar(), tuple[GoalProof, ...]()
     try:
         _search_starts(objective, problem, so_far, int(starts), int(seed), read_workers(workers), progress)
-        for _ in range(_ROUNDS if family.uncertain is not None else 0):
-            worse = worst_members(objective, so_far.best, family.uncertain, Structure.of(family.blocks), int(seed))
-            if not worse:
-                break
-            for member in worse:
-                objective.add(member)
-            x = stabilise(objective, so_far.best.x)
-            pieces = objective(x)
-            if pieces is None:
-                raise ModelError(_unstable(objective, x))
-            so_far.best = _at_levels(objective, finish(objective, whole_search(objective, Found(x, pieces), False), int(seed)))
-            so_far.members = len(objective.members)
+        if family.uncertain is not None:
+            search = MemberSearch(family.uncertain, Structure.of(family.blocks), int(seed))
+            proof = _feed_back(objective, so_far, search, prove, int(seed))
     except KeyboardInterrupt:
         if not so_far.reached:
             raise
         objective.leave_members(so_far.members)
         message = "tuning was stopped; the best controller so far is in `found`"
-        raise SweepInterrupt(message, _result(objective, problem, so_far, False)) from None
-    return _result(objective, problem, so_far, prove)
+        raise SweepInterrupt(message, _result(objective, problem, so_far, ())) from None
+    return _result(objective, problem, so_far, proof)
 
 
 def _objective(problem: _Problem) -> Objective:
@@ -264,7 +259,34 @@ def _search_starts(
         x = stabilise(objective, given if given is not None else np.zeros(objective.size))
         raise ModelError(_unstable(objective, x))
     objective(so_far.best.x)
-    so_far.best = _at_levels(objective, finish(objective, so_far.best, seed))
+    if problem.family.uncertain is None:
+        so_far.best = _at_levels(objective, finish(objective, so_far.best, seed))
+
+
+def _feed_back(objective: Objective, so_far: _SoFar, search: MemberSearch, proving: bool, seed: int) -> tuple[GoalProof, ...]:
+    """Tune on the worst members of a family, too, until there are no worse ones, and return what is proved."""
+    proof, finished = tuple[GoalProof, ...](), False
+    for _ in range(_ROUNDS):
+        worse = search.run(objective, so_far.best)
+        if not (worse or finished):
+            so_far.best, finished = _at_levels(objective, finish(objective, so_far.best, seed)), True
+            worse = search.run(objective, so_far.best)
+        if not worse and proving:
+            proof = prove_goals(objective, so_far.best, search)
+            highest = [one.lower / limit for one, limit in zip(proof, objective.limits, strict=True)]
+            worst = [search.worst[k] for k, value in enumerate(highest) if value > so_far.best.value * (1 + WORSE)]
+            worse = [search.member(delta) for delta in worst]
+        if not worse:
+            return proof
+        for member in worse:
+            objective.add(member)
+        x = stabilise(objective, so_far.best.x)
+        pieces = objective(x)
+        if pieces is None:
+            raise ModelError(_unstable(objective, x))
+        so_far.best = _at_levels(objective, whole_search(objective, Found(x, pieces), False, _FED_BACK), _FED_BACK)
+        so_far.members = len(objective.members)
+    return prove_goals(objective, so_far.best, search) if proving else proof
 
 
 class _Looks(NamedTuple):
@@ -290,7 +312,7 @@ def _searcher(problem: _Problem) -> Callable[[_Looks], Found | None]:
         if not looks:
             return None
         _, _, look, descends = min(looks, key=lambda one: one[:2])
-        return whole_search(objective, look, descends)
+        return whole_search(objective, look, descends, TURNS if problem.family.uncertain is None else _FED_BACK)
 
     return search
 
@@ -333,7 +355,7 @@ def _given_start(objective: Objective) -> Array | None:
     return x
 
 
-def _at_levels(objective: Objective, found: Found) -> Found:
+def _at_levels(objective: Objective, found: Found, turns: int = TURNS) -> Found:
     """Return a point where hard goals are met and soft ones as good as that allows: soft goals may reach what they did."""
     hard = [goal.hard for goal in objective.goals]
     if not any(hard) or all(hard):
@@ -347,7 +369,7 @@ def _at_levels(objective: Objective, found: Found) -> Found:
         pieces = objective(found.x)
         if pieces is None:
             break
-        found = whole_search(objective, Found(found.x, pieces), False)
+        found = whole_search(objective, Found(found.x, pieces), False, turns)
     return found
 
 
@@ -363,7 +385,7 @@ def _level(known: Sequence[tuple[float, float]]) -> float:
 # -- result ------------------------------------------------------------------------------------------------------------------
 
 
-def _result(objective: Objective, problem: _Problem, so_far: _SoFar, proving: bool) -> Tuned:
+def _result(objective: Objective, problem: _Problem, so_far: _SoFar, proof: tuple[GoalProof, ...]) -> Tuned:
     """Return the tuned controller with what it reaches."""
     best = so_far.best
     theta, family = objective.theta(best.x), problem.family
@@ -387,9 +409,6 @@ def _result(objective: Objective, problem: _Problem, so_far: _SoFar, proving: bo
     def member(rho: Mapping[str, float]) -> Any:
         return objective.blocks.system(theta, rho, family.period)
 
-    proof: tuple[GoalProof, ...] = ()
-    if proving and family.uncertain is not None:
-        proof = prove(objective, best, family.uncertain, family.blocks)
     return Tuned(
         member if scheduled else member({}),
         values,

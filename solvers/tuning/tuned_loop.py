@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dtrsyl
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SINGULAR
 from titop.solvers.linear.matrices import Matrices, side_by_side
-from titop.solvers.tuning.peaks import Modal
+from titop.solvers.linear.peaks import Modal
 
 
 class BlockWires(NamedTuple):
@@ -182,7 +182,9 @@ class AugmentedPlant:
         self.has_loops_at_once = bool(self.D22.any())
 
     def close(self, S: Array) -> ClosedLoop | None:
-        """Return the loop around a gain S; None where that has no solution at once."""
+        """Return the loop around a gain S; None where that has no solution at once, or is not finite."""
+        if not np.isfinite(S).all():
+            return None
         K, after, before = S, np.eye(len(S)), np.eye(S.shape[1])
         if self.has_loops_at_once:
             loop = after - S @ self.D22

@@ -19,7 +19,7 @@ _PATIENT: dict[str, Any] = {"steps": 1000, "gain": RANK, "patience": 60}
 #: One that looks first is shorter.
 _LOOK: dict[str, Any] = {**_PATIENT, "steps": 200}
 #: Turns of a whole search at most.
-_TURNS = 10
+TURNS = 10
 #: Rounds of a patient end at most.
 _FINISHES = 3
 
@@ -69,7 +69,7 @@ def first_look(objective: Objective, smooth: Objective | None, start: SearchStar
     return minimise_maximum(objective, found, steps=40)
 
 
-def whole_search(objective: Objective, found: Found, descends: bool, turns: int = _TURNS) -> Found:
+def whole_search(objective: Objective, found: Found, descends: bool, turns: int = TURNS) -> Found:
     """Return the least maximum near a point: both methods by turns until neither gains, peaks that were missed taken along."""
     best = found
     for turn in range(turns):

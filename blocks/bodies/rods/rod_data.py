@@ -176,7 +176,6 @@ class RodData(Immersed):
     # -- what follows from the fields ------------------------------------------------------------------------------------
 
     def _update(self) -> None:
-        """Recompute what follows from the fields."""
         reader = FieldReader(self.name)
         self._check_scalars(reader)
         if not reader.findings and not self.reader.findings:
@@ -258,7 +257,6 @@ class RodData(Immersed):
             reader.report("bad-reference", "reference_strain", f"stretch {lowest:.3g}", "a stretch > 0", advice)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the rod and what is suspicious."""
         errors, warnings = super().check()
         if self.poisson is not None and np.real(self.poisson) > 0.5:
             advice = "give shear_modulus for a material that is not the same in all directions"
@@ -330,7 +328,6 @@ class RodData(Immersed):
         return numbers_by_name if around is None else numbers_by_name | around.parameters()
 
     def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed; ports and functions of X are scaled with the length."""
         changed = self.snapshot()
         assert isinstance(changed, RodData)
         around = water_around(self)

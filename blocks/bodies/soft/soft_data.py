@@ -231,7 +231,6 @@ class SoftData(Block):
         return {"density": (float(self.density), unit), **numbers}
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the body, its parameters as they are now, and what is suspicious."""
         errors, warnings = super().check()
         if not errors:
             reader = FieldReader(self.name)
@@ -241,7 +240,6 @@ class SoftData(Block):
         return errors, warnings
 
     def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed."""
         changed = self.snapshot()
         assert isinstance(changed, SoftData)
         vars(changed).pop("points", None)

@@ -57,7 +57,6 @@ class Immersed(Block):
         raise NotImplementedError
 
     def added_inertia(self, q: Any) -> Array:
-        """Return the added mass, a part of the mass matrix."""
         if (places := self._water_at(q)) is None:
             return super().added_inertia(q)
         return sum_over_sections(places[0].added, places[1])
@@ -69,7 +68,6 @@ class Immersed(Block):
         return sum_over_sections(weightless(places[0]), places[1])
 
     def stream_efforts(self, q: Array, v: Array, twist: Array, rotation: Array) -> Array:
-        """Return drag, lift, and the change of the added-mass wrench by a current."""
         if (places := self._water_at(q)) is None:
             return super().stream_efforts(q, v, twist, rotation)
         water, jacobians = places
@@ -139,7 +137,6 @@ class ImmersedBody(Immersed):
         )
 
     def law_numbers(self) -> Array:
-        """Return the numbers of the compiled law of a body in a fluid; none without a fluid."""
         if self.fluid is None:
             return super().law_numbers()
         along, water = np.concatenate([np.zeros(3), self._center]), self._water()
@@ -275,7 +272,6 @@ class ImmersedBeam(Block):
         return inertia if self._immersed is None else inertia + self._immersed.added
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
-        """Return the gyroscopic terms h (6 + n)."""
         dry, immersed = super().gyroscopic(q, v, twist), self._immersed
         if immersed is None:
             return dry
@@ -283,7 +279,6 @@ class ImmersedBeam(Block):
         return dry - immersed.added[:, :3] @ cross(twist[3:], twist[:3]) + immersed.gyroscopic(v, twist)
 
     def added_inertia(self, q: Array) -> Array:
-        """Return the added mass, a part of the mass matrix."""
         return super().added_inertia(q) if self._immersed is None else self._immersed.added
 
     def weightless_inertia(self, q: Array) -> Array:
@@ -292,12 +287,10 @@ class ImmersedBeam(Block):
         return super().weightless_inertia(q) if immersed is None else immersed.displaced(q) + immersed.added
 
     def stream_efforts(self, q: Array, v: Array, twist: Array, rotation: Array) -> Array:
-        """Return drag, lift, and the change of the added-mass wrench by a current."""
         if self._immersed is None:
             return super().stream_efforts(q, v, twist, rotation)
         return self._immersed.stream(v, twist, rotation.T @ self.fluid.current) + np.pad(0.0 * q, (6, 0))
 
     def law_numbers(self) -> Array:
-        """Return the numbers of the compiled law."""
         numbers = super().law_numbers()
         return numbers if self._immersed is None else np.concatenate([numbers, self._immersed.law_numbers(len(numbers))])

@@ -9,7 +9,7 @@ import pytest
 import titop as tt
 from tests.solvers.robust.families import oscillator, structure_of_modes, unstable_disc
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.robust.member_search import peak_gain
+from titop.solvers.linear.peaks import peak_gain
 
 #: By how much the upper bound may lie above the true gain: its tolerance, and what scalings leave open.
 ABOVE = 0.015

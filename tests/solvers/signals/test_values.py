@@ -8,7 +8,7 @@ import pytest
 import titop as tt
 from tests.closed_systems import closed_four_bar
 from tests.solvers.signals.rigs import ROLES, rig
-from tests.solvers.signals.test_derivatives import read_twice
+from tests.solvers.signals.test_signal_derivatives import read_twice
 from tests.systems import random_state
 from titop.solvers.signals.grammar import MEASURED, OUTPUT
 from titop.solvers.signals.quantities import UNITS, Kind

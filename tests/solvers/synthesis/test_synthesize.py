@@ -10,7 +10,7 @@ import pytest
 
 import titop as tt
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.tuning.peaks import highest_gain
+from titop.solvers.linear.peaks import peak_gain
 
 
 def plant(A: Any, B1: Any, B2: Any, C1: Any, C2: Any, D11: Any = None, D12: Any = None, D21: Any = None, **more: Any) -> Any:
@@ -129,7 +129,7 @@ def test_singular_plants_by_matrix_inequalities(name: str) -> None:
     infimum = least_gain(P, y, u)
     assert result.optimum == pytest.approx(infimum, rel=5e-3), "0.2 % of the bracket, and what the solver leaves"
     assert infimum * (1 - 1e-4) <= result.gain <= 1.01 * infimum * (1 + 1e-3), "never better than the infimum"
-    assert result.gain == pytest.approx(highest_gain(Matrices.of(result.loop))[0])
+    assert result.gain == pytest.approx(peak_gain(Matrices.of(result.loop))[0])
     fastest = np.abs(result.controller.poles()).max()
     assert fastest < 1e5, "perturbed as much as a hundredth allows, not as little as rounding"
 
@@ -146,14 +146,14 @@ def test_a_singular_h2_plant_needs_no_more_than_a_hundredth() -> None:
 
 def test_the_certified_norm_sees_a_peak_between_frequencies_of_a_grid() -> None:
     light = control.tf([1], [1, 2e-7, 1]) + control.tf([1], [1, 0.3, 7])
-    gain, omega = highest_gain(Matrices.of(control.ss(light)))
+    gain, omega = peak_gain(Matrices.of(control.ss(light)))
     assert gain == pytest.approx(5e6, rel=1e-6), "one over twice the damping, but for the other part"
     assert omega == pytest.approx(1.0)
     # below the feedthrough at all frequencies that one would look at, and above it in between
     light = control.tf([1e-6], [1, 2e-7, 1]) + control.tf([1], [1, 0.3, 7]) + control.tf([3], [1])
     near = np.abs(light(1j * (1 + np.linspace(-1e-6, 1e-6, 20_001)))).max()
-    assert highest_gain(Matrices.of(control.ss(light)))[0] == pytest.approx(near, rel=1e-6), "that grid"
-    assert highest_gain(Matrices.of(control.ss([[1.0]], [[1.0]], [[1.0]], [[0.0]])))[0] == np.inf
+    assert peak_gain(Matrices.of(control.ss(light)))[0] == pytest.approx(near, rel=1e-6), "that grid"
+    assert peak_gain(Matrices.of(control.ss([[1.0]], [[1.0]], [[1.0]], [[0.0]])))[0] == np.inf
 
 
 def test_states_estimate_those_of_the_plant() -> None:

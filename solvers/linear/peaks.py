@@ -1,0 +1,191 @@
+"""Peaks of a gain over frequency: all that are near the highest one, and a certificate that no higher one was missed.
+
+The gain is the largest singular value of ``C (jω - A)⁻¹ B + D``, times the size of a weight. A controller that is tuned on the
+highest peak alone makes others as high, so that all of them are needed. They are found in modal form, where a frequency costs a
+product; the certificate is the pencil whose imaginary eigenvalues are the frequencies at which the gain passes a level
+(Boyd, Balakrishnan and Kabamba 1989; without inverses as in Benner, Sima and Voigt 2012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigvals, matrix_balance
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import NEGLIGIBLE, ROUNDING, SAME, SINGULAR
+from titop.solvers.linear.matrices import Matrices
+
+#: Frequencies of the grid, beside those of the poles; it goes so many times beyond the slowest and the fastest one.
+_GRID, _BEYOND = 40, 10.0
+#: A local maximum above this part of the highest one is refined: it may be higher than it seems.
+_REFINED = 0.7
+#: How often a bracket is cut, on both sides of a parabola's vertex, in parts of the bracket.
+_ROUNDS, _REACH = 4, 0.1
+
+#: Frequencies (rad/s) between which a gain counts.
+Band = tuple[float, float]
+EVERYWHERE: Band = (0.0, np.inf)
+
+
+class Modal(NamedTuple):
+    """A stable model in modal form: ``left diag(1 / (jω - poles)) right``, without its feedthrough."""
+
+    poles: Array
+    left: Array
+    right: Array
+
+    def responses(self, omega: Array, rows: Array, columns: Array) -> Array:
+        """Return the responses (n, rows, columns) at frequencies (rad/s)."""
+        lag = 1 / (1j * omega[:, None] - self.poles)
+        result: Array = (self.left[rows] * lag[:, None, :]) @ self.right[:, columns]
+        return result
+
+
+def largest_gains(responses: Array) -> Array:
+    """Return the largest singular value (n) of each response: the root of the largest eigenvalue of ``G Gᴴ`` or ``Gᴴ G``."""
+    rows, columns = responses.shape[1:]
+    if min(rows, columns) == 1:
+        return np.sqrt((np.abs(responses) ** 2).sum(axis=(1, 2)))
+    turned = responses.conj().transpose(0, 2, 1)
+    squares = responses @ turned if rows <= columns else turned @ responses
+    if min(rows, columns) > 2:
+        return np.sqrt(np.linalg.eigvalsh(squares)[:, -1])
+    one, two = squares[:, 0, 0].real, squares[:, 1, 1].real
+    return np.sqrt((one + two) / 2 + np.hypot((one - two) / 2, np.abs(squares[:, 0, 1])))
+
+
+def frequencies(poles: Array, known: Array, band: Band) -> Array:
+    """Return frequencies (rad/s) at which no peak is far: those of the poles, of a grid, and some that are known."""
+    sizes = np.abs(poles)
+    fastest = float(sizes.max(initial=0.0)) or 1.0
+    slowest = max(float(sizes.min(initial=fastest)), NEGLIGIBLE**2 * fastest)
+    grid = np.geomspace(slowest / _BEYOND, fastest * _BEYOND, _GRID)
+    ends = [end for end in band if np.isfinite(end)]
+    every = np.unique(np.concatenate([[0.0], ends, sizes, np.abs(poles.imag), grid, known]))
+    return every[(every >= band[0]) & (every <= band[1])]
+
+
+def find_peaks(
+    gain: Callable[[Array], Array], bounds: Array, omega: Array, highest: float, near: float, most: int
+) -> tuple[Array, Array]:
+    """Return frequencies (rad/s) and heights of the local maxima of a gain, from the highest one down.
+
+    Parameters
+    ----------
+    gain : callable
+        Maps frequencies (n) to gains (n).
+    bounds : array (n)
+        Gains at `omega` where they may matter, below them elsewhere.
+    omega : array (n)
+        In ascending order.
+    highest : float
+        What counts already; peaks below a part of it are left out.
+    near : float
+        This part of the highest.
+    most : int
+        So many peaks at most.
+    """
+    top = max(float(bounds.max(initial=0.0)), highest)
+    padded = np.concatenate([[-1.0], bounds, [-1.0]])
+    local = np.flatnonzero((bounds >= padded[:-2]) & (bounds >= padded[2:]) & (bounds >= _REFINED * top))
+    local = local[np.argsort(-bounds[local], kind="stable")][:most]
+    if not len(local):
+        return np.zeros(0), np.zeros(0)
+    sides = np.stack([local - 1, local, local + 1], axis=1)
+    inside = np.clip(sides, 0, len(omega) - 1)
+    brackets = np.where(sides < 0, -omega[inside[:, ::-1]], omega[inside]) if not omega[0] else omega[inside]
+    values = bounds[inside[:, ::-1]] * (sides < 0) + bounds[inside] * (sides >= 0)
+    places, heights = _refine(gain, brackets, values)
+    near_top = heights >= near * max(float(heights.max()), highest)
+    order = np.argsort(-heights[near_top], kind="stable")
+    return places[near_top][order], heights[near_top][order]
+
+
+def _refine(gain: Callable[[Array], Array], brackets: Array, values: Array) -> tuple[Array, Array]:
+    """Return places and heights of the maxima in brackets (n, 3), all at once; an even gain counts on both sides of zero."""
+
+    def at(omega: Array) -> Array:
+        return gain(np.abs(omega).ravel()).reshape(omega.shape)
+
+    for _ in range(_ROUNDS):
+        reach = _REACH * (brackets[:, 2] - brackets[:, 0])
+        both = _vertices(brackets, values)[:, None] + reach[:, None] * np.array([-1.0, 1.0])
+        both = np.clip(both, brackets[:, :1], brackets[:, 2:])
+        every, heights = np.hstack([brackets, both]), np.hstack([values, at(both)])
+        order = np.argsort(every, axis=1, kind="stable")
+        every, heights = np.take_along_axis(every, order, 1), np.take_along_axis(heights, order, 1)
+        chosen = np.clip(heights.argmax(axis=1), 1, 3)[:, None] + np.array([-1, 0, 1])
+        brackets, values = np.take_along_axis(every, chosen, 1), np.take_along_axis(heights, chosen, 1)
+    last = _vertices(brackets, values)[:, None]
+    every, heights = np.hstack([brackets, last]), np.hstack([values, at(last)])
+    best = heights.argmax(axis=1)[:, None]
+    return np.abs(np.take_along_axis(every, best, 1)[:, 0]), np.take_along_axis(heights, best, 1)[:, 0]
+
+
+def _vertices(places: Array, values: Array) -> Array:
+    """Return where parabolas (n) through ``1 / values²`` (n, 3), which that of a single resonance is, are lowest."""
+    low, middle, high = places.T
+    below, here, above = (values.max(axis=1) / np.maximum(values, SINGULAR * values.max(axis=1, keepdims=True)).T) ** 2
+    left, right, up, down = middle - low, high - middle, above - here, below - here
+    bend = left * up + right * down
+    shift = (right**2 * down - left**2 * up) / np.where(bend > 0, bend, np.inf) / 2
+    return np.clip(middle + shift, low, high)
+
+
+def passing_frequencies(system: Matrices, level: float, band: Band = EVERYWHERE) -> Array:
+    """Return frequencies (rad/s) at which the gain of a stable model is above a level: some of each range, none if nowhere.
+
+    With the matrices in parts of the level, ``[A, 0, B, 0; 0, -Aᵀ, 0, -Cᵀ; C, 0, D, -1; 0, Bᵀ, -1, Dᵀ]`` is singular, less
+    ``s`` in its first two rows, where s = jω and 1 is a singular value of the response. What is near the axis counts as on it:
+    the gain itself decides.
+    """
+    A, B, C, D = system
+    n, (p, m) = len(A), D.shape
+    root = np.sqrt(level)
+    pencil, states = np.zeros((2 * n + m + p,) * 2), np.zeros((2 * n + m + p,) * 2)
+    x, y, u, z = slice(0, n), slice(n, 2 * n), slice(2 * n, 2 * n + m), slice(2 * n + m, None)
+    pencil[x, x], pencil[x, u], pencil[y, y], pencil[y, z] = A, B / root, -A.T, -C.T / root
+    pencil[2 * n : 2 * n + p, x], pencil[2 * n : 2 * n + p, u], pencil[2 * n : 2 * n + p, z] = C / root, D / level, -np.eye(p)
+    pencil[2 * n + p :, y], pencil[2 * n + p :, u], pencil[2 * n + p :, z] = B.T / root, -np.eye(m), D.T / level
+    states[: 2 * n, : 2 * n] = np.eye(2 * n)
+    top, bottom = eigvals(pencil, states, homogeneous_eigvals=True)
+    finite = np.abs(bottom) > ROUNDING * np.abs(top)
+    values = top[finite] / bottom[finite]
+    near = np.abs(values.real) <= NEGLIGIBLE * np.abs(values)
+    crossings = np.unique(np.clip(np.abs(values.imag[near]), *band))
+    if not len(crossings):
+        return crossings
+    ends = np.array([end for end in band if np.isfinite(end)])
+    every = np.unique(np.concatenate([crossings, (crossings[1:] + crossings[:-1]) / 2, [crossings[0] / 2], ends]))
+    every = every[(every >= band[0]) & (every <= band[1])]
+    gains = largest_gains(system.responses(1j * every))
+    return every[gains > level * (1 + SAME)]
+
+
+def peak_gain(system: Matrices) -> tuple[float, float]:
+    """Return the H-infinity norm of a model in continuous time and the frequency (rad/s) of its peak, certified.
+
+    Levels are raised to the gain at frequencies above them until none is left (Bruinsma and Steinbuch 1990). Infinite of an
+    unstable model.
+    """
+    A, (scales, _) = matrix_balance(system.A, permute=False, separate=True)
+    system = Matrices(A, system.B / scales[:, None], system.C * scales, system.D)
+    if not (system.poles.real < 0).all() or not system.D.size:
+        return (np.inf, np.nan) if system.D.size else (0.0, 0.0)
+
+    def gain(omega: Array) -> Array:
+        return largest_gains(system.responses(1j * omega))
+
+    level, place = float(largest_gains(system.D[None])[0]), np.inf
+    omega = frequencies(system.poles, np.zeros(0), EVERYWHERE)
+    bounds = gain(omega)
+    if bounds.max() > level:
+        places, heights = find_peaks(gain, bounds, omega, level, 1.0, 3)
+        level, place = float(heights[0]), float(places[0])
+    while level > 0 and len(places := passing_frequencies(system, level)):
+        heights = gain(places)
+        level, place = float(heights.max()), float(places[heights.argmax()])
+    return level, place
