@@ -136,8 +136,12 @@ from .solvers.simulation.trajectory import load_trajectory as load_trajectory
 from .solvers.support.spread import SweepInterrupt as SweepInterrupt
 from .solvers.synthesis.loop_shaping import loopsyn as loopsyn
 from .solvers.synthesis.loop_shaping import mixsyn as mixsyn
+from .solvers.synthesis.musyn import musyn as musyn
 from .solvers.synthesis.reduce_controller import ReducedController as ReducedController
 from .solvers.synthesis.reduce_controller import reduce_controller as reduce_controller
+from .solvers.synthesis.scheduled_synthesis import LPVController as LPVController
+from .solvers.synthesis.scheduled_synthesis import LPVSynthesis as LPVSynthesis
+from .solvers.synthesis.scheduled_synthesis import lpvsyn as lpvsyn
 from .solvers.synthesis.synthesize import Synthesis as Synthesis
 from .solvers.synthesis.synthesize import h2syn as h2syn
 from .solvers.synthesis.synthesize import hinfsyn as hinfsyn

@@ -13,7 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
-from titop.blocks.devices.path_states import PathStates
+from titop.blocks.devices.first_order_states import PathStates
 from titop.blocks.devices.signal_path import FilterKind, SignalPath
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.block_laws import CONVECTIVE

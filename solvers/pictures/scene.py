@@ -18,8 +18,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.model.model import Model
-from titop.solvers.pictures.frames import WORLD, Anchor, Frames, ellipsoid, neutral_chord, port_anchor
-from titop.solvers.pictures.outlines import contact_solids
+from titop.solvers.pictures.frames import WORLD, Anchor, Frames, contact_solids, ellipsoid, neutral_chord, port_anchor
 
 #: Numbers that describe each kind of given shape.
 _DIMENSIONS = {"box": (3,), "cylinder": (2,), "sphere": ()}
