@@ -110,9 +110,8 @@ class SystemInputs:
         if imposed_twice:
             name = model.coordinate_names[imposed_twice[0].entry]
             advice = f"the motion of {name!r} is imposed already; its effort is the output {name + '.tau'!r}"
-            raise ModelError(
-                Finding("imposed-twice", "inputs", imposed_twice[0].signal.path, "effort or motion, not both", advice)
-            )
+            expected = "effort or motion, not both"
+            raise ModelError(Finding("imposed-twice", "inputs", imposed_twice[0].signal.path, expected, advice))
 
 
 def _read(model: NamedModel, name: Any) -> list[SystemInput]:
