@@ -51,7 +51,7 @@ class LoadedCall:
         ``"leave"``: they are subtracted from the efforts that it returns. ``"both"``: added where motion is free, subtracted
         where it is prescribed. ``"stay"``: neither, since they do not depend on the variables of differentiation.
     closing : bool
-        Whether the kernel's tables also have room for closure forces on ports, as those of derivatives have.
+        Whether the kernel's tables also have space for closure forces on ports, as those of derivatives have.
     stacked : bool
         Whether there is a kernel for stacked states; they are taken one after the other without.
     """

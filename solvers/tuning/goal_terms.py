@@ -126,12 +126,13 @@ class PeakTerm:
         return 1 / np.maximum(sizes, TINY) / self.bound if self.inverse else sizes / self.bound
 
     @property
-    def _warped(self) -> Band:
+    def warped(self) -> Band:
+        """The band in the map, rad/s."""
         return self.time.warp(self.band[0]), self.time.warp(self.band[1])
 
     def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan:
         """Return what a grid shows, and how to refine it."""
-        modal, (left, right), band = loop.modal, self.sides(scalings), self._warped
+        modal, (left, right), band = loop.modal, self.sides(scalings), self.warped
         if modal is None:
             return Scan(np.inf, lambda highest, near: [])
         sides = left[:, None] * right
@@ -193,14 +194,14 @@ class PeakTerm:
             if self.inverse or self.time.period:
                 return self._above(system, value * (1 + SAME), loop.poles)
             system = system.in_series(side_by_side([self.weight.system] * len(self.rows)))
-        return passing_frequencies(system, value * (1 + SAME), self._warped)
+        return passing_frequencies(system, value * (1 + SAME), self.warped)
 
     def _above(self, system: Matrices, value: float, poles: Array) -> Array:
         """Return frequencies of a fine grid at which a weighted gain is above a value: the weight is no system of the map."""
         sizes = np.abs(poles)
         fastest = float(sizes.max(initial=0.0)) or 1.0
         slowest = max(float(sizes.min(initial=fastest)), CLOSE * fastest)
-        omega = frequencies(poles, np.geomspace(slowest / 10, fastest * 10, _FINE), self._warped)
+        omega = frequencies(poles, np.geomspace(slowest / 10, fastest * 10, _FINE), self.warped)
         gains = largest_gains(system.responses(1j * omega)) * self._factors(omega) * self.bound
         return omega[gains > value]
 

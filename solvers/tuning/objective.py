@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -101,6 +101,12 @@ class Objective:
         self._plants.append({o: AugmentedPlant(augment(member.plant, self.blocks.wires, o), sizes) for o in sorted(opened)})
         self.members.append(member)
 
+    def without_members(self) -> Objective:
+        """Return the same without any member."""
+        result = Objective(self.blocks, self.goals, self.requirements, self.coordinates, self.rate)
+        result.soft = self.soft
+        return result
+
     def leave_members(self, count: int) -> None:
         """Leave all members out but the first ones."""
         del self._plants[count:], self.members[count:]
@@ -155,6 +161,15 @@ class Objective:
         result[:count] = (chain @ by_S.ravel()) * self.coordinates.slopes(x[:count])
         return result
 
+    def _controllers(self, theta: Array) -> Iterator[tuple[int, Array, Array]]:
+        """Yield each member's place, with S and its derivatives at its scheduling parameters."""
+        known: dict[tuple[float, ...], tuple[Array, Array]] = {}
+        for k, member in enumerate(self.members):
+            key = tuple(member.rho.values())
+            if key not in known:
+                known[key] = self.blocks.gain(theta, member.rho), self.blocks.chain(theta, member.rho)
+            yield k, *known[key]
+
     # -- the function ------------------------------------------------------------------------------------------------------
 
     def loops(self, k: int, S: Array) -> dict[tuple[int, ...], ClosedLoop] | None:
@@ -174,12 +189,10 @@ class Objective:
             return None
         theta = self.theta(x)
         scans: list[tuple[int, int, Scan, Array]] = []
-        for k, member in enumerate(self.members):
-            S = self.blocks.gain(theta, member.rho)
+        for k, S, chain in self._controllers(theta):
             loops = self.loops(k, S)
             if loops is None or any(not _is_stable(loop, self.rate) for loop in loops.values()):
                 return None
-            chain = self.blocks.chain(theta, member.rho)
             for j, requirement in enumerate(self.requirements):
                 loop = loops[requirement.opened]
                 if requirement.of_controller:
@@ -191,7 +204,7 @@ class Objective:
                 if not np.isfinite(scan.highest):
                     return None
                 scans.append((k, j, scan, chain))
-        allowed = [1.0 if goal.hard else self.soft for goal in self.goals]
+        allowed = self.limits
         highest = max(scan.highest / allowed[self.requirements[j].goal] for _, j, scan, _ in scans)
         pieces: list[Piece] = []
         for k, j, scan, chain in scans:
@@ -215,12 +228,10 @@ class Objective:
             return None
         theta = self.theta(x)
         pieces: list[Piece] = []
-        for k, member in enumerate(self.members):
-            S = self.blocks.gain(theta, member.rho)
+        for k, S, chain in self._controllers(theta):
             loops = self.loops(k, S)
             if loops is None:
                 return None
-            chain = self.blocks.chain(theta, member.rho)
             for opened, loop in loops.items():
                 if not len(loop.poles):
                     continue
@@ -243,8 +254,8 @@ class Objective:
             for j, requirement in enumerate(self.requirements):
                 if requirement.of_controller:
                     continue
-                limit = 1.0 if self.goals[requirement.goal].hard else self.soft
-                missed = requirement.term.missed(loops[requirement.opened], value * limit, x[requirement.scalings])
+                level = value * self.limits[requirement.goal]
+                missed = requirement.term.missed(loops[requirement.opened], level, x[requirement.scalings])
                 if len(missed):
                     self._known[k, j] = np.concatenate([self._known.get((k, j), np.zeros(0)), missed])
                     whole = False
@@ -264,7 +275,7 @@ class Objective:
                 if loop is None:
                     return None
                 scan = requirement.term.scan(loop, self._known.get((k, j), np.zeros(0)), x[requirement.scalings])
-                found = scan.pieces(0.0, NEAR)
+                found = scan.pieces(scan.highest, 1.0)
                 value = max((s.value for s in found), default=scan.highest)
                 result[k, requirement.goal] = max(result[k, requirement.goal], value)
         return result

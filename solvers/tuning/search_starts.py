@@ -14,16 +14,18 @@ from titop.solvers.support.spread import Spread, death
 from titop.solvers.tuning.minimax import Found
 from titop.solvers.tuning.objective import Objective
 from titop.solvers.tuning.tuning_problem import TuningProblem
-from titop.solvers.tuning.tuning_search import SearchStart, first_look, whole_search
+from titop.solvers.tuning.tuning_search import TURNS, SearchStart, first_look, whole_search
 
-#: Seeds of searches for each one of the user.
-_SEEDS = 4096
 #: Short searches for each start that is searched whole; of goals for poles alone: these are quick, their optima many.
 _LOOKS, _LOOKS_AT_POLES = 3, 16
 #: Turns of a search of the order below, and how much a state that is added is coupled, in units.
 _GROWING, _COUPLED = 2, 0.5
-#: Turns after which only so many whole searches go on, and turns of these at most.
-_FEW, _LAST, _ALL = 3, 2, 10
+#: Turns after which only so many whole searches go on.
+_FEW, _LAST = 3, 2
+#: Seeds of short searches between those of one search and of the next: a multiple of four, by which their kinds go round.
+_APART = 1000
+#: Powers of ten of distances of points around the user's, in the coordinates of a search.
+_NEAR = -0.5, 0.5
 
 
 class _Task(NamedTuple):
@@ -45,7 +47,7 @@ def search_starts(
     """Yield optima by seed, the better ones twice: after some turns, and in the end; none where all loops stayed unstable."""
     count = 1 if objective.is_smooth else _LOOKS_AT_POLES if objective.has_poles_alone else _LOOKS
     given = given_start(objective)
-    first = _SEEDS * seed
+    first = _APART * seed
     looks = [(k, _Task(given if k == first else None, k)) for k in range(first, first + starts * count)]
     bar = progress_bar(total=len(looks) + starts + min(starts, _LAST), progress=progress, desc="tuning", unit="search")
     with bar, Spread(_searcher, (problem,), workers, _died) as sweep:
@@ -61,8 +63,8 @@ def search_starts(
         for task, result in answers([((k.seed, _FEW), _Task(look.x, k.seed, _FEW)) for k, look in best]):
             few.append((task, result))
             yield task.seed, result
-        best = sorted(few, key=lambda one: one[1].value)[:_LAST]
-        for task, result in answers([((k.seed, _ALL), _Task(one.x, k.seed, _ALL)) for k, one in best]):
+        best = sorted(few, key=lambda one: one[1].value)[: _LAST if problem.family.uncertain is None else 0]
+        for task, result in answers([((k.seed, TURNS), _Task(one.x, k.seed, TURNS)) for k, one in best]):
             yield task.seed, result
 
 
@@ -89,10 +91,18 @@ def _searcher(problem: TuningProblem) -> Callable[[_Task], Found | None]:
             pieces = objective(task.x)
             return None if pieces is None else whole_search(objective, Found(task.x, pieces), task.descends, task.turns)
         x = _grow(problem, objective, task.seed) if task.x is None and task.seed % 4 == 3 else task.x
+        if x is None and task.seed % 2:
+            x = _around(given_start(objective), task.seed)
         smooth = objective.smooth() if x is None and task.seed % 2 == 0 else None
         return first_look(objective, smooth, SearchStart(x, task.seed, task.descends))
 
     return search
+
+
+def _around(x: Array | None, seed: int) -> Array | None:
+    """Return a random point around the user's, if there is one."""
+    rng = np.random.default_rng(seed)
+    return None if x is None else x + rng.standard_normal(len(x)) * 10 ** rng.uniform(*_NEAR)
 
 
 def _grow(problem: TuningProblem, objective: Objective, seed: int) -> Array | None:

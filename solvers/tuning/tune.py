@@ -17,11 +17,13 @@ from titop.solvers.support.workers import one_thread
 from titop.solvers.tuning.goals import Goal
 from titop.solvers.tuning.minimax import Found
 from titop.solvers.tuning.objective import Objective
-from titop.solvers.tuning.proof import worst_members
+from titop.solvers.tuning.proof import GoalProof
+from titop.solvers.tuning.proof import prove as prove_goals
 from titop.solvers.tuning.search_starts import given_start, search_starts
 from titop.solvers.tuning.tuned_controller import Tuned, read_result, unstable_pole
 from titop.solvers.tuning.tuning_problem import TuningProblem
-from titop.solvers.tuning.tuning_search import finish, stabilise, whole_search
+from titop.solvers.tuning.tuning_search import FED_BACK, TURNS, finish, stabilise, whole_search
+from titop.solvers.tuning.worst_members import WORSE, MemberSearch
 
 #: Rounds of tuning, finding the worst members of an uncertain family, and tuning again, at most.
 _ROUNDS = 8
@@ -103,7 +105,7 @@ def tune(
     for name, value in (("starts", starts), ("seed", seed)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < (name == "starts"):
             raise ModelError(Finding("bad-value", name, value, "a whole number", "5 starts suffice for most"))
-    objective, so_far = problem.objective(), _SoFar()
+    objective, so_far, proof = problem.objective(), _SoFar(), tuple[GoalProof, ...]()
     try:
         for key, result in search_starts(objective, problem, int(starts), int(seed), read_workers(workers), progress):
             so_far.take(key, result, objective)
@@ -113,15 +115,18 @@ def tune(
                 unstable_pole(objective, stabilise(objective, np.zeros(objective.size) if given is None else given))
             )
         objective(so_far.best.x)
-        so_far.best = _at_levels(objective, finish(objective, so_far.best, int(seed)))
-        _tune_on_worst(objective, problem, so_far, int(seed))
+        if problem.family.uncertain is None:
+            so_far.best = _at_levels(objective, finish(objective, so_far.best, int(seed)))
+        else:
+            search = MemberSearch(problem.family.uncertain, Structure.of(problem.family.blocks), int(seed))
+            proof = _feed_back(objective, so_far, search, prove, int(seed))
     except KeyboardInterrupt:
         if not so_far.reached:
             raise
         objective.leave_members(so_far.members)
         message = "tuning was stopped; the best controller so far is in `found`"
-        raise SweepInterrupt(message, read_result(objective, problem, so_far.best, [*so_far.reached.values()], False)) from None
-    return read_result(objective, problem, so_far.best, [*so_far.reached.values()], prove)
+        raise SweepInterrupt(message, read_result(objective, problem, so_far.best, [*so_far.reached.values()], ())) from None
+    return read_result(objective, problem, so_far.best, [*so_far.reached.values()], proof)
 
 
 @dataclass
@@ -139,24 +144,33 @@ class _SoFar:
         self.reached[seed] = result.value
 
 
-def _tune_on_worst(objective: Objective, problem: TuningProblem, so_far: _SoFar, seed: int) -> None:
-    """Tune an uncertain family on its worst members, too, until there are none that are worse."""
-    family = problem.family
-    for _ in range(_ROUNDS if family.uncertain is not None else 0):
-        worse = worst_members(objective, so_far.best, family.uncertain, Structure.of(family.blocks), seed)
+def _feed_back(objective: Objective, so_far: _SoFar, search: MemberSearch, proving: bool, seed: int) -> tuple[GoalProof, ...]:
+    """Tune an uncertain family on its worst members, too, until there are no worse ones; return what is proved."""
+    proof, finished = tuple[GoalProof, ...](), False
+    for _ in range(_ROUNDS):
+        worse = search.run(objective, so_far.best)
+        if not (worse or finished):
+            so_far.best, finished = _at_levels(objective, finish(objective, so_far.best, seed)), True
+            worse = search.run(objective, so_far.best)
+        if not worse and proving:
+            proof = prove_goals(objective, so_far.best, search)
+            highest = [one.lower / limit for one, limit in zip(proof, objective.limits, strict=True)]
+            worst = [search.worst[k] for k, value in enumerate(highest) if value > so_far.best.value * (1 + WORSE)]
+            worse = [search.member(delta) for delta in worst]
         if not worse:
-            return
+            return proof
         for member in worse:
             objective.add(member)
         x = stabilise(objective, so_far.best.x)
         pieces = objective(x)
         if pieces is None:
             raise ModelError(unstable_pole(objective, x))
-        so_far.best = _at_levels(objective, finish(objective, whole_search(objective, Found(x, pieces), False), seed))
+        so_far.best = _at_levels(objective, whole_search(objective, Found(x, pieces), False, FED_BACK), FED_BACK)
         so_far.members = len(objective.members)
+    return prove_goals(objective, so_far.best, search) if proving else proof
 
 
-def _at_levels(objective: Objective, found: Found) -> Found:
+def _at_levels(objective: Objective, found: Found, turns: int = TURNS) -> Found:
     """Return a point where hard goals are met and soft ones as good as that allows: soft goals may reach what they did."""
     hard = [goal.hard for goal in objective.goals]
     if not any(hard) or all(hard):
@@ -170,7 +184,7 @@ def _at_levels(objective: Objective, found: Found) -> Found:
         pieces = objective(found.x)
         if pieces is None:
             break
-        found = whole_search(objective, Found(found.x, pieces), False)
+        found = whole_search(objective, Found(found.x, pieces), False, turns)
     return found
 
 

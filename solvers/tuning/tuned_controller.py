@@ -14,7 +14,7 @@ from titop.blocks.basics.tolerances import COARSE
 from titop.solvers.tuning.goals import Goal
 from titop.solvers.tuning.minimax import Found, optimality
 from titop.solvers.tuning.objective import Objective
-from titop.solvers.tuning.proof import GoalProof, prove
+from titop.solvers.tuning.proof import GoalProof
 from titop.solvers.tuning.tuning_problem import TuningProblem
 
 
@@ -54,7 +54,7 @@ class Tuned:
     optimality : float
         Size of the least combination of gradients of what binds, in parts of the largest: zero at a local optimum.
     proof : tuple of GoalProof
-        Of an uncertain family: proved bounds of goals. Empty for others.
+        Of an uncertain family: bounds of all goals, or why there are none. Empty for others.
     values : dict of str to float
         The tuned numbers by name, in their units.
     members : tuple of str
@@ -78,7 +78,9 @@ class Tuned:
         return "\n".join(lines)
 
 
-def read_result(objective: Objective, problem: TuningProblem, best: Found, starts: list[float], proving: bool) -> Tuned:
+def read_result(
+    objective: Objective, problem: TuningProblem, best: Found, starts: list[float], proof: tuple[GoalProof, ...]
+) -> Tuned:
     """Return the controller of a point with what it reaches; hard goals that are not met are told."""
     theta, family = objective.theta(best.x), problem.family
     reach = objective.values(best.x)
@@ -101,9 +103,6 @@ def read_result(objective: Objective, problem: TuningProblem, best: Found, start
         return objective.blocks.system(theta, rho, family.period)
 
     is_scheduled = any(one.rho for one in objective.members)
-    proof: tuple[GoalProof, ...] = ()
-    if proving and family.uncertain is not None:
-        proof = prove(objective, best, family.uncertain, family.blocks)
     named = dict(zip(objective.blocks.names, theta.tolist(), strict=True))
     controller = member if is_scheduled else member({})
     return Tuned(controller, values, binding, optimality(best.pieces), proof, named, tuple(members), tuple(starts))

@@ -20,6 +20,10 @@ _PATIENT: dict[str, Any] = {"steps": 1000, "gain": RANK, "patience": 60}
 _LOOK: dict[str, Any] = {**_PATIENT, "steps": 200}
 #: Of a smooth function.
 _SMOOTH: dict[str, Any] = {"steps": 300, "gain": CLOSE**2, "patience": 5, "measured": 30}
+#: Turns of a whole search at most.
+TURNS = 10
+#: Turns of a search of a family whose worst members may not be known yet.
+FED_BACK = 3
 #: Rounds of a patient end at most.
 _FINISHES = 3
 
@@ -71,7 +75,7 @@ def first_look(objective: Objective, smooth: Objective | None, start: SearchStar
     return minimise_maximum(objective, found, steps=40)
 
 
-def whole_search(objective: Objective, found: Found, descends: bool, turns: int = 10) -> Found:
+def whole_search(objective: Objective, found: Found, descends: bool, turns: int = TURNS) -> Found:
     """Return the least maximum near a point: both methods by turns until neither gains, peaks that were missed taken along."""
     if objective.is_smooth:
         return found

@@ -98,7 +98,7 @@ class KernelReading:
         self._anywhere = mechanism.neutral()
 
     def _on(self, tables: tuple[Array, ...]) -> Bound:
-        """Return the kernel of the constraints' multipliers, on tables with room for closures."""
+        """Return the kernel of the constraints' multipliers, on tables with space for closures."""
         kernel = self._system.kernel(reading_entries.closed_readings).compiled
         weights = np.ascontiguousarray(self._mechanism.scale.weights)
         return Bound(kernel, (self._table, self._frames, self._system.loops, weights), tables)

@@ -123,14 +123,14 @@ class Repacking:
         general -= {block.name for block in tables.numbered if has_own_numbers(block)}
         general |= {block.name for block in (*assembly.actuators, *assembly.sensors)}
         general |= {block.name for block, *_ in self._inputs.own}
-        general |= {own.name for loop in assembly.loops for own in loop.closure.own_blocks}
+        general |= {block.name for loop in assembly.loops for block in loop.closure.own_blocks}
         general |= {each.block.body.name for each in tables.general if isinstance(each.block, ElementMount)}
         index = {}
         for position, name in enumerate(tables.parameter_names):
-            block, entry, *own = parts_of(name)
+            block, entry, *components = parts_of(name)
             if block in general or (block in unsprung and entry in ("stiffness", "damping", "friction", "limits")):
                 continue
-            if entry == "rest" and own and own[0].startswith("q"):  # a quaternion, which its joint has to check
+            if entry == "rest" and components and components[0].startswith("q"):  # a quaternion, which its joint has to check
                 continue
             index[name] = position
         return index

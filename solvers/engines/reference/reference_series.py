@@ -234,11 +234,11 @@ class ReferenceSeries:
         coriolis, gravity, external = nothing, nothing, -efforts
         jacobians = [moving(np.zeros((6, nv)), tree.order)]
         for k, node in enumerate(self._passes.nodes[1:], start=1):
-            own, parent = np.eye(nv)[node.v], np.eye(nv)[self._passes.nodes[node.parent].v]
+            columns, parent = np.eye(nv)[node.v], np.eye(nv)[self._passes.nodes[node.parent].v]
             block, (M, h, passive) = tree.blocks[k], tree.law(k)
             jacobians.append(moving(block.onto @ join_arrays([jacobians[node.parent], parent], tree.order), tree.order))
             # twist and rates of the block per unit of each coordinate
-            moved = moving(join_arrays([jacobians[k], own], tree.order), tree.order)
+            moved = moving(join_arrays([jacobians[k], columns], tree.order), tree.order)
             mass = mass + moved.T @ (M @ moved)
             coriolis = coriolis + moved.T @ (M @ (moved.rate @ tree.v) + h)
             gravity = gravity - moved.T @ (M[:, :3] @ (block.rotation.T @ self._passes.assembly.gravity))
