@@ -1,4 +1,4 @@
-"""Starts of searches: from the user, at random, from optima of the order below; and what searches from them give."""
+"""Starts of searches: the user's, random ones, optima of the order below, controllers of full order; and what they give."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.spread import Spread, death
+from titop.solvers.tuning.full_order import full_order_start
 from titop.solvers.tuning.minimax import Found
 from titop.solvers.tuning.objective import Objective
 from titop.solvers.tuning.tuning_problem import TuningProblem
@@ -19,7 +20,7 @@ from titop.solvers.tuning.tuning_search import TURNS, SearchStart, first_look, w
 #: Short searches for each start that is searched whole; of goals for poles alone: these are quick, their optima many.
 _LOOKS, _LOOKS_AT_POLES = 3, 16
 #: Turns of a search of the order below, and how much a state that is added is coupled, in units.
-_GROWING, _COUPLED = 2, 0.5
+_GROWING, _COUPLED = 1, 0.5
 #: Turns after which only so many whole searches go on.
 _FEW, _LAST = 3, 2
 #: Seeds of short searches between those of one search and of the next: a multiple of four, by which their kinds go round.
@@ -49,6 +50,8 @@ def search_starts(
     given = given_start(objective)
     first = _APART * seed
     looks = [(k, _Task(given if k == first else None, k)) for k in range(first, first + starts * count)]
+    if (full := full_order_start(objective, problem)) is not None:
+        looks.append((-1, _Task(full, first + len(looks))))
     bar = progress_bar(total=len(looks) + starts + min(starts, _LAST), progress=progress, desc="tuning", unit="search")
     with bar, Spread(_searcher, (problem,), workers, _died) as sweep:
 

@@ -63,6 +63,8 @@ class Tunable:
         Whether the matrices are affine in the parameters and do not depend on `rho`.
     smaller : Tunable or None
         Of a state space, that of the order below, from whose optimum a search may start.
+    numbers_of : callable ``f(control.StateSpace) -> array (n)``, or None
+        Of a state space, the numbers of a linear system of its order.
 
     Examples
     --------
@@ -80,6 +82,7 @@ class Tunable:
     law: Law
     is_affine: bool = False
     smaller: Tunable | None = None
+    numbers_of: Callable[[StateSpace], Array] | None = None
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -312,15 +315,22 @@ class Tunable:
         """
         m, p = len(inputs), len(outputs)
         band = [(i, j) for i in range(order) for j in range(order) if abs(i - j) <= 1]
-        known = [None] * 4 if start is None else _tridiagonal(start, order, (p, m), name)
-        entries = [
-            *(Parameter(f"A[{i},{j}]", np.nan if known[0] is None else known[0][i, j], rate=1, is_gain=False) for i, j in band),
-            *_entries("B", (order, m), known[1]),
-            *_entries("C", (p, order), known[2]),
-            *(_entries("D", (p, m), known[3]) if proper else ()),
-        ]
-        rows, columns = np.array([i for i, _ in band], dtype=int), np.array([j for _, j in band], dtype=int)
+        rows, columns = np.array(band, dtype=int).reshape(-1, 2).T
+        names = [f"A[{i},{j}]" for i, j in band]
+        shapes = {"B": (order, m), "C": (p, order), **({"D": (p, m)} if proper else {})}
+        names += [f"{symbol}[{i},{j}]" for symbol, shape in shapes.items() for i, j in np.ndindex(shape)]
         ends = np.cumsum([len(band), order * m, p * order])
+
+        def numbers_of(system: StateSpace) -> Array:
+            A, *others = _tridiagonal(system, order, (p, m), name)
+            parts = [A[rows, columns], *(part.ravel() for part in others)]
+            return np.concatenate(parts if proper else parts[:-1])
+
+        starts = np.full(len(names), np.nan) if start is None else numbers_of(start)
+        entries = [
+            Parameter(label, float(value), rate=int(label[0] == "A"), is_gain=label[0] != "A")
+            for label, value in zip(names, starts, strict=True)
+        ]
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             of_A, B, C, D = np.split(theta, ends)
@@ -329,7 +339,7 @@ class Tunable:
             return A, B, C, D if proper else np.zeros((p, m))
 
         smaller = cls.state_space(name, inputs, outputs, order - 1, proper=proper) if order > (not proper) else None
-        return cls(name, tuple(inputs), tuple(outputs), tuple(entries), order, law, is_affine=True, smaller=smaller)
+        return cls(name, tuple(inputs), tuple(outputs), tuple(entries), order, law, True, smaller, numbers_of)
 
     @classmethod
     def observer(cls, name: str, plant: StateSpace, inputs: Sequence[str], outputs: Sequence[str]) -> Tunable:
@@ -375,7 +385,7 @@ class Tunable:
             factors = np.concatenate([[1.0], *(values(rho) for _, values in terms)])
             return block.law(theta.reshape(-1, count) @ factors, rho)
 
-        return replace(block, parameters=parameters, law=law, is_affine=False, smaller=None)
+        return replace(block, parameters=parameters, law=law, is_affine=False, smaller=None, numbers_of=None)
 
     @classmethod
     def function(

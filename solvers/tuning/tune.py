@@ -14,6 +14,7 @@ from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE
 from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.support.spread import SweepInterrupt, read_workers
 from titop.solvers.support.workers import one_thread
+from titop.solvers.tuning.full_order import refuse_unreached_modes
 from titop.solvers.tuning.goals import Goal
 from titop.solvers.tuning.minimax import Found
 from titop.solvers.tuning.objective import Objective
@@ -84,7 +85,7 @@ def tune(
     ------
     ModelError
         For unknown signals, blocks that cannot be connected, members of different signals or sample times, families that are
-        not well-posed, and loops that no search could stabilise: it names the pole and where it moves.
+        not well-posed, unstable modes that no block drives or sees, and loops that no search could stabilise: by pole.
 
     Notes
     -----
@@ -106,6 +107,7 @@ def tune(
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < (name == "starts"):
             raise ModelError(Finding("bad-value", name, value, "a whole number", "5 starts suffice for most"))
     objective, so_far, proof = problem.objective(), _SoFar(), tuple[GoalProof, ...]()
+    refuse_unreached_modes(objective, problem)
     try:
         for key, result in search_starts(objective, problem, int(starts), int(seed), read_workers(workers), progress):
             so_far.take(key, result, objective)
