@@ -177,14 +177,14 @@ def test_margins_are_those_of_margins() -> None:
     family = tt.LFTModel(M, (tt.DeltaBlock.real("k"),), ())
     start = np.array([[1.0, 0.3], [-0.4, 0.8]])
     block = tt.Tunable.matrix("K", ["x", "y"], ["a", "b"], start=start)
-    (both,), (one,) = (proofs(family, block, [tt.Goal.margins(at, disk=1.0)]) for at in (["a", "b"], "b"))
+    (both,), (one,) = (proofs(family, block, [tt.Goal.margins(at, disk=1.0)]) for at in (["a", "b"], "a"))
     K = control.ss([], [], [], start, inputs=["x", "y"], outputs=["a", "b"])
     loop, names = read_opened(family, None, K, -1, None)
     assert names == ("a", "b")
     peer, side = MarginProof(centre_ranges(loop), names, 0.0, 0.01), margin_sides(0.0)["disk"]
-    for proof, places in ((both, [0, 1]), (one, [1])):
+    for proof, places in ((both, [0, 1]), (one, [0])):
         bound = peer.bound(side, places)
-        assert bound.attained <= proof.upper <= 1.02 * bound.attained
+        assert bound.attained <= proof.upper <= ROOM * bound.attained
         assert proof.lower == pytest.approx(bound.attained, rel=2e-3)  # of the searches for the worst member
 
 
