@@ -27,7 +27,7 @@ from titop.solvers.synthesis.structured_levels import MuTerm
 from titop.solvers.synthesis.synthesize import Synthesis, solve_hinf
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
 from titop.solvers.tuning.goals import Goal
-from titop.solvers.tuning.minimax import Found, descend, minimise_maximum
+from titop.solvers.tuning.minimax import Found, minimise_maximum
 from titop.solvers.tuning.objective import Member, Objective, Requirement
 from titop.solvers.tuning.tunables import Tunable
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, Plant, augment
@@ -156,16 +156,18 @@ class _MuSearch:
             for _ in range(_ROUNDS):
                 S = objective.blocks.gain(objective.theta(x), {})
                 (loop,) = (objective.loops(0, S) or {}).values()
-                level = self.term.renew(loop.system)
+                level = self.term.prove(loop.system)
                 if level < self.level:
                     n = self.order
                     self.level, self.best = level, Matrices(S[:n, :n], S[:n, n:], S[n:, :n], S[n:, n:])
                 levels.append(self.level)
-                pieces = objective(x) if np.isfinite(level) else None
-                if pieces is None or (len(levels) > _LAST and levels[-1] > levels[-1 - _LAST] * (1 - _GAINED)):
+                if not np.isfinite(level) or (len(levels) > _LAST and levels[-1] > levels[-1 - _LAST] * (1 - _GAINED)):
                     break
-                found = minimise_maximum(objective, Found(x, pieces), _STEPS)
-                x = descend(objective, found, _STEPS).x
+                self.term.renew(loop.system, level)
+                pieces = objective(x)
+                if pieces is None:
+                    break
+                x = minimise_maximum(objective, Found(x, pieces), _STEPS).x
                 bar.update()
 
     def _start_at_constant_scalings(self) -> None:
@@ -184,7 +186,7 @@ class _MuSearch:
     def _judge(self, K: Matrices) -> Scaling:
         """Keep a controller if its bound is the lowest, and return the scaling at its highest."""
         closed = self.plant.close(K)
-        level = self.term.renew(closed)
+        level = self.term.prove(closed)
         if level < self.level:
             self.level, self.best = level, K
         return self.term.worst
