@@ -77,8 +77,7 @@ def musyn(
     Returns
     -------
     Synthesis
-        Its `gain` is the upper bound that its `proof` proves, infinite where nothing was proved; its `optimum` is that of the
-        plant without uncertainty, which no controller undercuts.
+        Its `gain` is the upper bound that its `proof` proves, infinite where nothing was proved; its `optimum` is not known.
 
     Raises
     ------
@@ -138,14 +137,7 @@ class _MuSearch:
         self.order = n if order is None else int(order)
         performance = DeltaBlock.full("performance", columns - self.w, rows - self.z)
         self.term = MuTerm(Centres(Structure.of([*centred.blocks, performance])), np.arange(rows), np.arange(columns))
-        self.nominal = self._nominal()
-        self.level, self.best = np.inf, Matrices.of(self.nominal.controller)
-
-    def _nominal(self) -> Synthesis:
-        """Return the controller of the plant without uncertainty."""
-        plant, (w, z) = self.plant, (self.w, self.z)
-        part = plant.system.part(np.arange(z, len(plant.system.C)), np.arange(w, plant.system.B.shape[1]))
-        return solve_hinf(replace(plant, system=part, disturbances=plant.disturbances[w:], errors=plant.errors[z:]))
+        self.level, self.best = np.inf, Matrices.of(solve_hinf(self.plant).controller)
 
     def run(self, progress: bool) -> None:
         """Search, and keep the best that was found."""
@@ -219,4 +211,4 @@ class _MuSearch:
         loop = plant.name_loop(K)
         inputs, outputs = ([s.path for s in each] for each in (plant.disturbances[self.w :], plant.errors[self.z :]))
         proof = robust_gain(loop, inputs, outputs, blocks=self.blocks, tolerance=NEGLIGIBLE, progress=False)
-        return Synthesis(K, loop, proof.upper, self.nominal.optimum, plant.named, proof)
+        return Synthesis(K, loop, proof.upper, np.nan, plant.named, proof)
