@@ -12,5 +12,5 @@ Read in this order:
 - `devices`: loads, actuators and sensors;
 - `checking`: checks of the functions of users' blocks.
 
-Rooms (folders) import only from those above them.
+Folders import only from those above them.
 """

@@ -32,10 +32,7 @@ MAX_MODES = 5_000
 def system_of(document: Mapping[str, Any]) -> System:
     """Return the system that a file's tables describe.
 
-    Raises
-    ------
-    ModelError
-        Listing all errors of the tables. Errors of the system are reported when it is resolved.
+    Raises `ModelError` listing all errors of the tables. Errors of the system are reported when it is resolved.
     """
     _check_version(document)
     reading = FileReading()

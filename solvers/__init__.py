@@ -1,6 +1,6 @@
 """Resolving systems, and everything that uses a resolved model. Knows graphs and blocks.
 
-Read in this order; rooms know those above them:
+Read in this order; folders import only from those above them:
 
 - `arguments`: reading states, wrenches and names; `support`: files, processes, optional libraries;
 - `mechanism`: coordinates, inputs, parameters: what is known without resolving; `constraints`: rigid closures and gears;

@@ -15,7 +15,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.distributions import Distributions, initial_state
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.mechanism.parameters import warn_of_samples
+from titop.solvers.mechanism.system_parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
 from titop.solvers.samples import Samples

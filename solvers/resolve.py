@@ -61,11 +61,11 @@ def _hold(assembly: Assembly, hold: Any) -> Assembly:
 
 def _engine(name: str) -> type[Engine]:
     if name == "compiled":
-        from titop.solvers.engines.compiled.engine import CompiledEngine
+        from titop.solvers.engines.compiled.compiled_engine import CompiledEngine
 
         return CompiledEngine
     if name == "reference":
-        from titop.solvers.engines.reference.engine import ReferenceEngine
+        from titop.solvers.engines.reference.reference_engine import ReferenceEngine
 
         return ReferenceEngine
     raise ModelError(Finding("bad-engine", "engine", name, "'compiled' or 'reference'", "choose one of the two"))

@@ -15,7 +15,7 @@ import titop as tt
 from titop.blocks.devices import sensors
 from titop.blocks.joints import plain_joints
 from titop.graph.network import network
-from titop.solvers.signals import sensors as readings
+from titop.solvers.signals import sensor_quantities as readings
 
 PAGE = Path(__file__).parent.parent / "CONTRIBUTING.md"
 

@@ -44,7 +44,7 @@ def test_other_kinds_of_blocks_are_left_alone(module: str, loaded: frozenset[str
 
 
 def test_what_is_needed_is_there(loaded: frozenset[str]) -> None:
-    assert {"numpy", "networkx", "titop.solvers.engines.compiled.engine"} <= loaded
+    assert {"numpy", "networkx", "titop.solvers.engines.compiled.compiled_engine"} <= loaded
 
 
 def test_the_import_alone_loads_no_layer() -> None:

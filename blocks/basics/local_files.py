@@ -20,12 +20,8 @@ class NotAFileError(OSError):
 def open_file(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a regular file for reading, without blocking.
 
-    Raises
-    ------
-    NotAFileError
-        If it is a folder, a pipe or a device; the last two may give endless bytes or none at all.
-    OSError
-        If it cannot be opened.
+    Raises `NotAFileError` if it is a folder, a pipe or a device; the last two may give endless bytes or none at all. Raises
+    `OSError` if it cannot be opened.
     """
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -40,12 +36,7 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     The new file has the permissions of an existing one from the start.
 
-    Raises
-    ------
-    ModelError
-        If its folder does not exist.
-    OSError
-        If no file can be written there; it names `path`.
+    Raises `ModelError` if its folder does not exist. Raises `OSError` if no file can be written there; it names `path`.
     """
     target = Path(path).resolve()
     if not target.parent.is_dir():

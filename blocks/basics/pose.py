@@ -158,10 +158,7 @@ def euler_angles(
 
     For numbers of other types there are other functions in place of ``atan2`` and ``hypot``.
 
-    Raises
-    ------
-    ModelError
-        If the sequence is not three capital letters of axes, neighbours different.
+    Raises `ModelError` if the sequence is not three capital letters of axes, neighbours different.
     """
     if findings := sequence_findings("sequence", sequence):
         raise ModelError(findings)

@@ -18,14 +18,8 @@ def decided_rank(sizes: Array, least: float, wide: float = 1e3) -> int:
     and far above all smaller ones. Values below a hundredth of the threshold never count, nor do values below the threshold
     if each falls by less than the factor `wide` from the one before.
 
-    Parameters
-    ----------
-    sizes : (n,) array
-        Singular values, or pivots, the largest first.
-    least : float
-        The threshold, in the unit of the sizes.
-    wide : float
-        The factor by which sizes fall at a wide gap.
+    `sizes` (n): singular values, or pivots, the largest first; `least`: the threshold, in the unit of the sizes; `wide`: the
+    factor by which sizes fall at a wide gap.
 
     Examples
     --------

@@ -16,10 +16,7 @@ from titop.blocks.basics.user_input import real_array
 def check_function(where: str, function: Any, arguments: str, advice: str = "take just these arguments, in this order") -> None:
     """Refuse what cannot be called with `arguments`, such as ``"t, q, v"``; functions without a signature are accepted.
 
-    Raises
-    ------
-    ModelError
-        Naming the argument at `where`, and the function's own signature.
+    Raises `ModelError` naming the argument at `where`, and the function's own signature.
     """
     expected = f"a function f({arguments})"
     if not callable(function):
@@ -34,10 +31,7 @@ def function_of_state(where: str, function: Any) -> Callable[[float, Any, Any], 
 
     See `takes_state` for how the two are told apart.
 
-    Raises
-    ------
-    ModelError
-        For what can be called in neither way, naming the argument at `where`.
+    Raises `ModelError` for what can be called in neither way, naming the argument at `where`.
     """
     if takes_state(where, function):
         return function  # type: ignore[no-any-return]
@@ -50,10 +44,7 @@ def takes_state(where: str, function: Any) -> bool:
     What further arguments with defaults mean is unknown (those of splines are orders of derivatives): such functions are of
     time alone, unless these arguments are called q and v. Functions without a signature are of time and state.
 
-    Raises
-    ------
-    ModelError
-        For what can be called in neither way, naming the argument at `where`.
+    Raises `ModelError` for what can be called in neither way, naming the argument at `where`.
     """
     expected, advice = "a function f(t) or f(t, q, v)", "take the time, or time, q and v in this order"
     if not callable(function):
@@ -92,10 +83,7 @@ def _binds(signature: inspect.Signature, arguments: Iterable[str]) -> bool:
 def check_switch(where: str, value: Any) -> None:
     """Refuse what is neither True nor False.
 
-    Raises
-    ------
-    ModelError
-        Naming the argument at `where`.
+    Raises `ModelError` naming the argument at `where`.
     """
     if type(value).__name__ not in ("bool", "bool_"):
         raise ModelError(Finding("wrong-type", where, value, "True or False", "choose one of the two, without quotes"))
@@ -104,21 +92,8 @@ def check_switch(where: str, value: Any) -> None:
 def sampled(where: str, function: Callable[[float], Any], fractions: Array, length: float, shape: tuple[int, ...]) -> Array:
     """Return the values (k, \\*shape; units of the function) of a function of X (m) at places along a rod.
 
-    Parameters
-    ----------
-    where : str
-        Dotted path of the function.
-    function : callable
-    fractions : (k,) array
-        The places, as fractions of the length.
-    length : float, m
-    shape : tuple of int
-        Of each value.
-
-    Raises
-    ------
-    ModelError
-        If the function fails, or a value has another shape or is not finite.
+    `where`: dotted path of the function; `fractions` (k): the places, as fractions of the length; `length` (m); `shape`: of
+    each value. Raises `ModelError` if the function fails, or a value has another shape or is not finite.
     """
     rows = []
     for X in (fractions * length).tolist():

@@ -31,10 +31,7 @@ _UNIT = 4 * EPS
 def check_suffix(path: Any, known: Collection[str]) -> None:
     """Refuse an impossible file name, or one whose suffix is none of the known ones (without dots).
 
-    Raises
-    ------
-    ModelError
-        With a list of the known suffixes.
+    Raises `ModelError` with a list of the known suffixes.
     """
     if not isinstance(path, str | os.PathLike):
         raise ModelError(Finding("wrong-type", "path", path, "the name of a file", f'write "name.{next(iter(known))}"'))
@@ -190,10 +187,7 @@ class FieldReader:
     def fractions(self, field: str, value: Any, length: float) -> Array:
         """Read places (k, m) along a rod or beam, and return them as fractions of its length.
 
-        Raises
-        ------
-        ModelError
-            If they are not on it.
+        Raises `ModelError` if they are not on it.
         """
         places = self.numbers(field, value) / length
         if not self.findings and not ((places >= 0) & (places <= 1)).all():

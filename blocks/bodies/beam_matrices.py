@@ -42,21 +42,11 @@ from titop.blocks.contract.description import CoordinateScaling
 
 
 class KindShapes(NamedTuple):
-    """One kind of deformation at p points along a beam: (k, p) arrays, a row for each of its coordinates.
+    """One kind of deformation at p points along a beam: (k, p) arrays, a row for each of its coordinates."""
 
-    Attributes
-    ----------
-    values : array
-        Displacement (m) of the line, or its rotation (rad) in torsion.
-    turns : array, rad
-        Rotation of the sections in bending.
-    strains, shear : array
-        Stretch, twist or curvature (1, rad/m); shear.
-    """
-
-    values: Array
-    turns: Array
-    strains: Array
+    values: Array  #: Displacement (m) of the line, or its rotation (rad) in torsion.
+    turns: Array  #: Rotation (rad) of the sections in bending.
+    strains: Array  #: Stretch, twist or curvature (1, rad/m).
     shear: Array
 
 
@@ -101,20 +91,8 @@ def kind_matrices(
 ) -> tuple[Array, Array]:
     """Return mass and stiffness of one kind of deformation in the coordinates of its shapes, both ends free.
 
-    Parameters
-    ----------
-    shapes : KindShapes
-        At `points_of(bubbles)`.
-    bubbles : int
-    length : float, m
-    inertia : float
-        A unit of length (kg/m, or kg m in torsion).
-    stiffness : float
-        E A (N), G J or E I (N m^2).
-    rotary_inertia : float, kg m
-        rho I, a unit of length.
-    shear_stiffness : float, N
-        kappa G A.
+    `shapes` are those at `points_of(bubbles)`; `inertia` a unit of length (kg/m, or kg m in torsion), `stiffness` E A (N),
+    G J or E I (N m^2), `rotary_inertia` rho I (kg m), `shear_stiffness` kappa G A (N).
     """
     _, weights = points_of(bubbles)
     mass, strain = inertia * _gram(shapes.values, weights), stiffness * _gram(shapes.strains, weights)
@@ -160,20 +138,12 @@ def _gram(values: Array, weights: Array) -> Array:
 
 @dataclass(frozen=True)
 class BeamShapes:
-    """What each coordinate moves, at points along the beam: (3, n, p) arrays.
+    """What each coordinate moves, at points along the beam: (3, n, p) arrays."""
 
-    Attributes
-    ----------
-    line, turns : array
-        Displacement of the line (m), rotation of the sections (rad).
-    curvature, strain : array
-        Of twist about x and bending about y and z (rad/m); of stretch along x and shear along y and z.
-    """
-
-    line: Array
-    turns: Array
-    curvature: Array
-    strain: Array
+    line: Array  #: Displacement of the line (m).
+    turns: Array  #: Rotation of the sections (rad).
+    curvature: Array  #: Of twist about x and bending about y and z (rad/m).
+    strain: Array  #: Of stretch along x and shear along y and z.
 
     @classmethod
     def nothing(cls, n: int, points: int) -> BeamShapes:
@@ -184,13 +154,7 @@ class BeamShapes:
 def line_moments(shapes: BeamShapes, x: Array, masses: Array) -> tuple[Array, Array]:
     """Return ``int x0_k u_l dm`` (3, 3, n) and ``int u_k^T u_l dm`` (3, 3, n, n) of the line.
 
-    Parameters
-    ----------
-    shapes : BeamShapes
-    x : (p,) array, m
-        The points along the beam.
-    masses : (p,) array, kg
-        At these.
+    `x` (p; m): the points along the beam; `masses` (p; kg): at these.
     """
     first = np.zeros((3, *shapes.line.shape[:2]))
     first[0] = shapes.line @ (x * masses)

@@ -38,29 +38,16 @@ _TIPS = {"y": {1: 1.0, 5: 1.0}, "z": {2: 1.0, 4: -1.0}, "rx": {3: 1.0}, "x": {0:
 
 
 class BeamSection(NamedTuple):
-    """The numbers from which a beam's matrices follow.
+    """The numbers from which a beam's matrices follow."""
 
-    Attributes
-    ----------
-    length : float, m
-    line, polar : float
-        Mass a length (kg/m) and its polar moment (kg m).
-    bending : dict of str to float, N m^2
-        E I of bending in the planes ``"y"`` and ``"z"``.
-    twisting, stretching : float
-        G J (N m^2) and E A (N).
-    shear, rotary : dict of str to float, or None
-        Of a Timoshenko beam, kappa G A (N) and rho I (kg m) in both planes.
-    """
-
-    length: float
-    line: float
-    polar: float
-    bending: dict[str, float]
-    twisting: float
-    stretching: float
-    shear: dict[str, float] | None = None
-    rotary: dict[str, float] | None = None
+    length: float  #: m
+    line: float  #: Mass a length (kg/m).
+    polar: float  #: Its polar moment (kg m).
+    bending: dict[str, float]  #: E I (N m^2) of bending in the planes ``"y"`` and ``"z"``.
+    twisting: float  #: G J (N m^2).
+    stretching: float  #: E A (N).
+    shear: dict[str, float] | None = None  #: Of a Timoshenko beam, kappa G A (N) in both planes.
+    rotary: dict[str, float] | None = None  #: Of a Timoshenko beam, rho I (kg m) in both planes.
 
     def shapes(self, kind: str, bubbles: int, points: int) -> KindShapes:
         """Return the shapes of one kind of deformation."""
@@ -90,43 +77,26 @@ def _add_shapes(kind: str, added: KindShapes, onto: Array, where: list[int], sha
 
 
 class ReducedBeam(NamedTuple):
-    """A beam with n coordinates: the tip's displacements and rotations, then amplitudes of modes, kind by kind.
+    """A beam with n coordinates: the tip's displacements and rotations, then amplitudes of modes, kind by kind."""
 
-    Attributes
-    ----------
-    places, lengths : (p,) arrays, m
-        Points along the line, and the length that each stands for.
-    line, turns : (3, n, p) arrays
-        Displacements of the line and rotations of the sections there.
-    strains : (6, n, p) array
-        Curvature and strain there, as `Beam.stressing_strain` has them.
-    mass, stiffness : (n, n) arrays
-    participation : (n, 6) array
-    first, second, shortening, tip : arrays
-        See `line_moments`, `line_shortening` and `tip_shortening`.
-    """
-
-    places: Array
-    lengths: Array
-    line: Array
-    turns: Array
-    strains: Array
-    mass: Array
-    stiffness: Array
-    participation: Array
-    first: Array
+    places: Array  #: (p; m): points along the line.
+    lengths: Array  #: (p; m): the length that each stands for.
+    line: Array  #: (3, n, p): displacements of the line there.
+    turns: Array  #: (3, n, p): rotations of the sections there.
+    strains: Array  #: (6, n, p): curvature and strain there, as `Beam.stressing_strain` has them.
+    mass: Array  #: (n, n)
+    stiffness: Array  #: (n, n)
+    participation: Array  #: (n, 6)
+    first: Array  #: See `line_moments`, also for the next.
     second: Array
-    shortening: Array
-    tip: Array
+    shortening: Array  #: See `line_shortening`.
+    tip: Array  #: See `tip_shortening`.
 
 
 def reduced_beam(section: BeamSection, counts: dict[str, int]) -> ReducedBeam:
     """Return a beam with `counts` modes of each of the `KINDS`.
 
-    Raises
-    ------
-    LinAlgError, ArithmeticError
-        For numbers that are out of range.
+    Raises `LinAlgError` or `ArithmeticError` for numbers that are out of range.
     """
     if section.shear is not None:
         return _reduce(section, counts)

@@ -154,15 +154,8 @@ _HOLD = RANK
 def element_moments(mass: Any, stiffness: Any, rigid: Array, modes: Array, freedoms: int) -> tuple[Array, Array]:
     """Return the position moments (3, 3, n) and displacement moments (3, 3, n, n) of modes, as `FlexibleBody` takes them.
 
-    Parameters
-    ----------
-    mass, stiffness : (N, N) array or sparse
-    rigid : (N, 6) array
-        The rigid-body vectors about P.
-    modes : (N, n) array
-        Fields over the degrees of freedom, with P at rest.
-    freedoms : {3, 6}
-        Of a node.
+    `rigid` (N, 6): the rigid-body vectors about P; `modes` (N, n): fields over the degrees of freedom, with P at rest;
+    `freedoms`: of a node.
     """
     turned = [_identical(mass, rigid, modes, axis, field) for axis, field in _turned(stiffness, modes, freedoms)]
     momenta = [mass @ field for field in turned]

@@ -327,7 +327,6 @@ class FlexibleBody(ModalBody):
         )
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the body and what is suspicious."""
         errors, warnings = super().check()
         wrong, suspicious = findings(self)
         return errors + wrong, warnings + suspicious
@@ -380,14 +379,12 @@ class FlexibleBody(ModalBody):
         return self.damping_efforts(q, v) - self.matrices.stiffness @ q
 
     def motion_subspace(self, port: str, q: Array) -> Array:
-        """Return S (6 x n) of a child port."""
         shape, mounting = self._moving(port, q), self.port_poses[port].rotation
         phi = self._displacement(port, q)[3:]
         rotation = rotation_exp(phi) @ mounting
         return np.vstack([rotation.T @ shape[:3], mounting.T @ right_jacobian(phi) @ shape[3:]])
 
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
-        """Return ``dS/dt v`` (6) of a child port."""
         rotation, mounting = self.pose(port, q)[0], self.port_poses[port].rotation
         phi, rate = self._displacement(port, q)[3:], self._moving(port, q) @ v
         second = np.zeros(6) if self.second_order is None else -(self.second_order.ports[port] @ v) @ v

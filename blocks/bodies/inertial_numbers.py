@@ -33,10 +33,7 @@ def inertial_numbers(bodies: Sequence[RigidBody]) -> Array:
 def own_numbers(names: Sequence[str], numbers: Array) -> Array:
     """Return mass, centre of mass and inertia about it (n, 10) of bodies of these `names` with these `numbers` (n, 10).
 
-    Raises
-    ------
-    ModelError
-        For first moments without mass; naming the body.
+    Raises `ModelError` for first moments without mass; naming the body.
     """
     masses, moments = numbers[:, :1], numbers[:, 1:4]
     for k in np.flatnonzero((masses[:, 0] == 0.0) & moments.any(axis=1)).tolist():

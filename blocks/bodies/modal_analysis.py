@@ -106,12 +106,8 @@ def lost_modes(removed: NaturalModes, body_modes: NaturalModes, fraction: Array,
 def coordinate_units(shapes: Iterable[Array], mass: Array) -> tuple[str, ...]:
     """Return the units of modal coordinates: of a port's displacement m or rad, of mass-normalised ones ``m sqrt(kg)``.
 
-    Parameters
-    ----------
-    shapes : iterable of (6, n) array
-        Displacements of the ports per unit of each coordinate.
-    mass : (n, n) array
-        Of the coordinates; those of another modal mass than 1, whose unit is their owner's choice, have unit ``1``.
+    `shapes`: displacements of the ports per unit of each coordinate; `mass` (n, n): of the coordinates; those of another modal
+    mass than 1, whose unit is their owner's choice, have unit ``1``.
     """
     units = []
     moved = np.real(np.vstack([np.zeros((0, len(mass))), *shapes]))

@@ -182,24 +182,9 @@ _MANY = 4
 def craig_bampton(mass: Any, stiffness: Any, boundary: int, modes: int) -> Array:
     """Return the Craig-Bampton basis of a body held at P.
 
-    Parameters
-    ----------
-    mass, stiffness : (N, N) arrays, or sparse ones
-        Boundary degrees of freedom first.
-    boundary : int
-        Number of these.
-    modes : int
-        Number of fixed-interface modes, the lowest.
-
-    Returns
-    -------
-    (N, boundary + modes) array
-        Static deformations under unit displacements of the boundary, then modes with the boundary held, mass-normalised.
-
-    Raises
-    ------
-    LinAlgError
-        As `solver_of` and `lowest_modes`.
+    `mass`, `stiffness` (N, N; or sparse ones): boundary degrees of freedom first; `boundary`: number of these; `modes`: number
+    of fixed-interface modes, the lowest. Returns (N, boundary + modes) array: static deformations under unit displacements of
+    the boundary, then modes with the boundary held, mass-normalised. Raises `LinAlgError` as `solver_of` and `lowest_modes`.
     """
     size, interior = mass.shape[0], slice(boundary, None)
     basis = np.zeros((size, boundary + modes))
@@ -232,10 +217,7 @@ def attachment_modes(mass: Any, stiffness: Any, boundary: int, modes: int) -> Ar
 def solver_of(stiffness: Any) -> Callable[[Array], Array]:
     """Return a function that solves with a stiffness (N, N), for vectors (N) or columns (N, m).
 
-    Raises
-    ------
-    LinAlgError
-        If it is not positive definite.
+    Raises `LinAlgError` if it is not positive definite.
     """
     from scipy import linalg
 
@@ -267,12 +249,8 @@ def lowest_modes(mass: Any, stiffness: Any, modes: int, solve: Callable[[Array],
 
     From ``M phi = phi K / w^2``, whose largest eigenvalues are the accurate ones. `solve` is that of the stiffness.
 
-    Raises
-    ------
-    LinAlgError
-        If the stiffness is singular, or there are fewer modes with mass.
-    ConvergenceError
-        If the Lanczos iteration of sparse matrices does not find them.
+    Raises `LinAlgError` if the stiffness is singular, or there are fewer modes with mass. Raises `ConvergenceError` if the
+    Lanczos iteration of sparse matrices does not find them.
     """
     from scipy import linalg
 

@@ -32,36 +32,17 @@ _SHAPES = {"BOPHIG": True, "BOUGV1": True, "OUGV1": False, "OUGV1S": False, "OPH
 
 
 class FileModes(NamedTuple):
-    """Normal modes as a file has them, in its units.
+    """Normal modes as a file has them, in its units."""
 
-    Attributes
-    ----------
-    frequencies, masses : (n,) arrays
-        In rad a unit of time; generalised masses.
-    factors : (n, 6) array
-        Modal participation factors.
-    effective : (n, 6) array or None
-        Modal effective masses, if the file has them.
-    shapes : dict of grid to (6, n) array
-        In the axes of each grid's frame, or basic axes if `is_basic`.
-    is_basic : bool
-    rigid : (6, 6) array or None
-        The rigid mass.
-    about : int or None
-        The grid about which that is, 0 of the basic origin; None if it is that of the factors.
-    places : dict of grid to Pose
-        Positions, with the axes of the frames of displacements, as far as the file has them.
-    """
-
-    frequencies: Array
-    masses: Array
-    factors: Array | None
-    effective: Array | None
-    shapes: dict[int, Array]
+    frequencies: Array  #: (n): in rad a unit of time.
+    masses: Array  #: (n): generalised masses.
+    factors: Array | None  #: (n, 6): modal participation factors.
+    effective: Array | None  #: (n, 6): modal effective masses, if the file has them.
+    shapes: dict[int, Array]  #: (6, n) by grid: in the axes of its frame, or basic axes if `is_basic`.
     is_basic: bool
-    rigid: Array | None
-    about: int | None
-    places: dict[Hashable, Pose]
+    rigid: Array | None  #: (6, 6): the rigid mass.
+    about: int | None  #: The grid about which that is, 0 of the basic origin; None if it is that of the factors.
+    places: dict[Hashable, Pose]  #: Positions, with the axes of the frames of displacements, as far as the file has them.
 
 
 def nastran() -> Any:

@@ -41,24 +41,12 @@ CYCLIC = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 
 @dataclass(frozen=True)
 class SecondOrder:
-    """The second-order terms of a body with n modes.
+    """The second-order terms of a body with n modes."""
 
-    Attributes
-    ----------
-    first : (4, 3, n) array
-        Moments of the modes: ``int Phi_l dm``, then ``int r0_k Phi_l dm``.
-    second : (3, 3, n, n) array
-        ``int Phi_k^T Phi_l dm``.
-    shortening : (4, 3, n, n) array
-        ``int H_l dm``, then ``int r0_k H_l dm``.
-    ports : dict of name to (6, n, n) array
-        H of each port's displacement and rotation vector.
-    """
-
-    first: Array
-    second: Array
-    shortening: Array
-    ports: dict[str, Array]
+    first: Array  #: (4, 3, n): moments of the modes: ``int Phi_l dm``, then ``int r0_k Phi_l dm``.
+    second: Array  #: (3, 3, n, n): ``int Phi_k^T Phi_l dm``.
+    shortening: Array  #: (4, 3, n, n): ``int H_l dm``, then ``int r0_k H_l dm``.
+    ports: dict[str, Array]  #: (6, n, n) by name: H of each port's displacement and rotation vector.
 
     @classmethod
     def of(cls, stiffness: Mapping[str, Array], participation: Array, position: Array, displacement: Array, ports: Any) -> Any:
@@ -155,14 +143,7 @@ def inertia_of(products: Array) -> Array:
 def deformed_inertia(body: SecondOrder, undeformed: Array, inverse: Array, q: Array) -> Array:
     """Return the inertia (6 + n square) at a deformation.
 
-    Parameters
-    ----------
-    body : SecondOrder
-    undeformed : (6 + n, 6 + n) array
-        The inertia of the undeformed body.
-    inverse : (6, 6) array
-        `rigid_inverse` of its part D_P.
-    q : (n,) array
+    `undeformed` (6 + n, 6 + n): the inertia of the undeformed body; `inverse` (6, 6): `rigid_inverse` of its part D_P.
     """
     onto, gram = _factors(body, undeformed, inverse, q)
     return onto.T @ gram @ onto

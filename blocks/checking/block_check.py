@@ -163,28 +163,15 @@ def parameter_findings(block: Block) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class _Motion:
-    """A random motion of a block, scaled by its coordinates and its size, so that units do not matter.
-
-    Attributes
-    ----------
-    q, v : configuration and rates
-    twist : (6,) array
-        Of the parent port.
-    x : (6 + n,) array
-        Acceleration of the parent port, and own accelerations.
-    sizes : (6 + n,) array
-        Of displacements along the entries of ``x``: a length, an angle, the coordinates' scales.
-    energy, stored : float
-        Kinetic energy of a motion of these sizes in one second; stored energy, or energy lost to damping.
-    """
+    """A random motion of a block, scaled by its coordinates and its size, so that units do not matter."""
 
     q: Array
     v: Array
-    twist: Array
-    x: Array
-    sizes: Array
-    energy: float
-    stored: float
+    twist: Array  #: (6): of the parent port.
+    x: Array  #: (6 + n): acceleration of the parent port, and own accelerations.
+    sizes: Array  #: (6 + n): of displacements along the entries of ``x``: a length, an angle, the coordinates' scales.
+    energy: float  #: Kinetic energy of a motion of these sizes in one second.
+    stored: float  #: Stored energy, or energy lost to damping.
 
     @classmethod
     def of(cls, block: Block, seed: int) -> _Motion:
@@ -199,27 +186,14 @@ class _Motion:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """A method of a block whose result follows from others.
-
-    Attributes
-    ----------
-    method : str
-    arguments : tuple
-    expected : str
-    units : array or tuple of arrays, as returned
-        Factors that make the entries comparable.
-    size : float
-        Natural size of the scaled entries.
-    nothing : float
-        Relative error of differences where the value should be zero.
-    """
+    """A method of a block whose result follows from others."""
 
     method: str
     arguments: tuple[Any, ...]
     expected: str
-    units: Any
-    size: float
-    nothing: float = _NOTHING
+    units: Any  #: Factors, arrays like those returned, that make the entries comparable.
+    size: float  #: Natural size of the scaled entries.
+    nothing: float = _NOTHING  #: Relative error of differences where the value should be zero.
 
     @property
     def name(self) -> str:

@@ -27,15 +27,7 @@ def interaction_findings(
 
     Functions that fail there give no finding: they may be defined elsewhere.
 
-    Parameters
-    ----------
-    interaction : Interaction
-    ports, coordinates : int
-        Number of its targets.
-    inertial : bool
-        Whether the world is among the ports.
-    seed : int
-        Of the motion.
+    `ports`, `coordinates`: number of its targets; `inertial`: whether the world is among the ports; `seed`: of the motion.
     """
     name, p, n = interaction.name, ports, coordinates
     taken = {owner_of(entry) for entry in interaction.parameters()}

@@ -55,7 +55,6 @@ class Gear(Block):
         self.driver, self.driven, self.ratio, self.offset = driver, driven, ratio, offset
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`, with units for those of driver and driven coordinate."""
         return {"ratio": (float(self.ratio), ratio_unit(units[1], units[0])), "offset": (float(self.offset), units[1])}
 
     @property

@@ -44,22 +44,13 @@ _TWO_AXES = ("universal", "planar_prismatic")
 
 @dataclass(frozen=True)
 class ConstraintRows:
-    """The constraints of a closure, one per row.
+    """The constraints of a closure, one per row."""
 
-    Attributes
-    ----------
-    linear, rotation : (k, 3) arrays
-        Coefficients of r and of log R.
-    aligned1, aligned2 : (k, 3) arrays
-        c and n of ``c . R n``.
-    offset : (k,) array
-    """
-
-    linear: Array
-    rotation: Array
-    aligned1: Array
-    aligned2: Array
-    offset: Array
+    linear: Array  #: (k, 3): coefficients of r.
+    rotation: Array  #: (k, 3): coefficients of log R.
+    aligned1: Array  #: (k, 3): c of ``c . R n``.
+    aligned2: Array  #: (k, 3): n of it.
+    offset: Array  #: (k)
 
 
 def _read_kind(closure: Block, field: str, kind: Any) -> str:
@@ -206,7 +197,6 @@ class RigidClosure(Closure):
     # -- checks and parameters -------------------------------------------------------------------------------------------
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the closure and what is suspicious."""
         errors, warnings = super().check()
         for field in ("axis", "axis2"):
             if not getattr(self, field).any():

@@ -12,24 +12,13 @@ from titop.blocks.contract.block import Block, overrides_method, titop_class
 
 
 class BlockMotion(NamedTuple):
-    """Pose and motion of a block.
+    """Pose and motion of a block."""
 
-    Attributes
-    ----------
-    q, v : arrays
-        Own coordinates and their rates.
-    twist : (6,) array
-        Of the parent port, in its frame.
-    rotation : (3, 3) array
-    position : (3,) array, m
-        Pose of the parent port in the inertial frame.
-    """
-
-    q: Array
-    v: Array
-    twist: Array
-    rotation: Array
-    position: Array
+    q: Array  #: Own coordinates.
+    v: Array  #: Their rates.
+    twist: Array  #: (6): of the parent port, in its frame.
+    rotation: Array  #: (3, 3): of the parent port in the inertial frame.
+    position: Array  #: (3; m): likewise.
 
 
 def has_weight(block: Block) -> bool:

@@ -282,14 +282,8 @@ def _is_outdated(cls: type, name: str) -> bool:
 def _body_rate(pose: Array, moved: Array, change: Array, both: Array) -> Array:
     """Return the derivative of ``g^-1 dg`` (6) along a first motion.
 
-    Parameters
-    ----------
-    pose : (4, 3) array
-        Rotation and position.
-    moved, change : (4, 3) arrays
-        Their derivatives along the first motion, and along that of ``dg``.
-    both : (4, 3) array
-        Their second derivatives along both.
+    `pose` (4, 3): rotation and position; `moved`, `change` (4, 3): their derivatives along the first motion, and along that of
+    ``dg``; `both` (4, 3): their second derivatives along both.
     """
     spin = moved[:3].T @ change[:3] + pose[:3].T @ both[:3]
     linear = moved[:3].T @ change[3] + pose[:3].T @ both[3]

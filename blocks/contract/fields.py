@@ -196,7 +196,6 @@ class Redefined(Field[Any]):
                 block._update()
 
     def keep(self, block: Fielded, value: Any) -> None:
-        """Let a block have a value as it is."""
         super().keep(block, value)
         if self.is_computed:
             self.own.__set__(block, value)
@@ -223,9 +222,7 @@ def _gate_redefined(cls: type) -> None:
 def refuse_change(block: Fielded, argument: str, value: Any, advice: str = "") -> NoReturn:
     """Refuse to set a field of a block again, or a value that follows from other fields; then `advice` names these.
 
-    Raises
-    ------
-    ModelError
+    Raises `ModelError`.
     """
     kind = type(block).__name__
     other = f"build another with {kind}(..., {argument}=...), or change numbers of the resolved model by with_parameters"

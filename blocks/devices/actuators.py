@@ -173,7 +173,6 @@ class PortActuator(Actuator):
         return errors, warnings
 
     def parameter_fields(self) -> ParameterFields:
-        """Return those of the direction."""
         axes = "xyz" if self.direction is not None else ""
         return super().parameter_fields() | {f"direction.{axis}": ("direction", (k,), "1") for k, axis in enumerate(axes)}
 

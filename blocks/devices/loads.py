@@ -73,5 +73,4 @@ class Load(Block):
         return tuple(self.parameters())
 
     def parameter_fields(self) -> ParameterFields:
-        """Return those of force and torque."""
         return _PARAMETERS

@@ -28,20 +28,11 @@ PER_CHANNEL = ("bias", "noise_density", "random_walk", "quantum", "dead_zone", "
 
 @dataclass(frozen=True)
 class LinearFilter:
-    """A filter of one channel, or of all channels of a device together: ``dx/dt = A x + B s, y = C x + D s``.
+    """A filter of one channel, or of all channels of a device together: ``dx/dt = A x + B s, y = C x + D s``."""
 
-    Attributes
-    ----------
-    kind : {"lag", "second_order", "filter"}
-    numbers : mapping of str to float
-        Of the first two kinds: they are parameters.
-    matrices : tuple of array
-        A, B, C and D of a ``"filter"``.
-    """
-
-    kind: str
-    numbers: Mapping[str, Any]
-    matrices: tuple[Array, Array, Array, Array] | None = None
+    kind: str  #: ``"lag"``, ``"second_order"`` or ``"filter"``.
+    numbers: Mapping[str, Any]  #: Of the first two kinds, by name: they are parameters.
+    matrices: tuple[Array, Array, Array, Array] | None = None  #: A, B, C and D of a ``"filter"``.
 
     #: Numbers of the kinds that have names, and their units.
     UNITS: ClassVar[dict[str, dict[str, str]]] = {
@@ -491,7 +482,6 @@ class Device(Block):
         return ("1",) * len(self.channels)
 
     def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the parameters, with those of the path."""
         if self.path is None:
             return super().parameters()
         return super().parameters() | self._path_parameters(())

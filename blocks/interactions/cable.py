@@ -90,7 +90,6 @@ class Cable(Elastic):
         return self.arms.size, self.arms.size
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
-        """Return the wrenches (p, 6) on the ports, each in its port's frame, and the efforts (n) on the coordinates."""
         length, directions = self._way(motion)
         velocities = [R @ V[:3] for R, V in zip(motion.R, motion.V, strict=True)]
         rate = self.arms @ motion.v
@@ -104,7 +103,6 @@ class Cable(Elastic):
         return wrenches, -tension * self.arms
 
     def elongation(self, motion: TargetMotion) -> Any:
-        """Return the elongation (m) relative to the length without tension."""
         return self._way(motion)[0] - self.length
 
     def _way(self, motion: TargetMotion) -> tuple[Any, list[Array]]:
@@ -121,7 +119,6 @@ class Cable(Elastic):
         return np.array([self.stiffness, self.length, self.dissipation, *self.arms])
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the cable and what is suspicious."""
         errors, warnings = super().check()
         for arm, value in enumerate(self.arms):
             if not value:

@@ -208,7 +208,6 @@ class Contact(BodyInteraction):
     # -- touching bodies and shape ---------------------------------------------------------------------------------------
 
     def _update(self) -> None:
-        """Recompute what follows from the fields, and from a rod or a deformable body."""
         self._findings: list[Finding] = []
         #: The touched shape, and the spheres or points.
         self.touched: Shape = Shape.plane()
@@ -262,11 +261,9 @@ class Contact(BodyInteraction):
         return np.concatenate([bristle_rate(*sphere) for sphere in self._spheres_at(motion)])
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
-        """Return the wrenches (2, 6) on both ports, each in its frame, and the efforts (n) on the coordinates."""
         return self.touching.loads(motion, self.touches(motion))
 
     def stored(self, motion: TargetMotion) -> Any:
-        """Return the stored energy (J)."""
         numbers = self._law[None]
         return sum(pressed_energy(numbers, seen.place, seen.radius) for seen in self.touching.sphere_motions(motion))
 
@@ -275,12 +272,10 @@ class Contact(BodyInteraction):
         return np.array([self.touched.distance(seen.place)[0] - seen.radius for seen in self.touching.sphere_motions(motion)])
 
     def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
-        """Return the wrenches (6) on both ports of rigid bodies, each in its port's frame."""
         on_1, on_2 = self.act(_between(R, r, V1, V2))[0]
         return on_1, on_2
 
     def energy(self, R: Array, r: Array) -> Any:
-        """Return the stored energy (J) at the relative pose ``(R, r)``, likewise."""
         return self.stored(_between(R, r, np.zeros(6), np.zeros(6)))
 
     def law_numbers(self) -> Array:
@@ -296,7 +291,6 @@ class Contact(BodyInteraction):
     # -- checks ------------------------------------------------------------------------------------------------------------
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the contact and what is suspicious."""
         errors, warnings = super().check()
         return errors + self._findings, warnings
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.contract.block import Block
-from titop.blocks.contract.fields import Field, Read, bound, fields_of, numbers, put, refuse_change, scalar, switch
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import Block, ParameterFields
+from titop.blocks.contract.fields import Field, Read, bound, fields_of, numbers, refuse_change, scalar, switch
 from titop.blocks.contract.own_coordinates import ratio_unit
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import BodyInteraction, Interaction
@@ -44,7 +44,6 @@ class Elastic(Interaction):
         raise NotImplementedError
 
     def stored(self, motion: TargetMotion) -> Any:
-        """Return the stored energy (J)."""
         elongation = self.elongation(motion)
         return 0.5 * self.stiffness * elongation**2 if np.real(elongation) > 0 else 0.0
 
@@ -57,7 +56,6 @@ class Elastic(Interaction):
         return self.stiffness * elongation * share if np.real(elongation) > 0 and np.real(share) > 0 else 0.0
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong and what is suspicious."""
         errors, warnings = super().check()
         for field in ("stiffness", "dissipation"):
             if (value := getattr(self, field)) < 0:
@@ -65,22 +63,14 @@ class Elastic(Interaction):
                 errors.append(Finding(f"negative-{field}", f"{self.name}.{field}", value, expected, advice))
         return errors, warnings
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the numbers, those of arms last."""
-        return self.parameters_along(("1",) * len(self.arms))
+    def parameter_fields(self) -> ParameterFields:
+        unit = ratio_unit("m", "1")
+        return super().parameter_fields() | {f"arms.{k}": ("arms", (k,), unit) for k in range(len(self.arms))}
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
         """Return `parameters`: an arm is in metres per unit of its coordinate."""
         pairs = zip(self.arms, units[len(units) - len(self.arms) :], strict=True)
-        arms = {f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(pairs)}
-        return super().parameters() | arms
-
-    def _put_number(self, field: str, entry: str | None, value: Any) -> None:
-        """Change a number."""
-        if field == "arms":
-            put(self, field, replace_entry(self.arms, int(entry or 0), value))
-        else:
-            super()._put_number(field, entry, value)
+        return self.parameters() | {f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(pairs)}
 
 
 class Line(BodyInteraction):
@@ -193,13 +183,11 @@ class ElasticTendon(Elastic, Line):
         return count, count
 
     def tension(self, motion: TargetMotion) -> Any:
-        """Return the tension (N)."""
         if not self.stiffness:
             return motion.u[0]
         return motion.u[0] + self._elastic_tension(self.stretch(motion.q), self._slopes(motion.q) @ motion.v)
 
     def elongation(self, motion: TargetMotion) -> Any:
-        """Return the elongation (m) relative to the length without tension."""
         return self.stretch(motion.q)
 
     def stretch(self, q: Array) -> Any:
@@ -213,7 +201,6 @@ class ElasticTendon(Elastic, Line):
         return self.displacement - self.path.at_rest
 
     def _slopes(self, q: Array) -> Array:
-        """Return the derivatives (n) by all coordinates of the length on which the tension acts."""
         return np.concatenate([self.path.gradient(q[: self.path.size]), self.arms])
 
     def law_numbers(self) -> Array:
@@ -221,7 +208,6 @@ class ElasticTendon(Elastic, Line):
         return self._line_numbers(1.0, (self.stiffness, self.dissipation, self._drawn_in), self.arms)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the tendon and what is suspicious."""
         errors, warnings = super().check()
         if not self.stiffness and (self.displacement or self.arms.any()):
             expected, advice = "a stiffness > 0 with a displacement or arms", "give stiffness, in N/m, of the whole tendon"

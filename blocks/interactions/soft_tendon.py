@@ -105,7 +105,6 @@ class SoftLine(Line):
         self.path = SoftPath([], [], False)
 
     def _update(self) -> None:
-        """Set the path along the points, if all fields are valid."""
         if not self.reader.findings and not any(body.check()[0] for body in self.bodies):
             self.path = SoftPath(self.bodies, self._measured_at, self.measured == "volume")
 
@@ -127,7 +126,6 @@ class SoftLine(Line):
         return np.concatenate(rows)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the line and what is suspicious."""
         errors, warnings = super().check()
         if not errors and self.path.bodies and not math.isfinite(self.path.at_rest):
             errors.append(Finding("bad-line", self.name, "not a number at rest", "a line with a length", "check its points"))

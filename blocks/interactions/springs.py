@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.paths import parts_of
-from titop.blocks.basics.spatial import Array, replace_entry
+from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.closure import DISPLACEMENT, displacement, displacement_jacobians
-from titop.blocks.contract.fields import Field, non_negative, put, scalar, symmetric
+from titop.blocks.contract.block import ParameterFields
+from titop.blocks.contract.fields import Field, non_negative, scalar, symmetric
 from titop.blocks.interactions.interaction import Interaction, line_along, opposite_wrenches, relative_rates
 
 
@@ -54,14 +54,12 @@ class SpringDamper(Interaction):
         self.stiffness, self.damping, self.length = stiffness, damping, length
 
     def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
-        """Return the wrenches (6) on both ports, each in its port's frame."""
         _, along = line_along(r)
         rate = relative_rates(R, r, V1, V2)[0]
         pushed = self.stiffness * self.length - self.damping * (along @ rate)
         return opposite_wrenches(R, r, r, pushed * along - self.stiffness * r)
 
     def energy(self, R: Array, r: Array) -> Any:
-        """Return the stored energy (J) at the relative pose ``(R, r)``."""
         return 0.5 * self.stiffness * (np.sqrt(r @ r) - self.length) ** 2
 
     def law_numbers(self) -> Array:
@@ -69,7 +67,6 @@ class SpringDamper(Interaction):
         return np.array([self.stiffness, self.damping, self.length])
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the spring and what is suspicious."""
         errors, warnings = super().check()
         for field in ("stiffness", "damping"):
             if (value := getattr(self, field)) < 0:
@@ -100,6 +97,7 @@ class CompliantClosure(Interaction):
     changes sign, and force and energy jump: `simulate` warns of it.
     """
 
+    symmetric_fields = ("stiffness", "damping")
     stiffness = Field(symmetric(6))
     damping = Field(symmetric(6))
 
@@ -108,12 +106,10 @@ class CompliantClosure(Interaction):
         self.stiffness, self.damping = stiffness, damping
 
     def energy(self, R: Array, r: Array) -> Any:
-        """Return the stored energy (J) at the relative pose ``(R, r)``."""
         delta = displacement(R, r)
         return 0.5 * delta @ self.stiffness @ delta
 
     def wrenches(self, R: Array, r: Array, V1: Array, V2: Array) -> tuple[Array, Array]:
-        """Return the wrenches (6) on both ports, each in its port's frame, at the twists `V1` and `V2`."""
         J1, J2 = displacement_jacobians(R, r)
         force = self.force(R, r, V1, V2)
         return -J1.T @ force, -J2.T @ force
@@ -128,7 +124,6 @@ class CompliantClosure(Interaction):
         return np.concatenate([self.stiffness.ravel(), self.damping.ravel()])
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the closure and what is suspicious."""
         errors, warnings = super().check()
         for field, matrix in (("stiffness", self.stiffness), ("damping", self.damping)):
             if np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] < -SAME * np.abs(matrix).max():
@@ -139,17 +134,12 @@ class CompliantClosure(Interaction):
             errors.append(Finding("empty-closure", self.name, "neither stiffness nor damping", "one of the two", advice))
         return errors, warnings
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
+    def parameter_fields(self) -> ParameterFields:
         """Return the upper triangles of stiffness and damping, by pairs of directions."""
         return {
-            f"{field}.{a}.{b}": (float(getattr(self, field)[i, j]), f"{'N' if i < 3 else 'N m'}{per}{unit}")
+            f"{field}.{a}.{b}": (field, (i, j), f"{'N' if i < 3 else 'N m'}{per}{unit}")
             for field, per in (("stiffness", "/"), ("damping", " s/"))
             for i, a in enumerate(DISPLACEMENT)
             for j, (b, unit) in enumerate(DISPLACEMENT.items())
             if j >= i
         }
-
-    def _put_number(self, field: str, entry: str | None, value: Any) -> None:
-        """Change an entry, symmetrically."""
-        i, j = (list(DISPLACEMENT).index(name) for name in parts_of(entry or ""))
-        put(self, field, replace_entry(replace_entry(getattr(self, field), (i, j), value), (j, i), value))

@@ -14,8 +14,9 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.bodies.rods.discretisation import MAX_POINTS
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.rods.section import Dimension, dimension_parameters, read_dimension, with_end
-from titop.blocks.contract.fields import Field, optional, put, scalar, switch
+from titop.blocks.bodies.rods.section import Dimension, dimension_fields, read_dimension
+from titop.blocks.contract.block import ParameterFields
+from titop.blocks.contract.fields import Field, optional, scalar, switch
 from titop.blocks.interactions.line import Chamber, ElasticTendon, Line, bodies_of
 from titop.blocks.interactions.rod_routing import Path, Routing, rod_parts, routing_findings
 
@@ -68,7 +69,6 @@ class RodLine(Line):
     # -- what follows from the fields ------------------------------------------------------------------------------------
 
     def _update(self) -> None:
-        """Recompute what follows from the fields and the rods."""
         self._findings: list[Finding] = []
         #: The line's points on every rod.
         self.path = Path([])
@@ -112,7 +112,6 @@ class RodLine(Line):
         return np.concatenate([[sign, *elastic, len(self.path.parts), len(arms)], arms, self.path.numbers])
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the line and what is suspicious."""
         errors, warnings = super().check()
         shaped = (rod.is_shaped_like(earlier) for rod, earlier in zip(self.rods, self._followed, strict=True))
         if not self.path.parts or not all(shaped):
@@ -124,19 +123,12 @@ class RodLine(Line):
 
     # -- parameters ------------------------------------------------------------------------------------------------------
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
+    def parameter_fields(self) -> ParameterFields:
         """Return the numbers of the routing, none for functions, and `parameter_units`."""
-        numbers: dict[str, tuple[float, str]] = {}
+        fields: ParameterFields = {}
         for field, unit in self._dimension_units.items():
-            numbers |= dimension_parameters(field, getattr(self, field), "1" if unit == "m" and self.relative else unit)
-        return numbers | super().parameters()
-
-    def _put_number(self, field: str, entry: str | None, value: Any) -> None:
-        """Change a number; of a tapered dimension, that at one end."""
-        if field in self._dimension_units:
-            put(self, field, with_end(getattr(self, field), entry, value))
-        else:
-            super()._put_number(field, entry, value)
+            fields |= dimension_fields(field, getattr(self, field), "1" if unit == "m" and self.relative else unit, field)
+        return fields | super().parameter_fields()
 
 
 class Tendon(ElasticTendon, RodLine):
@@ -293,7 +285,6 @@ class PressureChamber(Chamber, RodLine):
         return self.area
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the chamber and what is suspicious."""
         errors, warnings = super().check()
         weights = np.concatenate([np.zeros(0), *(np.real(part.weights) for part in self.path.parts)])
         if not errors and weights.size and not (weights.min() >= 0 and weights.any()):

@@ -84,7 +84,6 @@ class RigidSpheres(Touching):
         self.places, self.radii, self.reach, self.shape = places, radii, reach, shape
 
     def sphere_motions(self, motion: TargetMotion) -> list[Seen]:
-        """Return how all spheres move."""
         r, (rate, spin) = motion.r[1], relative_rates(motion.R[1], motion.r[1], motion.V[0], motion.V[1])
         arms = zip(self._arms(motion), self.radii, strict=True)
         return [Seen(r + arm, rate + cross(spin, arm), spin, radius) for arm, radius in arms]
@@ -103,7 +102,6 @@ class RigidSpheres(Touching):
         return [arm + self.shape.nearest(r + arm, R[:, 2], self.reach) * R[:, 2] for arm in arms]
 
     def loads(self, motion: TargetMotion, touches: Sequence[Touch]) -> tuple[Array, Array]:
-        """Return the wrenches on both ports."""
         R, r = motion.R[1], motion.r[1]
         on_1, on_2 = np.zeros(6), np.zeros(6)
         for arm, touch in zip(self._arms(motion), touches, strict=True):
@@ -127,7 +125,6 @@ class Carried(Touching):
         """Return positions, velocities and angular velocities (k, 3 each) of all centres, in the frame of the body."""
 
     def sphere_motions(self, motion: TargetMotion) -> list[Seen]:
-        """Return how all spheres move."""
         R, r, V = motion.R[1], motion.r[1], motion.V[1]
         centres, velocities, turning = self.moving(motion)
         places = [R.T @ (centre - r) for centre in centres]
@@ -153,7 +150,6 @@ class RodSpheres(Carried):
         self._rod = rod.numbers_to(places.tolist())
 
     def moving(self, motion: TargetMotion) -> tuple[Array, Array, Array]:
-        """Return the motion of the sections."""
         rotations, places, twists = self._sections(motion)
         turned = np.einsum("kij,klj->kli", rotations, twists.reshape(-1, 2, 3))
         return places, turned[:, 0], turned[:, 1]
@@ -200,7 +196,6 @@ class SoftPoints(Carried):
         return each[:, :3], each[:, 3:6], each[:, 9:].reshape(len(each), 3, -1)
 
     def moving(self, motion: TargetMotion) -> tuple[Array, Array, Array]:
-        """Return the motion of the points."""
         places, relative, _ = self._columns(motion)
         velocities = [motion.V[0, :3] + cross(motion.V[0, 3:], place) + u for place, u in zip(places, relative, strict=True)]
         return places, np.array(velocities), np.zeros((len(places), 3))

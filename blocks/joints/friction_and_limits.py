@@ -145,13 +145,7 @@ def stop_name(coordinates: Sequence[str], name: str, entry: str) -> str:
 def limit_findings(joint: str, limits: Array, coordinates: Sequence[str], plain: bool) -> tuple[list[Finding], list[Finding]]:
     """Return what is wrong with the limits of a joint's coordinates, and what is suspicious.
 
-    Parameters
-    ----------
-    joint : str
-    limits : (n, 6)
-    coordinates : sequence of str
-    plain : bool
-        Whether the coordinates are numbers whose rates are the velocities.
+    `limits` (n, 6); `plain`: whether the coordinates are numbers whose rates are the velocities.
     """
     errors, warnings = [], []
     for name, row in zip(coordinates, limits.tolist(), strict=True):
@@ -295,16 +289,13 @@ class CoordinateLimits(Block):
         return stop_gaps(self.limit_numbers, motion.q)
 
     def parameter_fields(self) -> ParameterFields:
-        """Return those of the bounds and coefficients of the stops."""
         entries = stop_entries(*bounded_sides(self.limit_numbers)[0])
         return {f"limits.{name}": ("limit_numbers", (0, k), stop_unit(name, "1")) for name, k in entries}
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return `parameters`, with units for that of the coordinate."""
         return {name: (value, stop_unit(entry_of(name), units[0])) for name, (value, _) in self.parameters().items()}
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the limits and what is suspicious."""
         errors, warnings = super().check()
         wrong, suspicious = limit_findings(self.name, self.limit_numbers, (self.joint,), plain=True)
         return errors + wrong, warnings + suspicious

@@ -259,7 +259,6 @@ class Joint(Block):
         return dict(joint_fields(tuple(self.axis_fields), tuple(self.coordinates), units, configuration, bounded))
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the joint and what is suspicious."""
         errors, warnings = super().check()
         for field, matrix in (("stiffness", self.stiffness), ("damping", self.damping)):
             if _is_indefinite(matrix):

@@ -117,7 +117,6 @@ class Screw(AxialJoint):
         return np.concatenate([self.pitch[0] * axis, axis])[:, None]
 
     def parameter_fields(self) -> ParameterFields:
-        """Return the fields of every joint and the pitch."""
         return {"pitch": ("pitch", (0,), "m/rad")} | super().parameter_fields()
 
 
@@ -163,7 +162,6 @@ class Universal(Joint):
         self.axis1, self.axis2 = axis1, axis2
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
-        """Return what is wrong with the joint and what is suspicious."""
         errors, warnings = super().check()
         if not errors and np.abs(cross(unit_vector(self.axis1), unit_vector(self.axis2))).max() < SAME:
             where, advice = f"{self.name}.axis2", "turn one of the axes"

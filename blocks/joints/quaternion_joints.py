@@ -136,7 +136,6 @@ class Free(ConstantSubspace):
         return np.concatenate([rng.uniform(-1.0, 1.0, 3), q / np.linalg.norm(q)])
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
-        """Return rotation and position."""
         return quaternion_matrix(q[3:]), q[:3]
 
     def motion_subspace(self, port: str, q: Array) -> Array:

@@ -45,10 +45,7 @@ from titop.graph.network.network import Network
 def system_findings(system: Network) -> list[Finding]:
     """Check a system, and return the warnings.
 
-    Raises
-    ------
-    ModelError
-        Listing all errors.
+    Raises `ModelError` listing all errors.
     """
     errors, warnings = check_system(system)
     if errors:

@@ -25,52 +25,26 @@ class Chord:
 
 @dataclass
 class Item:
-    """A box in the tree of the drawing, with its signals and its place.
-
-    Attributes
-    ----------
-    box : Box
-    parent_port, child_port : str
-        Ports of the wires from the parent.
-    children : list of Item
-        From top to bottom.
-    chords : list of Chord
-        Closures that hold on to the box.
-    ends : int
-        Of a closure: how many chords lead to it.
-    inward, outward : list of str
-        Labels of the arrows onto and out of the box.
-    column : int
-    x, y, width, height : float
-        Left edge, centre, and size.
-    right : float
-        Right edge of the column.
-    taken : int
-        Lanes that closures take beside the column.
-    text, span : float
-        Width that the texts need, and that the signals need.
-    folded : bool
-        Whether the wires from the parent lead to a row of its own.
-    """
+    """A box in the tree of the drawing, with its signals and its place."""
 
     box: Box
-    parent_port: str = ""
-    child_port: str = ""
-    children: list[Item] = field(default_factory=list)
-    chords: list[Chord] = field(default_factory=list)
-    ends: int = 0
-    inward: list[str] = field(default_factory=list)
-    outward: list[str] = field(default_factory=list)
+    parent_port: str = ""  #: Where the wires leave the parent.
+    child_port: str = ""  #: Where they arrive.
+    children: list[Item] = field(default_factory=list)  #: From top to bottom.
+    chords: list[Chord] = field(default_factory=list)  #: Closures that hold on to the box.
+    ends: int = 0  #: Of a closure: how many chords lead to it.
+    inward: list[str] = field(default_factory=list)  #: Labels of the arrows onto the box.
+    outward: list[str] = field(default_factory=list)  #: Labels of the arrows out of it.
     column: int = 0
-    x: float = 0.0
-    y: float = 0.0
+    x: float = 0.0  #: Left edge.
+    y: float = 0.0  #: Centre.
     width: float = 0.0
     height: float = 0.0
-    right: float = 0.0
-    taken: int = 0
-    text: float = 0.0
-    span: float = 0.0
-    folded: bool = False
+    right: float = 0.0  #: Right edge of the column.
+    taken: int = 0  #: Lanes that closures take beside the column.
+    text: float = 0.0  #: Width that the texts need.
+    span: float = 0.0  #: Width that the signals need.
+    folded: bool = False  #: Whether the wires from the parent lead to a row of its own.
 
     def walk(self) -> Iterator[Item]:
         """Yield the item and all below it, parents first."""

@@ -141,20 +141,12 @@ def exits_of(item: Item) -> list[float]:
 
 @dataclass
 class Layout:
-    """Placed boxes and routed wires.
-
-    Attributes
-    ----------
-    width, height : float
-    items : list of Item
-    wires : list of (parent, child, motion, wrench)
-        The last two are polylines in the direction of the arrow.
-    chords : list of (body, closure, motion, wrench)
-    """
+    """Placed boxes and routed wires."""
 
     width: float = 0.0
     height: float = 0.0
     items: list[Item] = field(default_factory=list)
+    #: Parent and child (a body and its closure), motion and wrench: the last two are polylines in the direction of the arrow.
     wires: list[tuple[Item, Item, list[tuple[float, float]], list[tuple[float, float]]]] = field(default_factory=list)
     chords: list[tuple[Item, Item, list[tuple[float, float]], list[tuple[float, float]]]] = field(default_factory=list)
 

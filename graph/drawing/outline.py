@@ -29,34 +29,17 @@ _LONGEST = 28
 
 @dataclass(frozen=True)
 class Box:
-    """A block in a picture.
+    """A block in a picture."""
 
-    Attributes
-    ----------
-    kind : {"world", "body", "joint", "closure", "group", "again"}
-        A group stands for several blocks; ``"again"`` for a block that is drawn elsewhere.
-    name : str
-        Printable; long names are cut.
-    details : tuple of str
-        Type, mass, coordinates.
-    nv : int
-        Number of coordinates.
-    faults : tuple of str
-        What is wrong with the block.
-    size, mass : int, float
-        Number of blocks that the box stands for, and their mass.
-    closures : int
-        Number of closures among the blocks of a group.
-    """
-
+    #: ``"world"``, ``"body"``, ``"joint"``, ``"closure"``, ``"group"`` (several blocks), ``"again"`` (a block drawn elsewhere).
     kind: str
-    name: str
-    details: tuple[str, ...] = ()
-    nv: int = 0
-    faults: tuple[str, ...] = ()
-    size: int = 1
-    mass: float = 0.0
-    closures: int = 0
+    name: str  #: Printable; long names are cut.
+    details: tuple[str, ...] = ()  #: Type, mass, coordinates.
+    nv: int = 0  #: Number of coordinates.
+    faults: tuple[str, ...] = ()  #: What is wrong with the block.
+    size: int = 1  #: Number of blocks that the box stands for.
+    mass: float = 0.0  #: Their mass (kg).
+    closures: int = 0  #: Number of closures among the blocks of a group.
 
 
 @dataclass(frozen=True)
@@ -75,26 +58,13 @@ class Wire:
 
 @dataclass(frozen=True)
 class SignalArrow:
-    """A gear, a load, an actuator or an own input that acts on a box (`inward`), or a sensor that reads it.
+    """A gear, a load, an actuator or an own input that acts on a box (`inward`), or a sensor that reads it."""
 
-    Attributes
-    ----------
-    name, kind : str
-        Of the block, its class; of an own input "Input".
-    value : str
-        Magnitude of a load; ratio and driver of a gear.
-    target : int
-        Position of the box in the outline.
-    port : str
-        Port or coordinate; empty for the reference frame, and for a joint's only coordinate.
-    inward : bool
-    """
-
-    name: str
-    kind: str
-    value: str
-    target: int
-    port: str
+    name: str  #: Of the block.
+    kind: str  #: Its class; of an own input "Input".
+    value: str  #: Magnitude of a load; ratio and driver of a gear.
+    target: int  #: Position of the box in the outline.
+    port: str  #: Port or coordinate; empty for the reference frame, and for a joint's only coordinate.
     inward: bool
 
     @property
@@ -106,23 +76,11 @@ class SignalArrow:
 
 @dataclass(frozen=True)
 class Outline:
-    """A system as boxes, wires and signals, with its errors; the first box is the world.
+    """A system as boxes, wires and signals, with its errors; the first box is the world."""
 
-    Attributes
-    ----------
-    boxes : list of Box
-        Bodies, then joints, then closures.
-    wires : list of Wire
-        Of the tree of bodies and joints.
-    chords : list of Wire
-        To closures, one after the other: from their ports, then from the joints of their coordinates.
-    signals : list of SignalArrow
-    findings : list of Finding
-    """
-
-    boxes: list[Box]
-    wires: list[Wire]
-    chords: list[Wire]
+    boxes: list[Box]  #: Bodies, then joints, then closures.
+    wires: list[Wire]  #: Of the tree of bodies and joints.
+    chords: list[Wire]  #: To closures, one after the other: from their ports, then from the joints of their coordinates.
     signals: list[SignalArrow]
     findings: list[Finding]
 

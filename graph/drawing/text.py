@@ -87,14 +87,7 @@ def to_mermaid(system: Network) -> str:
 
     Closures are hexagons; they take the motion of two bodies and give a wrench to each.
 
-    Parameters
-    ----------
-    system : Network
-
-    Returns
-    -------
-    str
-        Names are escaped: all but letters, digits and harmless signs becomes a character code.
+    Names are escaped: all but letters, digits and harmless signs becomes a character code.
     """
     picture = outline(system)
     lines = ["---", f"title: {_mermaid_text(system.name)}", "---", "flowchart LR"]
@@ -130,14 +123,7 @@ def to_dot(system: Network) -> str:
 
     Closures are hexagons; they take the motion of two bodies and give a wrench to each.
 
-    Parameters
-    ----------
-    system : Network
-
-    Returns
-    -------
-    str
-        A ``digraph``; names are escaped.
+    A ``digraph``; names are escaped.
     """
     picture = outline(system)
     shapes = {"world": "box3d", "body": "box", "joint": "box, style=rounded", "closure": "hexagon"}
@@ -181,14 +167,7 @@ _RED, _AMBER, _GREY = "#c8102e", "#8a5a00", "#666666"
 def system_html(system: Network) -> str:
     """Return a system as HTML without scripts; all names are escaped.
 
-    Parameters
-    ----------
-    system : Network
-
-    Returns
-    -------
-    str
-        One ``div``.
+    One ``div``.
     """
     picture = outline(system)
     _, warnings = check_system(system)

@@ -80,23 +80,12 @@ DEFAULT_TYPES = {"gears": "gear", "loads": "constant"}
 
 @dataclass(frozen=True)
 class BlockType:
-    """A class of blocks in model files.
-
-    Attributes
-    ----------
-    cls : type
-    name : str
-        Value of ``type`` in a file.
-    fields : dict of str to FileField
-        In the order in which they are written.
-    sections : tuple of str
-        Tables of a file in which such blocks may stand.
-    """
+    """A class of blocks in model files."""
 
     cls: type[Block]
-    name: str
-    fields: Mapping[str, FileField]
-    sections: tuple[str, ...]
+    name: str  #: Value of ``type`` in a file.
+    fields: Mapping[str, FileField]  #: In the order in which they are written.
+    sections: tuple[str, ...]  #: Tables of a file in which such blocks may stand.
 
 
 #: Kinds of arguments of all constructors, by their names.

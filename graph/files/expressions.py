@@ -51,18 +51,9 @@ _GRAMMAR = f"numbers, parameters, + - * / **, parentheses, {', '.join(FUNCTIONS)
 def evaluate(text: str, parameters: Mapping[str, float], where: str) -> float:
     """Return the value of an expression.
 
-    Parameters
-    ----------
-    text : str
-    parameters : mapping of dotted name to float
-        NaN stands for a parameter that could not be evaluated and makes the result NaN.
-    where : str
-        Dotted place of the expression, for messages.
-
-    Raises
-    ------
-    ModelError
-        If the text is no arithmetic, too long or too deep, names unknown parameters, or has no finite real value.
+    `parameters`: NaN stands for a parameter that could not be evaluated and makes the result NaN; `where`: dotted place of the
+    expression, for messages. Raises `ModelError` if the text is no arithmetic, too long or too deep, names unknown parameters,
+    or has no finite real value.
 
     Examples
     --------
@@ -75,18 +66,8 @@ def evaluate(text: str, parameters: Mapping[str, float], where: str) -> float:
 def number(value: Any, parameters: Mapping[str, float], where: str, infinite: bool = False) -> float:
     """Return a number that is given as a number or as an expression.
 
-    Parameters
-    ----------
-    value : object
-    parameters, where
-        See `evaluate`.
-    infinite : bool
-        Whether infinity is a number here.
-
-    Raises
-    ------
-    ModelError
-        If the value is neither, or not finite.
+    `parameters`, `where`: see `evaluate`; `infinite`: whether infinity is a number here. Raises `ModelError` if the value is
+    neither, or not finite.
     """
     if isinstance(value, str):
         return evaluate(value, parameters, where)
@@ -105,17 +86,8 @@ def number(value: Any, parameters: Mapping[str, float], where: str, infinite: bo
 def evaluate_parameters(table: Mapping[str, Any], where: str = "parameters") -> tuple[dict[str, float], list[Finding]]:
     """Return the values of a table of parameters by dotted name, and its errors (the first findings).
 
-    Parameters
-    ----------
-    table : mapping
-        Of names to numbers, expressions of other parameters in any order, or tables of the same.
-    where : str
-        Name of the table, for messages.
-
-    Raises
-    ------
-    ModelError
-        If there are too many.
+    `table`: of names to numbers, expressions of other parameters in any order, or tables of the same; `where`: name of the
+    table, for messages. Raises `ModelError` if there are too many.
     """
     findings: list[Finding] = []
     given = dict(_flat(table, where, "", findings))

@@ -37,10 +37,8 @@ WORLD = {"ports": FileField(PORTS, {}, attribute="port_poses")}
 def tables_of(system: Network) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     """Yield header and entries of every table of a system's file.
 
-    Raises
-    ------
-    ModelError
-        If the system does not pass its checks, or has blocks of classes that are not registered or that files cannot hold.
+    Raises `ModelError` if the system does not pass its checks, or has blocks of classes that are not registered or that files
+    cannot hold.
     """
     system_findings(system)
     _check_types(system)

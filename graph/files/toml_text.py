@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
@@ -31,10 +31,7 @@ _PLACE = re.compile(r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$
 def parse_toml(text: str) -> dict[str, Any]:
     """Return the content of a TOML text.
 
-    Raises
-    ------
-    ModelError
-        With line and column if the text is not TOML; also if it is too large or too deeply nested.
+    Raises `ModelError` with line and column if the text is not TOML; also if it is too large or too deeply nested.
     """
     check_size(text)
     try:
@@ -53,10 +50,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 def check_size(text: str) -> None:
     """Refuse a text that would take long to read.
 
-    Raises
-    ------
-    ModelError
-        If it has too many characters, tables, entries, or dots in a line.
+    Raises `ModelError` if it has too many characters, tables, entries, or dots in a line.
     """
     entries = sum(map(text.count, "=,[+-*/(")) + _dots(text)
     for count, most, what in (
@@ -100,28 +94,18 @@ def _too_deep() -> ModelError:
 def _is_deeper(value: Any, depth: int) -> bool:
     level = [value]
     for _ in range(depth + 1):
-        level = [child for item in level for child in _children(item)]
+        lists = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level = [child for each in lists for child in each]
         if not level:
             return False
     return True
 
 
-def _children(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        yield from value.values()
-    elif isinstance(value, list):
-        yield from value
-
-
 def format_table(header: tuple[str, ...], entries: Mapping[str, Any]) -> str:
     """Return a table as text.
 
-    Parameters
-    ----------
-    header : tuple of str
-        Names that lead to the table; none for the top of a file.
-    entries : mapping
-        Of keys to numbers, texts, lists, or mappings of the same: these are written one key a line, ``ports.C = ...``.
+    `header`: names that lead to the table; none for the top of a file; `entries`: of keys to numbers, texts, lists, or mappings
+    of the same: these are written one key a line, ``ports.C = ...``.
     """
     lines = [f"[{'.'.join(map(format_key, header))}]"] if header else []
     for key, value in entries.items():

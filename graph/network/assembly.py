@@ -19,10 +19,9 @@ from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.own_coordinates import CoordinateNames, known_units
 from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
+from titop.blocks.devices.first_order_states import BlockStates, path_states
 from titop.blocks.devices.loads import Load
-from titop.blocks.devices.path_states import path_states
 from titop.blocks.devices.sensors import Sensor
-from titop.blocks.interactions.block_states import BlockStates
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
@@ -32,38 +31,21 @@ from titop.graph.network.network import Network
 
 @dataclass(frozen=True)
 class Assembly:
-    """The frozen system that engines read.
-
-    Attributes
-    ----------
-    name : str
-    gravity : (3,) array, m/s^2
-    world : World
-    connections : tuple of Connection
-        Parents before children.
-    connect_order : tuple of int
-        Position in `connections` of the first, second, ... ``connect`` call: the order of the coordinates.
-    loads : tuple of Load
-    actuators : tuple of Actuator
-    sensors : tuple of Sensor
-    loops : tuple of Joined
-        Loads of blocks' first-order states come last, as interactions, those of actuators' and sensors' filters too.
-    gears : tuple of Gear
-    limits : tuple of CoordinateLimits
-        Of own coordinates of bodies.
-    """
+    """The frozen system that engines read."""
 
     name: str
-    gravity: Array
+    gravity: Array  #: (3; m/s^2)
     world: World
-    connections: tuple[Connection, ...]
+    connections: tuple[Connection, ...]  #: Parents before children.
+    #: Position in `connections` of the first, second, ... ``connect`` call: the order of the coordinates.
     connect_order: tuple[int, ...]
     loads: tuple[Load, ...]
     actuators: tuple[Actuator, ...] = ()
     sensors: tuple[Sensor, ...] = ()
+    #: Loads of blocks' first-order states come last, as interactions, those of actuators' and sensors' filters too.
     loops: tuple[Joined, ...] = ()
     gears: tuple[Gear, ...] = ()
-    limits: tuple[CoordinateLimits, ...] = ()
+    limits: tuple[CoordinateLimits, ...] = ()  #: Of own coordinates of bodies.
 
     @cached_property
     def blocks(self) -> dict[str, Block]:
@@ -226,10 +208,7 @@ def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:
 def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> None:
     """Write the rotor inertias of all motors, as seen by the joints, into the joints.
 
-    Raises
-    ------
-    ModelError
-        For a rotor on the own coordinate of another block.
+    Raises `ModelError` for a rotor on the own coordinate of another block.
     """
     for actuator in actuators:
         if isinstance(actuator, Motor):

@@ -15,38 +15,21 @@ from titop.blocks.joints.joint import Joint, is_elementary
 
 @dataclass(frozen=True)
 class Connection:
-    """A child block connected to a parent's port by a joint.
-
-    Attributes
-    ----------
-    parent, child : PortRef
-    joint : Block
-        A joint, or any block with one child port ``C``.
-    placement : Pose
-        Of the joint frame in the parent's port frame.
-    """
+    """A child block connected to a parent's port by a joint."""
 
     parent: PortRef
     child: PortRef
-    joint: Block
-    placement: Pose
+    joint: Block  #: A joint, or any block with one child port ``C``.
+    placement: Pose  #: Of the joint frame in the parent's port frame.
 
 
 @dataclass(frozen=True)
 class Joined:
-    """A closure with its two ports, or an interaction with its ports and coordinates.
-
-    Attributes
-    ----------
-    ports : tuple of PortRef
-    closure : RigidClosure or Interaction
-    coordinates : tuple of str
-        As motors name them.
-    """
+    """A closure with its two ports, or an interaction with its ports and coordinates."""
 
     ports: tuple[PortRef, ...]
     closure: Any
-    coordinates: tuple[str, ...] = ()
+    coordinates: tuple[str, ...] = ()  #: As motors name them.
 
     @property
     def first(self) -> PortRef:
@@ -119,14 +102,8 @@ def nodes_of(
 ) -> list[TreeNode]:
     """Return the bodies and joints of a system.
 
-    Parameters
-    ----------
-    connections : iterable of Connection
-        A tree, in any order.
-    driven : collection of str
-        Names of joints that move the rotors of motors.
-    along : callable
-        `any` or `all`: whether a joint has armature if one, or only if each, of its coordinates has.
+    `connections`: a tree, in any order; `driven`: names of joints that move the rotors of motors; `along`: `any` or `all`:
+    whether a joint has armature if one, or only if each, of its coordinates has.
     """
     nodes = []
     for connection in connections:

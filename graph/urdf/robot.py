@@ -61,29 +61,15 @@ class UrdfMimic:
 
 @dataclass(frozen=True)
 class UrdfJoint:
-    """A joint between two links.
-
-    Attributes
-    ----------
-    name, kind, parent, child : str
-        The kind is URDF's type; parent and child are names of links.
-    origin : Pose
-        Of the joint, and of the child link at zero coordinates, in the parent link.
-    axis : (3,) array
-        In the joint frame.
-    limits : dict of str to float
-        Lower, upper, velocity and effort, as far as they limit anything.
-    damping, friction, armature : float
-    mimic : UrdfMimic or None
-    """
+    """A joint between two links."""
 
     name: str
-    kind: str
-    parent: str
-    child: str
-    origin: Pose
-    axis: Array
-    limits: dict[str, float] = field(default_factory=dict)
+    kind: str  #: URDF's type.
+    parent: str  #: Name of a link.
+    child: str  #: Name of a link.
+    origin: Pose  #: Of the joint, and of the child link at zero coordinates, in the parent link.
+    axis: Array  #: (3): in the joint frame.
+    limits: dict[str, float] = field(default_factory=dict)  #: Lower, upper, velocity and effort, as far as they limit anything.
     damping: float = 0.0
     friction: float = 0.0
     armature: float = 0.0

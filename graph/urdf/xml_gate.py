@@ -37,19 +37,8 @@ _PADDING = re.compile(rb"(?:\xef\xbb\xbf|[ \t\r\n])*")
 def read_xml(path_or_text: str | bytes | os.PathLike[str]) -> Element:
     """Return the root element of an XML file or text.
 
-    Parameters
-    ----------
-    path_or_text : str, bytes or path
-        A text begins with ``<``, bytes are always text; anything else is the path of a local file.
-
-    Returns
-    -------
-    xml.etree.ElementTree.Element
-
-    Raises
-    ------
-    ModelError
-        If the file is not a regular local file, is too large, or is not well-formed and harmless XML.
+    `path_or_text`: a text begins with ``<``, bytes are always text; anything else is the path of a local file. Raises
+    `ModelError` if the file is not a regular local file, is too large, or is not well-formed and harmless XML.
     """
     text, source = _text(path_or_text)
     if len(text) > MAX_BYTES:

@@ -1,7 +1,8 @@
 """Rigid closures and gears: constraints on the motion of the tree, and their forces; also the loads of interactions.
 
-- `engine_interface`: the functions of engines; `mechanism`: constraints of gears, and the mechanism with its constraints;
-  `closed_loops`: how many of these act, which are redundant, and which closure would have no redundant ones;
+- `engine_interface`: the functions of engines;
+- `closed_mechanism`: constraints of gears, and the mechanism with its constraints;
+- `closed_loops`: how many of these act, which are redundant, and which closure would have no redundant ones;
 - `assembling`: closing loops, projection onto the constraints, and errors for open loops;
 - `multipliers`: the linear algebra: independent constraints, dependent coordinates, and what follows from this one choice;
   `following`: elimination of coordinates by gears;

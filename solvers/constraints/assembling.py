@@ -14,10 +14,10 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, CANCELLED, CLOSED, EPS, FEW_ROUNDINGS, LOOSE_RANK, OPEN
+from titop.solvers.constraints.closed_mechanism import ClosedMechanism, GearConstraint
 from titop.solvers.constraints.engine_interface import Constraints
 from titop.solvers.constraints.following import following
 from titop.solvers.constraints.interaction_loads import relative_pose
-from titop.solvers.constraints.mechanism import ClosedMechanism, GearConstraint
 from titop.solvers.constraints.multipliers import Partition, independent_rows, least_step
 
 

@@ -22,8 +22,8 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, COARSE, CONSISTENT, OPEN, RANK, SAME
 from titop.solvers.constraints.assembling import assemble_loops, closed_configuration, random_guess
+from titop.solvers.constraints.closed_mechanism import ClosedMechanism
 from titop.solvers.constraints.engine_interface import Constraints
-from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import DEPENDENT, ROUNDED, Partition, independence, independent_rows
 from titop.solvers.mechanism.inputs import Push
 
@@ -57,12 +57,9 @@ def closed_near(mechanism: ClosedMechanism, q: Array) -> Array:
     Raises `ConvergenceError` if none is found.
     """
     q = np.real(q)
-    return closed_configuration(mechanism, q, np.zeros(mechanism.nv, dtype=bool)) if is_open_at(mechanism, q) else q
-
-
-def is_open_at(mechanism: ClosedMechanism, q: Array) -> bool:
-    """Return whether the constraints at a configuration are open by more than the errors of rounding and integration."""
-    return is_open(mechanism, mechanism.constraints_at(q).error)
+    if not is_open(mechanism, mechanism.constraints_at(q).error):
+        return q
+    return closed_configuration(mechanism, q, np.zeros(mechanism.nv, dtype=bool))
 
 
 def is_open(mechanism: ClosedMechanism, error: Array) -> bool:
@@ -226,7 +223,6 @@ def least_beside_dead_centre(mechanism: ClosedMechanism, q: Array, jacobian: Arr
 
 
 def _state(mechanism: ClosedMechanism, q: Array) -> str:
-    """Return the first entries of a configuration by name, for messages."""
     return ", ".join(f"{name} {value:.6g}" for name, value in zip(mechanism.configuration_names[:12], np.real(q), strict=False))
 
 
@@ -255,17 +251,14 @@ def accelerations_by_term(mechanism: ClosedMechanism, q: Array, v: Array, pushes
     The accelerations of `swiftest` are added: rounding of weights that balance each other, or that act along no coordinate, is
     relative to these.
     """
-    total: Array = mobility(mechanism, q) @ effort_terms(mechanism, q, v, pushes) + swiftest(mechanism, v)
-    return total
+    return mobility(mechanism, q) @ effort_terms(mechanism, q, v, pushes) + swiftest(mechanism, v)
 
 
 def effort_terms(mechanism: ClosedMechanism, q: Array, v: Array, pushes: list[Push]) -> Array:
     """Return the sum of the absolute efforts (nv) of each kind: weight, passive efforts, loads and inertial terms."""
     nothing = np.zeros(mechanism.nv)
-    weight, passive = (
-        mechanism.engine.dynamics.bare_inverse(q, nothing, nothing),
-        mechanism.engine.observations.passive_efforts(q, v),
-    )
+    weight = mechanism.engine.dynamics.bare_inverse(q, nothing, nothing)
+    passive = mechanism.engine.observations.passive_efforts(q, v)
     resting = mechanism.engine.dynamics.tree_inverse(q, nothing, nothing, pushes)
     moving = mechanism.engine.dynamics.tree_inverse(q, v, nothing, pushes) - resting
     return sum((np.abs(np.real(part)) for part in (weight, passive, resting - weight + passive, moving)), nothing)
@@ -275,8 +268,7 @@ def swiftest(mechanism: ClosedMechanism, v: Array) -> Array:
     """Return the accelerations (nv) of free fall over the system's size and of rotation at the fastest rate, summed."""
     sizes = mechanism.scale.coordinates
     rate = np.abs(np.real(v) / sizes).max(initial=0.0)
-    accelerations: Array = (float(np.linalg.norm(mechanism.engine.gravity)) / mechanism.scale.length + rate**2) * sizes
-    return accelerations
+    return (float(np.linalg.norm(mechanism.engine.gravity)) / mechanism.scale.length + rate**2) * sizes
 
 
 def mobility(mechanism: ClosedMechanism, q: Array) -> Array:

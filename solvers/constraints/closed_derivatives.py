@@ -136,7 +136,6 @@ def inverse_derivatives(
 
 
 def _compliant_loops(mechanism: ClosedLoops) -> list[Joined]:
-    """Return the loops with compliant closures."""
     return [loop for loop in mechanism.interactions if isinstance(loop.closure, CompliantClosure)]
 
 

@@ -20,16 +20,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, CANCELLED, CONSISTENT, EXACT
 from titop.graph.checking.tree import massless_joint
 from titop.solvers.arguments.reading import overflow
-from titop.solvers.constraints.branch import (
-    effort_terms,
-    free_rank,
-    is_open,
-    least_beside_dead_centre,
-    rank_near,
-    refuse_inconsistent,
-    refuse_opening,
-    swiftest,
-)
+from titop.solvers.constraints import branch
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.engine_interface import Constraints
 from titop.solvers.constraints.interaction_loads import relative_pose
@@ -53,14 +44,14 @@ def acting(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int
 def constraints_and_rank(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int]:
     """Return the constraints at a state, and the number of independent ones there; singular configurations are accepted."""
     rows = mechanism.constraints_at(q, v)
-    if is_open(mechanism, rows.error):
-        return rows, rank_near(mechanism, q)
+    if branch.is_open(mechanism, rows.error):
+        return rows, branch.rank_near(mechanism, q)
     return rows, len(independent_rows(mechanism.scale.comparable(rows.jacobian), gears=mechanism.gear_count))
 
 
 def rank_of_free(mechanism: ClosedLoops, q: Array, imposed: Array) -> int:
     """Return the number of acting constraints that are independent when the imposed coordinates do not move."""
-    return free_rank(mechanism, q, imposed, acting(mechanism, q, np.zeros(mechanism.nv))[1])
+    return branch.free_rank(mechanism, q, imposed, acting(mechanism, q, np.zeros(mechanism.nv))[1])
 
 
 def refuse_overdriven(mechanism: ClosedLoops, q: Array, driven: Array, held: Array) -> None:
@@ -162,10 +153,7 @@ def _accelerations(
 
 
 def _refuse_massless(mechanism: ClosedLoops, inertia: Array, others: Array) -> None:
-    """Refuse motions without inertia.
-
-    Raises `ModelError`, naming the joint of a coordinate of `others` along which no inertia is moved.
-    """
+    """Refuse motions without inertia."""
     left, sizes = np.real(inertia).copy(), np.real(np.diag(inertia))
     for k in reversed(range(len(others))):
         if not left[k, k] > CANCELLED * sizes[k]:
@@ -207,13 +195,13 @@ def hybrid(
         rows, rank = mechanism.constraints_at(q, v), held_rank
     else:  # with all motions prescribed, a singular configuration leaves no acceleration undetermined
         rows, rank = constraints_and_rank(mechanism, q, v) if imposed.all() else acting(mechanism, q, v)
-        least = least_beside_dead_centre(mechanism, q, rows.jacobian, imposed, rank)
+        least = branch.least_beside_dead_centre(mechanism, q, rows.jacobian, imposed, rank)
     a = accelerations(mechanism, q, v, a, tau, imposed, pushes, rows, rank, least)
     if held_rank is None and imposed.any():
         advice = "prescribe fewer coordinates, or accelerations from m.assemble_acceleration"
-        refuse_inconsistent(mechanism, rows, q, v, a, pushes, advice)
+        branch.refuse_inconsistent(mechanism, rows, q, v, a, pushes, advice)
     elif held_rank is None:
-        refuse_opening(mechanism, rows, q, v, a, tau, pushes, rank)
+        branch.refuse_opening(mechanism, rows, q, v, a, tau, pushes, rank)
     if not imposed.any():
         return a, tau
     shares = shares_at(mechanism, rows.jacobian, imposed, rank if held_rank is None else None, True, least)
@@ -236,10 +224,10 @@ def inverse(
     if actuated is None:
         return needed
     rows, rank = constraints_and_rank(mechanism, q, v)
-    least = least_beside_dead_centre(mechanism, q, rows.jacobian, actuated, rank)
+    least = branch.least_beside_dead_centre(mechanism, q, rows.jacobian, actuated, rank)
     shares = shares_at(mechanism, rows.jacobian, actuated, rank, least=least)
     tau = np.where(actuated, shares.split(needed)[0], 0.0)
-    refuse_inconsistent(mechanism, rows, q, v, a, pushes, "take accelerations from m.assemble_acceleration")
+    branch.refuse_inconsistent(mechanism, rows, q, v, a, pushes, "take accelerations from m.assemble_acceleration")
     unbalanced, largest = shares.unbalanced(needed, tau), np.abs(mechanism.scale.coordinates * needed).max(initial=0.0)
     if unbalanced > BALANCED and unbalanced * largest > EXACT * balancing_terms(mechanism, q, v, a, pushes, motors):
         names = [name for name, on in zip(mechanism.coordinate_names, actuated, strict=True) if on]
@@ -256,8 +244,8 @@ def balancing_terms(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes
     Included are the changes of efforts over a radian or the system's size, since springs may balance each other at rest.
     """
     sizes, engine = mechanism.scale.coordinates, mechanism.engine
-    terms = effort_terms(mechanism, np.real(q), np.real(v), pushes) + np.abs(np.real(motors + np.zeros(mechanism.nv)))
-    terms += np.abs(np.real(engine.dynamics.mass_matrix(np.real(q)))) @ (np.abs(np.real(a)) + swiftest(mechanism, v))
+    terms = branch.effort_terms(mechanism, np.real(q), np.real(v), pushes) + np.abs(np.real(motors + np.zeros(mechanism.nv)))
+    terms += np.abs(np.real(engine.dynamics.mass_matrix(np.real(q)))) @ (np.abs(np.real(a)) + branch.swiftest(mechanism, v))
     terms += np.abs(np.real(engine.derivatives.tree_inverse(q, v, a, pushes)[0])) @ sizes
     return float((sizes * terms).max(initial=0.0))
 
@@ -267,10 +255,7 @@ def multipliers(mechanism: ClosedLoops, q: Array, v: Array, a: Array, pushes: li
 
     If these are None, the efforts of least norm are used.
 
-    Warns
-    -----
-    ModelWarning
-        If the applied efforts do not cause the accelerations.
+    Warns if the applied efforts do not cause the accelerations.
     """
     rows, rank = constraints_and_rank(mechanism, q, v)
     needed, scale = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes), mechanism.scale

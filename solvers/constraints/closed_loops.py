@@ -13,17 +13,10 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.constraints.rigid_closure import KINDS, RigidClosure
 from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import coordinate_mask
+from titop.solvers.constraints import branch
 from titop.solvers.constraints.assembling import some_closed_configuration
-from titop.solvers.constraints.branch import (
-    closed_near,
-    comparable_jacobian,
-    independent_count,
-    perturb_closed,
-    rank_on_branch,
-    regular_configuration,
-)
+from titop.solvers.constraints.closed_mechanism import ClosedMechanism
 from titop.solvers.constraints.interaction_loads import relative_pose
-from titop.solvers.constraints.mechanism import ClosedMechanism
 from titop.solvers.constraints.multipliers import independent_rows, redundant_rows
 from titop.solvers.mechanism.shared import geometric
 
@@ -36,7 +29,7 @@ def redundancy_findings(mechanism: ClosedMechanism, q: Array) -> Iterator[Findin
 
     Closures that are ``redundant`` by design are left out.
     """
-    comparable, meant = comparable_jacobian(mechanism, q), np.zeros(len(mechanism.constraint_names), dtype=bool)
+    comparable, meant = branch.comparable_jacobian(mechanism, q), np.zeros(len(mechanism.constraint_names), dtype=bool)
     rows = mechanism.closure_rows
     for loop in mechanism.rigid_loops:
         meant[rows[loop.closure.name]] = loop.closure.redundant
@@ -111,7 +104,7 @@ class ClosedLoops(ClosedMechanism):
     def acting_rank(self, q: Array, jacobian: Array) -> int:
         """Return the number of constraints that act at `q` with the given `jacobian` (k x nv); a generic rank is accepted."""
         rank = len(independent_rows(self.scale.comparable(jacobian), gears=self.gear_count))
-        return rank if rank == self.generic_rank else rank_on_branch(self, q)
+        return rank if rank == self.generic_rank else branch.rank_on_branch(self, q)
 
     @geometric
     def generic_rank(self) -> int:
@@ -120,7 +113,7 @@ class ClosedLoops(ClosedMechanism):
         Without such a configuration, the largest possible rank.
         """
         q = self.regular_configuration
-        return min(len(self.constraint_names), self.nv) if q is None else independent_count(self, q)
+        return min(len(self.constraint_names), self.nv) if q is None else branch.independent_count(self, q)
 
     @geometric
     def regular_configuration(self) -> Array | None:
@@ -130,11 +123,11 @@ class ClosedLoops(ClosedMechanism):
         """
         if self.regular_before is not None:
             try:
-                return closed_near(self, self.regular_before)
+                return branch.closed_near(self, self.regular_before)
             except ConvergenceError:
                 pass
         q = self._closed_somewhere[0]
-        return None if q is None else regular_configuration(self, q)
+        return None if q is None else branch.regular_configuration(self, q)
 
     @geometric
     def _closed_somewhere(self) -> tuple[Array | None, str]:
@@ -157,11 +150,11 @@ class ClosedLoops(ClosedMechanism):
             first = owner_of(self.constraint_names[0])
             yield Finding("open-closure", first, why, "loops that can be closed", advice)
             return
-        comparable = comparable_jacobian(self, q)
+        comparable = branch.comparable_jacobian(self, q)
         rank = len(independent_rows(comparable, gears=self.gear_count))
         if rank == len(comparable):
             return
-        aside = perturb_closed(self, q, comparable, rank)
+        aside = branch.perturb_closed(self, q, comparable, rank)
         yield from redundancy_findings(self, q if aside is None else aside)
 
     def chosen(self, argument: str, names: Iterable[str]) -> Array:

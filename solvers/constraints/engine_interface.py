@@ -157,13 +157,9 @@ class StatesCore(Protocol):
 class PortSeries(NamedTuple):
     """Pose and twist of a port, each with its time derivatives, stacked first.
 
-    Attributes
-    ----------
-    rotation : (r + 2, 3, 3) array
-    position : (r + 2, 3) array, m
-        In the inertial frame.
-    twist : (r + 2, 6) array
-        In the port's frame.
+    - `rotation` (r + 2, 3, 3);
+    - `position` (r + 2, 3, m): in the inertial frame;
+    - `twist` (r + 2, 6): in the port's frame.
     """
 
     rotation: Array
@@ -174,16 +170,11 @@ class PortSeries(NamedTuple):
 class EquationSeries(NamedTuple):
     """Terms of the equations of motion, ``M a + h + g + e = tau``, each with its time derivatives, stacked first (key L, (10)).
 
-    Attributes
-    ----------
-    mass_matrix : (r + 1, nv, nv) array
-        M.
-    coriolis : (r + 1, nv) array
-        Coriolis and centrifugal efforts h.
-    gravity : (r + 1, nv) array
-        Efforts g that balance gravity.
-    external : (r + 1, nv) array
-        Efforts e that balance all other loads: springs, dampers, loads, surroundings, interactions, wrenches and inputs.
+    - `mass_matrix` (r + 1, nv, nv): M;
+    - `coriolis` (r + 1, nv): Coriolis and centrifugal efforts h;
+    - `gravity` (r + 1, nv): efforts g that balance gravity;
+    - `external` (r + 1, nv): efforts e that balance all other loads: springs, dampers, loads, surroundings, interactions,
+      wrenches and inputs.
     """
 
     mass_matrix: Array
@@ -263,10 +254,7 @@ class ObservationsCore(Protocol):
 class Engine(Protocol):
     """An engine: the functions that compute with a resolved system, by subject.
 
-    Attributes
-    ----------
-    calls
-        Kernels by the names of a model's functions, as `titop.solvers.model.calls` uses them; None for a missing kernel.
+    `calls`: kernels by the names of a model's functions, as `titop.solvers.model.calls` uses them; None for a missing kernel.
     """
 
     @property

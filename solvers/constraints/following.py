@@ -24,14 +24,10 @@ GROUND = -1
 class Following:
     """Which of the coordinates (n) follow which by gears.
 
-    Attributes
-    ----------
-    rows : (g, n) array
-        The gears: rows of a Jacobian with two entries, or one where the other coordinate is held.
-    gears : (f,) int array
-        Gears that eliminate a coordinate, in the order of elimination: followers of followers first.
-    followers, leaders : (f,) int arrays
-        The eliminated coordinates, and those that they follow: `GROUND` for coordinates that do not move.
+    - `rows` (g, n): the gears: rows of a Jacobian with two entries, or one where the other coordinate is held;
+    - `gears` (f): gears that eliminate a coordinate, in the order of elimination: followers of followers first;
+    - `followers`, `leaders` (f): the eliminated coordinates, and those that they follow: `GROUND` for coordinates that do not
+      move.
     """
 
     rows: Array
@@ -120,7 +116,6 @@ def _outwards(leader: int, neighbours: dict[int, list[tuple[int, int]]]) -> list
 
 
 def _leader(members: list[int], neighbours: dict[int, list[tuple[int, int]]], sizes: Array) -> int:
-    """Return `GROUND`, if it is among the members, else the fastest of them: no follower moves further than it does."""
     if GROUND in members:
         return GROUND
     speeds = {members[0]: 0.0}

@@ -126,7 +126,6 @@ def _split(matrix: Array, gears: int) -> tuple[Following, Ints]:
 
 
 def _longest(matrix: Array) -> float:
-    """Return the largest squared norm of a row."""
     return float((matrix**2).sum(axis=1).max(initial=0.0))
 
 
@@ -171,20 +170,11 @@ class Partition:
     Arguments and results are vectors, or columns of matrices, over all coordinates (n) or over all constraints (k); of the
     latter only the independent ones are used.
 
-    Parameters
-    ----------
-    jacobian : (k, n) array
-    rows, dependent : (r,) int arrays
-        The independent constraints, and equally many dependent coordinates.
-    held : (n,) bool array, optional
-        Coordinates that do not move, none by default.
-
-    Attributes
-    ----------
-    independent : (m,) int array
-        The independent coordinates.
-    shares : (r, m) array
-        X in ``x_dependent = -X x_independent``, for motions that the constraints allow.
+    - `jacobian` (k, n);
+    - `rows`, `dependent` (r): the independent constraints, and equally many dependent coordinates;
+    - `held` (n): coordinates that do not move, none by default;
+    - `independent` (m): the independent coordinates;
+    - `shares` (r, m): X in ``x_dependent = -X x_independent``, for motions that the constraints allow.
     """
 
     def __init__(self, jacobian: Array, rows: Ints, dependent: Ints, held: NDArray[np.bool_] | None = None) -> None:
@@ -227,8 +217,7 @@ class Partition:
 
     def over_pivots(self, right: Array) -> Array:
         """Return the changes of dependent coordinates (r) that change the independent constraints (r) by `right`."""
-        solved: Array = (solve(self._pivots, (right.T * self._row_sizes).T).T * self._column_sizes).T
-        return solved
+        return (solve(self._pivots, (right.T * self._row_sizes).T).T * self._column_sizes).T
 
     def follow(self, right: Array) -> Array:
         """Return the x (n) with ``J x = right`` (k) in which only dependent coordinates move."""
@@ -266,7 +255,6 @@ class Partition:
 
 
 def _powers_of_two(matrix: Array) -> Array:
-    """Return the powers of two that scale the rows of a matrix to sizes near one."""
     return np.asarray(2.0 ** -np.frexp(np.abs(real_parts(matrix)).max(axis=1, initial=0.0))[1])
 
 
@@ -281,8 +269,7 @@ def least_step(matrix: Array, right: Array, cut: float, gears: int = 0, largest:
         meshed = Partition(matrix[first:], taken.gears, taken.followers)
         x, leads = meshed.least(right[first:]), meshed.motions / np.linalg.norm(meshed.motions, axis=0)
         rest = right[left] - matrix[left] @ x
-        step: Array = x + leads @ least_step(matrix[left] @ leads, rest, cut, largest=float(np.sqrt(_longest(matrix))))
-        return step
+        return x + leads @ least_step(matrix[left] @ leads, rest, cut, largest=float(np.sqrt(_longest(matrix))))
     x, parts = np.zeros(matrix.shape[1]), []
     for rows, columns in _blocks(matrix):
         along, sizes, directions = np.linalg.svd(matrix[np.ix_(rows, columns)], full_matrices=False)
@@ -317,16 +304,10 @@ class Shares:
     D selects the coordinates with unknown efforts; ``D w`` are these efforts, of least norm. ``w = F y`` is a motion that the
     constraints allow, with F a basis of all such motions; therefore ``F^T D w = F^T f``.
 
-    Parameters
-    ----------
-    partition : Partition
-        Of all coordinates.
-    unknown : (n,) bool array
-        Where efforts are unknown.
-    sizes : (n,) array
-        Characteristic size of each coordinate.
-    least : float
-        As for `independent_rows`, for the motions of the coordinates with unknown efforts.
+    - `partition`: of all coordinates;
+    - `unknown` (n): where efforts are unknown;
+    - `sizes` (n): characteristic size of each coordinate;
+    - `least`: as for `independent_rows`, for the motions of the coordinates with unknown efforts.
     """
 
     def __init__(self, partition: Partition, unknown: Array, sizes: Array, least: float = DEPENDENT) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.control.control_history import ControlHistory
-from titop.solvers.control.control_laws import LinearLaw
 from titop.solvers.control.control_loop import ConnectedController, ControlledModel, ControlLoop, Memory
 from titop.solvers.control.loop_signals import Command
 from titop.solvers.control.sampled_loop import SampledLoop
@@ -25,20 +24,12 @@ from titop.solvers.support.interpolated import Interpolated
 class LinearFeedback(NamedTuple):
     """The command of controllers for ``z = [q, v, x]``: ``gains z + offset(t)``, inputs (nu), efforts (nv) and the rates of x.
 
-    Attributes
-    ----------
-    gains : (nu + nv + nx, nq + nv + nx) array
-    offset : callable ``f(t) -> (nu + nv + nx,)``
-    varies : bool
-        Whether the offset depends on time.
-    limits : (2, nu) array
-        Of the inputs.
-    motors : (nv, nu) array
-        The inputs' efforts.
-    thrust : (6 n, nu) array
-        The inputs' wrenches at n places.
-    rows : callable ``f(times) -> (n, nu + nv + nx)``, optional
-        The offsets at several times, if they are known in advance.
+    - `gains` (nu + nv + nx, nq + nv + nx); `offset`, ``f(t) -> (nu + nv + nx,)``;
+    - `varies`: whether the offset depends on time;
+    - `limits` (2, nu): of the inputs;
+    - `motors` (nv, nu): the inputs' efforts;
+    - `thrust` (6 n, nu): the inputs' wrenches at n places;
+    - `rows`, ``f(times) -> (n, nu + nv + nx)``: the offsets at several times, if they are known in advance.
     """
 
     gains: Array
@@ -62,32 +53,17 @@ class LinearFeedback(NamedTuple):
             row[:] = self.offset(t)
 
 
-class ContinuousController(ConnectedController):
-    """One controller in continuous time; see `ConnectedController`."""
-
-    def __init__(self, law: LinearLaw, *rest: Any) -> None:
-        super().__init__(law, *rest)
-        self.law = law
-
-
 class ContinuousLoop(ControlLoop):
     """A loop whose controllers' states are integrated with the model's: ``y = [q, v, first-order states, x]``.
 
     Several controllers in continuous time are one: their inputs, states and outputs follow one another, and signals from one to
     another are closed within it.
 
-    Parameters
-    ----------
-    beside : SampledLoop, optional
-        Sampled controllers beside them.
-
-    Attributes
-    ----------
-    K : Matrices
-        All continuous controllers.
+    - `beside`: sampled controllers beside them;
+    - `K`: all continuous controllers.
     """
 
-    def __init__(self, controllers: Sequence[ContinuousController], beside: SampledLoop | None = None) -> None:
+    def __init__(self, controllers: Sequence[ConnectedController], beside: SampledLoop | None = None) -> None:
         self.controllers, self.beside, self._model = controllers, beside, controllers[0].measurements.model
         self._everyone: list[ConnectedController] = [*controllers, *([] if beside is None else beside.controllers)]
         self.sampled, self.sample_time = beside is not None, math.inf if beside is None else beside.sample_time
@@ -113,7 +89,6 @@ class ContinuousLoop(ControlLoop):
         self._outputs = [read_outputs(self._model, list(each.names["outputs"]), self._inputs) for each in controllers]
 
     def _refuse_algebraic(self) -> None:
-        """Refuse outputs that act on themselves at once."""
         dynamic = np.concatenate([each.measurements.dynamic for each in self.controllers])
         through = np.argwhere((self.K.D @ self._from_y != 0) & dynamic)
         if len(through):
@@ -130,7 +105,6 @@ class ContinuousLoop(ControlLoop):
         return [table for each in self.controllers for table in each.references.tables]
 
     def _hold(self, command: Command | None) -> None:
-        """Set the commands that are held beside those of these controllers."""
         self._held = self._resting if command is None else self._resting + np.concatenate(command)
 
     def begin(self, plant: ControlledModel, t: float, y: Array) -> Command:
@@ -194,11 +168,8 @@ class ContinuousLoop(ControlLoop):
 
         With a linear controller ``dx/dt = A x + B e, z = C x + D e``, e the error of the outputs.
 
-        Parameters
-        ----------
-        t : float, s
-        by_state, by_tau : (nv, 2 nv) and (nv, nv) arrays
-            Derivatives of the accelerations under constant commands.
+        - `t` (s);
+        - `by_state`, `by_tau` (nv, 2 nv) and (nv, nv): derivatives of the accelerations under constant commands.
         """
         model, K, nv = self._model, self.K, self._model.nv
         q, v = plant.split(t, y)
@@ -239,12 +210,10 @@ class ContinuousLoop(ControlLoop):
         return y[self._model.nq + self._model.nv + self._model.nx :]
 
     def _references(self, t: float, q: Array, v: Array) -> Array:
-        """Return the references, with signals that sampled controllers hold."""
         signals = self._held[len(self.commands.to_loads) :]
         return np.concatenate([each.read_references(t, q, v, signals) for each in self.controllers])
 
     def _error(self, t: float, q: Array, v: Array, outputs: Sequence[Array] | None = None) -> Array:
-        """Return the controllers' inputs; without `outputs`, those that depend on accelerations are meaningless."""
         read = [each.measurements.read_kinematic(q, v) for each in self.controllers] if outputs is None else outputs
         return self._from_y @ (np.concatenate(read) - self._trim) + self._from_r @ (self._references(t, q, v) - self._r_trim)
 
@@ -274,7 +243,6 @@ class ContinuousLoop(ControlLoop):
             self._hold(self.beside.command)
 
     def _in_order(self, these: Sequence[Any], others: Sequence[Any]) -> list[Any]:
-        """Return what continuous and sampled controllers have, in the order of the list."""
         placed = zip(self._everyone, (*these, *others), strict=True)
         return [each for _, each in sorted(placed, key=lambda pair: pair[0].place)]
 
@@ -286,7 +254,6 @@ def _algebraic_loop(y: str, u: str) -> Finding:
 
 
 def _diagonal(matrices: Sequence[Array]) -> Array:
-    """Return a block-diagonal matrix."""
     if len(matrices) == 1:
         return matrices[0]
     from scipy.linalg import block_diag

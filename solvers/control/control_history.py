@@ -68,8 +68,7 @@ class ControlHistory:
         """
         for kind, array in KINDS.items():
             if name in self.names[kind]:
-                column: Array = getattr(self, array)[:, self.names[kind].index(name)]
-                return column
+                return getattr(self, array)[:, self.names[kind].index(name)]
         raise ModelError(Finding("unknown-signal", "name", name, "a signal of the loop", did_you_mean(name, self.signal_names)))
 
     def unit(self, name: str) -> str:

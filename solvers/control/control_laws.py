@@ -24,10 +24,7 @@ Schedule = dict[str, str | Callable[[float], float]]
 class ControlLaw:
     """The signals of a controller.
 
-    Attributes
-    ----------
-    inputs, references, outputs : tuple of str
-        Measured outputs, references and commands, in titop's spelling.
+    `inputs`, `references`, `outputs`: measured outputs, references and commands, in titop's spelling.
     """
 
     inputs: tuple[str, ...]
@@ -40,12 +37,9 @@ class ControlLaw:
 class SampledLaw(ControlLaw):
     """A controller in discrete time.
 
-    Attributes
-    ----------
-    initial_state : (nx,) array
-    sample_time : float, s
-    update : callable ``f(t, x, y, r, measured) -> (x_next, u)``
-        `y`, `r` and `u` are deviations from the operating point; `measured` has the absolute outputs.
+    - `initial_state` (nx); `sample_time` (s);
+    - `update`, ``f(t, x, y, r, measured) -> (x_next, u)``: `y`, `r` and `u` are deviations from the operating point; `measured`
+      has the absolute outputs.
     """
 
     initial_state: Array
@@ -57,9 +51,7 @@ class SampledLaw(ControlLaw):
 class LinearLaw(ControlLaw):
     """A state space `K` with the inputs ``e = from_y y + from_r r``; in continuous time its states are integrated.
 
-    Attributes
-    ----------
-    from_y, from_r : (inputs of K, ny) and (inputs of K, nr) arrays
+    `from_y`, `from_r` (inputs of K, ny) and (inputs of K, nr).
     """
 
     K: Any
@@ -80,9 +72,8 @@ def controller_law(controller: Controller, inputs: tuple[str, ...], outputs: tup
         if shapes == [x.shape, (len(outputs),)]:
             return parts[0], parts[1]  # type: ignore[return-value]
         expected = f"(x_next, u): {len(x)} states and {len(outputs)} commands, all finite"
-        raise ModelError(
-            Finding("bad-update", f"controller.update at t = {t:.6g} s", returned, expected, "check what update returns")
-        )
+        advice = "check what update returns"
+        raise ModelError(Finding("bad-update", f"controller.update at t = {t:.6g} s", returned, expected, advice))
 
     states = tuple(f"x[{k}]" for k in range(len(start)))
     return SampledLaw(inputs, inputs, outputs, states, start, controller.sample_time, update)
@@ -132,12 +123,8 @@ def wire(K: Any, measured: SignalTable, commanded: SignalTable, exogenous: Colle
     An input named like an output of the model gets the error, reference minus output; if the controller has an input
     ``r_<output>``, that gets the reference, and inputs named like outputs get the outputs themselves.
 
-    Parameters
-    ----------
-    measured, commanded : SignalTable
-        Signals of the model.
-    exogenous : collection of str
-        References without an output.
+    - `measured`, `commanded`: signals of the model;
+    - `exogenous`: references without an output.
     """
     for what, labels, count in (("input", K.input_labels, K.ninputs), ("output", K.output_labels, K.noutputs)):
         if len(labels) < count:  # python-control keeps only one of equal names

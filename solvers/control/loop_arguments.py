@@ -13,22 +13,11 @@ from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_duration
-from titop.solvers.control.continuous_loop import ContinuousController, ContinuousLoop
-from titop.solvers.control.control_laws import (
-    LinearLaw,
-    SampledLaw,
-    Schedule,
-    controller_law,
-    output_names,
-    sampled_law,
-    scheduled_law,
-    wire,
-)
-from titop.solvers.control.control_loop import ConnectedController, ControlLoop, shown_references
-from titop.solvers.control.controllers import Controller, ScheduledController
-from titop.solvers.control.loop_list import Loop, naming, read_loops
+from titop.solvers.control import control_laws
+from titop.solvers.control.continuous_loop import ContinuousLoop
+from titop.solvers.control.control_loop import ConnectedController, ControlLoop, OperatingValues, shown_references
+from titop.solvers.control.controllers import Controller, Loop, ScheduledController, naming, read_loops
 from titop.solvers.control.loop_signals import Exchange, Measurements
-from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.sampled_loop import SampledController, SampledLoop
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.model.model import Model
@@ -52,13 +41,13 @@ def read_loop(
     several = len(listed) > 1
     generators = _read_generators(seed, len(listed))
     operating: list[OperatingValues] = []
-    laws: list[SampledLaw | LinearLaw] = []
+    laws: list[control_laws.SampledLaw | control_laws.LinearLaw] = []
     for k, each in enumerate(listed):
         with naming(k if several else None):
             operating.append(OperatingValues(model, each.operating_point))
             laws.append(_read_law(model, float(times[0]), q, v, each, operating[k].origin, laws))
     exchange = _read_exchange(model, laws)
-    controllers: list[SampledController | ContinuousController] = []
+    controllers: list[ConnectedController] = []
     findings: list[Finding] = []
     for k, (each, law) in enumerate(zip(listed, laws, strict=True)):
         with naming(k if several else None):
@@ -69,17 +58,16 @@ def read_loop(
     if several:
         _rest(model, controllers, operating)
     sampled = [each for each in controllers if isinstance(each, SampledController)]
-    continuous = [each for each in controllers if isinstance(each, ContinuousController)]
+    continuous = [each for each in controllers if not isinstance(each, SampledController)]
     beside = SampledLoop(sampled) if sampled else None
     return ContinuousLoop(continuous, beside) if continuous else beside
 
 
 def _connect(
-    law: SampledLaw | LinearLaw, given: Loop, generator: np.random.Generator, *rest: Any
-) -> SampledController | ContinuousController:
-    """Return a controller that is connected to the model and others; `rest` as for `ConnectedController`, without names."""
+    law: control_laws.SampledLaw | control_laws.LinearLaw, given: Loop, generator: np.random.Generator, *rest: Any
+) -> ConnectedController:
     delay = read_duration("delay", given.delay, zero=True)
-    if isinstance(law, SampledLaw):
+    if isinstance(law, control_laws.SampledLaw):
         _refuse_endless(law.sample_time, rest[-2])
         return SampledController(law, delay, _read_noise(given.noise, law.inputs), generator, *rest)
     if delay:
@@ -88,17 +76,11 @@ def _connect(
     if given.noise is not None:
         advice = "give a sample_time: white noise in continuous time has no finite standard deviation"
         raise ModelError(Finding("no-sample-time", "noise", given.noise, "a sampled controller", advice))
-    return ContinuousController(law, *rest)
+    return ConnectedController(law, *rest)
 
 
-def _read_exchange(model: Model, laws: Sequence[SampledLaw | LinearLaw]) -> Exchange:
-    """Return the signals from controllers to those after them: outputs that are no commands.
-
-    Raises
-    ------
-    ModelError
-        For those that no controller after them takes.
-    """
+def _read_exchange(model: Model, laws: Sequence[control_laws.SampledLaw | control_laws.LinearLaw]) -> Exchange:
+    """Return the signals from controllers to those after them: outputs that are no commands."""
     measured, commanded = measured_signals(model), commanded_signals(model)
     signals = [(name, k) for k, law in enumerate(laws) for name in law.outputs if name not in commanded]
     for name, k in signals:
@@ -118,7 +100,6 @@ def _rest(model: Model, controllers: Sequence[ConnectedController], operating: S
 
 
 def _resting(model: Model, operating: Sequence[OperatingValues]) -> Array:
-    """Return the inputs and efforts (nu + nv) of several operating points, which agree where they are not zero."""
     names = *model.input_names, *(f"{name}.tau" for name in model.coordinate_names)
     resting = np.zeros(len(names))
     for point in operating:
@@ -145,9 +126,8 @@ def _read_law(
     v: Array,
     arguments: Loop,
     origin: Array,
-    before: Sequence[SampledLaw | LinearLaw],
-) -> SampledLaw | LinearLaw:
-    """Return what a controller does, behind the laws of those `before` it, some of whose outputs it may take."""
+    before: Sequence[control_laws.SampledLaw | control_laws.LinearLaw],
+) -> control_laws.SampledLaw | control_laws.LinearLaw:
     measured, commanded = measured_signals(model), commanded_signals(model)
     K, step = arguments.controller, arguments.sample_time
     exogenous = [str(name) for name in arguments.reference] if isinstance(arguments.reference, Mapping) else []
@@ -158,25 +138,22 @@ def _read_law(
         raise ModelError(Finding("other-sample-time", "sample_time", step, expected, "leave sample_time out"))
     if isinstance(K, Controller):
         inputs = tuple(measured.find("controller.inputs", name) for name in K.inputs)
-        return controller_law(K, inputs, output_names(K.outputs, measured, commanded))
+        return control_laws.controller_law(K, inputs, control_laws.output_names(K.outputs, measured, commanded))
     if isinstance(K, ScheduledController):
-        schedule = _read_schedule(model, K.schedule, measured)
+        schedule: control_laws.Schedule = {
+            name: _read_source(model, f"schedule[{name!r}]", source, measured) for name, source in K.schedule.items()
+        }
         start = _parameters_at(model, schedule, begin, q, v, origin)
         first = K.at(start, rates=dict.fromkeys(K.rates, 0.0))
-        return scheduled_law(K, wire(first, measured, commanded, exogenous), schedule, start)
+        return control_laws.scheduled_law(K, control_laws.wire(first, measured, commanded, exogenous), schedule, start)
     K = read_linear("controller", K, "a control.StateSpace or TransferFunction, tt.Controller or tt.ScheduledController")
-    law = wire(K, measured, commanded, exogenous)
+    law = control_laws.wire(K, measured, commanded, exogenous)
     if step is None and K.dt is True:
         advice = "its time base is discrete without a step"
         raise ModelError(Finding("no-sample-time", "sample_time", step, "the controller's sample time", advice))
     if step is None and not K.dt:
         return law
-    return sampled_law(law, read_duration("sample_time", K.dt if step is None else step))
-
-
-def _read_schedule(model: Model, given: Mapping[str, Any], measured: SignalTable) -> Schedule:
-    """Return what scheduling parameters follow; parameters of the model and numbers are constant functions."""
-    return {name: _read_source(model, f"schedule[{name!r}]", source, measured) for name, source in given.items()}
+    return control_laws.sampled_law(law, read_duration("sample_time", K.dt if step is None else step))
 
 
 def _read_source(model: Model, where: str, source: Any, measured: SignalTable) -> str | Callable[[float], float]:
@@ -200,8 +177,9 @@ def _read_number(where: str, value: Any) -> float:
     return float(number.ravel()[0])
 
 
-def _parameters_at(model: Model, schedule: Schedule, t: float, q: Array, v: Array, origin: Array) -> dict[str, float]:
-    """Return the scheduling parameters at a time (s) and a state."""
+def _parameters_at(
+    model: Model, schedule: control_laws.Schedule, t: float, q: Array, v: Array, origin: Array
+) -> dict[str, float]:
     result = {}
     for name, source in schedule.items():
         if not isinstance(source, str):
@@ -249,11 +227,8 @@ def suspicions(
     """Yield warnings: wrenches of the operating point that are not applied, references that look like deviations from it,
     and outputs that drift away from it.
 
-    Parameters
-    ----------
-    wrenches : mapping of port name to wrench or function
-        The loads of the simulation.
-    start : (t, q, v)
+    - `wrenches`: the loads of the simulation;
+    - `start` (t, q, v).
     """
     for port, wrench in operating.wrenches.items():
         if wrench.any() and port not in wrenches:

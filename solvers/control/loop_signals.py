@@ -26,24 +26,12 @@ from titop.solvers.support.interpolated import Interpolated
 class Measurements:
     """Some of the outputs of a model: of sensors, coordinates and ports.
 
-    Parameters
-    ----------
-    names : sequence of str
-        In titop's spelling; see `titop.solvers.signals.grammar.measured_signals`.
-    origin : (nq,) array
-        Origin of the coordinates of free and spherical joints, which are displacements (tangent vectors), as in linear models.
-
-    Attributes
-    ----------
-    model : Model
-    origin : (nq,) array
-    units : tuple of str
-    dynamic : (ny,) bool array
-        Whether an output depends on accelerations, and so has a feedthrough from commands.
-    senses : callable or None
-        From the outputs to what is read of them, where sensors have paths.
-    plant : object with `x`, or None
-        Whose first-order states are in effect.
+    - `names`: in titop's spelling; see `titop.solvers.signals.grammar.measured_signals`;
+    - `origin` (nq): origin of the coordinates of free and spherical joints, which are displacements (tangent vectors), as in
+      linear models;
+    - `dynamic` (ny): whether an output depends on accelerations, and so has a feedthrough from commands;
+    - `senses`: from the outputs to what is read of them, where sensors have paths;
+    - `plant`, object with `x`, or None: whose first-order states are in effect.
     """
 
     senses: Callable[[Array], Array] | None = None
@@ -94,16 +82,12 @@ class Measurements:
 class References:
     """References by name.
 
-    Parameters
-    ----------
-    names : sequence of str
-        In titop's spelling.
-    given : mapping, array_like or callable, optional
-        Numbers, arrays (n,) at the `times` or functions ``f(t)`` or ``f(t, q, v)`` by name; or all together: numbers (nr,), an
-        array (n, nr) at the `times`, or a function that returns (nr,). Linear between the times.
-    times : (n,) array, s
-    resting : (nr,) array
-        Values of references that are not given.
+    - `names`: in titop's spelling;
+    - `given`: numbers, arrays (n,) at the `times` or functions ``f(t)`` or ``f(t, q, v)`` by
+      name; or all together: numbers (nr,), an array (n, nr) at the `times`, or a function that returns (nr,). Linear between
+      the times;
+    - `times` (n, s);
+    - `resting` (nr): values of references that are not given.
     """
 
     def __init__(self, names: Sequence[str], given: Any, times: Array, resting: Array) -> None:
@@ -208,22 +192,11 @@ def add_commands(commands: Sequence[Command]) -> Command:
 class Commands:
     """The connection of a controller's outputs to a model, and to other controllers.
 
-    Parameters
-    ----------
-    names : sequence of str
-        In titop's spelling; see `titop.solvers.signals.grammar.commanded_signals`. Others are signals.
-    saturate : bool
-        Whether inputs are limited to the actuators' ranges.
-    place : int
-        Of the controller in the list.
-
-    Attributes
-    ----------
-    units : tuple of str
-    matrix : (nu + nv + signals, names) array
-        Inputs, efforts and signals per unit of each commanded value.
-    limits : (2, nu) array
-        The inputs' ranges.
+    - `names`: in titop's spelling; see `titop.solvers.signals.grammar.commanded_signals`. Others are signals;
+    - `saturate`: whether inputs are limited to the actuators' ranges;
+    - `place`: of the controller in the list;
+    - `matrix` (nu + nv + signals, names): inputs, efforts and signals per unit of each commanded value;
+    - `limits` (2, nu): the inputs' ranges.
     """
 
     def __init__(self, model: Model, names: Sequence[str], saturate: bool, exchange: Exchange, place: int) -> None:

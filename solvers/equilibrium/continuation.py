@@ -261,7 +261,6 @@ def _step(
     is_equilibrium: bool,
     axes: Array,
 ) -> OperatingPoint:
-    """Return the equilibrium at some values, by one step from a start; along the branch if the step has left the branch."""
     varied, targets = TrimUnknowns(start, list(values)), np.array([*values.values()])
     changes = targets - varied.values()
     sought = TrimUnknowns(varied.with_values(targets), unknowns, axes=axes)
@@ -286,12 +285,10 @@ def _along_the_branch(curve: Curve) -> OperatingPoint:
 def _tangent(
     start: OperatingPoint, names: Sequence[str], changes: Array, unknowns: Sequence[TrimUnknown], axes: Array
 ) -> Array:
-    """Return the first-order change of the unknowns when an equilibrium's varied quantities change, all in their own units."""
     both, n = TrimUnknowns(start, [*names, *unknowns], axes=axes), len(names)
     derivatives = AccelerationEquations(both).derivatives(np.zeros(len(both.entries)))
     varied = derivatives[:, :n] @ (changes / both.scales[:n])
-    predicted: Array = -np.linalg.lstsq(derivatives[:, n:], varied, rcond=RANK)[0] * both.scales[n:]
-    return predicted
+    return -np.linalg.lstsq(derivatives[:, n:], varied, rcond=RANK)[0] * both.scales[n:]
 
 
 def value_of(point: OperatingPoint, name: str) -> float:
@@ -318,7 +315,6 @@ def values_of(points: Sequence[OperatingPoint], name: str) -> Array:
 
 
 def _read_values(values: Any, steps: Any) -> Array:
-    """Return all values, including the steps in between."""
     numbers = real_array(values)
     if numbers is None or numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
         raise ModelError(Finding("wrong-type", "values", values, "finite numbers", "such as np.linspace(0, 10, 51)"))

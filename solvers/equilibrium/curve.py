@@ -46,13 +46,8 @@ _ITERATIONS = 12
 class Station(NamedTuple):
     """An equilibrium on the curve.
 
-    Attributes
-    ----------
-    y : (n,) array
-        Load factor, unknowns, and multipliers where loops are closed.
-    tangent : (n,) array
-        Of unit length without the multipliers, in the direction in which the curve is followed.
-    point : OperatingPoint
+    - `y` (n): load factor, unknowns, and multipliers where loops are closed;
+    - `tangent` (n): of unit length without the multipliers, in the direction in which the curve is followed.
     """
 
     y: Array
@@ -112,8 +107,7 @@ class Curve:
         return self._equations.residual(self._expand @ y)
 
     def _derivatives(self, y: Array) -> Array:
-        by_y: Array = self._equations.derivatives(self._expand @ y) @ self._expand
-        return by_y
+        return self._equations.derivatives(self._expand @ y) @ self._expand
 
     def _station(self, y: Array, towards: Array) -> Station:
         """Return the equilibrium at y, with a tangent at less than a right angle to a direction."""
@@ -240,7 +234,6 @@ def _first(curve: Curve, near: Station, far: Station, state: Callable[[Station],
 
 
 def _state(station: Station) -> tuple[object, ...]:
-    """Return everything that changes at events."""
     return tuple(state(station) for state in KINDS.values())
 
 
@@ -250,7 +243,6 @@ def _falling_directions(point: OperatingPoint) -> int:
 
 
 def _growing_oscillations(point: OperatingPoint) -> int:
-    """Return the number of eigenvalues of growing oscillations."""
     return int((np.abs(point.growing.imag) > NEAR_AXIS * np.abs(point.eigenvalues).max(initial=0.0)).sum())
 
 
@@ -274,13 +266,8 @@ _LEAST = 2.0**-20
 class PathStep(NamedTuple):
     """A step along the curve.
 
-    Attributes
-    ----------
-    events : list of PathEvent
-        The events on the way, in order.
-    reached : Station
-    end : {"", "left", "closed"}
-        Why the curve ends there: the load factor leaves its range, or the start is reached again.
+    - `events`: the events on the way, in order;
+    - `end`, {"", "left", "closed"}: why the curve ends there: the load factor leaves its range, or the start is reached again.
     """
 
     events: list[PathEvent]
@@ -314,7 +301,6 @@ def steps_along(curve: Curve, start: Station, longest: float, within: tuple[floa
 
 
 def _step(curve: Curve, start: Station, station: Station, length: float, within: tuple[float, float]) -> PathStep:
-    """Return a step of some length, or to the end of the curve."""
     reached, end = curve.along(station, length), ""
     back = _start_again(curve, start, station, reached)
     if back is not None:

@@ -117,8 +117,7 @@ def steady_states(point: LoadedState) -> Array:
 def _steady_inverse(by_x: Array) -> Array:
     """Return minus the pseudo-inverse (nx, nx) of the derivatives of the states' rates by the states, of least norm."""
     rows, columns, scaled = equilibrate(by_x)
-    inverse: Array = -columns[:, None] * np.linalg.pinv(scaled, rcond=RANK) * rows
-    return inverse
+    return -columns[:, None] * np.linalg.pinv(scaled, rcond=RANK) * rows
 
 
 def without_integrators(matrix: Array, count: int, rates: StateDerivatives) -> Array:
@@ -136,5 +135,4 @@ def without_integrators(matrix: Array, count: int, rates: StateDerivatives) -> A
     onto[2 * count :, 2 * count :] = others
     back = onto.T.copy()
     back[2 * count :, :count] = np.linalg.pinv(sums) @ (sums @ by_v)
-    reduced: Array = onto @ matrix @ back
-    return reduced
+    return onto @ matrix @ back

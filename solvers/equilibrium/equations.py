@@ -30,12 +30,8 @@ class Equations:
 
     Outside the bounds of x nothing is evaluated.
 
-    Attributes
-    ----------
-    sizes : (k,) array
-        Scale of each residual.
-    multipliers : int
-        Number of multipliers m of closures and gears, which follow the unknowns in y.
+    - `sizes` (k): scale of each residual;
+    - `multipliers`: number of multipliers m of closures and gears, which follow the unknowns in y.
     """
 
     sizes: Array
@@ -72,27 +68,22 @@ class Equations:
         for k in self._by_differences():
             by_y[:, k] = self.sizes * by_difference(self.residual, y, k, self.bounds)
         self._fill_exact(point, y, by_y)
-        result: Array = by_y / self.sizes[:, None]
-        return result
+        return by_y / self.sizes[:, None]
 
     def _values(self, y: Array) -> Array:
-        """Return the residuals (k) in their own units."""
         raise NotImplementedError
 
     def _fill_exact(self, point: OperatingPoint, y: Array, by_y: Array) -> None:
-        """Write the derivatives that are known exactly into their places."""
         raise NotImplementedError
 
     def _point(self, y: Array) -> OperatingPoint:
         return self.unknowns.at(y[: len(self.unknowns.entries)])
 
     def _by_differences(self) -> list[int]:
-        """Return the unknowns that are differentiated by differences."""
         return self.unknowns.select(Kind.PARAMETER)[0]
 
 
 def _input_matrix(point: OperatingPoint) -> Array:
-    """Return the derivatives (nv, nu) of efforts by inputs."""
     driven = point.model.actuation_matrix(point.q)
     return driven if point.following is None else driven + point.following.by_u
 
@@ -100,10 +91,7 @@ def _input_matrix(point: OperatingPoint) -> Array:
 class AccelerationEquations(Equations):
     """Accelerations, then their change along the motion if the point moves, then closure errors and their rates.
 
-    Attributes
-    ----------
-    moving : bool
-        Whether the point moves.
+    `moving`: whether the point moves.
     """
 
     def __init__(self, unknowns: TrimUnknowns, bounds: Bounds | None = None) -> None:
@@ -180,16 +168,14 @@ class EffortEquations(Equations):
         return y
 
     def _multipliers(self, y: Array) -> Array:
-        forces: Array = y[len(y) - self.multipliers :] * self._forces
-        return forces
+        return y[len(y) - self.multipliers :] * self._forces
 
     def _values(self, y: Array) -> Array:
         point = self._point(y)
         model = point.model
         if not self.multipliers:
             needed = model.inverse_dynamics(point.q, point.v, self._rest, point.wrenches or None, u=point.driving)
-            efforts: Array = point.tau - needed
-            return efforts
+            return point.tau - needed
         rows = model.mechanism.engine.dynamics.constraints(point.q, self._rest)
         pushes = model.mechanism.external_pushes(point.wrenches, point.driving)
         needed = model.mechanism.engine.dynamics.tree_inverse(point.q, self._rest, self._rest, pushes)
@@ -260,7 +246,6 @@ def with_rank(point: OperatingPoint, derivatives: Array, unknowns: TrimUnknowns)
 
 
 def _rank(sizes: Array) -> int:
-    """Return how many singular values of efforts count."""
     return decided_rank(sizes, BALANCED * max(1.0, sizes.max(initial=0.0)))
 
 
@@ -316,8 +301,7 @@ def efforts_of_motions(point: OperatingPoint, accelerations: Array) -> Array:
     if not model.is_constrained:
         return efforts
     motions = _motions(point, [*model.independent_coordinates(point.q)])
-    along: Array = motions.T @ efforts @ motions
-    return along
+    return motions.T @ efforts @ motions
 
 
 def _efforts(mass: Array, derivatives: Array) -> Array:
@@ -350,5 +334,4 @@ def _closed_directions(point: OperatingPoint, derivatives: Array) -> Array:
     if not constraints:
         return np.eye(derivatives.shape[1])
     _, sizes, right = np.linalg.svd(derivatives[-2 * constraints :])
-    directions: Array = right[_rank(sizes) :].T
-    return directions
+    return right[_rank(sizes) :].T

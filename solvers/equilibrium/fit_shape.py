@@ -128,7 +128,6 @@ def _in_radians(error: Array, arm: float) -> Array:
 
 
 def _errors(model: Model, poses: Mapping[str, tuple[Pose, bool]], q: Array) -> Iterator[tuple[str, Array]]:
-    """Yield the error of each port from its measured pose."""
     for port, (pose, turned) in poses.items():
         rotation, position = model.pose(port, q)
         turn = rotation_log(pose.rotation.T @ rotation) if turned else np.zeros(0)
@@ -136,7 +135,6 @@ def _errors(model: Model, poses: Mapping[str, tuple[Pose, bool]], q: Array) -> I
 
 
 def _derivatives(model: Model, poses: Mapping[str, tuple[Pose, bool]], q: Array, arm: float) -> Array:
-    """Return the derivatives of all weighted errors by tangent displacements."""
     rows = []
     for port, (pose, turned) in poses.items():
         jacobian, rotation = model.jacobian(port, q), model.pose(port, q)[0]
@@ -147,7 +145,6 @@ def _derivatives(model: Model, poses: Mapping[str, tuple[Pose, bool]], q: Array,
 
 
 def _read_measured(model: Model, measured: Any) -> dict[str, tuple[Pose, bool]]:
-    """Return the measured poses by port, and whether the orientation is known."""
     reader, poses = FieldReader("measured"), {}
     for port, value in read_mapping("measured", measured).items():
         if port not in model.port_names:

@@ -30,7 +30,7 @@ from titop.solvers.mechanism.scale import StateScale
 from titop.solvers.model.closures import Reduction, reduction
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
-from titop.solvers.signals.named_model import NamedModel
+from titop.solvers.signals.quantities import NamedModel
 
 #: Changes below this part of a row of the linear model are rounding over the step along the motion, and what equilibria leave.
 _SAME = 0.1 * CLOSE
@@ -46,8 +46,7 @@ def reaches(model: NamedModel, q: Array) -> Array:
 
 def _over_reach(v: Array, reach: Array) -> Array:
     """Return rates (nv) over what coordinates reach (1/s); none of those that reach nothing."""
-    rates: Array = np.abs(np.divide(v, reach, out=np.zeros(len(v)), where=reach > 0))
-    return rates
+    return np.abs(np.divide(v, reach, out=np.zeros(len(v)), where=reach > 0))
 
 
 def excess(point: LoadedState, a: Array, drift: Array, derivatives: tuple[Array, Array] | None = None) -> Array:
@@ -100,8 +99,7 @@ def term_accelerations(point: LoadedState, reach: Array, by_effort: Array) -> Ar
         efforts.append(model.jacobian(port, q).T @ in_port)
     total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
     falling = float(np.linalg.norm(model.gravity)) / model.mechanism.scale.length
-    accelerations: Array = np.abs(by_effort) @ total + reach * (falling + ROUNDED_TURNS * rates)
-    return accelerations
+    return np.abs(by_effort) @ total + reach * (falling + ROUNDED_TURNS * rates)
 
 
 def unsteady_state(point: LoadedState, sizes: StateScale, tolerance: float) -> tuple[str, str] | None:

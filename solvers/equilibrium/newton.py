@@ -112,11 +112,9 @@ def shortest_solution(matrix: Array, values: Array, lengths: Array | None = None
         rows, columns, scaled = equilibrate(matrix)
         inverse = regular_inverse(scaled, RANK)
         if inverse is not None:
-            solution: Array = columns * (inverse @ (rows * values))
-            return solution
+            return columns * (inverse @ (rows * values))
     lengths = np.ones(unknowns) if lengths is None else lengths
-    least: Array = np.linalg.lstsq(rows[:, None] * matrix / lengths, rows * values, rcond=RANK)[0] / lengths
-    return least
+    return np.linalg.lstsq(rows[:, None] * matrix / lengths, rows * values, rcond=RANK)[0] / lengths
 
 
 def equilibrate(matrix: Array) -> tuple[Array, Array, Array]:
@@ -135,7 +133,6 @@ def equilibrate(matrix: Array) -> tuple[Array, Array, Array]:
 
 
 def _factors(sizes: Array) -> Array:
-    """Return what makes sizes one; one for those that cannot be."""
     usable = (sizes > 0.0) & np.isfinite(sizes)
     return np.divide(1.0, sizes, out=np.ones(len(sizes)), where=usable)
 

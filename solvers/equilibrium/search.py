@@ -44,12 +44,7 @@ def search(
     Least-norm Newton steps come first. If they end without an equilibrium, and the search may go `wider`, scipy's trust-region
     method follows, from the guess if the start is impossible, as with a mass below zero.
 
-    Raises
-    ------
-    ModelError
-        For unusable bounds.
-    ConvergenceError
-        If there is none.
+    Raises `ModelError` for unusable bounds, and `ConvergenceError` if there is none.
     """
     limits = unknowns.bounds(bounds)
     judged = AccelerationEquations(unknowns, limits)
@@ -101,13 +96,8 @@ def _is_bounded(entry: TrimUnknown, bodies: Collection[str]) -> bool:
 class Candidate:
     """The result x of a search, and the residuals there.
 
-    Attributes
-    ----------
-    point : OperatingPoint
-    by_x : (k, n) array
-        Derivatives of the residuals by x.
-    excess : (k,) array
-        Residuals in parts of their allowed values.
+    - `by_x` (k, n): derivatives of the residuals by x;
+    - `excess` (k): residuals in parts of their allowed values.
     """
 
     def __init__(self, equations: AccelerationEquations, x: Array, tolerance: float) -> None:
@@ -164,8 +154,7 @@ class Candidate:
         distance = sum(np.abs(point.model.difference(neutral, known.q)) for known in (point, guess))
         stiff = np.maximum(*(np.abs(np.diag(known.forward_derivatives[0])) for known in (point, guess)))
         rounded = np.abs(by_q) @ distance + coordinates * (stiff + (each / coordinates).max(initial=0.0))
-        terms: Array = self._tolerance * each + ROUNDING * rounded
-        return terms
+        return self._tolerance * each + ROUNDING * rounded
 
     def _rounding_excess(self, slopes: Array, sizes: Array) -> Array:
         """Return residuals (k) divided by the changes that rounding of the unknowns makes.
@@ -175,8 +164,7 @@ class Candidate:
         rows, columns, scaled = equilibrate(slopes)
         step, rounded = columns * np.linalg.lstsq(scaled, rows * self._values, rcond=None)[0], ROUNDING * sizes
         left = ratios(np.abs(self._values - slopes @ step), self._tolerance * np.abs(slopes) @ rounded)
-        off: Array = np.maximum(left, np.abs(step / rounded).max(initial=0.0))
-        return off
+        return np.maximum(left, np.abs(step / rounded).max(initial=0.0))
 
     def refuse(self) -> None:
         """Reject a point that is no equilibrium, or one only for an instant of its motion.
@@ -194,14 +182,12 @@ class Candidate:
             self._refuse_passing()
 
     def _where(self) -> str:
-        """Return the values of the unknowns as text."""
         names = self._unknowns.names[:8]
         values = zip(names, TrimUnknowns(self.point, names).values(), strict=True)
         shown = [f"{name} = {value:.6g}" for name, value in values if not np.isnan(value)]
         return ", ".join(shown) + (", ..." if len(self._unknowns.entries) > 8 else "")
 
     def _hints(self) -> str:
-        """Return possible reasons as text: unknowns at their bounds, coinciding parts."""
         at_bound: list[str] = []
         if self._equations.bounds is not None:
             lower, upper = self._equations.bounds

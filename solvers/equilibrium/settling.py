@@ -131,7 +131,6 @@ def creep(unknowns: TrimUnknowns, steps: int) -> TrimUnknowns:
 
 
 def _along_unknowns(unknowns: TrimUnknowns, equations: Array) -> Array:
-    """Return the equations of accelerations of what is unknown, along its axes, then of closures."""
     nv, rows = unknowns.guess.model.nv, unknowns.select(Kind.POSITION)[1]
     along = equations[:nv] if unknowns.transform is None else unknowns.transform.T @ equations[:nv]
     return np.concatenate([along[rows], equations[nv:]])
@@ -257,6 +256,4 @@ def _perturb(point: OperatingPoint, unknowns: TrimUnknowns, rng: np.random.Gener
 
 
 def _distances(unknowns: TrimUnknowns, first: Array, second: Array) -> Array:
-    """Return by how much two configurations differ (nv), in what counts as one of each coordinate."""
-    distances: Array = np.abs(unknowns.guess.model.difference(first, second)) / unknowns.sizes.coordinates
-    return distances
+    return np.abs(unknowns.guess.model.difference(first, second)) / unknowns.sizes.coordinates

@@ -79,7 +79,6 @@ def _length(point: LoadedState) -> float:
 
 
 def _rate(point: LoadedState, coordinates: Array, length: float, fastest: float) -> float:
-    """Return the rate (1/s)."""
     model = point.model
     falling = float(np.linalg.norm(model.gravity)) / length
     if falling and not fastest:

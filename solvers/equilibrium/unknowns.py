@@ -37,15 +37,7 @@ from titop.solvers.signals.quantities import Kind
 
 
 class TrimUnknown(NamedTuple):
-    """One unknown.
-
-    Attributes
-    ----------
-    kind : {Kind.POSITION, Kind.RATE, Kind.EFFORT, Kind.INPUT, Kind.PARAMETER}
-    name : str
-    number : int
-        In v, tau or u; -1 for a parameter.
-    """
+    """One unknown. `number`: in v, tau or u; -1 for a parameter."""
 
     kind: Kind
     name: str
@@ -59,31 +51,16 @@ class TrimUnknowns:
     their axes there, or in another configuration, whatever turns; they, rates, efforts and inputs over the system's sizes;
     parameters in parts of the guess, but forces and moments that are next to none.
 
-    Parameters
-    ----------
-    guess : OperatingPoint
-    names : sequence of str or TrimUnknown, optional
-        All coordinates by default. ``"hinge"`` or ``"hinge.q"`` a coordinate (a joint's name stands for all of its
-        own), ``"hinge.v"`` its rate, ``"hinge.tau"`` its effort, the name of an actuator's input, the name of a
-        parameter. Or what was read of them already.
-    sizes : StateScale, optional
-        Of the guess's system by default.
-    axes : (nq,) array, optional
-        The configuration whose axes count; the guess's by default.
+    - `names`: all coordinates by default. ``"hinge"`` or ``"hinge.q"`` a coordinate (a joint's name stands for all of its own),
+      ``"hinge.v"`` its rate, ``"hinge.tau"`` its effort, the name of an actuator's input, the name of a parameter. Or what was
+      read of them already;
+    - `sizes`: of the guess's system by default;
+    - `axes` (nq): the configuration whose axes count; the guess's by default;
+    - `scales` (n): what a unit of x stands for: the same for all efforts of one unit, and for all inputs;
+    - `least` (n): changes of x that count as large even where x is smaller: efforts and inputs that move what they act on as
+      much as one.
 
-    Attributes
-    ----------
-    entries : tuple of TrimUnknown
-    sizes : StateScale
-    scales : (n,) array
-        What a unit of x stands for: the same for all efforts of one unit, and for all inputs.
-    least : (n,) array
-        Changes of x that count as large even where x is smaller: efforts and inputs that move what they act on as much as one.
-
-    Raises
-    ------
-    ModelError
-        For unknown names, and names given twice.
+    Raises `ModelError` for unknown names, and names given twice.
     """
 
     def __init__(
@@ -125,7 +102,6 @@ class TrimUnknowns:
         return np.array([self._parameter(e.name) if e.number < 0 else scales[e.kind][e.number] for e in self.entries])
 
     def _parameter(self, name: str) -> float:
-        """Return what a unit of x stands for in a parameter."""
         value, unit = self._numbers[name]
         if value and unit in ("N", "N m"):
             return max(abs(value), BALANCED * self.sizes.of_unit(unit))  # smaller steps are lost in rounding

@@ -19,7 +19,7 @@ from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_sign
 from titop.solvers.lft.fractions import reach
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.uncertainty import Uncertain
-from titop.solvers.lft.wiring import Composition, WiredPart, Wires, read_part, reduce_channels, wire
+from titop.solvers.lft.wiring import WiredPart, Wires, read_part, reduce_channels, wire
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.path_series import PathTiming
 from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear, unlike
@@ -55,7 +55,7 @@ class LFTArithmetic:
         b = read_part("+", other, lambda number: np.full(a.size, number))
         _refuse_sizes("+", b.size, a.size)
         (p, m), none = a.size, np.zeros((2 * a.size[1], 2 * a.size[0]))
-        return self._wire("+", (a, b), Wires(none, np.tile(np.eye(m), (2, 1)), np.tile(np.eye(p), 2)), a.inputs, a.outputs)
+        return wire(self, "+", (a, b), Wires(none, np.tile(np.eye(m), (2, 1)), np.tile(np.eye(p), 2)), a.inputs, a.outputs)
 
     def __radd__(self, other: Any) -> Self:
         return self + other
@@ -114,7 +114,7 @@ class LFTArithmetic:
         _refuse_sizes("feedback", b.size, a.size[::-1])
         p, m = a.size
         wires = np.block([[np.zeros((m, p)), sign * np.eye(m)], [np.eye(p), np.zeros((p, m))]])
-        return self._wire("feedback", (a, b), Wires(wires, np.eye(m + p, m), np.eye(p, p + m)), a.inputs, a.outputs)
+        return wire(self, "feedback", (a, b), Wires(wires, np.eye(m + p, m), np.eye(p, p + m)), a.inputs, a.outputs)
 
     def star(self, other: Any, inputs: int | None = None, outputs: int | None = None) -> Self:
         """Return Redheffer's star product: the last outputs drive the first inputs of another, whose first outputs drive back.
@@ -149,7 +149,7 @@ class LFTArithmetic:
         out = np.delete(np.eye(p + q), [*range(p - ny, p + nu)], axis=0)
         of, to = a.inputs[: m - nu], a.outputs[: p - ny]
         named = [*of, *unlike(b.inputs[ny:], of)], [*to, *unlike(b.outputs[nu:], to)]
-        return self._wire("star", (a, b), Wires(wires, into, out), *named)
+        return wire(self, "star", (a, b), Wires(wires, into, out), *named)
 
     def prepend(self, system: Any) -> Self:
         """Return the model with a system before some of its inputs: an actuator, a filter of disturbances.
@@ -186,13 +186,11 @@ class LFTArithmetic:
         of devices stay fractions in `close`.
         """
         small = reduce_channels(self, states=True)
-        paths = self.paths if small.M.nstates == self.M.nstates else ()
-        return replace(self, M=small.M, blocks=small.blocks, uncertain=small.uncertain, paths=paths)  # type: ignore[type-var]
+        return small if small.M.nstates == self.M.nstates else replace(small, paths=())
 
     # -- series ------------------------------------------------------------------------------------------------------------
 
     def _multiply(self, first: WiredPart, last: WiredPart) -> Self:
-        """Return all outputs of the first as inputs of the last."""
         _refuse_sizes("*", first.size[:1], last.size[1:])
         return self._follow("*", first, last, range(last.size[1]), range(first.size[0]))
 
@@ -207,17 +205,7 @@ class LFTArithmetic:
         out = np.eye(p + q)[[*range(p, p + q), *free_out]]
         inputs = [*first.inputs, *unlike([last.inputs[k] for k in free_in], first.inputs)]
         outputs = [*last.outputs, *unlike([first.outputs[k] for k in free_out], last.outputs)]
-        return self._wire(where, (first, last), Wires(between, into, out), inputs, outputs)
-
-    def _wire(
-        self, where: str, parts: tuple[WiredPart, WiredPart], wires: Wires, inputs: list[Signal], outputs: list[Signal]
-    ) -> Self:
-        """Return wired parts."""
-        return self._with(wire(where, parts, wires, inputs, outputs, str(self.M.name)))
-
-    def _with(self, fields: Composition) -> Self:
-        """Return the model with other fields."""
-        return replace(self, **fields._asdict())  # type: ignore[type-var]
+        return wire(self, where, (first, last), Wires(between, into, out), inputs, outputs)
 
 
 def _refuse_sizes(where: str, found: Sequence[int], wanted: Sequence[int]) -> None:
@@ -302,7 +290,6 @@ def _ends(
 
 
 def _as_list(where: str, names: Any) -> list[str]:
-    """Return names, one or several, as a list."""
     listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Sequence) else []
     if not listed:
         raise ModelError(Finding("wrong-type", where, names, "a signal, or a list of signals", "give their names"))
@@ -310,7 +297,6 @@ def _as_list(where: str, names: Any) -> list[str]:
 
 
 def _weight(weight: Any, count: int, period: float) -> Matrices:
-    """Return a weight as the matrices of a system that takes `count` signals."""
     many = isinstance(weight, list | tuple | np.ndarray) and np.ndim(weight) > 0
     if many and len(weight) != count:
         raise ModelError(Finding("bad-weight", "weight", f"{len(weight)} weights", f"one, or {count}", "one for each signal"))
@@ -343,7 +329,6 @@ def _system(where: str, weight: Any, period: float) -> Matrices:
 
 
 def _check_dynamics(where: str, weight: StateSpace, period: float) -> None:
-    """Refuse weights with another time base than a model's, and unstable ones."""
     step = weight.dt
     if (step is True and not period) or (step is not True and not np.isclose(float(step or 0.0), period, rtol=SAME, atol=0)):
         found, advice = f"a step of {step}", "see control.sample_system, or append before the model is sampled"

@@ -313,6 +313,5 @@ def _rigid_part(block: Any, at: LawPoint) -> tuple[Array, Array]:
 
 
 def _mode_numbers(block: Any, k: int) -> tuple[float, float]:
-    """Return frequency and damping ratio of a mode."""
     assert block.frequencies is not None
     return float(block.frequencies[k]), float(block.damping_ratios[k])

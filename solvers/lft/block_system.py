@@ -22,8 +22,8 @@ from titop.blocks.basics.spatial import Array, skew, twist_cross, twist_transpor
 from titop.blocks.contract.block import PARENT_PORT
 from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.constraints.interaction_loads import interaction_pushes
-from titop.solvers.engines.reference.engine import reference_passes
 from titop.solvers.engines.reference.passes import Node, Passes, State
+from titop.solvers.engines.reference.reference_engine import reference_passes
 from titop.solvers.equilibrium.operating_point import read_point
 from titop.solvers.lft.legs import Leg, certain_leg
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros

@@ -30,32 +30,19 @@ _MOST = 1000
 class Closing(NamedTuple):
     """A controller, and how it is connected: ``u = u_outside + sign K y``.
 
-    Attributes
-    ----------
-    laws : tuple of Matrices
-        The controller, with the sign, at each step of its cycle: one, of several rates more. References are its last inputs.
-    states, outputs : tuple of str
-        Its labels.
-    taken, driven : list of int
-        Where its inputs and outputs stand among outputs and inputs of the model, without channels.
-    references : tuple of Signal
-        More inputs of the loop: what the controller takes beside outputs.
-    delays : array (s)
-        Of its outputs.
-    stages, order : int
-        Of the model of an interval, and of fractions for delays.
-    step : float
-        Between samples (s); zero in continuous time.
-    sampling : bool
-        Whether the model is in continuous time before.
-    timed : tuple of str
-        Signals of devices whose delays the loop has instead of the fractions of the model.
-    sensors : tuple of Matrices
-        What samples, holds and delays the outputs of the model, at each step of the cycle; none where nothing does.
-    sensed : tuple of str
-        The states of these.
-    passed : list of int
-        Inputs of the model which the law delays as they come from outside: its last inputs and outputs.
+    - `laws`: the controller, with the sign, at each step of its cycle: one, of several rates more. References are its last
+      inputs;
+    - `states`, `outputs`: its labels;
+    - `taken`, `driven`: where its inputs and outputs stand among outputs and inputs of the model, without channels;
+    - `references`: more inputs of the loop: what the controller takes beside outputs;
+    - `delays` (s): of its outputs;
+    - `stages`, `order`: of the model of an interval, and of fractions for delays;
+    - `step`: between samples (s); zero in continuous time;
+    - `sampling`: whether the model is in continuous time before;
+    - `timed`: signals of devices whose delays the loop has instead of the fractions of the model;
+    - `sensors`: what samples, holds and delays the outputs of the model, at each step of the cycle; none where nothing does;
+    - `sensed`: the states of these;
+    - `passed`: inputs of the model which the law delays as they come from outside: its last inputs and outputs.
     """
 
     laws: tuple[Matrices, ...]
@@ -131,8 +118,7 @@ class Closing(NamedTuple):
         K, by_r = np.split(K * np.exp(-1j * omega * self.delays)[:, None], [len(self.taken)], axis=1)
         loop = np.eye(len(K)) - K @ plant[np.ix_(self.taken, self.driven)]
         closed = plant[:, self.driven] @ np.linalg.solve(loop, np.hstack([K @ plant[self.taken], by_r]))
-        result: Array = closed + np.hstack([plant, np.zeros((len(plant), by_r.shape[1]))])
-        return result
+        return closed + np.hstack([plant, np.zeros((len(plant), by_r.shape[1]))])
 
 
 def read_closing(
@@ -165,10 +151,8 @@ def read_closing(
     taken = positions("controller inputs", names[:count], outputs[z:])
     driven = positions("controller outputs", controller.output_labels, inputs[w:])
     if (len(taken), len(driven)) != (count, controller.noutputs):
-        advice = "name the entries of vectors one by one"
-        raise ModelError(
-            Finding("unknown-signal", "controller", "names of vectors", "a name for each of its inputs and outputs", advice)
-        )
+        expected, advice = "a name for each of its inputs and outputs", "name the entries of vectors one by one"
+        raise ModelError(Finding("unknown-signal", "controller", "names of vectors", expected, advice))
     step = _step(model.M, controller, mixed)
     if model.M.dt:
         _refuse_late(model, [z + k for k in taken], outputs)
@@ -242,9 +226,8 @@ def _step(M: StateSpace, controller: StateSpace, mixed: bool) -> float:
         return float(step)
     if not np.isclose(step, period, rtol=SAME, atol=0):
         found = f"a step of {step:g} s" if step else "continuous time"
-        raise ModelError(
-            Finding("other-sample-time", "controller", found, f"the model's {period:g} s", "see control.sample_system")
-        )
+        advice = "see control.sample_system"
+        raise ModelError(Finding("other-sample-time", "controller", found, f"the model's {period:g} s", advice))
     return period
 
 

@@ -57,8 +57,7 @@ def spread_points(count: int, n: int) -> Array:
         golden = (1.0 + golden) ** (1.0 / (count + 1))
     steps = golden ** -np.arange(1.0, count + 1)
     inside = (0.5 + np.arange(1, n + 1)[:, None] * steps) % 1.0
-    points: Array = np.sin(math.pi * (inside - 0.5))
-    return points
+    return np.sin(math.pi * (inside - 0.5))
 
 
 def fit_polynomial(deltas: tuple[str, ...], points: Array, values: Array, degree: int, tolerance: float) -> Polynomial:
@@ -190,7 +189,6 @@ def _fit_fraction(points: Array, values: Array, sizes: Sequence[int], start: Fra
 
 
 def _parts(x: Array, n: int) -> tuple[Array, Array, Array]:
-    """Return A, B and C of all entries."""
     return x[: n * n].reshape(n, n), x[n * n : n * n + n], x[n * n + n :]
 
 
@@ -222,16 +220,10 @@ def _is_well_posed(fraction: Fractional, points: Array) -> bool:
 def substitute(model: Fractional, fractions: Sequence[Fractional | None]) -> Fractional:
     """Return a model with some of its deltas replaced, each repetition by a fraction in the deltas that stay.
 
-    Parameters
-    ----------
-    fractions : sequence of Fractional or None
-        One for each delta of the model but the last, 1/s; None keeps it. Those of the fractions are the deltas that stay, in
-        their order; they are zero where these are.
+    `fractions`: one for each delta of the model but the last, 1/s; None keeps it. Those of the fractions are the deltas that
+    stay, in their order; they are zero where these are.
 
-    Returns
-    -------
-    Fractional
-        Of the deltas that stay and 1/s, what came from the fractions behind what was there.
+    The deltas of the result are those that stay and 1/s; what came from the fractions stands behind what was there.
     """
     from scipy.linalg import block_diag
 

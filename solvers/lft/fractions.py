@@ -72,8 +72,7 @@ class Fractional(NamedTuple):
 def response_at(model: Fractional, deltas: Sequence[complex] | Array) -> Array:
     """Return the response at values of all deltas."""
     values = model.spread(deltas)
-    response: Array = model.D + (model.C * values) @ solve_loop(model.A * values, model.B)
-    return response
+    return model.D + (model.C * values) @ solve_loop(model.A * values, model.B)
 
 
 def solve_loop(loop: Array, right: Array) -> Array:
@@ -88,8 +87,7 @@ def solve_loop(loop: Array, right: Array) -> Array:
     if not np.isfinite(loop).all():
         raise np.linalg.LinAlgError("a loop that is not finite")
     balanced, (scale, _) = matrix_balance(loop, permute=False, separate=True)
-    solution: Array = scale[:, None] * np.linalg.solve(np.eye(len(loop)) - balanced, right / scale[:, None])
-    return solution
+    return scale[:, None] * np.linalg.solve(np.eye(len(loop)) - balanced, right / scale[:, None])
 
 
 def singular_at(loop: Array) -> tuple[float, float]:
@@ -258,8 +256,7 @@ def equal_sizes(matrices: Array) -> tuple[Array, Array]:
 
 def _halfway(largest: Array) -> Array:
     """Return the powers of two next to the roots of some numbers, one for zeros."""
-    found: Array = np.exp2(np.round(np.log2(np.where(largest > 0, largest, 1.0)) / 2))
-    return found
+    return np.exp2(np.round(np.log2(np.where(largest > 0, largest, 1.0)) / 2))
 
 
 def separate_parts(matrix: Array) -> list[tuple[Array, Array]]:
@@ -287,7 +284,6 @@ def _points(model: Fractional) -> list[list[complex]]:
 
 
 def _difference(one: Array, right: Array) -> float:
-    """Return the largest difference in parts of the largest entry."""
     return float(np.abs(one - right).max(initial=0.0)) / max(float(np.abs(right).max(initial=0.0)), TINY)
 
 

@@ -74,8 +74,7 @@ class InteractionSlopes(NamedTuple):
 def driving_places(model: Model, joined: Joined) -> list[int]:
     """Return where the inputs and states of an interaction stand among the model's."""
     where = dict(model.mechanism.inputs.driving).get(joined.closure.name, slice(0))
-    places: list[int] = np.arange(model.mechanism.inputs.count)[where].tolist()
-    return places
+    return np.arange(model.mechanism.inputs.count)[where].tolist()
 
 
 def interaction(
@@ -189,7 +188,6 @@ class LoopConstraints:
                 raise ModelError(Finding("moved-closure", where, point.q[gear.driver[0]], "coordinates that stay", advice))
 
     def _refuse_motion(self, uncertainty: Uncertainty) -> None:
-        """Refuse rates, and coordinates of gears, that are uncertain."""
         model = self.model
         for name, column in zip(model.coordinate_names, self._comparable.T, strict=True):
             if column.any() and (found := uncertainty.at(f"{name}.v")):
@@ -249,16 +247,12 @@ class LoopConstraints:
 
 
 def _wrench_slopes(joined: Joined, pose: tuple[Array, Array], kept: Array, k: int) -> Array:
-    """Return how the wrench that multipliers apply to a port changes (6, 6) as the second port moves in the first."""
     R, r = pose
     return complex_step(lambda x: joined.closure.jacobians(R @ rotation_exp(x[3:]), r + R @ x[:3])[k].T @ kept, np.zeros(6))
 
 
 def refuse_uncertain_pose(tree: Tree, joined: Joined) -> None:
-    """Refuse ports whose pose in each other is uncertain.
-
-    Raises `ModelError` naming a delta.
-    """
+    """Refuse ports whose pose in each other is uncertain. Raises `ModelError` naming a delta."""
     ways = [tree.way(*tree.place(str(ref))) for ref in joined.ports]
     for way in ways[1:]:
         common = 0

@@ -17,23 +17,13 @@ from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
+from titop.solvers.lft import refusals
 from titop.solvers.lft.delta_blocks import channel_signals
 from titop.solvers.lft.fractions import Fractional, degrees, recentre, reduce_fraction
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.lft.members import Family
 from titop.solvers.lft.moving_equilibria import Equilibria, How, MovingCoordinate, moving_ranges, with_moving
 from titop.solvers.lft.other_values import accelerations_at, held_point, is_of_point, value_at
-from titop.solvers.lft.refusals import (
-    refuse_corners,
-    refuse_idle,
-    refuse_ill_posed,
-    refuse_inexact,
-    refuse_irrational,
-    refuse_rescaled,
-    refuse_unbalanced,
-    warn_of_error,
-    warn_of_motion,
-)
 from titop.solvers.lft.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty import WIDEST_HALF, WIDEST_QUARTER, Uncertain, Uncertainty
 from titop.solvers.linear.linear_equations import names_of
@@ -176,16 +166,16 @@ def lft(
     if moving not in ("fitted", "independent"):
         raise ModelError(Finding("unknown-choice", "moving", moving, "'fitted' or 'independent'", "choose one of them"))
     uncertainty = Uncertainty(at, parameters, quarters, fits)
-    refuse_irrational(at.model, uncertainty)
-    refuse_corners(at, uncertainty)
+    refusals.refuse_irrational(at.model, uncertainty)
+    refusals.refuse_corners(at, uncertainty)
     equilibria = None
     if equilibrium is not None:
         equilibria = Equilibria(at, uncertainty, equilibrium, progress)
         uncertainty = Uncertainty(at, {**parameters, **moving_ranges(equilibria, moving)}, quarters, fits)
     signals = inputs, outputs, omit, hold, independent
     system = SystemLoop(at, uncertainty, *signals)
-    warn_of_motion(at, system.a)
-    refuse_rescaled(system.model, uncertainty, system.ends)
+    refusals.warn_of_motion(at, system.a)
+    refusals.refuse_rescaled(system.model, uncertainty, system.ends)
     family = Family(at, uncertainty, system.a, signals)
     small, states = system.fraction(reduce), system.left
     if system.ends.omitted.size:
@@ -195,20 +185,20 @@ def lft(
     # not earlier: products with values off the middle turn zeros into rounding
     small = recentre(small, [*(each.middle for each in uncertainty.all), 0.0])
     if system.frozen and not uncertainty.fits:
-        refuse_inexact(_assemble(small, uncertainty.all, named, system, family).check(2, corners=False), system.frozen)
+        refusals.refuse_inexact(_assemble(small, uncertainty.all, named, system, family).check(2, corners=False), system.frozen)
     uncertain: tuple[Uncertain, ...] = uncertainty.all
     follow: tuple[MovingCoordinate, ...] = ()
     if equilibria is not None:
-        refuse_unbalanced(equilibria, system)
+        refusals.refuse_unbalanced(equilibria, system)
         small, uncertain, follow = with_moving(small, uncertain, equilibria, moving, tolerance)
         if moving == "fitted":
             small, family = reduce_fraction(small) if reduce else small, family._replace(equilibria=equilibria)
-    refuse_idle([each.name for each in uncertain], small)
+    refusals.refuse_idle([each.name for each in uncertain], small)
     result = _assemble(small, uncertain, named, system, family, follow)
-    refuse_ill_posed(small, result.blocks)
+    refusals.refuse_ill_posed(small, result.blocks)
     if uncertainty.fits or (follow and moving == "fitted"):
         result = replace(result, error=result.check())
-        warn_of_error(result.error)
+        refusals.warn_of_error(result.error)
     return result
 
 
@@ -220,7 +210,6 @@ def _assemble(
     family: Family,
     moving: tuple[MovingCoordinate, ...] = (),
 ) -> LFTModel:
-    """Return the model, whose last delta is 1/s, with names and counted repetitions."""
     least = degrees(model, len(uncertain), np.random.default_rng(0))
     counted = tuple(
         each._replace(block=each.block._replace(repetitions=size, columns=size, degree=degree))
@@ -357,7 +346,6 @@ def _cuts(point: OperatingPoint, all_bounds: Mapping[Any, Any], quarters: Any, a
 
 
 def _arcs(lower: float, upper: float, count: int, nominal: float) -> list[Arc]:
-    """Return arcs of equal width."""
     edges = np.linspace(lower, upper, count + 1).tolist()
     inside = SAME * (upper - lower)
     return [Arc(a, b, nominal if a + inside < nominal < b - inside else (a + b) / 2) for a, b in itertools.pairwise(edges)]
@@ -370,7 +358,6 @@ def _count(number: Any) -> int:
 
 
 def _is_angle(point: OperatingPoint, name: Any) -> bool:
-    """Tell whether a name is that of an angle of the operating point."""
     model, (stem, end) = point.model, split_end(name) if isinstance(name, str) else ("", "")
     if end != "q" or stem not in model.coordinate_names:
         return False
@@ -386,6 +373,5 @@ def _point_at(
         return point
     if equilibrium is not None:
         paths = [name for key in bounds for name in _names(key) if is_of_point(model, name)]
-        found: OperatingPoint = equilibrium(model, {path: value_at(point, path) for path in paths} | dict(angles))
-        return found
+        return equilibrium(model, {path: value_at(point, path) for path in paths} | dict(angles))
     return held_point(point, model, angles, a)

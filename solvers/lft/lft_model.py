@@ -16,7 +16,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.control.loop_list import Loop, naming, read_loops
+from titop.solvers.control.controllers import Loop, naming, read_loops
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.arithmetic import LFTArithmetic, outside, with_neglected
 from titop.solvers.lft.delta_blocks import DeltaBlock, channel_counts, real_fraction
@@ -342,7 +342,6 @@ class LFTModel(LFTArithmetic):
         return model._closed_by(join_closings(model, model.paths, sampled, stages, order, sign, several)) if sampled else model
 
     def _closed_by(self, closing: Closing) -> LFTModel:
-        """Return the loop closed by a controller."""
         open_loop = replace(self, M=without_fractions(self.M, closing.timed)) if closing.timed else self
         M, blocks = closed_loop(open_loop, closing)
         known = {block.name: block for block in blocks}
@@ -394,8 +393,7 @@ class LFTModel(LFTArithmetic):
             if signals or outputs:
                 expected, advice = "a system alone", "name its inputs as the outputs that it takes"
                 raise ModelError(Finding("bad-value", "append: signals, outputs", (signals, outputs), expected, advice))
-            appended: LFTModel = self._append_system(name)
-            return appended
+            return self._append_system(name)
         M, block = with_neglected(self, name, signals, weight, kind, outputs)
         result = replace(self, M=M, blocks=(*self.blocks, block))
         if M.dt or (self.members and self.members.closings):

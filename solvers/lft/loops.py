@@ -119,7 +119,6 @@ class LinearLoop:
         return stack(*(self.once(("times", delta), z[k], lambda k=k: self._channel(delta, z[k])) for k in range(len(z))))  # type: ignore[misc]
 
     def _channel(self, delta: str, z: Signals) -> Signals:
-        """Return ``δ z`` of one signal."""
         if z.is_zero:
             return zeros(1)
         returned = self.open_channels(delta, 1)

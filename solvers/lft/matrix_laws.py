@@ -187,25 +187,17 @@ def scale_matrices(matrices: Array, scales: CoordinateScaling | None) -> Array:
         return matrices
     unit = np.ones(6)
     columns = np.concatenate([unit, *(scales.columns,) * 3, unit, unit, [1.0]])
-    scaled: Array = np.concatenate([unit, scales.rows])[:, None] * matrices * columns
-    return scaled
+    return np.concatenate([unit, scales.rows])[:, None] * matrices * columns
 
 
 class LengthLaw(NamedTuple):
     """``R(l) N C(l)`` and stiffness and damping.
 
-    Attributes
-    ----------
-    length : Polynomial (1, 1)
-        One in the middle of its range.
-    rows, columns : int arrays (6 + n) and (12 + 3n)
-        Powers in R, and in C for ``[A; a; q; v; V]``.
-    slopes, efforts : Polynomial
-        N, and at the operating point (6 + n, 1).
-    still : Polynomial (6 + n, 2n)
-        By ``[q; v]`` of the beam at rest without load.
-    middle : (6,) array
-        Acceleration of the parent port where all deltas are zero.
+    - `length` (1, 1): one in the middle of its range;
+    - `rows`, `columns` (6 + n) and (12 + 3n): powers in R, and in C for ``[A; a; q; v; V]``;
+    - `slopes`, `efforts`: N, and at the operating point (6 + n, 1);
+    - `still` (6 + n, 2n): by ``[q; v]`` of the beam at rest without load;
+    - `middle` (6): acceleration of the parent port where all deltas are zero.
     """
 
     length: Polynomial
@@ -236,10 +228,7 @@ class LengthLaw(NamedTuple):
 
 
 def length_law(changing: ChangedBlock, block: Block, at: LawPoint, rows: Array, columns: Array) -> LengthLaw:
-    """Return the law of a block whose length is uncertain.
-
-    `rows`, `columns` (6 + n): see `Block.length_powers`.
-    """
+    """Return the law of a block whose length is uncertain. `rows`, `columns` (6 + n): see `Block.length_powers`."""
     name, n = f"{block.name}.length", block.nv
     member = changing.uncertainty[name]
     length = Polynomial.affine(np.eye(1), [(member.delta, np.full((1, 1), member.half / member.middle))])
@@ -258,8 +247,7 @@ def length_law(changing: ChangedBlock, block: Block, at: LawPoint, rows: Array, 
         whole[:, 6 + n : 6 + 3 * n] -= still(values)
         factor = changing.at(values).parameters()["length"][0] / block.parameters()["length"][0]
         kept = np.hstack([whole[:, :-7] / factor**columns, whole[:, -1:]])
-        scaled: Array = kept / factor ** rows[:, None]
-        return scaled
+        return kept / factor ** rows[:, None]
 
     whole = changing.polynomial(moving, vectors_of_law(n)[:4])
     parts = whole.columns(slice(-1)), whole.columns(slice(-1, None)), changing.polynomial(still)

@@ -59,10 +59,8 @@ def read_values(
         for member, delta in said:
             if abs(delta - said[0][1]) > SAME * max(1.0, abs(delta)):
                 first, value = said[0][0].path, given[member.path]
-                expected, advice = (
-                    f"what goes with {first} = {given[first]:.6g}",
-                    "give one of them: the family ties them together",
-                )
+                expected = f"what goes with {first} = {given[first]:.6g}"
+                advice = "give one of them: the family ties them together"
                 raise ModelError(Finding("contradiction", f"{where}: {member.path}", value, expected, advice))
         if said:
             result[each.name] = each.members[0].at(said[0][1])
@@ -173,8 +171,7 @@ def _poles(system: StateSpace) -> Array:
 
 def points_at(system: StateSpace, omega: Array) -> Array:
     """Return the values of s, or of z of sampled systems, at frequencies (rad/s)."""
-    points: Array = np.exp(1j * omega * system.dt) if system.dt else 1j * omega
-    return points
+    return np.exp(1j * omega * system.dt) if system.dt else 1j * omega
 
 
 def largest_difference(found: Array, right: Array) -> float:

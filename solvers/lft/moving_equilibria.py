@@ -18,16 +18,7 @@ from titop.blocks.basics.tolerances import BALANCED, STEADY
 from titop.blocks.joints.joint import is_elementary
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import sizes_of
-from titop.solvers.lft.fits import (
-    fit_polynomial,
-    fit_quotient,
-    fraction_at,
-    fraction_of,
-    number_of_terms,
-    smallest_fraction,
-    spread_points,
-    substitute,
-)
+from titop.solvers.lft import fits
 from titop.solvers.lft.fractions import Fractional
 from titop.solvers.lft.other_values import inputs_of, value_at
 from titop.solvers.lft.system_loop import idle_filters
@@ -56,18 +47,10 @@ class Equilibria:
 
     `point`: at nominal values; `uncertainty`: of the parameters alone; `function`: `equilibrium` of `lft`.
 
-    Attributes
-    ----------
-    paths : list of str
-        Of all coordinates, rates and inputs (m).
-    points : (k, n) array
-        Normalised values of the parameters: corners, then points that are spread over the box.
-    changes : (k, m) array
-        Of the equilibria there, against the nominal point; zero of what is among the parameters.
-    tests : list of OperatingPoint
-        Equilibria at random points, and
-
-    Raises `ModelError` for functions that return other points than asked for.
+    - `paths`: of all coordinates, rates and inputs (m);
+    - `points` (k, n): normalised values of the parameters: corners, then points that are spread over the box;
+    - `changes` (k, m): of the equilibria there, against the nominal point; zero of what is among the parameters;
+    - `test_points`, `tests`, `test_changes`: random points of which fits know nothing, and the same of these.
     """
 
     def __init__(self, point: OperatingPoint, uncertainty: Uncertainty, function: Any, progress: bool = True) -> None:
@@ -135,7 +118,7 @@ class Equilibria:
     def spread(self, n: int) -> None:
         """Have n points at least, beside corners, that are spread over the box."""
         if n > self._spread:
-            new = spread_points(self.points.shape[1], n)[self._spread :]
+            new = fits.spread_points(self.points.shape[1], n)[self._spread :]
             self.changes = np.vstack([self.changes, self._changes(self._find(new))])
             self.points, self._spread = np.vstack([self.points, new]), n
 
@@ -152,7 +135,6 @@ class Equilibria:
         return bool((np.abs(self._changes(self._find(ends))) > BALANCED * self._ones).any())
 
     def _find(self, points: Array) -> list[OperatingPoint]:
-        """Return the equilibria at normalised values (k, n)."""
         return [self.at(self.values(row)) for row in progress_bar(points, self._progress, unit=" equilibria")]
 
     def _changes(self, points: list[OperatingPoint]) -> Array:
@@ -171,7 +153,6 @@ class Equilibria:
             raise ModelError(Finding("moving-states", "equilibrium", ", ".join(names[:4]), expected, _ADVICE))
 
     def _refuse_other_nominal(self) -> None:
-        """Refuse a nominal point that is none of these equilibria."""
         zero = np.zeros((1, len(self.uncertainty.all)))
         change = self._changes(self._find(zero))[0]
         k = int(np.argmax(np.abs(change) / self._ones))
@@ -226,7 +207,7 @@ def moving_ranges(equilibria: Equilibria, how: How) -> dict[str, tuple[float, fl
     Raises `ModelError` for a non-rational dependence, and ranges that random equilibria leave.
     """
     ranges: dict[str, tuple[float, float]] = {}
-    equilibria.spread(_OVER * number_of_terms(len(equilibria.uncertainty.all), 2))
+    equilibria.spread(_OVER * fits.number_of_terms(len(equilibria.uncertainty.all), 2))
     for k in equilibria.moving:
         path = equilibria.paths[k]
         if _drives_a_joint(equilibria, path):
@@ -279,7 +260,7 @@ def _follow(
         else:
             nothing = np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.zeros((1, 1))
             fractions.append(Fractional(*nothing, (0,) * (len(names) + 1)))
-    return substitute(model, [*fractions, None]), tuple(notes)
+    return fits.substitute(model, [*fractions, None]), tuple(notes)
 
 
 def _leave_independent(
@@ -295,7 +276,6 @@ def _leave_independent(
 
 
 def _range_of_changes(equilibria: Equilibria, k: int) -> tuple[float, float]:
-    """Return the lowest and the highest change of all equilibria that were found."""
     changes = np.concatenate([[0.0], equilibria.changes[:, k], equilibria.test_changes[:, k]])
     return float(changes.min()), float(changes.max())
 
@@ -336,7 +316,7 @@ def _fit(
     reach = max(np.abs(_range_of_changes(equilibria, k)))
 
     def error_of(fraction: Fractional) -> float:
-        deltas = fraction_at(fraction, equilibria.test_points)
+        deltas = fits.fraction_at(fraction, equilibria.test_points)
         return float(np.abs([block.value(delta) for delta in deltas] - right).max())
 
     def is_near(fraction: Fractional) -> bool:
@@ -344,20 +324,20 @@ def _fit(
 
     best = np.inf
     for degree in range(1, _DEGREE + 1):
-        count = number_of_terms(len(names), degree)
+        count = fits.number_of_terms(len(names), degree)
         if count > _TERMS:
             break
         equilibria.spread(2 * _OVER * count)  # quotients have twice as many numbers
         values = np.array([block.normalised(block.nominal + change) for change in equilibria.changes[:, k]])
-        for fit in (fit_polynomial, fit_quotient):
+        for fit in (fits.fit_polynomial, fits.fit_quotient):
             row = fit(tuple(names), equilibria.points, values, degree, tolerance)
             if row is None:
                 continue
-            fraction = fraction_of(row, names)
+            fraction = fits.fraction_of(row, names)
             if not is_near(fraction):
                 best = min(best, error_of(fraction))
                 continue
-            fraction = smallest_fraction(equilibria.points, values, fraction.sizes[:-1], is_near) or fraction
+            fraction = fits.smallest_fraction(equilibria.points, values, fraction.sizes[:-1], is_near) or fraction
             low, high = (block.nominal + bound for bound in _range_of_changes(equilibria, k))
             most = max(fraction.sizes)
             return fraction, MovingCoordinate(uncertain.name, block.nominal, low, high, block.unit, most, error_of(fraction))

@@ -125,17 +125,11 @@ def interpolate(
 ) -> Polynomial | Irrational:
     """Return the polynomial that a matrix function is of normalised deltas; what keeps it from being one.
 
-    Parameters
-    ----------
-    function : callable
-        From values of the deltas, in [-1, 1], to a matrix; missing ones are zero. Asked once for each point.
-    reach : mapping of str to float, optional
-        So many times as far as the range goes the function has to be a polynomial: of a narrow range any function is one.
-    fits : mapping of str to float, optional
-        Tolerances of deltas in which the function may be fitted, in parts of the largest entry of row or column.
-    vectors : sequence of int, optional
-        Where three columns begin that belong to the components of a vector: of one unit, so that rounding of one shows beside
-        the others. Other columns may have a unit each.
+    - `function`: from values of the deltas, in [-1, 1], to a matrix; missing ones are zero. Asked once for each point;
+    - `reach`: the function has to be a polynomial so many times as far as the range goes: of a narrow range any is one;
+    - `fits`: tolerances of deltas in which the function may be fitted, in parts of the largest entry of row or column;
+    - `vectors`: where three columns begin that belong to the components of a vector: of one unit, so that rounding of one shows
+      beside the others. Other columns may have a unit each.
     """
     known: dict[tuple[float, ...], Array] = {}
 
@@ -156,7 +150,6 @@ def interpolate(
 def _interpolate(
     function: MatrixFunction, deltas: Sequence[str], reach: Mapping[str, float], fits: Mapping[str, float], counted: Counted
 ) -> Polynomial | Irrational:
-    """Return the polynomial, or what keeps it from being one, if entries are compared in certain units."""
     grid, tolerance = [], _MEETS
     for delta in deltas:
 
@@ -296,8 +289,7 @@ def _beside(sizes: Array, vectors: Sequence[int]) -> Array:
 
 def _is_nothing(sizes: Array, vectors: Sequence[int]) -> Array:
     """Tell of columns (n) whether they are rounding of others of their vector."""
-    nothing: Array = np.all(sizes <= FEW_ROUNDINGS * _beside(sizes, vectors), axis=0)
-    return nothing
+    return np.all(sizes <= FEW_ROUNDINGS * _beside(sizes, vectors), axis=0)
 
 
 def _means(logs: Array, known: Array) -> tuple[Array, Array]:

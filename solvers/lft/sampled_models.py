@@ -102,26 +102,15 @@ def sample_fraction(
 ) -> Fractional:
     """Return a system over an interval, as a fraction in its real deltas.
 
-    Parameters
-    ----------
-    system : Matrices
-        In continuous time.
-    channels : Channels
-        Of the real deltas; without any the result is exact.
-    period : float
-        Length of the interval (s).
-    stages : int
-        Points at which channels are evaluated.
-    windows : sequence of Window
-        What is held.
-    before : sequence of int
-        Outputs that are read before what begins at the instant acts; the others are those with it.
+    - `system`: in continuous time;
+    - `channels`: of the real deltas; without any the result is exact;
+    - `period`: length of the interval (s);
+    - `stages`: points at which channels are evaluated;
+    - `windows`: what is held;
+    - `before`: outputs that are read before what begins at the instant acts; the others are those with it.
 
-    Returns
-    -------
-    Fractional
-        From states, `kept_columns` among them, and windows to the states at the interval's end and the other outputs at its
-        beginning.
+    It leads from states, `kept_columns` among them, and windows to the states at the interval's end and the other outputs at
+    its beginning.
     """
     A, B, C, D = system
     w, z = _positions(channels)
@@ -185,8 +174,7 @@ class _Nodes:
         """Return the values (points, windows) of polynomials with as many moments as possible of inputs that act in windows."""
         powers = np.arange(1, len(self.points) + 1)
         moments = [(window.stop**powers - window.start**powers) / powers for window in windows]
-        shares: Array = self.coefficients.T @ np.reshape(moments, (len(windows), -1)).T / self.weights[:, None]
-        return shares
+        return self.coefficients.T @ np.reshape(moments, (len(windows), -1)).T / self.weights[:, None]
 
     def propagate(self, A: Array, B_w: Array, B_u: Array, period: float, until: float) -> tuple[Array, Array, Array]:
         """Return the transition (n, n) and the responses (points, n, columns) to what has the value one at a point."""
@@ -219,11 +207,8 @@ def over_cycle(steps: Sequence[Matrices], sizes: Sequence[int]) -> Fractional:
 
     `steps`: with the same states, inputs and outputs; the channels of the deltas come first; `sizes`: of each delta.
 
-    Returns
-    -------
-    Fractional
-        From states and inputs, which are held over the cycle, to the states at its end and the outputs at its beginning.
-        Channels are those of all steps.
+    It leads from states and inputs, which are held over the cycle, to the states at its end and the outputs at its beginning.
+    Channels are those of all steps.
     """
     count, w, (outputs, inputs) = len(steps), sum(sizes), steps[0].D.shape
     n = len(steps[0].A)

@@ -20,8 +20,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.solvers.arguments.reading import read_duration
-from titop.solvers.control.controllers import discretise
-from titop.solvers.control.loop_list import Loop, naming
+from titop.solvers.control.controllers import Loop, discretise, naming
 from titop.solvers.lft.delta_blocks import Connectable
 from titop.solvers.lft.feedback import Closing, read_closing, tap_outputs
 from titop.solvers.linear.matrices import Matrices, side_by_side
@@ -76,20 +75,11 @@ class Sampler(NamedTuple):
 class Devices(NamedTuple):
     """What the paths of devices do to the signals of controllers.
 
-    Attributes
-    ----------
-    sensors : list of Sampler
-        Of each output of the model.
-    actuators : list of list of Sampler
-        Of each output of each controller,
-    delays : list of list of float (s)
-        and how late it acts behind that.
-    outside : mapping of int to PathTiming
-        Inputs of the model which are sampled or delayed when they come from outside.
-    rates : list of (str, float)
-        Names and sample times (s) of what is held.
-    timed : tuple of str
-        Signals whose delays are exact here.
+    - `sensors`: of each output of the model;
+    - `actuators`, `delays`: of each output of each controller, and how late (s) it acts behind that;
+    - `outside`: inputs of the model which are sampled or delayed when they come from outside;
+    - `rates`: names and sample times (s) of what is held;
+    - `timed`: signals whose delays are exact here.
     """
 
     sensors: list[Sampler]
@@ -255,10 +245,7 @@ def _side_by_side(laws: Sequence[Matrices], parts: Sequence[Closing]) -> Matrice
 
 
 def _common_step(named: Sequence[tuple[str, float]]) -> tuple[float, list[int]]:
-    """Return the largest step (s) of which sample times, each with its name, are multiples, and how many steps each is.
-
-    Raises `ModelError` if there is none, or the cycle takes too many steps.
-    """
+    """Return the largest step (s) of which sample times, each with its name, are multiples, and how many steps each is."""
     times = [time for _, time in named]
     least = min(times)
     ratios = [Fraction(time / least).limit_denominator(_STEPS) for time in times]

@@ -196,18 +196,11 @@ def carry_back(loop: LinearLoop, steps: Iterable[FrameStep], x: Signals) -> Sign
 class OwnMotion(NamedTuple):
     """n of a block's own coordinates at the end of a leg; they rest at the operating point where what they move is uncertain.
 
-    Attributes
-    ----------
-    entries : (n,) int array
-        Among the block's own.
-    subspace : Polynomial (6, n)
-        S.
-    onto : Polynomial (n, 6)
-        From wrenches to efforts: its transpose, where efforts are scaled as coordinates are.
-    bends : Polynomial (6 n, n)
-        How ``onto`` changes with the coordinates: rows by entry of the wrench, then by effort.
-    rate : (6,) array
-        ``dS/dt v`` at the operating point, with derivatives
+    - `entries` (n): among the block's own;
+    - `subspace` (6, n): S;
+    - `onto` (n, 6): from wrenches to efforts: its transpose, where efforts are scaled as coordinates are;
+    - `bends` (6 n, n): how ``onto`` changes with the coordinates: rows by entry of the wrench, then by effort;
+    - `rate` (6), `by_q`, `by_v` (6, n): ``dS/dt v`` at the operating point, and its derivatives.
     """
 
     entries: Array
@@ -231,10 +224,8 @@ class OwnMotion(NamedTuple):
         return cls(np.arange(n), subspace, onto, bends, np.zeros(6), *np.zeros((2, 6, n)))
 
     def _bend(self, along: Array) -> Array:
-        """Return ``dS/dq`` (6, n) along numbers (n) of the coordinates."""
         n = len(self.entries)
-        bent: Array = along @ self.bends.constant.reshape(6, n, n)
-        return bent
+        return along @ self.bends.constant.reshape(6, n, n)
 
     def rest(self, constants: LinearLoop, rest: Rest, v: Signals, a: Array) -> Rest:
         """Return the motion behind them at the operating point; `rest` is that before, `v` and `a` those of all own ones."""
@@ -289,5 +280,4 @@ class OwnMotion(NamedTuple):
 
 
 def _outer(loop: LinearLoop, constants: LinearLoop, value: Signals, signal: Signals) -> Signals:
-    """Return ``x y^T`` (36) of uncertain constants x (6) and signals y (6)."""
     return loop.bilinear(constants, _OUTER, value, signal)

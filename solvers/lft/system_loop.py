@@ -13,7 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
-from titop.blocks.devices.path_states import PathStates
+from titop.blocks.devices.first_order_states import PathStates
 from titop.blocks.devices.signal_path import FilterKind, SignalPath
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.block_laws import CONVECTIVE
@@ -25,15 +25,14 @@ from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change
 from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.uncertainty import Uncertainty, gains_of
-from titop.solvers.linear.displacement_inputs import Places, displace
+from titop.solvers.linear.linear_equations import Places, displace
 from titop.solvers.linear.linearize import read_ends
-from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.model.closures import reduction
 from titop.solvers.model.model import Model
-from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
+from titop.solvers.signals.values import derivative_of
 
 #: So many random members tell whether outputs need the rates of a displacement.
 _LOOKED_AT = 4
@@ -42,18 +41,11 @@ _LOOKED_AT = 4
 class SystemLoop:
     """The loop of a system about an operating point; the last arguments are those of `linearize`.
 
-    Attributes
-    ----------
-    ends : Ends
-        What the names of inputs, outputs and states stand for.
-    a : (nv,) array
-        Accelerations at the point, which all members share.
-    states : int array
-        Entries of ``[dq; dv; dx]``, those of displaced coordinates among them.
-    left : int array
-        Those that are states of the model: without these.
-    frozen : tuple of str
-        Outputs that are read as in the middle of all ranges: exact only if how they are read is certain.
+    - `ends`: what the names of inputs, outputs and states stand for;
+    - `a` (nv): accelerations at the point, which all members share;
+    - `states`: entries of ``[dq; dv; dx]``, those of displaced coordinates among them;
+    - `left`: those that are states of the model: without these;
+    - `frozen`: outputs that are read as in the middle of all ranges: exact only if how they are read is certain.
     """
 
     def __init__(
@@ -105,11 +97,10 @@ class SystemLoop:
     def left(self) -> Array:
         """Entries of ``[dq; dv; dx]`` that are states of the model: displaced coordinates are none."""
         displaced = [*self.ends.inputs.displaced]
-        left: Array = self.states[~np.isin(self.states, [*displaced, *(self.model.nv + k for k in displaced)])]
-        return left
+        return self.states[~np.isin(self.states, [*displaced, *(self.model.nv + k for k in displaced)])]
 
     def _displace(self, model: Fractional) -> Fractional:
-        """Return the model with displacements in the place of accelerations: see `titop.solvers.linear.displacement_inputs`.
+        """Return the model with displacements in the place of accelerations: see `titop.solvers.linear.linear_equations`.
 
         What their accelerations and rates do at once follows from copies of all channels, those of each one after the other.
 
@@ -175,7 +166,7 @@ class SystemLoop:
         rates_q = v - model.mechanism.bracket(self.tree.state.v) @ q
         own_rates += [filtered.rates(moving, self._whole @ driven, inputs) for filtered in self.filters]
         self._rates = stack(rates_q[independent], a[independent], *own_rates)
-        readings = [_read(moving, group) for group in self.ends.outputs]
+        readings = [_read(moving, group.of, group.derivatives) for group in self.ends.outputs]
         frozen = (group for group, (_, exact) in zip(self.ends.outputs, readings, strict=True) if not exact)
         self.frozen = tuple(signal.path for group in frozen for signal in group.signals)
         self._outputs = self._scale(stack(*(signal for signal, _ in readings)), of_outputs)
@@ -205,7 +196,6 @@ class SystemLoop:
 
     @property
     def _whole(self) -> Array:
-        """From the channels to the model's inputs with states behind them (nu + nx, channels)."""
         channels = self.ends.inputs.channels
         chosen = np.zeros((self.model.nu + self.model.nx, len(channels)))
         for k, channel in enumerate(channels):
@@ -214,7 +204,6 @@ class SystemLoop:
         return chosen
 
     def _scale(self, signals: Signals, gains: Sequence[str | None]) -> Signals:
-        """Return signals times their uncertain gains by name, None where these are certain."""
         scaled = [signals[k] for k in range(len(signals))]
         for k, name in enumerate(gains):
             if name is not None:
@@ -222,7 +211,6 @@ class SystemLoop:
         return stack(*scaled)
 
     def _push(self, changes: Changes, driven: Signals) -> None:
-        """Apply the inputs that are wrenches at ports."""
         places, units = self.model.mechanism.inputs, np.eye(6)
         for k, channel in enumerate(self.ends.inputs.named):
             if channel.kind == Kind.WRENCH:
@@ -233,7 +221,6 @@ class SystemLoop:
                         changes.push(place.port, wrench[:, None] @ driven[k], place.inertial)
 
     def _input_efforts(self, driven: Signals) -> Signals:
-        """Return what inputs do along the coordinates themselves: motors, and blocks' own."""
         model, q = self.model, self.tree.state.q
         matrix = model.mechanism.inputs.motors.copy()
         for block, at_q, at_v, columns in model.mechanism.inputs.own:
@@ -246,7 +233,6 @@ class SystemLoop:
         return total
 
     def _gear(self, name: str, entry: int, driven: Signals) -> Signals:
-        """Return what the uncertain part of a motor's gear adds."""
         gear = self.uncertainty.at(f"{name}.gear")
         if gear is None:
             return zeros(self.model.nv)
@@ -326,12 +312,11 @@ class Filter:
         return rates
 
     def _received(self, moving: SystemChanges, inputs: SystemInputs) -> Signals:
-        """Return what a sensor's filter receives."""
         device, kind = self._device, self._device.filter_law[0]
         if kind == FilterKind.OBSERVED:
             signals = self._model.mechanism.sensor_signals
             of = next(each.filtering for each in signals if each.owner == device.name and each.filtering is not None).measured
-            return _read_quantity(moving, of, partial(derivative_of, of=of, inputs=inputs))[0]
+            return _read(moving, of, partial(derivative_of, of=of, inputs=inputs))[0]
         if kind in (FilterKind.POSITION, FilterKind.RATE):
             place = [self._model.mechanism.assembly.place(device.filter_coordinates[0])[1]]
             return moving.q[place] if kind == FilterKind.POSITION else moving.v[place]
@@ -403,15 +388,8 @@ class _Slopes(SnapshotChanges):
         self.q, self.v, self.a, self.tau, self.inputs = np.split(np.eye(sum(sizes)), np.cumsum(sizes[:-1]))
 
 
-def _read(moving: SystemChanges, group: SystemOutputs) -> tuple[Signals, bool]:
-    """Return the signals of an output, and whether their dependence on uncertain numbers is known to be exact."""
-    return _read_quantity(moving, group.of, group.derivatives)
-
-
-def _read_quantity(
-    moving: SystemChanges, of: Quantity | None, derivatives: Callable[[Any, Any], Array]
-) -> tuple[Signals, bool]:
-    """Return the same of a quantity with its derivatives; of functions without a quantity too."""
+def _read(moving: SystemChanges, of: Quantity | None, derivatives: Callable[[Any, Any], Array]) -> tuple[Signals, bool]:
+    """Return the signals of an output, and whether they are exact; `of` is None for functions, which have no quantity."""
     model, q, v, a = moving.changes.tree.state
     if of is not None and of.kind in READINGS and (signals := READINGS[of.kind](moving, of)) is not None:
         return signals[list(of.entries)], True

@@ -66,7 +66,8 @@ class Tree:
             self.mounts += [mount_steps(connection, joint, uncertainty) for joint in (True, False)]
         gravity = uncertainty.vector([f"gravity.{axis}" for axis in "xyz"], assembly.gravity)
         self.gravity = gravity.column().apply(self.constants, self.one)
-        self.rates = self._rates()
+        rates = uncertainty.vector([f"{name}.v" for name in state.model.coordinate_names], state.v)
+        self.rates = rates.column().apply(self.constants, self.one)
         self.rests = self._rest_outwards()
         states = reference.outward_kinematics(state.q, state.v)
         self.poses = [(each.rotation, each.position) for each in states]
@@ -105,12 +106,6 @@ class Tree:
         return steps
 
     # -- at the operating point ----------------------------------------------------------------------------------------
-
-    def _rates(self) -> Signals:
-        """Return the rates of all coordinates."""
-        model = self.state.model
-        rates = self.uncertainty.vector([f"{name}.v" for name in model.coordinate_names], self.state.v)
-        return rates.column().apply(self.constants, self.one)
 
     def _rest_outwards(self) -> list[Rest]:
         base = np.vstack([-np.eye(3), np.zeros((3, 3))]) @ self.gravity
@@ -166,18 +161,11 @@ class Changes:
 
     `q`, `v`, `a` (nv): of all coordinates.
 
-    Attributes
-    ----------
-    at : list of Change
-        Of each node.
-    wrenches : list of Signals
-        At each node's parent port, that it needs with all that it carries.
-    closing : dict of str to Signals
-        Wrenches of rigid closures on their second ports, where these determine them.
-    carried : dict of node to Signals
-        At the port on which a node hangs.
-    efforts : Signals (nv)
-        That the coordinates need, less passive ones.
+    - `at`: of each node;
+    - `wrenches`: at each node's parent port, that it needs with all that it carries;
+    - `closing`: wrenches of rigid closures on their second ports, where these determine them;
+    - `carried`: at the port on which a node hangs;
+    - `efforts` (nv): that the coordinates need, less passive ones.
     """
 
     def __init__(self, tree: Tree, loop: LinearLoop, q: Signals, v: Signals, a: Signals) -> None:
@@ -231,7 +219,6 @@ class Changes:
         self._back(k, name, -at_rest, -change)
 
     def _back(self, k: int, port: str | None, wrench_0: Signals, wrench: Signals) -> None:
-        """Add a wrench at a port to what its node needs."""
         tree, node, n = self.tree, self.tree.nodes[k], self.tree.nodes[k].block.nv
         if k == 0:
             return

@@ -29,21 +29,12 @@ _FIRST = 1e3
 class IndependentStates:
     """The choice of independent coordinates about a closed operating point, displaced from an origin (nq).
 
-    Attributes
-    ----------
-    chosen : (n,) int array
-        Entries of v.
-    in_q : int array
-        Their entries of q.
-    in_plain : int array or None
-        The entry of q equal to each of them, None if one is not a plain coordinate.
-    mask : (nv,) bool array
-        True for the chosen ones.
+    - `chosen` (n): entries of v;
+    - `in_q`: their entries of q;
+    - `in_plain`: the entry of q equal to each of them, None if one is not a plain coordinate;
+    - `mask` (nv): True for the chosen ones.
 
-    Raises
-    ------
-    ModelError
-        For dependent coordinates, an incomplete choice of those of a free or spherical joint, and open loops.
+    Raises `ModelError` for dependent coordinates, an incomplete choice of those of a free or spherical joint, and open loops.
     """
 
     def __init__(self, point: OperatingPoint, origin: Array, independent: Any) -> None:
@@ -136,14 +127,12 @@ class Follower:
         return q, closed.v
 
     def _strides_along(self, way: Array) -> int:
-        """Return the number of steps for such a change."""
         lengths = way * self._strides
         if lengths.dot(lengths) <= 1.0:  # then each is at most one
             return 1
         return int(np.ceil(np.abs(lengths).max()))
 
     def _place(self, q: Array, x: Array) -> Array:
-        """Return q with the independent coordinates displaced by x from the origin, the others unchanged."""
         states, whole, placed = self._states, self._whole, q.copy()
         if self._in_plain is not None:
             placed[self._in_plain] = self._start + x
@@ -173,10 +162,7 @@ class FamilyBasis:
     `before` tells an earlier neighbour of each point but the first; `held` (nv) are coordinates that are frozen; `names` gives
     the names of points in messages.
 
-    Raises
-    ------
-    ModelError
-        If the points have different degrees of freedom.
+    Raises `ModelError` if the points have different degrees of freedom.
     """
 
     def __init__(
@@ -246,12 +232,10 @@ class FamilyBasis:
         return np.sort(best)
 
     def _sizes(self, places: Array) -> Array:
-        """Return the determinants (points) of a choice, with the sign of the first point's counted as positive."""
         found = np.linalg.det(self._motions[:, places])
         return found * (1.0 if found[0] > 0 else -1.0)
 
     def _check(self, places: Array) -> None:
-        """Reject a choice that fails at a point or on the way to it."""
         sizes = self._sizes(places)
         if (sizes >= LOOSE_RANK).all():
             return
@@ -294,5 +278,4 @@ def _pivots(motions: Array) -> Array:
     """Return as many rows as there are columns, by pivoting: always the row with the largest remainder."""
     from scipy.linalg import qr
 
-    order: Array = qr(motions.T, mode="r", pivoting=True)[1][: motions.shape[1]]
-    return order
+    return qr(motions.T, mode="r", pivoting=True)[1][: motions.shape[1]]

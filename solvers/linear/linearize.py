@@ -11,13 +11,7 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, FEW_ROUNDINGS, SAME
-from titop.solvers.equilibrium.linear_validity import (
-    changing_findings,
-    excess,
-    spin_findings,
-    steadiness_findings,
-    switching_findings,
-)
+from titop.solvers.equilibrium import linear_validity
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, names_of, nearby
 from titop.solvers.linear.path_series import Stacked, with_paths
@@ -161,10 +155,10 @@ def linearize(
         kept = kept_states(linear.states, (linear.A, linear.C), ends, again)
     findings = [
         *_acceleration_findings(at, rates_among(linear.states[kept], at.model.nv), linear),
-        *spin_findings(at.model, at.q, at.v),
-        *steadiness_findings(at, held=ends.inputs.held),
-        *changing_findings(at),
-        *switching_findings(at.model, at.q[None], at.v[None]),
+        *linear_validity.spin_findings(at.model, at.q, at.v),
+        *linear_validity.steadiness_findings(at, held=ends.inputs.held),
+        *linear_validity.changing_findings(at),
+        *linear_validity.switching_findings(at.model, at.q[None], at.v[None]),
     ]
     if findings:
         warn(findings)
@@ -177,16 +171,9 @@ def linearize(
 class Ends(NamedTuple):
     """The signals of a linear model: its inputs, outputs and states.
 
-    Attributes
-    ----------
-    inputs : SystemInputs
-    outputs : tuple of SystemOutputs
-    states : tuple of Signal
-        All states of the model, in the order of ``[dq; dv; dx]``.
-    omitted : int array
-        Entries of the states to leave out.
-    has_paths : bool
-        Whether a device of the model has a path.
+    - `states`: all states of the model, in the order of ``[dq; dv; dx]``;
+    - `omitted`: entries of the states to leave out;
+    - `has_paths`: whether a device of the model has a path.
     """
 
     inputs: SystemInputs
@@ -236,15 +223,13 @@ def read_ends(model: Model, at: AtState, inputs: Any, outputs: Any, omit: Any, h
 
 
 def _as_key(names: Any) -> tuple[str, ...] | None:
-    """Return names as a key, None if functions are among them."""
     names = [names] if isinstance(names, str) else names
     return tuple(names) if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names) else None
 
 
 def rates_among(states: Array, nv: int) -> Array:
     """Return the entries of v whose rates are among the states, given as entries of ``[dq; dv; dx]``."""
-    rates: Array = states[(states >= nv) & (states < 2 * nv)] - nv
-    return rates
+    return states[(states >= nv) & (states < 2 * nv)] - nv
 
 
 def read_omitted(model: Model, omit: Any) -> Array:
@@ -315,7 +300,7 @@ def _judge(rows: Array, out: Array) -> tuple[Array, Array]:
 def _acceleration_findings(point: OperatingPoint, rates: Array, linear: LinearEquations) -> Iterator[Finding]:
     """Yield a finding if coordinates (`rates` are entries of v) accelerate, now or while the reference moves."""
     both = linear.a[0], linear.drift[0]
-    away = excess(point, *both, linear.of_first)
+    away = linear_validity.excess(point, *both, linear.of_first)
     for what, values, parts in zip(("accelerated", "accelerated ever more"), both, away, strict=True):
         if parts[rates].max(initial=0.0) > 1:
             worst = rates[int(parts[rates].argmax())]

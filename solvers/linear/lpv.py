@@ -23,7 +23,7 @@ from titop.solvers.linear.linearize import kept_states, rates_among
 from titop.solvers.linear.lpv_files import MATRICES, TRIMS
 from titop.solvers.linear.lpv_members import Failure, FamilyMembers, Recipe, Results, SweepOf
 from titop.solvers.linear.lpv_model import LPVModel
-from titop.solvers.mechanism.parameters import warn_of_samples
+from titop.solvers.mechanism.system_parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
 from titop.solvers.support.checkpoint import Checkpoint, identity
@@ -166,7 +166,6 @@ def _assemble(
     results: Results,
     points: Sequence[OperatingPoint] | None,
 ) -> LPVModel:
-    """Return the family's model: without omitted states, arrays in the grid's shape."""
     model, ends, valid = family.guess.model, family.ends, results.valid
     kept = np.arange(len(results.states))
     if ends.omitted.size:
@@ -206,7 +205,6 @@ def _assemble(
 
 
 def _warn_of_failures(family: FamilyMembers, targets: Array) -> None:
-    """Warn of the points without an equilibrium, with the reason at the first."""
     rows, reasons = [*family.failures], [*family.failures.values()]
     where = "; ".join(f"at {family.values(targets[row])}" for row in rows[:_NAMED]) + ("; ..." if len(rows) > _NAMED else "")
     got, expected = f"no equilibrium at {len(rows)} of {len(targets)} points: {reasons[0]}", "one at each"
@@ -240,9 +238,8 @@ def _read_parameters(guess: OperatingPoint, parameters: Any, grid: bool) -> dict
             raise ModelError(Finding("not-sorted", f"parameters[{name!r}]", values, "rising or falling values", "sort them"))
         axes[name] = numbers
     if not axes:
-        raise ModelError(
-            Finding("no-parameter", "parameters", parameters, "one parameter at least", "use tt.linearize for none")
-        )
+        advice = "use tt.linearize for none"
+        raise ModelError(Finding("no-parameter", "parameters", parameters, "one parameter at least", advice))
     if not grid and len({len(values) for values in axes.values()}) > 1:
         lengths = ", ".join(f"{name}: {len(values)}" for name, values in axes.items())
         raise ModelError(Finding("wrong-length", "parameters", lengths, "as many values of each", "or a grid: grid=True"))
@@ -250,7 +247,6 @@ def _read_parameters(guess: OperatingPoint, parameters: Any, grid: bool) -> dict
 
 
 def _refuse_too_many(family: FamilyMembers, axes: dict[str, Array], grid: bool) -> None:
-    """Reject families that do not fit into memory."""
     model, lengths = family.guess.model, [len(values) for values in axes.values()]
     points = math.prod(lengths) if grid else lengths[0]
     x, w, y = len(family.ends.states), len(family.ends.inputs.named), len(family.ends.output_signals)
@@ -262,7 +258,6 @@ def _refuse_too_many(family: FamilyMembers, axes: dict[str, Array], grid: bool) 
 
 
 def _targets(axes: dict[str, Array], grid: bool) -> Array:
-    """Return the values (points, parameters)."""
     columns = np.meshgrid(*axes.values(), indexing="ij") if grid else list(axes.values())
     return np.stack([column.ravel() for column in columns], axis=1)
 
@@ -300,7 +295,6 @@ def _read_points(model: Model, points: Any, expected: int) -> Sequence[Operating
 
 
 def _refuse_other_values(points: Sequence[OperatingPoint], axes: dict[str, Array], targets: Array) -> None:
-    """Reject given points that do not have the parameters' values."""
     for column, name in enumerate(axes):
         values = values_of(points, name)
         error = np.abs(values - targets[:, column])

@@ -89,12 +89,10 @@ def load_lpv(path: str | Path, max_bytes: int) -> dict[str, Any]:
 
 
 def _points_last(array: Array, over: int) -> Array:
-    """Return an array over points with the axes of the points last."""
     return np.moveaxis(array, range(over), range(array.ndim - over, array.ndim))
 
 
 def _points_first(array: Array) -> Array:
-    """Return matrices with the axes of their points first."""
     return np.ascontiguousarray(np.moveaxis(array, (0, 1), (-2, -1)))
 
 

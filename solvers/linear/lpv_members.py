@@ -99,12 +99,8 @@ class Recipe:
 class FamilyMembers:
     """The computation of a family's members, from a guess for the first point.
 
-    Attributes
-    ----------
-    failures : dict of int to str
-        Reasons why there is no member, by row of the latest targets.
-    stopped : bool
-        Whether Ctrl-C came before the end.
+    - `failures`: reasons why there is no member, by row of the latest targets;
+    - `stopped`: whether Ctrl-C came before the end.
     """
 
     def __init__(self, guess: OperatingPoint, recipe: Recipe) -> None:
@@ -124,14 +120,8 @@ class FamilyMembers:
     def trim(self, targets: Array, lines: LineRows, sweep: SweepOf) -> Results:
         """Return the results at points found by continuation: first the lines' first points in order, then all lines.
 
-        Raises
-        ------
-        ConvergenceError
-            If no point has an equilibrium.
-        ModelError
-            If the family's independent coordinates fail.
-        KeyboardInterrupt
-            If nothing is known yet.
+        Raises `ConvergenceError` if no point has an equilibrium, and `ModelError` if the family's independent coordinates fail,
+        and `KeyboardInterrupt` if nothing is known yet.
         """
         points: list[BarePoint | Failure] = [_STOPPED] * len(targets)
         with self._spread(sweep) as spread:
@@ -170,7 +160,6 @@ class FamilyMembers:
     def _members(
         self, points: Sequence[AnyPoint | Failure], targets: Array, lines: LineRows, spread: Spread, progress: bool
     ) -> Results:
-        """Return the results at the points found, all in the same states."""
         self.failures = {k: point.reason for k, point in enumerate(points) if isinstance(point, Failure)}
         rows = np.setdiff1d(np.arange(len(points)), [*self.failures])
         if not rows.size:
@@ -218,7 +207,6 @@ class FamilyMembers:
         return [finding for k in moving for finding in steadiness_findings(self.whole(self._linearised_at[0][k]), "points")]
 
     def _independent(self, points: Sequence[AnyPoint], rows: Array, targets: Array, lines: LineRows) -> Any:
-        """Return the independent coordinates of all members: those requested, or the best for the family."""
         model, asked = self.guess.model, self.recipe.independent
         if not model.is_constrained:
             return asked
@@ -281,7 +269,6 @@ class FamilyMembers:
         return starts
 
     def _point(self, start: OperatingPoint | None, values: Array) -> OperatingPoint | Failure:
-        """Return the equilibrium at some values, from one at other values or from the guess."""
         target, recipe = dict(zip(self.recipe.names, values.tolist(), strict=True)), self.recipe
         try:
             begin, axes = start or self.guess, self.guess.q
@@ -294,7 +281,6 @@ class FamilyMembers:
 
     @cached_property
     def _unknowns(self) -> tuple[TrimUnknown, ...]:
-        """The unknowns."""
         varied = TrimUnknowns(self.guess, self.recipe.names)
         return with_dependents(self.guess, TrimUnknowns(self.guess, self.recipe.unknowns).entries, varied.entries)
 
@@ -306,7 +292,6 @@ class FamilyMembers:
         return " to ".join(dict.fromkeys([self.values(targets[0]), self.values(targets[-1])]))
 
     def _spread(self, sweep: SweepOf) -> Spread:
-        """Return what answers tasks, computed here or in several processes."""
         if not sweep.leaves_here:
             return Spread(lambda: lambda task: task.run(self), (), 1, _death, checkpoint=sweep.checkpoint)
         made = type(self.guess.model.mechanism.engine), self.guess.model.mechanism.assembly, bare(self.guess), self.recipe
@@ -345,7 +330,6 @@ class Task(NamedTuple):
 
 
 def _worker(engine: Any, assembly: Any, guess: BarePoint, recipe: Recipe) -> Callable[[Task], Any]:
-    """Return the function that runs a process's tasks."""
     family = FamilyMembers(guess.on(Model(Mechanism(assembly, engine))), recipe)
     return lambda task: task.run(family)
 

@@ -176,15 +176,13 @@ def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateS
 
 
 def _pairs(system: StateSpace, channel: Any) -> list[tuple[str, str]]:
-    """Return the pairs of signals that a channel stands for."""
     inputs, outputs = port_labels(system)
     if isinstance(channel, tuple | list) and len(channel) == 2 and all(isinstance(name, str) for name in channel):
         pair = exported_name(channel[0]), exported_name(channel[1])
         for name, labels in zip(pair, (inputs, outputs), strict=True):
             if name not in labels:
-                raise ModelError(
-                    Finding("unknown-channel", "channels", name, "a signal of the system", did_you_mean(name, labels))
-                )
+                advice = did_you_mean(name, labels)
+                raise ModelError(Finding("unknown-channel", "channels", name, "a signal of the system", advice))
         return [pair]
     found: list[list[str]] = [[], []]
     if isinstance(channel, str):

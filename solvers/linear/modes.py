@@ -19,7 +19,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.joints.joint import Joint
 from titop.blocks.joints.plain_joints import Weld
 from titop.graph.system import System
-from titop.solvers.engines.reference.engine import reference_passes
+from titop.solvers.engines.reference.reference_engine import reference_passes
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.linearize import linearize
 from titop.solvers.linear.state_space import is_state_space, refuse_not_finite
@@ -239,7 +239,6 @@ def _normal(M: Array, D: Array, K: Array, L: Array, total: Array, names: list[st
 
 
 def _of_poles(system: Any, title: str) -> Modes:
-    """Return the modes of a linear model: pairs of poles, and real poles."""
     from scipy.linalg import eig
 
     poles, left, right = eig(np.asarray(system.A), left=True)

@@ -71,10 +71,7 @@ class SystemFunctions:
 
     Arguments are those of `linearize`; no outputs stand for all states.
 
-    Attributes
-    ----------
-    origin : (nq,) array
-        From which displacements are measured: the point's configuration where quaternions are, elsewhere zero.
+    `origin` (nq): from which displacements are measured: the point's configuration where quaternions are, elsewhere zero.
     """
 
     def __init__(self, point: OperatingPoint, inputs: Any, outputs: Any, independent: Any = None) -> None:
@@ -150,19 +147,16 @@ class SystemFunctions:
         return ActingState(model, dynamics, q, v.copy(), given[:nv], given[nv : 2 * nv], u, ports)
 
     def _state(self, x: Array, follower: Follower | None) -> tuple[Array, Array]:
-        """Return q and v."""
         if follower is not None:
             return follower.state(x[: self._in_x.start])
         return self.model.mechanism.integrate_unchecked(self.origin, x[: self.model.nv]), x[self.model.nv : 2 * self.model.nv]
 
     def _read(self, x: Any, w: Any) -> tuple[Array, Array]:
-        """Return x, and all that acts, ``[a; tau; u; wrenches]``."""
         given = self._resting.copy()
         given[self._targets] = read_state("u", w, self._names[1])
         return read_state("x", x, self._names[0]), given
 
     def _wrenches_in(self, given: Array) -> Array:
-        """Return the wrenches (n x 6) on ports in all that acts."""
         return given[self._at_inputs.stop :].reshape(-1, 6)
 
     def _push(self, dynamics: PreparedDynamics, given: Array, x: Array) -> Array:
@@ -209,7 +203,6 @@ class SystemFunctions:
         return np.concatenate([moved[self._chosen], rate[model.nq :][self._chosen], rate[model.nq + nv :]])
 
     def _entries_of_rates(self) -> Any:
-        """Return which entries of ``[dq/dt; dv/dt]`` the rates of the states are, None where one is not plain."""
         if self._independent is None:
             return slice(None) if self.model.mechanism.has_plain_configuration else None
         in_q = self._independent.in_plain
@@ -218,7 +211,6 @@ class SystemFunctions:
         return None if in_q is None else np.concatenate([in_q, self.model.nq + self._chosen, first_order])
 
     def _displacements(self, x: Array) -> Array:
-        """Return the displacements (nv) in x, zero where coordinates are no states."""
         whole = np.zeros(self.model.nv, dtype=x.dtype)
         whole[self._chosen] = x[: len(self._chosen)]
         return whole
@@ -265,7 +257,6 @@ class SystemFunctions:
         return stacked[0][0], stacked[1][0], stacked[2][0], stacked[3][0]
 
     def _reduction(self, at: ActingState) -> Reduction:
-        """Return how all coordinates follow from the states."""
         if self._independent is None:
             return Reduction(np.arange(2 * self.model.nv))
         names = [self.model.coordinate_names[k] for k in self._chosen]
@@ -330,7 +321,6 @@ def _system_class() -> Any:
 
 
 def _vector(value: Any, size: int) -> Array:
-    """Return a vector of numbers, a single one repeated."""
     array = np.atleast_1d(np.asarray(0.0 if value is None else value, dtype=float)).ravel()
     array = np.full(size, array[0]) if array.size == 1 else array
     if array.size != size or not np.isfinite(array).all():

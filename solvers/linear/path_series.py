@@ -19,7 +19,7 @@ from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_signals, named_system
 from titop.solvers.signals.exported import Signal
 from titop.solvers.signals.forms import NOISES
-from titop.solvers.signals.named_model import NamedModel
+from titop.solvers.signals.quantities import NamedModel
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -34,12 +34,8 @@ Stacked = tuple[Array, Array, Array, Array]
 class PathTiming(NamedTuple):
     """When the signal of a device passes its path.
 
-    Attributes
-    ----------
-    path : str
-        Of the signal.
-    delay, sample_time : float
-        In s; a sample time of zero is none.
+    - `path`: of the signal;
+    - `delay`, `sample_time`: in s; a sample time of zero is none.
     """
 
     path: str
@@ -89,11 +85,7 @@ def with_paths(
 ) -> tuple[Stacked, list[Signal]]:
     """Return a linear model with the delays of its inputs and outputs, and what its noise inputs do; and its states.
 
-    Parameters
-    ----------
-    matrices : tuple of four (..., ., .) arrays
-    before : int
-        Number of other inputs and outputs, which come first.
+    `before`: number of other inputs and outputs, which come first.
     """
     devices, named = _channels(model), list(states)
     for k, signal in enumerate(inputs, start=before):
@@ -136,7 +128,6 @@ def _channels(model: NamedModel) -> dict[str, tuple[Device, int]]:
 
 
 def _delay(devices: dict[str, tuple[Device, int]], signal: Signal) -> float:
-    """Return the delay (s) of a signal's path."""
     path = devices[signal.path][0].path if signal.path in devices else None
     return 0.0 if path is None else path.delay
 

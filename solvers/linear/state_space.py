@@ -76,7 +76,6 @@ def _system_class() -> Any:
             return named_system, (matrices, *named_signals(self), self.name, self.dt, self.operating_point)
 
         def _named(self, result: Any, states: Any, inputs: Any, outputs: Any) -> Any:
-            """Return a result of python-control with signals; with its own names where these are of another number."""
             if not isinstance(result, control.StateSpace):
                 return result
             groups, labels = (states, inputs, outputs), (result.state_labels, result.input_labels, result.output_labels)
@@ -87,12 +86,10 @@ def _system_class() -> Any:
             return named_system((result.A, result.B, result.C, result.D), x, u, y, result.name, result.dt or 0.0)
 
         def _about(self, result: Any) -> Any:
-            """Return a result of this system alone, which is about the same operating point."""
             result.operating_point = self.operating_point
             return result
 
         def _joined(self, result: Any, other: Any, first: bool = True) -> list[Signal]:
-            """Return the states of a result with another system, whose states come first or last."""
             mine = named_signals(self)[0]
             more = getattr(result, "nstates", len(mine)) - len(mine)
             states = (
@@ -251,7 +248,6 @@ def read_linear(where: str, system: Any, expected: str = "a control.StateSpace o
 
 
 def _realise(where: str, system: Any) -> StateSpace:
-    """Return a transfer function as a state space."""
     import control
 
     shape = system.noutputs, system.ninputs
@@ -294,7 +290,6 @@ def _observer_form(den: Sequence[float], numerators: Array) -> tuple[Array, Arra
 
 
 def _improper(where: str, system: Any, channel: tuple[int, int], zeros: int, poles: int) -> Finding:
-    """Return what is wrong with a channel of more zeros than poles."""
     s, expected = ("z", "no need of samples to come") if system.dt else ("s", "as many poles as zeros at least")
     advice = "delay it by a sample: divide by z" if system.dt else "filter the derivative: Kd s becomes Kd s / (T s + 1)"
     name = f"{where}: {system.input_labels[channel[1]]} to {system.output_labels[channel[0]]}"
@@ -308,9 +303,8 @@ def refuse_not_finite(where: str, system: Any) -> None:
         if not np.isfinite(matrix).all():
             row, column = (int(k) for k in np.argwhere(~np.isfinite(matrix))[0])
             advice = "look at what the system was made from"
-            raise ModelError(
-                Finding("not-finite", f"{name}[{row}, {column}] of {where}", matrix[row, column], "finite numbers", advice)
-            )
+            got, expected = matrix[row, column], "finite numbers"
+            raise ModelError(Finding("not-finite", f"{name}[{row}, {column}] of {where}", got, expected, advice))
 
 
 def port_labels(system: StateSpace) -> tuple[list[str], list[str]]:

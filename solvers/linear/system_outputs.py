@@ -16,13 +16,12 @@ from titop.blocks.basics.tolerances import BALANCED, COMPLEX_STEP, DIFFERENCE_ER
 from titop.blocks.basics.user_functions import check_function
 from titop.solvers.constraints.branch import accelerations_by_term, mobility
 from titop.solvers.equilibrium.linear_validity import reaches
-from titop.solvers.signals.derivatives import derivative_of
 from titop.solvers.signals.exported import Signal, components, exported_name, refuse_twice, signals_of
 from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import DEPENDENT, OF_COORDINATES, Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
-from titop.solvers.signals.values import quantity_value
+from titop.solvers.signals.values import derivative_of, quantity_value
 
 if TYPE_CHECKING:
     from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -42,18 +41,11 @@ AtState = Callable[[], tuple[Array, Array, Array, Array]]
 class SystemOutputs(NamedTuple):
     """Some outputs of a system, read together.
 
-    Attributes
-    ----------
-    signals : tuple of Signal
-    value : callable
-        From a snapshot to the outputs.
-    derivatives : callable
-        From a snapshot and its derivatives to the outputs'.
-    of : Quantity or None
-        What is read; None for functions.
-    selects : bool
-        Whether only coordinates are read. Then stacked snapshots have stacked values; about the point itself, derivatives need
-        no snapshot and take stacked ones.
+    - `value`: from a snapshot to the outputs;
+    - `derivatives`: from a snapshot and its derivatives to the outputs';
+    - `of`: what is read; None for functions;
+    - `selects`: whether only coordinates are read. Then stacked snapshots have stacked values; about the point itself,
+      derivatives need no snapshot and take stacked ones.
     """
 
     signals: tuple[Signal, ...]
@@ -120,15 +112,11 @@ def _function(model: Model, name: str, function: Callable[..., Any], inputs: Sys
 
 
 def _function_at(at: Any, name: str, function: Callable[..., Any]) -> Array:
-    """Return the numbers of a user's function at a snapshot."""
     return _function_value(name, function, at.q, at.v, at.a, at.inputs)
 
 
 def _function_value(name: str, function: Callable[..., Any], q: Array, v: Array, a: Array, u: Array) -> Array:
-    """Return a function's finite real result as a vector; it is given copies, which it may change.
-
-    Raises `ModelError` if it is none.
-    """
+    """Return a function's finite real result as a vector; it is given copies, which it may change."""
     try:
         returned = function(q.copy(), v.copy(), a.copy(), u.copy())
     except Exception as error:
@@ -139,9 +127,8 @@ def _function_value(name: str, function: Callable[..., Any], q: Array, v: Array,
     except (TypeError, ValueError):
         value = np.array([[np.nan]])
     if value.ndim != 1 or not np.isfinite(value).all():
-        raise ModelError(
-            Finding("bad-output", f"outputs[{name!r}]", returned, "a finite number or vector of them", "check the function")
-        )
+        advice = "check the function"
+        raise ModelError(Finding("bad-output", f"outputs[{name!r}]", returned, "a finite number or vector of them", advice))
     return value
 
 
@@ -150,10 +137,7 @@ def _function_derivatives(
 ) -> Array:
     """Return the change (outputs, z) of a function: by complex steps if it takes them, else by differences.
 
-    Warns
-    -----
-    ModelWarning
-        Where no step of differences is good: of functions that jump, are noisy or have a kink.
+    Warns where no step of differences is good: of functions that jump, are noisy or have a kink.
     """
     actuators = np.zeros((at.model.nu, len(inputs.channels)))
     for column, channel in enumerate(inputs.channels):

@@ -5,6 +5,6 @@
 - `kernel_calls`: helpers of all calls of kernels;
 - `scale`: characteristic sizes of lengths, coordinates, constraints, and of any unit;
 - `inputs`: of actuators, blocks and interactions; `port_motion`: the motion of a port, and Euler angles;
-- `parameters`: the parameters of a system by dotted name; `movable_ports`: systems with ports that can move;
+- `system_parameters`: the parameters of a system by dotted name; `movable_ports`: systems with ports that can move;
 - `conditioning`: accuracy that elimination loses to rounding.
 """

@@ -29,16 +29,12 @@ _MUCH = 100 * EXACT
 class Conditioning(NamedTuple):
     """The effect of rounding on forward dynamics at a configuration.
 
-    Attributes
-    ----------
-    ratios : (nv,) array
-        Pivot of each coordinate (its inertia when all that it carries moves freely), over the absolute sum of the numbers that
-        it is computed from: 0.1 to 1 in ordinary robots, 1e-16 where only rounding remains. No unit, for all coordinates.
-    error : float
-        Bound of the relative error of accelerations, for any order of summation; mostly ten to a thousand times the actual
-        error. Infinite where a coordinate moves no inertia.
-    coordinate : str
-        The coordinate of the smallest ratio.
+    - `ratios` (nv): pivot of each coordinate (its inertia when all that it carries moves freely), over the absolute sum of the
+      numbers that it is computed from: 0.1 to 1 in ordinary robots, 1e-16 where only rounding remains. No unit, for all
+      coordinates;
+    - `error`: bound of the relative error of accelerations, for any order of summation; mostly ten to a thousand times the
+      actual error. Infinite where a coordinate moves no inertia;
+    - `coordinate`: the coordinate of the smallest ratio.
     """
 
     ratios: Array
@@ -49,15 +45,10 @@ class Conditioning(NamedTuple):
 class Pivots(NamedTuple):
     """The pivots of all coordinates (nv each, no unit).
 
-    Attributes
-    ----------
-    ratios : array
-        Over the numbers that they are computed from; zero where there is no inertia.
-    shares : array
-        Over the inertia that the coordinates carry with all other joints held, as the kernels bound it.
-    spreads : array
-        Root of the inertia carried with all other joints held, times the acceleration by a unit of effort with all other joints
-        free: at least one; infinite where a coordinate moves no inertia.
+    - `ratios`: over the numbers that they are computed from; zero where there is no inertia;
+    - `shares`: over the inertia that the coordinates carry with all other joints held, as the kernels bound it;
+    - `spreads`: root of the inertia carried with all other joints held, times the acceleration by a unit of effort with all
+      other joints free: at least one; infinite where a coordinate moves no inertia.
     """
 
     ratios: Array
@@ -68,14 +59,11 @@ class Pivots(NamedTuple):
 class Elimination(NamedTuple):
     """The results of elimination.
 
-    Attributes
-    ----------
-    pivots, ratios : (nv,) arrays
-        Inertia (in the coordinate's own unit), and its ratio to the numbers that it is computed from; 1 for imposed ones.
-    held : (nv,) array
-        Inertia that the coordinates carry with all other joints held, as the kernels bound it.
-    responses : list of arrays
-        For each part, accelerations of its own coordinates by its motion (n, 6 + n) without efforts: each by those before it.
+    - `pivots`, `ratios` (nv): inertia (in the coordinate's own unit), and its ratio to the numbers that it is computed from; 1
+      for imposed ones;
+    - `held` (nv): inertia that the coordinates carry with all other joints held, as the kernels bound it;
+    - `responses`: for each part, accelerations of its own coordinates by its motion (n, 6 + n) without efforts: each by those
+      before it.
     """
 
     pivots: Array
@@ -87,18 +75,11 @@ class Elimination(NamedTuple):
 class EliminatedPart(NamedTuple):
     """A block, joint or element in the sequence of elimination.
 
-    Attributes
-    ----------
-    parent : int
-        Index of its parent in the sequence.
-    v : slice
-        Slice of its n coordinates.
-    inertia : (6 + n, 6 + n) array
-        Its own inertia, at its parent port.
-    rounded : (6 + n, 6 + n) array
-        Rounding errors (squares) of this inertia, in addition to its diagonal.
-    transport : (6, 6 + m) array
-        From the motion of its parent, which has m coordinates, to its own.
+    - `parent`: index of its parent in the sequence;
+    - `v`: slice of its n coordinates;
+    - `inertia` (6 + n, 6 + n): its own inertia, at its parent port;
+    - `rounded` (6 + n, 6 + n): rounding errors (squares) of this inertia, in addition to its diagonal;
+    - `transport` (6, 6 + m): from the motion of its parent, which has m coordinates, to its own.
     """
 
     parent: int
@@ -210,7 +191,6 @@ def _held(part: EliminatedPart) -> Array:
 
 
 def _carry(held: Array, B: Array) -> Array:
-    """Return a bound of a subtree's mass and inertia as seen by the part that carries it, and by this part's coordinates."""
     mass, inertia = held[:2]
     linear, angular = (B * B).reshape(2, 3, -1).sum(axis=1)
     return np.concatenate([[mass, inertia + mass * linear[3:6].sum() / 2], linear[6:] * mass + angular[6:] * inertia])

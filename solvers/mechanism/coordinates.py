@@ -69,7 +69,6 @@ class Configurations:
 
     @cached_property
     def _calls(self) -> Any:
-        """The kernels of an engine, where there is one."""
         return NO_CALLS
 
     @property
@@ -135,7 +134,6 @@ class Configurations:
 
     @cached_property
     def _draws(self) -> list[Callable[[np.random.Generator], Array]]:
-        """Functions that draw parts of random configurations: one for consecutive blocks without a method of their own."""
         draws: list[Callable[[np.random.Generator], Array]] = []
         for otherwise, blocks in groupby(self._assembly.blocks_with_coordinates, _draws_otherwise):
             if otherwise:
@@ -316,9 +314,8 @@ def configuration_series(block: Block, q: Array, v_series: Array) -> Array:
     quaternion = getattr(block, "quaternion", slice(0, 0))
     if len(range(*quaternion.indices(len(q)))) != 4:
         advice = "name its configuration as its coordinates, if these are plain numbers"
-        raise ModelError(
-            Finding("no-series", block.name, block.configuration_names, "plain coordinates or a quaternion", advice)
-        )
+        expected = "plain coordinates or a quaternion"
+        raise ModelError(Finding("no-series", block.name, block.configuration_names, expected, advice))
     angular = taylor_array(v_series[:, -3:])
     attitude = quaternion_series(q[quaternion], angular)
     if block.nv == 3:

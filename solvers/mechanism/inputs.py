@@ -116,42 +116,22 @@ class Inputs:
 
     Inputs of actuators come first, then those of blocks in the order of coordinates, then those of interactions; the states are
     those of interactions. Actuators and interactions are in the order in which they were added. An actuator with a filter is an
-    interaction here (`PathStates`), behind all others. Methods take inputs with the
-    states behind them, except for `read`.
+    interaction here (`PathStates`), behind all others. Methods take inputs with the states behind them, except for
+    `read`.
 
-    Attributes
-    ----------
-    names, units : tuple of str
-        Names and units of the inputs.
-    state_names, state_units : tuple of str
-        Names and units of the states.
-    count : int
-        Number of inputs and states.
-    place_of : dict of str to int
-        Index of each input, by name.
-    lower, upper : (nu,) arrays
-        Ranges of inputs.
-    motors : (nv, nu) array
-        Efforts on the coordinates per unit of the motors' inputs.
-    places : tuple of WrenchPlace
-        Places at which wrenches of the other actuators act.
-    thrust : (6 n, nu) array
-        Wrenches at these n places, per unit of each input.
-    own : list of (Block, slice, slice, slice)
-        Blocks with inputs of their own, with the slices of their coordinates in q and v, and of their inputs.
-    acting : list of (str, slice)
-        Names of the interactions with inputs, with the slices of these.
-    states : list of (str, slice)
-        Names of the interactions with states, with the slices of these among all states.
-    driving : list of (str, slice or array of int)
-        Names of the interactions with inputs or states, with the indices of both, states behind inputs.
+    - `count`: number of inputs and states; `place_of`: index of each input; `lower`, `upper` (nu): their ranges;
+    - `motors` (nv, nu): efforts on the coordinates per unit of the motors' inputs;
+    - `places`: places at which wrenches of the other actuators act;
+    - `thrust` (6 n, nu): wrenches at these n places, per unit of each input;
+    - `own`: blocks with inputs of their own, with the slices of their coordinates in q and v, and of their inputs;
+    - `acting`: names of the interactions with inputs, with the slices of these;
+    - `states`: names of the interactions with states, with the slices of these among all states;
+    - `driving`: names of the interactions with inputs or states, with the indices of both, states behind inputs.
     """
 
     def __init__(self, assembly: Assembly) -> None:
-        actuators, driven = (
-            [actuator for actuator in assembly.actuators if not actuator.is_filtered],
-            [block for block in assembly.blocks_with_coordinates if block.inputs and not block.state_names],
-        )
+        actuators = [actuator for actuator in assembly.actuators if not actuator.is_filtered]
+        driven = [block for block in assembly.blocks_with_coordinates if block.inputs and not block.state_names]
         interactions = [loop.closure for loop in assembly.loops if loop.closure.inputs]
         stated = [loop.closure for loop in assembly.loops if loop.closure.state_names]
         blocks = (*actuators, *driven, *interactions)
@@ -293,7 +273,6 @@ class Inputs:
 
 
 def _by_name(argument: str, values: Mapping[str, Any], places: Mapping[str, int], what: str) -> Array:
-    """Return numbers given by name, the others zero."""
     numbers = np.zeros(len(places))
     for name, value in values.items():
         place = places.get(name)
@@ -320,7 +299,6 @@ def _joined(acting: dict[str, slice], states: dict[str, slice], nu: int) -> list
 
 
 def _units(assembly: Assembly, block: Block) -> tuple[str, ...]:
-    """Return the units of a block's inputs; a motor's is that of efforts on its coordinate."""
     if isinstance(block, Motor):
         return (effort_unit(assembly.coordinate_units[assembly.place(block.joint)[1]]),)
     return known_units(block.input_units, len(block.inputs))

@@ -74,8 +74,7 @@ class PortMotion(NamedTuple):
 def motion_of_port(mechanism: Any, port: str, q: Any, v: Any, a: Any) -> PortMotion:
     """Return the motion of a port of a mechanism at a state, after checking the state."""
     read = mechanism._read_q(q), mechanism._read_v("v", v), mechanism._read_v("a", a)
-    motion: PortMotion = mechanism.engine.observations.port_motion(mechanism.read_port(port), *read)
-    return motion
+    return mechanism.engine.observations.port_motion(mechanism.read_port(port), *read)
 
 
 def turning_motion(mechanism: Any, port: str, q: Any, v: Any, a: Any) -> tuple[Array, Array]:

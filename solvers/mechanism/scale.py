@@ -31,21 +31,11 @@ class Scale:
 
     They follow from the parameters with which the structure was first resolved, and do not change with parameters.
 
-    Parameters
-    ----------
-    constraint_units : sequence of str
-        Units of the constraints' errors, those of gears last.
-    gears : iterable
-        Constraints by gears: their ``gear.ratio``, and the indices in q and v of ``driver`` and ``driven``.
-
-    Attributes
-    ----------
-    extent : float
-        The length (m) of the bodies, see `titop.graph.network.assembly`; zero if they have none.
-    length : float
-        The same, but one if they have none.
-    reach : float
-        Length (m) of the tree with all its bodies in a row; the rounding of positions is relative to it.
+    - `constraint_units`: units of the constraints' errors, those of gears last;
+    - `gears`: constraints by gears: their ``gear.ratio``, and the indices in q and v of ``driver`` and ``driven``;
+    - `extent`: the length (m) of the bodies, see `titop.graph.network.assembly`; zero if they have none;
+    - `length`: the same, but one if they have none;
+    - `reach`: length (m) of the tree with all its bodies in a row; the rounding of positions is relative to it.
     """
 
     def __init__(self, assembly: Assembly, constraint_units: Sequence[str] = (), gears: Iterable[Any] = ()) -> None:
@@ -109,8 +99,7 @@ class Scale:
 
     def comparable(self, jacobian: Array) -> Array:
         """Return the constraint `jacobian` (k x nv) scaled by the characteristic sizes of constraints and coordinates."""
-        comparable: Array = self.weights[:, None] * jacobian * self.coordinates
-        return comparable
+        return self.weights[:, None] * jacobian * self.coordinates
 
     def at_rate(self, rate: float) -> StateScale:
         """Return the scale of a state with a characteristic rate (1/s), for the inertia of the whole system."""
@@ -121,20 +110,12 @@ class Scale:
 class StateScale(NamedTuple):
     """Characteristic sizes at a state.
 
-    Attributes
-    ----------
-    coordinates : (nv,) array
-        Characteristic sizes of the coordinates: see `Scale.coordinates_of`.
-    rate : float
-        In 1/s: one over the characteristic time.
-    energy : float
-        In J: that of the largest inertia that a coordinate moves, at this rate.
-    inertias : (nv,) array
-        Inertias of the coordinates, relative to the largest.
-    length : float
-        In m.
-    fastest : float
-        In 1/s: the largest of the state's velocities over the coordinates' sizes.
+    - `coordinates` (nv): characteristic sizes of the coordinates: see `Scale.coordinates_of`;
+    - `rate`: in 1/s: one over the characteristic time;
+    - `energy`: in J: that of the largest inertia that a coordinate moves, at this rate;
+    - `inertias` (nv): inertias of the coordinates, relative to the largest;
+    - `length`: in m;
+    - `fastest`: in 1/s: the largest of the state's velocities over the coordinates' sizes.
     """
 
     coordinates: Array

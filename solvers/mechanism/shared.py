@@ -12,28 +12,28 @@ T = TypeVar("T")
 
 
 class _Shared(cached_property[T]):
-    """A property that is computed once and cached, in the mechanism and in a dictionary that it shares with others (`room`)."""
+    """A property that is computed once and cached, in the mechanism and in a dictionary that others share (`store`)."""
 
-    room: ClassVar[str]
+    store: ClassVar[str]
 
     def __get__(self, mechanism: Any, owner: type | None = None) -> Any:
         if mechanism is None:
             return self
         attributes, name = mechanism.__dict__, self.attrname
-        room = attributes[self.room]
-        if name not in room:
-            room[name] = self.func(mechanism)
-        attributes[name] = value = room[name]
+        store = attributes[self.store]
+        if name not in store:
+            store[name] = self.func(mechanism)
+        attributes[name] = value = store[name]
         return value
 
 
 class structural(_Shared[T]):  # noqa: N801  # a decorator
     """A property that all mechanisms of one structure share, for any parameters."""
 
-    room = "_structural"
+    store = "_structural"
 
 
 class geometric(_Shared[T]):  # noqa: N801  # a decorator
     """A property that mechanisms of one structure share if their ports have the same places."""
 
-    room = "_geometric"
+    store = "_geometric"

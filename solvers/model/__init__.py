@@ -11,8 +11,8 @@ One call, ``m.forward_dynamics(q, v, tau)``, from top to bottom:
 
 - `dynamics.forward_dynamics` asks the model's kernels (`model._calls`) at once; under loads, with lists or stacked states, by
   `LoadedCall.ask` of `calls`;
-- `titop.solvers.engines.compiled.calls` finds the kernel ``"forward"`` in its table of rows, and binds it to the tables of the
-  system;
+- `titop.solvers.engines.compiled.function_kernels` finds the kernel ``"forward"`` in its table of rows, and binds it to the
+  tables of the system;
 - `titop.solvers.kernels.entries.dynamics_entries.forward_dynamics` runs the passes over the tree;
 - where there is no kernel, or it refuses, `titop.solvers.constraints.closed_dynamics` computes, or says what is wrong.
 """

@@ -51,9 +51,9 @@ class LoadedCall:
         ``"leave"``: they are subtracted from the efforts that it returns. ``"both"``: added where motion is free, subtracted
         where it is prescribed. ``"stay"``: neither, since they do not depend on the variables of differentiation.
     closing : bool
-        Whether the kernel's tables also have room for closure forces on ports, as those of derivatives have.
+        Whether the kernel's tables also have space for closure forces on ports, as those of derivatives have.
     stacked : bool
-        Whether the kernel takes stacked states, each with its own loads.
+        Whether there is a kernel for stacked states; they are taken one after the other without.
     """
 
     def __init__(
@@ -150,9 +150,11 @@ class LoadedCall:
         return tuple(np.array(part).reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True))
 
     def _together(self, model: Resolved, stack: Stack, names: Any) -> tuple[Array, ...] | None:
-        """Return the results of one kernel call at all states of a stack; None where states have to be treated one by one."""
+        """Return the results at all states of a stack, by one kernel call or one each; None where each has to be asked for."""
         calls, count = model._calls, len(stack.states[0])
-        if not self.stacked or calls.kernels is None or not isinstance(names, tuple | None):
+        if calls.kernels is None or not isinstance(names, tuple | None):
+            return None
+        if self.closing and stack.u is not None and model.mechanism.inputs.own:  # whose efforts change with q
             return None
         kernel = calls.kernels[self.name, names]
         if kernel.shares:
@@ -161,9 +163,11 @@ class LoadedCall:
         if self._joining:
             states = (*states[:2], np.ascontiguousarray(states[2] + driven), *states[3:])
         results = tuple(np.empty((count, *model._shapes[shape])) for shape in self.results)
-        arrays, batch = (*states, *results), calls.kernels[f"{self.name}_batch", None]
+        arrays, batch = (*states, *results), calls.kernels[f"{self.name}_batch", None] if self.stacked else None
         try:
-            status = calls.run_stacked(batch, lambda rows: tuple([part[rows] for part in arrays]), stack, single=kernel)
+            status = calls.run_stacked(
+                batch, lambda rows: tuple([part[rows] for part in arrays]), stack, self.closing, single=kernel
+            )
             if status == DONE:
                 return self._less_inputs(results, driven, kernel.imposed, stack.states)
         except TypeError:

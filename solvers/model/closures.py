@@ -28,7 +28,7 @@ from titop.solvers.constraints.assembling import (
     project_velocity,
 )
 from titop.solvers.constraints.branch import rank_near, rank_on_branch
-from titop.solvers.constraints.mechanism import GearConstraint
+from titop.solvers.constraints.closed_mechanism import GearConstraint
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.mechanism.kernel_calls import DONE, names_key, real_only
 from titop.solvers.model.mechanism import Resolved

@@ -180,9 +180,9 @@ def forward_dynamics_tangent(
     if x is not None:
         u = model.mechanism.inputs.whole(u, x)
     tau = np.zeros(shape_of(v)) if tau is None else tau
-    found = _by_kernel(model, "tangent", (q, v, tau), (dq, dv), dtau, 1, wrenches, u)
-    if found is not None:
-        return found[0][0] if dq.ndim == 1 else found[0]
+    by_kernel = _by_kernel(model, "tangent", (q, v, tau), (dq, dv), dtau, 1, wrenches, u)
+    if by_kernel is not None:
+        return by_kernel[0][0] if dq.ndim == 1 else by_kernel[0]
     if ready := as_arrays(q, v, tau, dq, dv, dtau, u):
         q, v, tau, dq, dv, dtau, u = ready
         return forward_dynamics_tangent(model, q, v, tau, dq, dv, dtau, wrenches, u)

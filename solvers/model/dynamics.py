@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import shape_of
+from titop.solvers.arguments.reading import as_arrays
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
@@ -105,10 +106,9 @@ def forward_dynamics(
     """
     if x is None and (u is None or type(u) is np.ndarray):
         try:
-            calls, result, efforts = model._calls, np.empty(model.nv) if out is None else out, tau
-            if tau is None:
-                (efforts,) = model._stills[1]
-            acting = u
+            calls, result = model._calls, np.empty(model.nv) if out is None else out
+            efforts = model._stills[1][0] if tau is None else tau
+            acting = None
             if u is not None:
                 acting, driven = calls.read_inputs(u, q)
                 efforts = driven_by(efforts, driven)
@@ -118,8 +118,10 @@ def forward_dynamics(
                 status = calls.run(calls.kernels["forward", None], wrenches, acting, (q, v, efforts, result))
             if status == DONE:
                 return result
-        except TypeError:  # no kernel, as with the reference engine, or arguments that are no arrays yet: `ask` takes both
-            pass
+        except TypeError:  # no kernel, as with the reference engine, or arguments that are no arrays yet
+            if ready := as_arrays(q, v, tau, u):
+                q, v, tau, u = ready
+                return forward_dynamics(model, q, v, tau, wrenches, out, u)
     tau = np.zeros(shape_of(v)) if tau is None else tau
     a: Array = _FORWARD.ask(model, (q, v, tau), wrenches, u, x, None if out is None else (out,))[0]
     return a
@@ -172,7 +174,9 @@ def inverse_dynamics(
             if status == DONE:
                 return result
         except TypeError:
-            pass
+            if ready := as_arrays(q, v, a):
+                q, v, a = ready
+                return inverse_dynamics(model, q, v, a, wrenches, out, u, actuated)
     tau: Array = _INVERSE.ask(model, (q, v, a), wrenches, u, x, None if out is None else (out,), actuated)[0]
     return tau
 

@@ -27,7 +27,7 @@ from titop.solvers.mechanism.shared import structural
 from titop.solvers.sensitivities.inertial_parameters import InertialParameters
 from titop.solvers.signals.lines_and_sections import cut_rod_at, is_rod, line_places, section_of
 from titop.solvers.signals.quantities import OF_LINES, Quantity
-from titop.solvers.signals.sensors import sensor_entries, sensor_quantities
+from titop.solvers.signals.sensor_quantities import sensor_entries, sensor_quantities
 
 if TYPE_CHECKING:
     from titop.blocks.bodies.rods.rod_sections import Fibres

@@ -98,10 +98,13 @@ def inverse_dynamics_series(
                 return result
         except TypeError:
             pass
+    if ready := as_arrays(q, v_series):
+        q, v_series = ready
+        return inverse_dynamics_series(model, q, v_series, order, wrenches, out, u, actuated, twists)
     one = partial(inverse_dynamics_series, model, order=order, actuated=actuated, twists=twists)
-    elsewhere = _elsewhere(model, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u})
-    if elsewhere is not None:
-        return store(elsewhere, out)
+    at_all = _at_stack(model, one, {"q": q, "v_series": v_series}, {"wrenches": wrenches, "u": u})
+    if at_all is not None:
+        return store(at_all, out)
     mechanism = model.mechanism
     motion = _read_rows(model, "v_series", v_series, None if order is None else _read_order(order) + 2, 2)
     q, bases, mask = mechanism._read_q(q), BaseTwists(mechanism, twists), mechanism.actuated(actuated)
@@ -149,10 +152,13 @@ def forward_dynamics_series(
                 return result
         except TypeError:
             pass
+    if ready := as_arrays(q, v, tau_series):
+        q, v, tau_series = ready
+        return forward_dynamics_series(model, q, v, tau_series, wrenches, out, u, twists)
     one, states = partial(forward_dynamics_series, model, twists=twists), {"q": q, "v": v, "tau_series": tau_series}
-    elsewhere = _elsewhere(model, one, states, {"wrenches": wrenches, "u": u})
-    if elsewhere is not None:
-        return store(elsewhere, out)
+    at_all = _at_stack(model, one, states, {"wrenches": wrenches, "u": u})
+    if at_all is not None:
+        return store(at_all, out)
     efforts = _read_rows(model, "tau_series", tau_series, None, 1)
     state = q, v, efforts, np.zeros(efforts.shape), np.zeros(model.nv, dtype=bool)
     return store(_hybrid_series(model, *state, wrenches, u, twists)[0], out)
@@ -205,11 +211,14 @@ def hybrid_dynamics_series(
                 return accelerations, efforts
         except TypeError:
             pass
+    if ready := as_arrays(q, v, tau_series, a_series):
+        q, v, tau_series, a_series = ready
+        return hybrid_dynamics_series(model, q, v, tau_series, a_series, prescribed, wrenches, u, twists)
     one = partial(hybrid_dynamics_series, model, prescribed=prescribed, twists=twists)
     states = {"q": q, "v": v, "tau_series": tau_series, "a_series": a_series}
-    elsewhere: Any = _elsewhere(model, one, states, {"wrenches": wrenches, "u": u})
-    if elsewhere is not None:
-        return elsewhere[0], elsewhere[1]
+    at_all: Any = _at_stack(model, one, states, {"wrenches": wrenches, "u": u})
+    if at_all is not None:
+        return at_all[0], at_all[1]
     efforts = _read_rows(model, "tau_series", tau_series, None, 1)
     motion, mask = _read_rows(model, "a_series", a_series, len(efforts), 1), model.mechanism.prescribed(prescribed)
     return _hybrid_series(model, q, v, efforts, motion, mask, wrenches, u, twists)
@@ -221,11 +230,9 @@ def _is_plain(wrenches: Any, u: Any, twists: Any, *stacks: Any) -> bool:
     return is_unloaded and all(type(stack) is np.ndarray for stack in stacks)
 
 
-def _elsewhere(model: Resolved, function: Callable[..., Any], states: Mapping[str, Any], loads: Mapping[str, Any]) -> Any:
-    """Return the function's result for converted arrays or stacked states; None for a single state that is to be checked."""
+def _at_stack(model: Resolved, function: Callable[..., Any], states: Mapping[str, Any], loads: Mapping[str, Any]) -> Any:
+    """Return the function's result at stacked states; None for a single state that is to be checked."""
     model.mechanism.engine.raise_pending()
-    if ready := as_arrays(*states.values()):
-        return function(**dict(zip(states, ready, strict=True)), **loads)
     return at_states(model.mechanism, function, states, loads) if axes_of(states["q"]) == 2 else None
 
 

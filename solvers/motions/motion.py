@@ -30,17 +30,9 @@ _KEPT = 64
 def read_motion(where: str, function: Any, sizes: tuple[int, int], span: tuple[float, float]) -> Motion:
     """Return a motion as a user gives it.
 
-    Parameters
-    ----------
-    where : str
-        What messages call it.
-    function : callable or spline of scipy's
-        ``f(t)`` returns position, velocity and acceleration, one after the other or as the rows of an array; a spline is
-        differentiated.
-    sizes : (int, int)
-        How many numbers a position has, and a velocity.
-    span : (float, float), s
-        Times over which it is used.
+    `where`: what messages call it; `function`: ``f(t)`` returns position, velocity and acceleration, one after the other or as
+    the rows of an array; a spline is differentiated; `sizes` (int, int): how many numbers a position has, and a velocity;
+    `span` (float, float; s): times over which it is used.
     """
     if not callable(function):
         raise ModelError(Finding("wrong-type", "prescribed", function, "functions of time", "give f(t) or a scipy spline"))

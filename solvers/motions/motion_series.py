@@ -27,13 +27,8 @@ _FORMS = "a rotation matrix (3x3), a unit quaternion (x, y, z, w) or Euler angle
 def function_derivatives(where: str, function: Any, times: Array, order: int) -> Array:
     """Return the derivatives of a function of time, the value first (order + 1, n, ...), at times (n, s).
 
-    Parameters
-    ----------
-    where : str
-        What messages call it.
-    function : callable, spline of scipy's, or array_like
-        A spline is differentiated; a function is called with a `Taylor` for the time; numbers stay what they are.
-    times : (n,) array, s
+    `where`: what messages call it; `function`: a spline is differentiated; a function is called with a `Taylor` for the time;
+    numbers stay what they are; `times` (n; s).
     """
     if hasattr(function, "derivative"):
         derivatives = _spline_derivatives(where, function, times, order)
@@ -117,14 +112,8 @@ def _low_degree(where: str, value: str, order: int) -> ModelError:
 def rotation_coefficients(where: str, c: Array, sequence: str) -> Array:
     """Return the coefficients (orders, n, 3, 3) of rotation matrices.
 
-    Parameters
-    ----------
-    where : str
-        What messages call the rotation.
-    c : (orders, n, ...) array
-        Coefficients of rotation matrices (3x3), quaternions (x, y, z, w) or Euler angles (3, rad).
-    sequence : str
-        Axes of the Euler angles.
+    `where`: what messages call the rotation; `c` (orders, n, ...): coefficients of rotation matrices (3x3), quaternions (x, y,
+    z, w) or Euler angles (3, rad); `sequence`: axes of the Euler angles.
     """
     match c.shape[2:]:
         case (3, 3):

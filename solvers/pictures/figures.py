@@ -12,8 +12,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.description import Picture
 from titop.solvers.model.model import Model
-from titop.solvers.pictures.frames import neutral_chord
-from titop.solvers.pictures.outlines import contact_solids, edges, pictured_bodies, swept_rods
+from titop.solvers.pictures.frames import contact_solids, edges, neutral_chord, pictured_bodies, swept_rods
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -170,27 +169,12 @@ def _place(axes: Any, points: Array, up: Array) -> None:
     axes.set_box_aspect(room, zoom=1.1)
 
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
 def plot_over_time(
     t: Array, signals: Mapping[str, Array], errors: Mapping[str, Array] | None = None, columns: int = 3
 ) -> Figure:
     """Draw each signal over time in a panel of its own.
 
-    Parameters
-    ----------
-    t : (n,) array, s
-    signals : mapping of label to (n,) array
-    errors : mapping of label to (n,) array, optional
-        Differences to another solution, drawn in red on a second axis.
-    columns : int
-        Panels in a row.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    `t` (n; s); `errors`: differences to another solution, drawn in red on a second axis; `columns`: panels in a row.
     """
     from matplotlib.figure import Figure
 

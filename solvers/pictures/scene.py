@@ -18,8 +18,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.model.model import Model
-from titop.solvers.pictures.frames import WORLD, Anchor, Frames, ellipsoid, neutral_chord, port_anchor
-from titop.solvers.pictures.outlines import contact_solids
+from titop.solvers.pictures.frames import WORLD, Anchor, Frames, contact_solids, ellipsoid, neutral_chord, port_anchor
 
 #: Numbers that describe each kind of given shape.
 _DIMENSIONS = {"box": (3,), "cylinder": (2,), "sphere": ()}
@@ -96,15 +95,9 @@ _CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 @dataclass(frozen=True)
 class Scene(Frames):
-    """The shapes of a model's blocks, each fixed in a frame of the model.
+    """The shapes of a model's blocks, each fixed in a frame of the model."""
 
-    Attributes
-    ----------
-    q : (n, nq) array
-        The configurations of the motion that is shown: rails are as long as it.
-    """
-
-    q: Array
+    q: Array  #: (n, nq): the configurations of the motion that is shown: rails are as long as it.
     visuals: dict[str, list[Visual]] = field(default_factory=dict)
 
     def description(self) -> dict[str, Any]:

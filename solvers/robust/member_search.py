@@ -17,7 +17,7 @@ uncertainty closed ``T = M22 + M21 Δ (1 - M11 Δ)^-1 M12``; at the peak of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -199,10 +199,18 @@ class GainSearch:
         self.system, self.structure, self.peak = system, structure, peak
         self.best = Gain(0.0, np.zeros(len(structure.real)), 0.0)
 
-    def run(self, seed: int = 0) -> Gain:
-        """Return the highest gain that was found, infinite where a member is unstable or ill-posed."""
+    def run(self, seed: int = 0, starts: Sequence[Array] = ()) -> Gain:
+        """Return the highest gain that was found, infinite where a member is unstable or ill-posed.
+
+        With `starts` (normalised parameters) from these alone.
+        """
         n, rng = len(self.structure.real), np.random.default_rng(seed)
         self.look(np.zeros(n))
+        if starts:
+            for deltas in starts:
+                self.look(deltas)
+            self._climb(self.best)
+            return self.best
         for corner in _corners(n, rng) if n else []:
             self.look(corner)
         self._climb(self.best)

@@ -26,8 +26,8 @@ from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.network.assembly import Assembly
+from titop.solvers.constraints.closed_mechanism import GearConstraint
 from titop.solvers.constraints.interaction_loads import interaction_efforts
-from titop.solvers.constraints.mechanism import GearConstraint
 from titop.solvers.mechanism.inputs import Inputs, acting_inputs
 from titop.solvers.mechanism.movable_ports import MovablePlace
 from titop.solvers.mechanism.port_motion import PortMotion
@@ -73,7 +73,6 @@ class ChangedLaw(ChangedPart):
         return block
 
     def parts(self, block: Block, state: SensitivityState) -> list[Array]:
-        """Return the block's part (6 + n) of inverse dynamics at a state."""
         return [_force(block, state, state.model.mechanism.assembly.gravity)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
@@ -91,7 +90,6 @@ class ChangedPorts(ChangedPart):
         self.ports = ports
 
     def parts(self, block: Block, state: SensitivityState) -> list[Array]:
-        """Return pose, S and ``dS/dt v`` of each port."""
         return [part for port in self.ports for part in _at_port(block, port, state)]
 
     def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
@@ -104,7 +102,6 @@ class ChangedPlacement(ChangedPart):
     """The placement of a joint: its pose in its parent's port."""
 
     def of(self, stepped: Stepped) -> Pose:
-        """Return the pose of the joint in its parent's port."""
         return stepped.assembly.connection_of_joint[self.name].placement
 
     def parts(self, placement: Pose, state: SensitivityState) -> list[Array]:

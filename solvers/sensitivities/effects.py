@@ -20,9 +20,9 @@ from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.movable_ports import MovablePlace, with_movable
-from titop.solvers.mechanism.parameters import changed_block, perturbed_assembly
 from titop.solvers.mechanism.port_motion import PortMotion
-from titop.solvers.signals.named_model import NamedModel
+from titop.solvers.mechanism.system_parameters import changed_block, perturbed_assembly
+from titop.solvers.signals.quantities import NamedModel
 
 
 class SensitiveModel(NamedModel, Protocol):
@@ -153,30 +153,14 @@ class Effect:
 
 @dataclass(frozen=True)
 class Response:
-    """Response to moving ports at a state: derivatives by the m coordinates of the ports, their rates and accelerations.
+    """Response to moving ports at a state: derivatives by the m coordinates of the ports, their rates and accelerations."""
 
-    Attributes
-    ----------
-    efforts : (3, nv, m) array
-        Derivatives of the efforts of inverse dynamics, with constant multipliers of closures.
-    held : (m,) array
-        Efforts that hold the ports.
-    openings : (3, k, m) array
-        Derivatives of ``J a + bias`` of all constraints.
-    turning : (k, m) array
-        Derivative of J times the `shared` vector, by the coordinates.
-    jacobian : (k, m) array
-        Derivative of the constraints' errors by the coordinates.
-    where : dict of MovablePlace to slice
-        The coordinates of each place.
-    """
-
-    efforts: Array
-    held: Array
-    openings: Array
-    turning: Array
-    jacobian: Array
-    where: dict[MovablePlace, slice]
+    efforts: Array  #: (3, nv, m): derivatives of the efforts of inverse dynamics, with constant multipliers of closures.
+    held: Array  #: (m): efforts that hold the ports.
+    openings: Array  #: (3, k, m): derivatives of ``J a + bias`` of all constraints.
+    turning: Array  #: (k, m): derivative of J times the `shared` vector, by the coordinates.
+    jacobian: Array  #: (k, m): derivative of the constraints' errors by the coordinates.
+    where: dict[MovablePlace, slice]  #: The coordinates of each place.
 
     def needed(self, move: Move) -> Array:
         """Return the change (nv) of the efforts of inverse dynamics when a place moves."""

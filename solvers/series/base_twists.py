@@ -20,7 +20,7 @@ from titop.blocks.basics.spatial import (
 )
 from titop.blocks.basics.taylor import derivatives_of, taylor_array
 from titop.graph.network.connections import Connection
-from titop.solvers.constraints.mechanism import ClosedMechanism
+from titop.solvers.constraints.closed_mechanism import ClosedMechanism
 from titop.solvers.mechanism.coordinates import configuration_series, integral, quaternion_series
 
 #: The frames of twists of free bases: the base's own, as for all velocities of titop, or the inertial one.

@@ -14,8 +14,7 @@ from titop.blocks.contract.own_coordinates import todays
 from titop.blocks.devices.signal_path import Device
 from titop.solvers.constraints.interaction_loads import contacts_of
 from titop.solvers.signals.lines_and_sections import is_on_rod, lines_of
-from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.quantities import Kind, NamedModel, Quantity
 
 #: Kinds of the measures of lines by their endings, and the ending of the rate.
 _MEASURES, _RATE = {"length": Kind.LENGTH, "volume": Kind.VOLUME}, "rate"
@@ -161,7 +160,6 @@ class NoiseForm:
                 yield from dict.fromkeys(f"{each}.{ending}" for each in (device.name, *signals))
 
     def _devices(self, model: NamedModel, ending: str) -> Iterator[tuple[Device, tuple[str, ...]]]:
-        """Yield the devices with such noise, and the names of their signals."""
         assembly = model.mechanism.assembly
         named = [(each, each.input_names) for each in assembly.actuators]
         for device, signals in named + [(each, each.output_names) for each in assembly.sensors]:

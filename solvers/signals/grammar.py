@@ -29,8 +29,7 @@ from titop.solvers.signals.forms import (
     SectionForm,
     SensorForm,
 )
-from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.quantities import Kind, NamedModel, Quantity
 
 _COMPONENT = re.compile(r"(?P<whole>.+)\[(?P<number>\d+)\]")
 
@@ -39,14 +38,9 @@ _COMPONENT = re.compile(r"(?P<whole>.+)\[(?P<number>\d+)\]")
 class Role:
     """An argument that takes names.
 
-    Attributes
-    ----------
-    what : str
-        The role of a named quantity, in one word.
-    expected : str
-        A description of valid names, for messages.
-    forms : tuple of Form
-        Forms of names, in the order in which they are tried.
+    - `what`: the role of a named quantity, in one word;
+    - `expected`: a description of valid names, for messages;
+    - `forms`: forms of names, in the order in which they are tried.
     """
 
     what: str
@@ -147,12 +141,8 @@ CAUSE = Role(
 def read_name(model: NamedModel, role: Role, name: Any, where: str | None = None, expected: str | None = None) -> Quantity:
     """Return the quantity of a name.
 
-    Parameters
-    ----------
-    role : Role
-        Role of the argument.
-    where, expected : str, optional
-        Name of the public function's argument, and a description of valid names, for messages.
+    - `role`: role of the argument;
+    - `where`, `expected`: name of the public function's argument, and a description of valid names, for messages.
     """
     if isinstance(name, str):
         if quantity := find_name(model, role, name):
@@ -187,14 +177,9 @@ def read_entries(model: NamedModel, argument: str, names: Any, expected: str = C
 class SignalTable:
     """Signals by name, in titop's spelling (``hub.P.w[0]``) and in python-control's (``hub_P_w[0]``).
 
-    Parameters
-    ----------
-    kind : str
-        What the signals are, for messages.
-    names : iterable of str
-        In titop's spelling.
-    aliases : mapping of str to str, optional
-        Other names for some of them.
+    - `kind`: what the signals are, for messages;
+    - `names`: in titop's spelling;
+    - `aliases`: other names for some of them.
     """
 
     def __init__(self, kind: str, names: Iterable[str], aliases: Mapping[str, str] | None = None) -> None:
@@ -211,12 +196,8 @@ class SignalTable:
     def find(self, where: str, name: str) -> str:
         """Return a signal's name in titop's spelling.
 
-        Parameters
-        ----------
-        where : str
-            Argument in which the name stands.
-        name : str
-            In either spelling.
+        - `where`: argument in which the name stands;
+        - `name`: in either spelling.
         """
         names = self._spellings.get(name, [])
         if len(names) == 1:

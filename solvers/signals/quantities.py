@@ -1,15 +1,60 @@
-"""Quantities: what the names of signals stand for, and their units."""
+"""Quantities: what the names of signals stand for, and their units; and the interface of a model that has them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.own_coordinates import acceleration_unit, effort_unit, rate_unit
-from titop.solvers.signals.named_model import NamedModel
+
+
+class NamedModel(Protocol):
+    """A model with named parts and their kinematics; see `titop.solvers.model`."""
+
+    nv: int
+    coordinate_names: tuple[str, ...]
+    configuration_names: tuple[str, ...]
+
+    @property
+    def mechanism(self) -> Any: ...
+    def _on(self, mechanism: Any) -> Self: ...
+    @property
+    def port_names(self) -> tuple[str, ...]: ...
+    @property
+    def joint_names(self) -> tuple[str, ...]: ...
+    @property
+    def input_names(self) -> tuple[str, ...]: ...
+    @property
+    def nu(self) -> int: ...
+    @property
+    def is_constrained(self) -> bool: ...
+    @property
+    def constraint_names(self) -> tuple[str, ...]: ...
+    @property
+    def gravity(self) -> Array: ...
+    def neutral(self) -> Array: ...
+    def mass_matrix(self, q: Any) -> Array: ...
+    def parameters(self) -> dict[str, tuple[float, str]]: ...
+    @property
+    def hybrid_dynamics(self) -> Callable[..., tuple[Array, Array]]: ...
+    def jacobian(self, port: str, q: Any, frame: str = "port") -> Array: ...
+    def configuration_derivatives(self, q: Any) -> Array: ...
+    def integrate(self, q: Any, dq: Any) -> Array: ...
+    def difference(self, q0: Any, q1: Any) -> Array: ...
+    def pose(self, port: str, q: Any) -> tuple[Array, Array]: ...
+    def motion(self, port: str, q: Any, v: Any, a: Any, sequence: str = "XYZ") -> Array: ...
+    def motion_derivatives(self, port: str, q: Any, v: Any, a: Any) -> Any: ...
+    def accelerometer(self, port: str, q: Any, v: Any, a: Any) -> Array: ...
+    @property
+    def reaction(self) -> Callable[..., Array]: ...
+    def section_strains(self, rod: str, abscissas: Any, q: Any) -> Array: ...
+    @property
+    def section_wrenches(self) -> Callable[..., Array]: ...
+    def actuation_matrix(self, q: Any) -> Array: ...
+    def state_efforts(self, q: Any, v: Any, x: Any = None, u: Any = None) -> Array: ...
 
 
 class Kind(StrEnum):
@@ -79,13 +124,9 @@ DYNAMIC = frozenset(
 class Filtering(NamedTuple):
     """A filter of what a sensor measures: ``C x + sum of M z``.
 
-    Attributes
-    ----------
-    place : slice
-        Of the filter's states x among the model's.
-    C : (n, k) array
-    terms : tuple of (Quantity, (n, m) array)
-        Quantities z, and matrices M.
+    - `place`: of the filter's states x among the model's;
+    - `C` (n, k);
+    - `terms`: quantities z, and matrices M.
     """
 
     measured: Quantity
@@ -98,20 +139,12 @@ class Filtering(NamedTuple):
 class Quantity:
     """A named quantity: some entries of a vector.
 
-    Attributes
-    ----------
-    owner : str
-        Joint, block, coordinate, port, sensor's target, or parameter.
-    entries : tuple of int
-        Indices in the vector of this kind.
-    paths : tuple of str
-        Dotted name of each entry.
-    factor : float
-        The inertia, for a momentum.
-    sequence : str
-        Axes of Euler angles.
-    filtering : Filtering or None
-        Of a filtered measurement.
+    - `owner`: joint, block, coordinate, port, sensor's target, or parameter;
+    - `entries`: indices in the vector of this kind;
+    - `paths`: dotted name of each entry;
+    - `factor`: the inertia, for a momentum;
+    - `sequence`: axes of Euler angles;
+    - `filtering`: of a filtered measurement.
     """
 
     kind: Kind

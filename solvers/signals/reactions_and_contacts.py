@@ -15,21 +15,20 @@ from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.constraints.interaction_loads import contacts_of, target_derivatives, target_motion
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.signals.lines_and_sections import section_of
-from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.quantities import Kind, NamedModel, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 
 
-def reaction_derivative(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemInputs) -> Array:
+def reaction_derivative(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
     """Return the change (6, z) of the reaction of a joint or closure, including the direct effect of inputs."""
-    acting = next((loop for loop in at.model.mechanism.interactions if loop.closure.name == name), None)
+    acting = next((loop for loop in at.model.mechanism.interactions if loop.closure.name == of.owner), None)
     if acting is not None:
         return _of_interaction(at, change, acting, inputs)
-    closing = next((loop for loop in at.model.mechanism.rigid_loops if loop.closure.name == name), None)
+    closing = next((loop for loop in at.model.mechanism.rigid_loops if loop.closure.name == of.owner), None)
     if closing is not None:
         return closure_derivative(at, change, closing, inputs)[6:]
-    return _of_joint(at, change, name, inputs)
+    return _of_joint(at, change, of.owner, inputs)
 
 
 def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Joined, inputs: SystemInputs) -> Array:
@@ -72,16 +71,10 @@ def _of_joint(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemIn
 class Opened(NamedTuple):
     """A model opened at a joint, or at a port of a rod, in the state of a snapshot.
 
-    Attributes
-    ----------
-    motion : tuple
-        The opened model, and its q, v and a.
-    pushes : list of Push
-        The external loads.
-    u : array or None
-        The inputs among these.
-    own, added : int arrays
-        Indices of the coordinates (nv) of the original model, and of the six added ones.
+    - `motion`: the opened model, and its q, v and a;
+    - `pushes`: the external loads;
+    - `u`: the inputs among these;
+    - `own`, `added`: indices of the coordinates (nv) of the original model, and of the six added ones.
     """
 
     motion: tuple[NamedModel, Array, Array, Array]
@@ -108,9 +101,9 @@ class Opened(NamedTuple):
         return change.along(by_q, by_v, by_a) - loads @ change.inputs
 
 
-def strain_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
+def strain_derivative(at: Snapshot, change: SnapshotChanges, of: Quantity, *_: Any) -> Array:
     """Return the change (6, z) of the strain of the section at a port, by the rod's strain shapes there."""
-    rod, fraction = section_of(at.model.mechanism.assembly, port)
+    rod, fraction = section_of(at.model.mechanism.assembly, of.owner)
     shapes: Array = rod.strain_shapes([fraction * rod.length])[0]
     return shapes @ change.q[at.model.mechanism.assembly.v_slices[rod.name]]
 
@@ -151,7 +144,6 @@ def contact_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity, inp
 
 
 def _moving(at: Snapshot, of: Quantity) -> tuple[Joined, TargetMotion]:
-    """Return a contact with its targets, and their motion with the contact's states."""
     loop, model = contacts_of(at.model.mechanism)[of.owner], at.model
     places = dict(model.mechanism.inputs.driving).get(of.owner, [])
     return loop, target_motion(model.mechanism, loop, at.q, at.v, np.asarray(model.mechanism.inputs.whole(at.u))[places])

@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.closed_derivatives import inverse_with_constraints, multiplier_changes
-from titop.solvers.signals.named_model import NamedModel
+from titop.solvers.signals.quantities import NamedModel
 
 T = TypeVar("T")
 
@@ -56,9 +56,7 @@ class CarriedLoads(NamedTuple):
 class SnapshotChanges:
     """Changes of a snapshot's coordinates, rates, accelerations, efforts and inputs with ``z``, and derived ones.
 
-    Attributes
-    ----------
-    q, v, a, tau, inputs : (n, z) arrays
+    `q`, `v`, `a`, `tau`, `inputs` (n, z).
     """
 
     q: Any
@@ -74,8 +72,7 @@ class SnapshotChanges:
         """Return the result of `find`, cached under the key `what`."""
         if what not in self._cache:
             self._cache[what] = find()
-        result: T = self._cache[what]
-        return result
+        return self._cache[what]
 
     def constraint_loads(self, at: Snapshot, loads: Callable[[NamedModel, Array, Array, Any], Array]) -> CarriedLoads:
         """Return the multipliers of closures and gears at the snapshot, and their changes.
@@ -95,21 +92,10 @@ class SnapshotChanges:
 class SnapshotDerivatives(SnapshotChanges):
     """The derivatives of a snapshot's coordinates, rates, accelerations and efforts by ``z = [states; inputs]``.
 
-    Parameters
-    ----------
-    columns : callable
-        Converts matrices that act on ``[dq; dv]`` to matrices that act on the states.
-    by_state : (..., 2nv, 2nv) array
-        Derivatives of ``[dq/dt; a]`` by ``[dq; dv]``; may be stacked.
-    by_input : (..., 2nv, inputs) array
-    effort_by_state : (..., nv, 2nv) array
-    effort_by_input : (..., nv, inputs) array
-
-    Attributes
-    ----------
-    q, v : (nv, z) arrays
-    a, tau : (..., nv, z) arrays
-    inputs : (inputs, z) array
+    - `columns`: converts matrices that act on ``[dq; dv]`` to matrices that act on the states;
+    - `by_state` (..., 2nv, 2nv): derivatives of ``[dq/dt; a]`` by ``[dq; dv]``; may be stacked; `by_input` (..., 2nv, inputs);
+      `effort_by_state` (..., nv, 2nv); `effort_by_input` (..., nv, inputs); `q`, `v` (nv, z); `a`, `tau` (..., nv, z); `inputs`
+      (inputs, z).
     """
 
     def __init__(

@@ -10,20 +10,14 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.signals.exported import Signal, refuse_twice, signals_of
 from titop.solvers.signals.grammar import INPUT, read_entries, read_name, read_names
-from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.quantities import Kind, NamedModel
 
 
 class SystemInput(NamedTuple):
     """One scalar input.
 
-    Attributes
-    ----------
-    kind : {Kind.EFFORT, Kind.INPUT, Kind.WRENCH, Kind.ACCELERATION, Kind.POSITION, Kind.NOISE}
-    entry : int
-        Coordinate, actuator input, or entry of the wrench.
-    port : str
-        Of a wrench.
+    - `entry`: coordinate, actuator input, or entry of the wrench;
+    - `port`: of a wrench.
     """
 
     kind: Kind
@@ -35,35 +29,19 @@ class SystemInput(NamedTuple):
 class SystemInputs:
     """The inputs of a system, read from their names.
 
-    Parameters
-    ----------
-    names : sequence of str
-        See `linearize`.
-    hold : sequence of str
-        Joints or coordinates that are frozen.
-    states : bool
-        Whether the model's first-order states are inputs too: a linear model feeds them back.
-
-    Attributes
-    ----------
-    channels : tuple of SystemInput
-        The named inputs, then the first-order states.
-    named : tuple of SystemInput
-    held : (nv,) bool array
-        Coordinates that are frozen.
-    prescribed : (nv,) bool array
-        Coordinates whose motion is imposed: the held ones, and those whose acceleration or displacement is an input.
-    displaced : dict of int to int
-        Coordinates whose displacement is an input, and the columns of these inputs. They stand for accelerations until
-        `titop.solvers.linear.displacement_inputs` has made them displacements.
-    imposed_names : list of str
-        Their names.
-    applied, motions : (nv, inputs) arrays
-        Efforts of inputs that are efforts, and imposed accelerations, per unit of each input.
-    signals : tuple of Signal
-        Paths and units of the named inputs.
-    depend_on_attitude : bool
-        Whether the efforts per unit of the inputs may depend on the configuration.
+    - `names`: see `linearize`;
+    - `hold`: joints or coordinates that are frozen;
+    - `states`: whether the model's first-order states are inputs too: a linear model feeds them back;
+    - `channels`: the named inputs, then the first-order states;
+    - `held` (nv): coordinates that are frozen;
+    - `prescribed` (nv): coordinates whose motion is imposed: the held ones, and those whose acceleration or displacement is an
+      input;
+    - `displaced`: coordinates whose displacement is an input, and the columns of these inputs. They stand for accelerations
+      until `titop.solvers.linear.linear_equations` has made them displacements;
+    - `imposed_names`: their names;
+    - `applied`, `motions` (nv, inputs): efforts of inputs that are efforts, and imposed accelerations, per unit of each input;
+    - `signals`: paths and units of the named inputs;
+    - `depend_on_attitude`: whether the efforts per unit of the inputs may depend on the configuration.
     """
 
     def __init__(self, model: NamedModel, names: Any, hold: Any = (), states: bool = False) -> None:
@@ -117,16 +95,10 @@ class SystemInputs:
 
         They are the imposed accelerations at an operating point: driven coordinates keep the motion that its efforts cause.
 
-        Parameters
-        ----------
-        q, v, tau : (nq,), (nv,), (nv,) arrays
-        wrenches, u
-            As in `Model.forward_dynamics`.
+        - `q`, `v`, `tau` (nq), (nv), (nv);
+        - `wrenches`, `u`: as in `Model.forward_dynamics`.
 
-        Raises
-        ------
-        ModelError
-            As in `Model.forward_dynamics`.
+        Raises `ModelError` as in `Model.forward_dynamics`.
         """
         resting = [model.coordinate_names[k] for k in np.flatnonzero(self.held)]
         return model.hybrid_dynamics(q, v, tau, np.zeros(model.nv), resting, wrenches, u)[0]
@@ -138,13 +110,11 @@ class SystemInputs:
         if imposed_twice:
             name = model.coordinate_names[imposed_twice[0].entry]
             advice = f"the motion of {name!r} is imposed already; its effort is the output {name + '.tau'!r}"
-            raise ModelError(
-                Finding("imposed-twice", "inputs", imposed_twice[0].signal.path, "effort or motion, not both", advice)
-            )
+            expected = "effort or motion, not both"
+            raise ModelError(Finding("imposed-twice", "inputs", imposed_twice[0].signal.path, expected, advice))
 
 
 def _read(model: NamedModel, name: Any) -> list[SystemInput]:
-    """Return the inputs that a name stands for."""
     of = read_name(model, INPUT, name)
     port = of.owner if of.kind == Kind.WRENCH else ""
     pairs = zip(of.entries, signals_of(model, of), strict=True)

@@ -61,17 +61,11 @@ class FeedbackFunction:
     The function is passed copies of the state, so it may change or store them. An array of the right length is taken as it is;
     any other result is validated. Compiled code detects efforts that are not finite; `check` then names them.
 
-    Parameters
-    ----------
-    where : str
-        What messages call it.
-    function : callable ``f(t)`` or ``f(t, q, v)``
-    read : callable
-        Converts the function's result into an array; rejects an unusable one.
-    count : int
-        The length of the result.
-    efforts : bool
-        Whether these are efforts. Other loads are checked here, because they may act where nothing moves.
+    - `where`: what messages call it;
+    - `function`, ``f(t)`` or ``f(t, q, v)``;
+    - `read`: converts the function's result into an array; rejects an unusable one;
+    - `count`: the length of the result;
+    - `efforts`: whether these are efforts. Other loads are checked here, because they may act where nothing moves.
     """
 
     def __init__(self, where: str, function: Any, read: Callable[[Any], Array], count: int, efforts: bool) -> None:
@@ -95,7 +89,6 @@ Acting = Constant | Sampled | FeedbackFunction
 
 
 def _read_efforts(model: Model, times: Array, tau: Any) -> Acting:
-    """Return the efforts (nv)."""
     names = model.coordinate_names
     if callable(tau):
         return FeedbackFunction("tau", tau, lambda value: _real("tau", read_state("tau", value, names)), model.nv, True)
@@ -104,7 +97,6 @@ def _read_efforts(model: Model, times: Array, tau: Any) -> Acting:
 
 
 def _read_inputs(model: Model, times: Array, u: Any) -> Acting:
-    """Return the inputs (nu), or None if there are none."""
     if u is None:
         return Constant(None)
     read = model.mechanism.inputs.read
@@ -119,7 +111,6 @@ def _read_inputs(model: Model, times: Array, u: Any) -> Acting:
 
 
 def _read_wrench_function(port: str, wrench: Any) -> FeedbackFunction:
-    """Return the wrench (6) on a port."""
     where = f"wrenches[{port!r}]"
     return FeedbackFunction(where, wrench, lambda value: _real(where, read_wrench(port, value)), 6, False)
 
@@ -135,7 +126,6 @@ def _each(u: Mapping[str, Any]) -> Callable[[float, Array, Array], dict[str, Any
 
 
 def _interpolate(values: Array, times: Array, name: str) -> Sampled:
-    """Return the linear interpolation of samples at the output times."""
     if len(values) != len(times):
         expected = f"one for each of the {len(times)} output times"
         raise ModelError(Finding("wrong-length", name, f"{len(values)} samples", expected, "sample at t"))
@@ -151,31 +141,16 @@ def _real(name: str, array: Array) -> Array:
 class Drive:
     """All loads on a model, as functions of time and state.
 
-    Parameters
-    ----------
-    times : (n,) array, s
-        Output times, at which samples are given.
-    tau, wrenches, u
-        As in `simulate`.
-
-    Attributes
-    ----------
-    command : Command or None
-        The controller's present command.
-    answer : callable or None
-        The command of a continuous controller at the end of an implicit integrator's step, as a function of the state.
-    x : (nx,) array
-        The first-order states that are in effect now.
-    constant, varying : dict of port name to wrench
-        Constant wrenches (6; N and N m), and functions.
-    has_states : bool
-        Whether the model has first-order states.
-    is_driven : bool
-        Whether there are inputs.
-    feedback : bool
-        Whether a load is a function that may depend on the state.
-    paths : PathSignals or None
-        What commands and measurements pass, if anything but filters.
+    - `times` (n, s): output times, at which samples are given;
+    - `tau`, `wrenches`, `u`: as in `simulate`;
+    - `command`: the controller's present command;
+    - `answer`: the command of a continuous controller at the end of an implicit integrator's step, as a function of the state;
+    - `x` (nx): the first-order states that are in effect now;
+    - `constant`, `varying`: constant wrenches (6; N and N m), and functions;
+    - `has_states`: whether the model has first-order states;
+    - `is_driven`: whether there are inputs;
+    - `feedback`: whether a load is a function that may depend on the state;
+    - `paths`: what commands and measurements pass, if anything but filters.
     """
 
     def __init__(
@@ -244,7 +219,6 @@ class Drive:
         return self.model.mechanism.inputs.with_states(u, self.x) if self.has_states else u
 
     def _commanded(self, t: float, q: Array, v: Array) -> Array | None:
-        """Return the inputs before the paths of actuators, or None."""
         u = self._inputs.at(t, q, v)
         if self.command is not None and self.loop is not None and self._has_inputs:
             u = self.loop.commands.within_limits(self.command.u if u is None else self.command.u + u)

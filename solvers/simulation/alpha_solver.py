@@ -32,24 +32,18 @@ _LARGEST_RADIUS = 0.95
 class AlphaSolver(Stepper):
     """Steps of the scheme.
 
-    Parameters
-    ----------
-    start, end : float, s
-    y0 : array
-        ``[q, v]``, on the closures.
-    rtol, atol : float
-        Tolerances of a step's error in q (tangent, from the neutral configuration) and v; Newton's method stops at a hundredth.
-    max_step : float, s
+    - `start`, `end` (s);
+    - `y0`: ``[q, v]``, on the closures;
+    - `rtol`, `atol`: tolerances of a step's error in q (tangent, from the neutral configuration) and v; Newton's method stops
+      at a hundredth; `max_step` (s).
     """
 
     def __init__(
         self, plant: DrivenModel, scheme: GeneralizedAlpha, start: float, end: float, y0: Array, tolerances: Tolerances
     ) -> None:
         if plant.model.is_constrained and scheme.spectral_radius > _LARGEST_RADIUS:
-            expected, advice = (
-                f"at most {_LARGEST_RADIUS} with rigid closures or gears",
-                "multipliers would swing undamped; take 0.8",
-            )
+            expected = f"at most {_LARGEST_RADIUS} with rigid closures or gears"
+            advice = "multipliers would swing undamped; take 0.8"
             raise ModelError(Finding("bad-radius", "spectral_radius", scheme.spectral_radius, expected, advice))
         self.plant, self.model, self.scheme = plant, plant.model, scheme
         self.system = AlphaSystem(plant, scheme, tolerances)
@@ -72,7 +66,6 @@ class AlphaSolver(Stepper):
             self.h = min(self.h, self._first_step())
 
     def _set_out(self) -> None:
-        """Choose step lengths that suit the remaining time."""
         step, self.span = self.scheme.step, self.end - self.t
         self.longest = self._max_step if step is None else self.span / math.ceil(self.span / step * (1 - EXACT))
         self.smallest = _SMALLEST * self.span if step is None else _SHORTER * self.longest

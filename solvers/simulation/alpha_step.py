@@ -223,7 +223,6 @@ class Step:
         return bool((self.reach * bend).max(initial=0.0) < 1.0)
 
     def _newton(self, renew: bool) -> bool:
-        """Tell whether Newton's method converges; where it is slow, derivatives are computed anew if `renew` is set."""
         try:
             return self._converges(renew)
         except ModelError as error:
@@ -277,16 +276,12 @@ class Step:
         if not len(rows):
             return np.zeros(0)
         solution: Any = dgels(residual.jacobian[rows][:, free].T, residual.efforts[free])[1]
-        multipliers: Array = solution[: len(rows)]
-        return multipliers
+        return solution[: len(rows)]
 
     def _factor(self, derivatives: ImplicitDerivatives) -> _LU:
-        """Return the LU factors of Newton's matrix with the given derivatives."""
         n, h, free, model = self.numbers, self.h, self.system.free, self.system.model
-        stiffness, opening = (
-            times_tangent(model, self.increment, derivatives.stiffness),
-            times_tangent(model, self.increment, self.jacobian),
-        )
+        stiffness = times_tangent(model, self.increment, derivatives.stiffness)
+        opening = times_tangent(model, self.increment, self.jacobian)
         matrix = n.share * self.mass + h * n.gamma * derivatives.damping + h * h * n.beta * stiffness
         count, rows = np.count_nonzero(free), len(self.rows)
         whole = np.zeros((count + rows, count + rows), order="F")
@@ -346,7 +341,6 @@ class Step:
         return max(self._first_order_error(), *(float(np.abs(part).max()) for part in errors_left))
 
     def _first_order_error(self) -> float:
-        """Return the error of first-order states, the model's and a controller's, relative to the tolerances."""
         before, last, (rtol, atol), error = self.before, self.start.h, (self.system.rtol, self.system.atol), 0.0
         if self.first_order is not None and self.first_order_step is not None:
             error = self.first_order_step.error(before.first_order, last, self.first_order, rtol, atol)

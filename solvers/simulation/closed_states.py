@@ -37,12 +37,8 @@ def close_start(model: Model, q: Array, v: Array, fixed: Sequence[str]) -> tuple
 class ClosedState(NamedTuple):
     """A state ``y`` on the closures.
 
-    Attributes
-    ----------
-    distance : float
-        From a singular configuration; see `Closed`.
-    rank : int
-        Number of independent constraints there.
+    - `distance`: from a singular configuration; see `Closed`;
+    - `rank`: number of independent constraints there.
     """
 
     y: Array

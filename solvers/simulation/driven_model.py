@@ -15,7 +15,7 @@ from titop.solvers.arguments.reading import all_finite, read_state
 from titop.solvers.control.continuous_loop import ContinuousLoop, LinearFeedback
 from titop.solvers.control.control_loop import ControlLoop
 from titop.solvers.control.sampled_loop import at_output
-from titop.solvers.engines.compiled.engine import CompiledEngine
+from titop.solvers.engines.compiled.compiled_engine import CompiledEngine
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
 from titop.solvers.mechanism.inputs import WrenchPlace
 from titop.solvers.model.model import Model
@@ -34,19 +34,10 @@ class DrivenModel(Drive):
     In closed loop y also has the states of a continuous controller. The model's first-order states in effect are those of the
     state that was `split` last, unless callers set them.
 
-    Parameters
-    ----------
-    model, times, tau, wrenches, u, loop
-        See `Drive`.
-    seed
-        Of the errors of devices; see `simulate`.
-
-    Attributes
-    ----------
-    prepared : PreparedDynamics
-        The dynamics under the loads; callers set its `rank` and `farthest`.
-    in_x : slice
-        The place of the first-order states in y.
+    - `model`, `times`, `tau`, `wrenches`, `u`, `loop`: see `Drive`;
+    - `seed`: of the errors of devices; see `simulate`;
+    - `prepared`: the dynamics under the loads; callers set its `rank` and `farthest`;
+    - `in_x`: the place of the first-order states in y.
     """
 
     def __init__(
@@ -136,7 +127,6 @@ class DrivenModel(Drive):
     # -- loads -----------------------------------------------------------------------------------------------------------
 
     def _act(self, t: float, q: Array, v: Array) -> tuple[Array, Any]:
-        """Set wrenches and inputs; return the efforts, and those of the inputs."""
         if not self.is_held or self.has_states:
             return self._let_act(t, q, v)
         if self._last is None or self._last[0] is not self.command:
@@ -148,12 +138,10 @@ class DrivenModel(Drive):
         return self.efforts(t, q, v), self._drive(t, q, v) if self.is_driven else 0.0
 
     def _push(self, t: float, q: Array, v: Array) -> None:
-        """Set the wrenches that vary."""
         for row, wrench in self._varying_rows:
             row[:] = wrench.at(t, q, v)
 
     def _drive(self, t: float, q: Array, v: Array) -> Any:
-        """Set the inputs; return their efforts."""
         u, inputs = self.inputs(t, q, v), self.model.mechanism.inputs
         if u is None:
             return 0.0

@@ -59,12 +59,8 @@ class Event:
 class EventValue(NamedTuple):
     """An event function at its last evaluation.
 
-    Attributes
-    ----------
-    since : float, s
-        When it was first seen at zero, if it is zero.
-    way : {-1, 0, 1}
-        Whether it had fallen or risen to zero; 0 at the start.
+    - `since` (s): when it was first seen at zero, if it is zero;
+    - `way`, {-1, 0, 1}: whether it had fallen or risen to zero; 0 at the start.
     """
 
     value: float
@@ -84,15 +80,9 @@ class EventValue(NamedTuple):
 class WatchedEvent:
     """An event as a function of time and state ``y``, and its occurrences.
 
-    Attributes
-    ----------
-    terminal, direction
-        As those of the event.
-    times : list of float, s
-    states : list of array
-        At the occurrences.
-    seen : EventValue or None
-        The function at its last evaluation; None before the first.
+    - `terminal`, `direction`: as those of the event;
+    - `states`: at the occurrences;
+    - `seen`: the function at its last evaluation; None before the first.
     """
 
     def __init__(self, plant: DrivenModel, event: Event) -> None:

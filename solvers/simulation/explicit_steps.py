@@ -29,23 +29,14 @@ Within = Callable[[Array], Array]
 class Tableau(NamedTuple):
     """A Runge-Kutta method: stage s is at ``t + nodes[s] h``, its state is ``y + h sum_j coefficients[s, j] rates[j]``.
 
-    Attributes
-    ----------
-    kind : subclass of scipy.integrate.OdeSolver
-        Scipy's implementation.
-    nodes : list of float
-        Of all stages.
-    coefficients : (n, n) array
-    end : int
-        The stage whose state is that at the end of the step; later stages serve `within`.
-    used : int
-        Number of stages that the error estimate uses.
-    estimators : (1, used) or (2, used) array
-        See `error_of` of the kernels' `runge_kutta`.
-    exponent : float
-        Of the error, in the length of the next step.
-    curve : (k, n) array
-        The states within a step: ``y + h sum_p passed^(p + 1) curve[p] @ rates``, `passed` the elapsed part of it.
+    - `kind`: Scipy's implementation;
+    - `nodes`: of all stages;
+    - `coefficients` (n, n);
+    - `end`: the stage whose state is that at the end of the step; later stages serve `within`;
+    - `used`: number of stages that the error estimate uses;
+    - `estimators` (1, used) or (2, used): see `error_of` of the kernels' `runge_kutta`;
+    - `exponent`: of the error, in the length of the next step;
+    - `curve` (k, n): of states within a step: ``y + h sum_p passed^(p + 1) curve[p] @ rates``, `passed` the elapsed part of it.
     """
 
     kind: Any
@@ -108,17 +99,9 @@ _MANY = 100
 class RungeKutta(OdeStepper):
     """An explicit method with scipy's step control, stage by stage.
 
-    Parameters
-    ----------
-    method : str
-        As in `tableau`.
-    start, end : float, s
-
-    Attributes
-    ----------
-    method : Tableau
-    states, rates : (stages, ny) arrays
-        Those of the last step's stages.
+    - `method`: as in `tableau`;
+    - `start`, `end` (s);
+    - `states`, `rates` (stages, ny): those of the last step's stages.
     """
 
     def __init__(self, plant: DrivenModel, method: str, start: float, end: float, y0: Array, tolerances: Tolerances) -> None:
@@ -164,7 +147,6 @@ class RungeKutta(OdeStepper):
         return None
 
     def _check_length(self) -> None:
-        """Give up where steps become too short to change the time."""
         if self.is_running and self._clock[control.LENGTH] <= 0.0:
             raise ArithmeticError("Required step size is less than spacing between numbers.")
 
@@ -220,10 +202,7 @@ class CompiledRungeKutta(RungeKutta):
 
     The stages are compiled where loads are functions of the state, whole steps where they are functions of time.
 
-    Parameters
-    ----------
-    *arguments
-        See `RungeKutta`.
+    `*arguments`: see `RungeKutta`.
     """
 
     def __init__(self, plant: DrivenModel, *arguments: Any) -> None:
@@ -249,7 +228,6 @@ class CompiledRungeKutta(RungeKutta):
         self._act()
 
     def _act(self) -> None:
-        """Put the present command into effect, until the next one."""
         if not self._by_functions:
             self.plant.act_held(self._tau)
 
@@ -342,7 +320,6 @@ class CompiledRungeKutta(RungeKutta):
         return status
 
     def _write(self, first: int, last: int, t: float, h: float) -> None:
-        """Write the values of functions of time at the stages of a step."""
         if first < last:
             times = [t + c * h for c in self.method.nodes[first:last]]
             self.plant.motion.write(times, self._motions[first:last])
@@ -350,7 +327,6 @@ class CompiledRungeKutta(RungeKutta):
                 self._feedback.write(times, self._offsets[first:last])
 
     def _explain(self, status: int, t: float, states: Array) -> None:
-        """Raise the error that a status stands for, unless a shorter step may succeed."""
         raise_pending()
         if status <= 0 and status not in _TOO_FAR:  # above it is a joint's that moves no inertia, strained as it is
             self._dynamics.mechanism.engine.raise_for(status)

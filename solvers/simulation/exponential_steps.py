@@ -50,14 +50,9 @@ _KEPT = 3
 class StepMatrices(NamedTuple):
     """The matrices of a step of some length, with n states.
 
-    Attributes
-    ----------
-    free : ((nodes - 1) n, n) array
-        From the state at the beginning to the states at the other nodes, without N.
-    forced : ((nodes - 1) n, nodes n) array
-        From N at all nodes, times the length.
-    error : (n, nodes n) array
-        How much of the last of these states is due to the middle node.
+    - `free` ((nodes - 1) n, n): from the state at the beginning to the states at the other nodes, without N;
+    - `forced` ((nodes - 1) n, nodes n): from N at all nodes, times the length;
+    - `error` (n, nodes n): how much of the last of these states is due to the middle node.
     """
 
     free: Array
@@ -105,7 +100,6 @@ class Ladder:
             yield phi
 
     def _short(self, z: Array) -> Array:
-        """Return the functions (count + 1, n, n) of a matrix smaller than one."""
         count, eye, phi = len(self._factors) - 1, np.eye(len(z)), np.empty((len(self._factors), *z.shape))
         term, phi[-1], k = self._factors[-1] * eye, 0.0, count
         while np.abs(term).max(initial=0.0) > EPS * self._factors[-1]:
@@ -117,7 +111,6 @@ class Ladder:
         return phi
 
     def _doubled(self, phi: Array) -> Array:
-        """Return the functions of twice the matrix from those of a matrix."""
         product = phi[0] @ phi
         for k in range(1, len(phi)):
             product[k] += np.tensordot(self._factors[k - 1 :: -1], phi[1 : k + 1], 1)
@@ -152,7 +145,6 @@ class WayMatrices:
 
 
 def _step_matrices(functions: list[Array], h: float) -> StepMatrices:
-    """Return the matrices of a step of length h (s), from the `functions` (nodes + 1, n, n) of A times each interval."""
     n, factorials = functions[0].shape[1], np.array([math.factorial(k) for k in range(_NODES)], dtype=float)
     free, forced, error = [np.eye(n)], [np.zeros((n, _NODES * n))], np.zeros((n, _NODES * n))
     for i, (phi, interval) in enumerate(zip(functions, np.diff(_PLACES), strict=True)):
@@ -167,12 +159,7 @@ def _step_matrices(functions: list[Array], h: float) -> StepMatrices:
 
 
 class ExponentialSteps(OdeStepper):
-    """Exponential collocation with step control.
-
-    Parameters
-    ----------
-    start, end : float, s
-    """
+    """Exponential collocation with step control. `start`, `end` (s)."""
 
     def __init__(self, plant: DrivenModel, method: str, start: float, end: float, y0: Array, tolerances: Tolerances) -> None:
         super().__init__(plant, start, end, y0)
@@ -186,7 +173,6 @@ class ExponentialSteps(OdeStepper):
         self._linearise()
 
     def _linearise(self) -> None:
-        """Take the Jacobian of the state reached, and forget the matrices."""
         self._A, self._is_new = self._jacobian(self._t, self._y), True
         self._matrices = dict[float, WayMatrices]()
         self._jacobians += 1
@@ -278,7 +264,6 @@ class ExponentialSteps(OdeStepper):
         return y
 
     def _try_again(self, h: float) -> None:
-        """Let the step be tried with A of its beginning; if it had that, with another length (s)."""
         if self._is_new:
             self._wish, self._given = h, 0.0
         else:

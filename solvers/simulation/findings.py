@@ -29,11 +29,8 @@ def violations(model: Model, t: Array, q: Array, v: Array, tau: Array, u: Array)
 
     Efforts are `tau` plus those of motors.
 
-    Parameters
-    ----------
-    t : (n,) array, s
-    q, v, tau, u : (n, ...) arrays
-        As in `Trajectory`.
+    - `t` (n, s);
+    - `q`, `v`, `tau`, `u` (n, ...): as in `Trajectory`.
     """
     inputs, units = model.mechanism.inputs, model.mechanism.assembly.coordinate_units
     efforts = tau + u @ inputs.motors.T
@@ -83,11 +80,8 @@ def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
 def brief_impacts(model: Model, impacts: Iterable[tuple[str, int, Array, Array]], step: float) -> Iterator[Finding]:
     """Yield contacts whose shortest impact lasts only a few fixed steps (s).
 
-    Parameters
-    ----------
-    impacts : iterable of (str, int, (nq,) array, (nv,) array)
-        The contact, the number of the gap that closes, and the state in which it closes.
-    step : float, s
+    - `impacts`: the contact, the number of the gap that closes, and the state in which it closes;
+    - `step` (s).
     """
     contacts, shortest = contacts_of(model.mechanism), dict[str, float]()
     for name, point, q, v in impacts:

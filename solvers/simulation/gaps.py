@@ -30,16 +30,10 @@ _Part = Callable[[Array, Array], Array]
 class Gaps:
     """All gaps of a model: first those evaluated in compiled code, then those evaluated in Python.
 
-    Attributes
-    ----------
-    owners : list of str
-        The block that each gap belongs to.
-    follow_rates : bool
-        Whether some gaps depend on rates, not on positions alone.
-    rounding : float, m, rad
-        Gaps no larger than this may be zero.
-    guards : (n, k) array
-        Rows of the gaps in compiled code, laid out as in `titop.solvers.kernels.ports.guards`.
+    - `owners`: the block that each gap belongs to;
+    - `follow_rates`: whether some gaps depend on rates, not on positions alone;
+    - `rounding` (m, rad): gaps no larger than this may be zero;
+    - `guards` (n, k): rows of the gaps in compiled code, laid out as in `titop.solvers.kernels.ports.guards`.
     """
 
     def __init__(self, model: Model, dynamics: PreparedDynamics) -> None:
@@ -126,7 +120,6 @@ class Gaps:
         return self._compiled.guards(stops, [(k, count) for k, _, count in self._stages])
 
     def _stops(self) -> Array:
-        """Collect the gaps of all stops, without joints and limits that define gaps of their own; return rows for guards."""
         assembly, numbers, places = self._model.mechanism.assembly, [np.zeros((0, 6))], list[tuple[int, int, str]]()
         for block in assembly.blocks_with_coordinates:
             if isinstance(block, Joint) and not redefines(block, "gaps", Joint):
@@ -146,7 +139,6 @@ class Gaps:
         return np.column_stack([where, signs, bounds])
 
     def _count_interaction_gaps(self, q: Array, v: Array) -> list[tuple[int, Interaction, int]]:
-        """Return the interactions that have gaps at a state: index among all, interaction, number of gaps."""
         closures = [(k, loop.closure) for k, loop in enumerate(self._model.mechanism.interactions)]
         switching = [(k, closure) for k, closure in closures if redefines(closure, "gaps", Block)]
         if not switching:
@@ -189,7 +181,6 @@ def _redefines_gaps(block: Block) -> bool:
 
 
 def _read(block: Block, motion: TargetMotion, count: int | None = None) -> Array:
-    """Return the gaps of a block, `count` of them if that is known."""
     returned = block.gaps(motion)
     is_ready = type(returned) is np.ndarray and returned.dtype == float
     gaps = returned if is_ready else real_array(returned)

@@ -146,12 +146,7 @@ def model_states(plant: DrivenModel, t: float, q: Array, v: Array) -> FirstOrder
 
 
 class TrapezoidalStep:
-    """A step of some first-order states.
-
-    Parameters
-    ----------
-    h : float, s
-    """
+    """A step of some first-order states. `h` (s)."""
 
     def __init__(self, begin: FirstOrderStates, h: float) -> None:
         self._begin, self._h, self._half = begin, h, 0.5 * h
@@ -162,12 +157,8 @@ class TrapezoidalStep:
     def error(self, before: FirstOrderStates | None, last: float, end: FirstOrderStates, rtol: float, atol: float) -> float:
         """Return the error of the step relative to the tolerances, after damping by the step, from the last three rates.
 
-        Parameters
-        ----------
-        before : FirstOrderStates, optional
-            The beginning of the step before; without it the error is unknown, and zero is returned.
-        last : float, s
-            The length of the step before.
+        - `before`: the beginning of the step before; without it the error is unknown, and zero is returned;
+        - `last` (s): the length of the step before.
         """
         h, begin = self._h, self._begin
         if before is None or not last or not len(end.x):
@@ -216,5 +207,4 @@ def cubic(first: FirstOrderStates, last: FirstOrderStates, h: float, s: float) -
     """Return the states within a step of length h, after the part s of it, by a cubic."""
     change = last.x - first.x
     bend = s * (1 - s) * ((1 - s) * (h * first.rate - change) - s * (h * last.rate - change))
-    between: Array = first.x + s * change + bend
-    return between
+    return first.x + s * change + bend

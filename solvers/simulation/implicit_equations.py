@@ -144,10 +144,7 @@ class RateJacobian:
     configuration dy/dt is evaluated at projected states, so that constraint violations do not grow; the projection is then
     differentiated by central differences.
 
-    Parameters
-    ----------
-    is_near : callable
-        Tells whether dy/dt is evaluated at projected states.
+    `is_near`: tells whether dy/dt is evaluated at projected states.
     """
 
     def __init__(self, plant: DrivenModel, is_near: Callable[[], bool] = lambda: False) -> None:
@@ -155,13 +152,7 @@ class RateJacobian:
         self._last: Array | None = None
 
     def __call__(self, t: float, y: Array) -> Array:
-        """Return the Jacobian (ny, ny).
-
-        Parameters
-        ----------
-        t : float, s
-        y : (ny,) array
-        """
+        """Return the Jacobian (ny, ny). `t` (s); `y` (ny)."""
         try:
             self._last = self._at(t, y)
         except (ModelError, ConvergenceError):
@@ -235,12 +226,8 @@ class RateJacobian:
 class CoordinateTangents(NamedTuple):
     """How the entries of q depend on its tangents.
 
-    Attributes
-    ----------
-    derivatives, rates : (nq, nv) arrays
-        Derivatives of q and dq/dt by tangents.
-    by_numbers : (nv, nq) array
-        Derivatives of tangents by q.
+    - `derivatives`, `rates` (nq, nv): derivatives of q and dq/dt by tangents;
+    - `by_numbers` (nv, nq): derivatives of tangents by q.
     """
 
     derivatives: Array
@@ -302,7 +289,6 @@ def feedback_derivatives(plant: DrivenModel, t: float, q: Array, v: Array) -> tu
 
 
 def _same(loads: tuple[Array, list[Push]], others: tuple[Array, list[Push]]) -> bool:
-    """Tell whether two sets of loads are equal."""
     (efforts, pushes), (other_efforts, other_pushes) = loads, others
     if len(pushes) != len(other_pushes) or not np.array_equal(efforts, other_efforts):
         return False

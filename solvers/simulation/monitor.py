@@ -48,20 +48,11 @@ _STRETCH = 1.6
 class Monitor:
     """Watches a running simulation: shows its progress, and warns if it takes too long, naming what makes its steps short.
 
-    Parameters
-    ----------
-    times : (n,) array, s
-    max_step : float, s
-        Longest step that the user allows.
-    progress : bool
-        Show a progress bar on a terminal.
-
-    Attributes
-    ----------
-    half_turns : HalfTurns
-        Springs whose rotation passes half a turn.
-    impacts : Impacts or None
-        Gaps that close, where steps are fixed.
+    - `times` (n, s);
+    - `max_step` (s): longest step that the user allows;
+    - `progress`: show a progress bar on a terminal;
+    - `half_turns`: springs whose rotation passes half a turn;
+    - `impacts`: gaps that close, where steps are fixed.
     """
 
     impacts: Impacts | None = None
@@ -90,15 +81,9 @@ class Monitor:
     def look(self, t: float, y: Array, steps: Callable[[], float], switches: Array | None = None, pieces: int = 1) -> None:
         """Examine the time `t` (s) and state reached.
 
-        Parameters
-        ----------
-        t : float, s
-        steps : callable
-            Returns the number of steps; called only when needed.
-        switches : (n,) array, optional
-            Number of switches of each gap.
-        pieces : int
-            Number of pieces of the integration so far, those cut by switches apart.
+        - `steps`: returns the number of steps; called only when needed;
+        - `switches` (n): number of switches of each gap;
+        - `pieces`: number of pieces of the integration so far, those cut by switches apart.
         """
         self._pace.look(t, steps)
         if self.half_turns.any:
@@ -116,11 +101,9 @@ class Monitor:
 class Pace:
     """After a second of steps, estimates once how long the rest takes.
 
-    Parameters
-    ----------
-    start, end : float, s
-    bounds : mapping of argument to float, s
-        The bounds of the steps, by the user's argument: `max_step`, a fixed step, the time between a controller's samples.
+    - `start`, `end` (s);
+    - `bounds`: the bounds of the steps, by the user's argument: `max_step`, a fixed step, the time between a controller's
+      samples.
     """
 
     def __init__(self, start: float, end: float, bounds: Mapping[str, float]) -> None:
@@ -132,10 +115,7 @@ class Pace:
     def look(self, t: float, steps: Callable[[], float]) -> None:
         """Examine the time `t` (s) reached; `steps` returns the number of steps, and is called only when needed.
 
-        Warns
-        -----
-        ModelWarning
-            With the number of steps that the bound requires, if it is the reason of short steps.
+        Warns with the number of steps that the bound requires, if it is the reason of short steps.
         """
         now = time.perf_counter()
         if not self._begun:
@@ -156,11 +136,7 @@ class Pace:
 class Chatter:
     """After every second of steps with several switches, estimates how long the rest takes; warns once.
 
-    Parameters
-    ----------
-    owners : sequence of str
-        The block that each gap belongs to.
-    end : float, s
+    `owners` (n): the block that each gap belongs to.
     """
 
     def __init__(self, owners: Sequence[str], end: float) -> None:
@@ -170,10 +146,7 @@ class Chatter:
     def look(self, t: float, counts: Array, steps: Callable[[], float]) -> None:
         """Examine the time `t` (s) of a switch, the number of switches of each gap (n), and that of `steps`.
 
-        Warns
-        -----
-        ModelWarning
-            With the block that switches most, if these switches are the reason of short steps.
+        Warns with the block that switches most, if these switches are the reason of short steps.
         """
         now = time.perf_counter()
         if self._before is not None and (self._has_told or now < self._before[0] + SHOW_AFTER):
@@ -195,7 +168,6 @@ class Chatter:
 
 
 def _duration(seconds: float) -> str:
-    """Return a duration as text."""
     if seconds == inf:
         return "for ever"
     for unit, length in (("years", 3.156e7), ("days", 86400.0), ("hours", 3600.0)):
@@ -207,11 +179,8 @@ def _duration(seconds: float) -> str:
 class StiffnessWatch:
     """After a second, examines once whether the steps are as long as stability allows.
 
-    Parameters
-    ----------
-    start : float, s
-    longest : float, s
-        Longest step allowed.
+    - `start` (s);
+    - `longest` (s): longest step allowed.
     """
 
     def __init__(self, plant: DrivenModel, method: str, start: float, longest: float) -> None:
@@ -226,10 +195,7 @@ class StiffnessWatch:
     def look(self, t: float, y: Array, steps: int, pieces: int = 1) -> None:
         """Examine the time `t` (s) and state `y` reached by `steps`, the way cut into `pieces`.
 
-        Warns
-        -----
-        ModelWarning
-            With the coordinate that limits the steps, and suitable methods.
+        Warns with the coordinate that limits the steps, and suitable methods.
         """
         if not steps:
             return
@@ -273,10 +239,7 @@ def fastest_motion(plant: DrivenModel, t: float, y: Array) -> tuple[float, str, 
 class HalfTurns:
     """The relative rotations of compliant closures, and of free and spherical joints with springs, checked step by step.
 
-    Attributes
-    ----------
-    passed : dict of name to time (s)
-        Closures and joints that passed half a turn, and when.
+    `passed`: closures and joints that passed half a turn, and when.
     """
 
     def __init__(self, model: Model) -> None:
@@ -310,10 +273,7 @@ class HalfTurns:
 class Impacts:
     """The states in which gaps close, the fastest of each.
 
-    Parameters
-    ----------
-    step : float, s
-        Of the integrator; where compiled code does not know rates of gaps, they are differences over a part of it.
+    `step` (s): of the integrator; where compiled code does not know rates of gaps, they are differences over a part of it.
     """
 
     def __init__(self, plant: DrivenModel, step: float) -> None:

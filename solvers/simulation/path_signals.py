@@ -12,7 +12,7 @@ import zlib
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -29,26 +29,12 @@ from titop.solvers.control.sampled_loop import read_generator
 from titop.solvers.model.model import Model
 
 
-class DrivenPlant(ControlledModel, Protocol):
-    """The model and its loads, as paths need them."""
-
-    def commanded(self, t: float, q: Array, v: Array) -> Array: ...
-
-
 class PathChain:
     """The elements of one device's path, apart from its filter.
 
-    Parameters
-    ----------
-    times : (n,) array, s
-        The first sample is at the first.
-    held : bool
-        Whether values are constant between instants.
-
-    Attributes
-    ----------
-    shown : (channels,) array or None
-        The values in effect: the last, or those at the time of `seek`. None before the first instant.
+    - `times` (n, s): the first sample is at the first;
+    - `held`: whether values are constant between instants;
+    - `shown` (channels): the values in effect: the last, or those at the time of `seek`. None before the first instant.
     """
 
     def __init__(self, device: Device, times: Sequence[float] | Array, rng: np.random.Generator, held: bool) -> None:
@@ -125,8 +111,7 @@ class PathChain:
         quantum = numbers["quantum"]
         if quantum.any():
             value = np.where(quantum > 0, quantum * np.round(value / np.where(quantum > 0, quantum, 1.0)), value) + 0.0
-        result: Array = value if self._errors_first else value + added
-        return result
+        return value if self._errors_first else value + added
 
     def _draw(self) -> Array | float:
         """Return the random errors (channels) of the next sample."""
@@ -179,14 +164,10 @@ class PathChain:
 class PathSignals:
     """The chains of all devices whose paths are more than filters.
 
-    Parameters
-    ----------
-    times : (n,) array, s
-    measurements : sequence of Measurements
-        Of the controllers: sensors that none of them reads are left out.
-    seed : int, numpy.random.SeedSequence or Generator
-    is_stepwise : bool
-        Whether commands change only at instants.
+    - `times` (n, s);
+    - `measurements`: of the controllers: sensors that none of them reads are left out;
+    - `seed`: as in `simulate`;
+    - `is_stepwise`: whether commands change only at instants.
     """
 
     def __init__(self, model: Model, times: Array, measurements: Sequence[Measurements], seed: Any, is_stepwise: bool) -> None:
@@ -196,13 +177,13 @@ class PathSignals:
         self.sensors: dict[str, tuple[PathChain, Measurements]] = {}
         sensors = [sensor for sensor in assembly.sensors if read.intersection(sensor.output_names)]
         devices = list(_devices((*assembly.actuators, *sensors)))
-        root = _seed_sequence(seed if devices else 0)
+        generators = _generators(seed, [device.name for device in devices])
         for device in devices:
             findings += _refusals(device, is_stepwise)
             path = device.path
             assert path is not None
             held = path.sample_time is not None or bool(path.delay or np.any(path.quantum))
-            chain = PathChain(device, times, _generator(root, device.name), held)
+            chain = PathChain(device, times, generators[device.name], held)
             if isinstance(device, Actuator):
                 self.actuators.append((chain, [model.input_names.index(name) for name in device.input_names]))
             elif isinstance(device, Sensor):
@@ -259,7 +240,7 @@ class PathSignals:
             if chain.held and chain.shown is None:
                 chain.rest(t, u[columns])
 
-    def sense(self, plant: DrivenPlant, t: float, y: Array) -> None:
+    def sense(self, plant: ControlledModel, t: float, y: Array) -> None:
         """Sample sensors that are due, and pass on what their delays have held."""
         self._show_latest(t)
         for chain, own in self.sensors.values():
@@ -270,7 +251,7 @@ class PathSignals:
                 chain.take(t, plant.measure(own, t, q, v, a))
             chain.release(t)
 
-    def drive(self, plant: DrivenPlant, t: float, y: Array) -> float:
+    def drive(self, plant: ControlledModel, t: float, y: Array) -> float:
         """Take commands that are due; return the time (s) of the next instant of any path."""
         commands: Array | None = None
         for chain, columns in self.actuators:
@@ -303,7 +284,6 @@ class PathSignals:
 
 
 def _devices(devices: Sequence[Device]) -> Iterator[Device]:
-    """Yield those whose path is more than a filter."""
     for device in devices:
         if device.path is not None and device.path.described().keys() - {"filter"}:
             yield device
@@ -320,13 +300,16 @@ def _seed_sequence(seed: Any) -> np.random.SeedSequence:
         raise ModelError(Finding("bad-seed", "seed", seed, expected, "0 will do")) from None
 
 
-def _generator(root: np.random.SeedSequence, name: str) -> np.random.Generator:
-    """Return a generator for a device's errors, independent of those of others."""
-    return np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, zlib.crc32(name.encode()))))
+def _generators(seed: Any, names: Sequence[str]) -> dict[str, np.random.Generator]:
+    """Return a generator for the errors of each device, independent of those of others."""
+    if not names:
+        return {}
+    root = _seed_sequence(seed)
+    keys = {name: (*root.spawn_key, zlib.crc32(name.encode())) for name in names}
+    return {name: np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=key)) for name, key in keys.items()}
 
 
 def _refusals(device: Device, is_stepwise: bool) -> Iterator[Finding]:
-    """Yield elements that need a sample time."""
     path, advice = device.path, f"give the path of {device.name!r} a sample_time"
     assert path is not None
     if path.sample_time is not None:

@@ -20,13 +20,7 @@ _METHODS: dict[str, type[OdeSolver]] = {"LSODA": LSODA, "BDF": BDF, "Radau": Rad
 
 
 class ScipySteps(OdeStepper):
-    """An implicit integrator of scipy, with the exact Jacobian.
-
-    Parameters
-    ----------
-    method : {"LSODA", "BDF", "Radau"}
-    start, end : float, s
-    """
+    """An implicit integrator of scipy, with the exact Jacobian. `method`, {"LSODA", "BDF", "Radau"}; `start`, `end` (s)."""
 
     def __init__(self, plant: DrivenModel, method: str, start: float, end: float, y0: Array, tolerances: Tolerances) -> None:
         super().__init__(plant, start, end, y0)
@@ -102,14 +96,9 @@ class ScipySteps(OdeStepper):
 class Factors(NamedTuple):
     """Factors of a matrix: the blocks of q, eliminated, and the LU factors of the rest.
 
-    Attributes
-    ----------
-    inverse, follows : (k,) arrays
-        For coordinates that are their own tangents: one over the diagonal, and the dependence of q on v.
-    others : list of pairs of arrays
-        The same for each other block, as matrices.
-    below : (m, nq) array
-        Rows of v, by q.
+    - `inverse`, `follows` (k): of coordinates that are their own tangents: one over the diagonal, and how q depends on v;
+    - `others`: the same for each other block, as matrices;
+    - `below` (m, nq): rows of v, by q.
     """
 
     inverse: Array
@@ -170,5 +159,4 @@ class NewtonFactors:
 
     def _below(self, factors: Factors, x: Array) -> Array:
         """Return the product of real rows and q, its real and imaginary parts beside each other."""
-        product: Array = (factors.below @ x.view(float).reshape(self.nq, -1)).view(x.dtype)[:, 0]
-        return product
+        return (factors.below @ x.view(float).reshape(self.nq, -1)).view(x.dtype)[:, 0]

@@ -23,16 +23,10 @@ from titop.solvers.simulation.trajectory import Trajectory
 class ReachedStates(NamedTuple):
     """The states that an integrator has reached.
 
-    Attributes
-    ----------
-    t : (n,) array, s
-        The output times reached, and the time where it was stopped.
-    y : (n, ...) array
-        The states at these times.
-    statistics : dict of name to number
-        Counts of steps and the like; see `Trajectory`.
-    memory : dict of name to array, optional
-        What the integrator needs to go on from the last state as if it had not stopped there; None where it cannot.
+    - `t` (n, s): the output times reached, and the time where it was stopped;
+    - `y` (n, ...): the states at these times;
+    - `statistics`: counts of steps and the like; see `Trajectory`;
+    - `memory`: what the integrator needs to go on from the last state as if it had not stopped there; None where it cannot.
     """
 
     t: Array
@@ -68,21 +62,12 @@ class SimulationInterrupt(KeyboardInterrupt):
     def __init__(self, message: str, solution: ReachedStates | None = None) -> None:
         super().__init__(message)
         self.solution = solution
+        #: Makes a trajectory of the solution; as this takes time, it is called on first access.
         self._collect: Callable[[ReachedStates], Trajectory] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send only the message to another process."""
         return type(self), self.args
-
-    def collect_with(self, collect: Callable[[ReachedStates], Trajectory]) -> None:
-        """Set the function that makes a trajectory of the solution; as this takes time, it is called on first access.
-
-        Parameters
-        ----------
-        collect : callable
-            From the solution to the `Trajectory`.
-        """
-        self._collect = collect
 
     @cached_property
     def trajectory(self) -> Trajectory:
@@ -111,22 +96,12 @@ _INTEGRATOR, _EVENT, _PATH = "integrator.", "event.", "path."
 class Start:
     """The beginning of a simulation.
 
-    Parameters
-    ----------
-    times : (n,) array, s
-        The first is set to the end of `start` where only rounding keeps it from there.
-    q0, v0, x0
-        As in `simulate`.
-    start : Trajectory, optional
-        A simulation that goes on.
-
-    Attributes
-    ----------
-    q, v, x : (nq,), (nv,) and (nx,) arrays
-    is_reached : bool
-        Whether the state is one that the other simulation has reached: on the closures.
-    integrator : dict of name to array
-        What the integrator takes up.
+    - `times` (n, s): the first is set to the end of `start` where only rounding keeps it from there;
+    - `q0`, `v0`, `x0`: as in `simulate`;
+    - `start`: a simulation that goes on;
+    - `q`, `v`, `x` (nq), (nv) and (nx);
+    - `is_reached`: whether the state is one that the other simulation has reached: on the closures;
+    - `integrator`: what the integrator takes up.
     """
 
     def __init__(self, model: Model, times: Array, q0: Any, v0: Any, x0: Any, start: Trajectory | None) -> None:
@@ -146,7 +121,6 @@ class Start:
         self.integrator = self._left(_INTEGRATOR) if self.is_reached and goes_on else {}
 
     def _left(self, head: str) -> Memory:
-        """Return what the other simulation has left under names with a head."""
         memory = {} if self._start is None else self._start.memory
         return {name.removeprefix(head): array for name, array in memory.items() if name.startswith(head)}
 
@@ -198,7 +172,6 @@ class Start:
 
 
 def _last_state(model: Model, times: Array, start: Any) -> Array:
-    """Return the state of a simulation at its end, which is the first time."""
     if not isinstance(start, Trajectory):
         raise ModelError(Finding("wrong-type", "start", start, "a tt.Trajectory", "pass what tt.simulate has returned"))
     for name in ("configuration_names", "coordinate_names", "state_names"):
@@ -215,9 +188,8 @@ def _last_state(model: Model, times: Array, start: Any) -> Array:
     times[0] = end
     states = start.memory["y"]
     if states.dtype != np.dtype(float) or states.ndim != 1 or len(states) < model.nq + model.nv + model.nx:
-        raise ModelError(
-            Finding("no-memory", "start", f"a state of shape {states.shape}", "that of the model", "simulate anew")
-        )
+        advice = "simulate anew"
+        raise ModelError(Finding("no-memory", "start", f"a state of shape {states.shape}", "that of the model", advice))
     return states
 
 

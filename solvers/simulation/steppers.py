@@ -70,10 +70,7 @@ class Tolerances(NamedTuple):
 class Stepper(ABC):
     """Makes steps from a state on the closures to an end.
 
-    Attributes
-    ----------
-    is_clear : bool or None
-        Whether compiled code saw no guarded gap switch in the last steps; None if it did not check.
+    `is_clear`: whether compiled code saw no guarded gap switch in the last steps; None if it did not check.
     """
 
     is_clear: bool | None = None
@@ -99,12 +96,8 @@ class Stepper(ABC):
 
         Unless every step has to be seen, it may make several, until one reaches the time `watch` (s).
 
-        Raises
-        ------
-        ConvergenceError
-            If the integrator gives up, or runs into a singular configuration.
-        ModelError
-            If an error of the model there is the reason.
+        Raises `ConvergenceError` if the integrator gives up, or runs into a singular configuration, and `ModelError` if an
+        error of the model there is the reason.
         """
 
     @abstractmethod
@@ -150,16 +143,9 @@ class Stepper(ABC):
 class OdeStepper(Stepper):
     """Steps of an integrator of dy/dt, `rate`; with rigid closures and gears it continues from projected states.
 
-    Parameters
-    ----------
-    start, end : float, s
-    y0 : array
-        On the closures.
-
-    Attributes
-    ----------
-    name : str
-        The method.
+    - `start`, `end` (s);
+    - `y0`: on the closures;
+    - `name`: the method.
     """
 
     name: str
@@ -217,10 +203,7 @@ class OdeStepper(Stepper):
     def advance(self, watch: float) -> ClosedState | None:
         """Make a step, or several until one reaches the time `watch`; return the state reached, None if it has to be projected.
 
-        Raises
-        ------
-        ArithmeticError
-            If the integrator gives up.
+        Raises `ArithmeticError` if the integrator gives up.
         """
 
     @abstractmethod
@@ -289,7 +272,6 @@ class OdeStepper(Stepper):
         raise ConvergenceError(f"{self.name} gave up after t = {self.t:.6g} s of {self.end:.6g} s: {reason}") from None
 
     def _closed_end(self) -> ClosedState | None:
-        """Return the state on the closures at the end of the step, None if none is found."""
         try:
             return project(self.plant, self.t, self.y)
         except ConvergenceError:
@@ -319,14 +301,8 @@ class OdeStepper(Stepper):
 class LastStep:
     """The last step of a stepper: states and gaps within it.
 
-    Parameters
-    ----------
-    state : array
-        At the end of the step, on the closures.
-
-    Attributes
-    ----------
-    begin, end : float, s
+    - `state`: at the end of the step, on the closures;
+    - `begin`, `end` (s).
     """
 
     def __init__(self, plant: DrivenModel, stepper: Stepper, state: Array) -> None:
@@ -367,5 +343,4 @@ class LastStep:
         return here, (aside - here) / steps[:, None]
 
     def _configurations(self, times: Sequence[float]) -> tuple[Array, Array]:
-        """Return q and v at times within the step."""
         return self.plant.split_rows(np.array(times), np.array(self.states(times)))

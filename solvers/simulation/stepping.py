@@ -42,17 +42,11 @@ def integrate_stepwise(
 ) -> ReachedStates:
     """Return the states at the output times, and append to the events.
 
-    Parameters
-    ----------
-    times : (n,) array, s
-    y0 : array
-        State at the first time.
-    kinks : array, s
-        Increasing; steps end there.
-    monitor : Monitor
-        Examines the steps.
-    memory : mapping of name to array
-        Left by the same method where it ended before, or nothing.
+    - `times` (n, s);
+    - `y0`: state at the first time;
+    - `kinks` (s): increasing; steps end there;
+    - `monitor`: examines the steps;
+    - `memory`: left by the same method where it ended before, or nothing.
     """
     begin, end = float(times[0]), float(times[-1])
     outputs, last, acts_until, anew = OutputStates(times, y0), (begin, y0), begin, True
@@ -131,12 +125,8 @@ def _stepper(
 class OutputStates:
     """The states at the output times reached so far.
 
-    Attributes
-    ----------
-    next : float, s
-        The next output time, infinite after the last.
-    is_over : bool
-        Whether a terminal event ended the simulation.
+    - `next` (s): the next output time, infinite after the last;
+    - `is_over`: whether a terminal event ended the simulation.
     """
 
     def __init__(self, times: Array, y0: Array) -> None:

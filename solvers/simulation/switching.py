@@ -16,21 +16,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import ROUNDING
 from titop.solvers.kernels.entries.gap_entries import lateness, look_at_ends, switch
-from titop.solvers.kernels.ports.guards import (
-    BEFORE,
-    CLOSE,
-    FINER,
-    GUARD_COLUMNS,
-    LOCATED,
-    NEARNESS,
-    RATE,
-    RATE_BEFORE,
-    ROUNDED,
-    SIDE,
-    SWITCHED,
-    VALUE,
-    zero_between,
-)
+from titop.solvers.kernels.ports import guards
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.steppers import LastStep
 
@@ -43,17 +29,9 @@ _MOST = 200
 class Switching:
     """The gaps of a plant, followed step by step.
 
-    Parameters
-    ----------
-    span : (float, float), s
-        Begin and end of the integration.
-    y : array
-        State at the beginning.
-
-    Attributes
-    ----------
-    is_guarded : bool
-        Whether compiled code checks all gaps itself, and tells when to look closer.
+    - `span` (float, float), s: begin and end of the integration;
+    - `y`: state at the beginning;
+    - `is_guarded`: whether compiled code checks all gaps itself, and tells when to look closer.
     """
 
     def __init__(self, plant: DrivenModel, span: tuple[float, float], y: Array) -> None:
@@ -61,29 +39,28 @@ class Switching:
         q, v = plant.split(span[0], y)
         gaps, self.is_guarded = plant.gaps, plant.gaps.is_guarded
         #: The latest values of the gaps, in the columns of guards: compiled code's own, if it checks them.
-        self._known = plant.gaps.step_guards if self.is_guarded else np.zeros((gaps.count, GUARD_COLUMNS))
-        values, rates = gaps.rows(q[None], v[None], LOCATED * (span[1] - span[0]))
-        self._known[:, VALUE], self._known[:, RATE], self._known[:, SIDE] = values[0], rates[0], np.sign(values[0])
-        self._known[:, ROUNDED] = gaps.rounding
+        self._known = plant.gaps.step_guards if self.is_guarded else np.zeros((gaps.count, guards.GUARD_COLUMNS))
+        values, rates = gaps.rows(q[None], v[None], guards.LOCATED * (span[1] - span[0]))
+        self._known[:, guards.VALUE], self._known[:, guards.RATE] = values[0], rates[0]
+        self._known[:, guards.SIDE], self._known[:, guards.ROUNDED] = np.sign(values[0]), gaps.rounding
 
     @property
     def counts(self) -> Array:
         """Number of switches of each gap (n)."""
-        counts: Array = self._known[:, SWITCHED]
-        return counts
+        return self._known[:, guards.SWITCHED]
 
     def memory(self) -> Array:
         """Return the gaps' values, rates and sides (3, n) at the end of the last step."""
-        return self._known[:, [VALUE, RATE, SIDE]].T
+        return self._known[:, [guards.VALUE, guards.RATE, guards.SIDE]].T
 
     def recall(self, memory: Array) -> None:
         """Go on as after the step that left a `memory`."""
-        self._known[:, [VALUE, RATE, SIDE]] = memory.T
+        self._known[:, [guards.VALUE, guards.RATE, guards.SIDE]] = memory.T
 
     def go_back(self, step: LastStep) -> None:
         """Return to the beginning of the step examined last."""
         known, self._at = self._known, step.begin
-        known[:, VALUE], known[:, RATE] = known[:, BEFORE], known[:, RATE_BEFORE]
+        known[:, guards.VALUE], known[:, guards.RATE] = known[:, guards.BEFORE], known[:, guards.RATE_BEFORE]
 
     def clears(self, step: LastStep, y: Array, is_clear: bool | None) -> bool:
         """Evaluate the gaps at the end of a step, at the state y; tell whether nothing switches in it.
@@ -98,34 +75,34 @@ class Switching:
         known = self._known
         if self._at != step.begin:
             self._write(step, step.begin)
-        known[:, BEFORE], known[:, RATE_BEFORE] = known[:, VALUE], known[:, RATE]
+        known[:, guards.BEFORE], known[:, guards.RATE_BEFORE] = known[:, guards.VALUE], known[:, guards.RATE]
         self._write(step, step.end)
         look_at_ends(step.end - step.begin, known)
-        return not known[:, CLOSE].any()
+        return not known[:, guards.CLOSE].any()
 
     def _write(self, step: LastStep, t: float) -> None:
         self._at, (values, rates) = t, step.gaps([t])
-        self._known[:, VALUE], self._known[:, RATE] = values[0], rates[0]
+        self._known[:, guards.VALUE], self._known[:, guards.RATE] = values[0], rates[0]
 
     def first(self, step: LastStep) -> tuple[float, Array]:
         """Return the time (s) of the first switch in a step that is not clear, infinite if none, and its gaps (mask)."""
         known = self._known
-        near = np.flatnonzero(known[:, CLOSE])
+        near = np.flatnonzero(known[:, guards.CLOSE])
         inner = step.split()
         inside = step.gaps(inner)
         times, leaving = [step.begin, *inner, step.end], np.full(len(known), math.inf)
         for k in near.tolist():
-            values = [known.item(k, BEFORE), *inside[0][:, k].tolist(), known.item(k, VALUE)]
-            rates = [known.item(k, RATE_BEFORE), *inside[1][:, k].tolist(), known.item(k, RATE)]
+            values = [known.item(k, guards.BEFORE), *inside[0][:, k].tolist(), known.item(k, guards.VALUE)]
+            rates = [known.item(k, guards.RATE_BEFORE), *inside[1][:, k].tolist(), known.item(k, guards.RATE)]
             curve = _Curve(step, k, times, values, rates)
-            side = known.item(k, SIDE) or _sign(rates[0]) or curve.first_sign()
+            side = known.item(k, guards.SIDE) or _sign(rates[0]) or curve.first_sign()
             t = curve.leaves(side)
             if t <= step.begin + step.exact:  # it was on the other side already
                 side = -side
                 t = curve.leaves(side)
             if t <= step.begin + step.exact:
                 side, t = curve.last_sign(), math.inf
-            known[k, SIDE], leaving[k] = side, t
+            known[k, guards.SIDE], leaving[k] = side, t
         first = float(leaving.min())
         return first, (leaving <= first + step.exact) & (leaving < math.inf)
 
@@ -138,14 +115,14 @@ class Switching:
 
         Gaps that cut the step and have come no closer to zero switch as well: rounding keeps them from zero.
         """
-        known, sides = self._known, self._known[:, SIDE].copy()
-        before, stuck = self.counts.copy(), cut & (sides * (known[:, VALUE] - known[:, BEFORE]) >= 0)
+        known, sides = self._known, self._known[:, guards.SIDE].copy()
+        before, stuck = self.counts.copy(), cut & (sides * (known[:, guards.VALUE] - known[:, guards.BEFORE]) >= 0)
         switches = switch(known, step.exact) > 0
         stuck &= self.counts == before
         if stuck.any():
-            rates = known[stuck, RATE]
-            known[stuck, SIDE] = np.where(rates == 0, -sides[stuck], np.sign(rates))
-            known[stuck, SWITCHED] += 1
+            rates = known[stuck, guards.RATE]
+            known[stuck, guards.SIDE] = np.where(rates == 0, -sides[stuck], np.sign(rates))
+            known[stuck, guards.SWITCHED] += 1
         return switches or bool(stuck.any())
 
 
@@ -181,7 +158,7 @@ class Cubic(NamedTuple):
     def zero(self) -> float:
         """Return a time at which the cubic is zero; it is positive at the first end and negative at the second."""
         h = self.end - self.begin
-        return self.begin + h * float(zero_between(h, self.a, self.b, self.rate_a, self.rate_b))
+        return self.begin + h * float(guards.zero_between(h, self.a, self.b, self.rate_a, self.rate_b))
 
     def bottom(self) -> float:
         """Return the time of the cubic's minimum; it falls at the first end, and rises at the second."""
@@ -232,7 +209,7 @@ class _Curve:
         if part.b > 0:
             if part.a <= 0 and part.rate_a < 0:
                 return part.begin
-            if not (part.a > 0 and part.rate_a < 0 < part.rate_b) or part.stays_above(NEARNESS):
+            if not (part.a > 0 and part.rate_a < 0 < part.rate_b) or part.stays_above(guards.NEARNESS):
                 return math.inf
             low = self._bottom(side, part, -self._touching)
             return math.inf if low is None else self._zero(side, part.until(*low))
@@ -248,7 +225,7 @@ class _Curve:
 
     def _zero(self, side: float, part: Cubic) -> float:
         """Return an approximate zero in a part of the step with different signs at its ends."""
-        exact, width, slow = FINER * self._step.exact, part.end - part.begin, False
+        exact, width, slow = guards.FINER * self._step.exact, part.end - part.begin, False
         for _ in range(_MOST):
             t = 0.5 * (part.begin + part.end) if slow else part.zero()
             if part.end - part.begin <= exact:
@@ -263,7 +240,6 @@ class _Curve:
         return t
 
     def _bottom(self, side: float, part: Cubic, below: float) -> tuple[float, float, float] | None:
-        """Return a time between fall and rise at which it is below `below`, with value and slope; None if there is none."""
         width, slow = part.end - part.begin, False
         for _ in range(_MOST):
             t = 0.5 * (part.begin + part.end) if slow else part.bottom()

@@ -71,7 +71,6 @@ def read_fields(path: str | Path, model: Model, max_bytes: int) -> dict[str, Any
 
 
 def _prefixes(count: int) -> list[str]:
-    """Return the heads of the names of controllers' arrays in files."""
     return ["control:"] if count == 1 else [f"control[{k}]:" for k in range(count)]
 
 

@@ -60,6 +60,13 @@ class Coordinates:
             shape[self._one] = np.exp(x[self._one])
             return np.asarray(self._base + self._size * shape)
 
+    def reach(self, x: Array) -> float:
+        """Return how many units the farthest number is from its base, or the nearest one to it is smaller than one."""
+        sizes = np.abs(x)
+        with np.errstate(over="ignore"):
+            sizes[self._one] = np.exp(sizes[self._one])
+        return float(sizes.max(initial=0.0))
+
     def slopes(self, x: Array) -> Array:
         """Return the derivatives of the numbers (n)."""
         if self.are_plain:
@@ -185,8 +192,9 @@ class ControllerBlocks:
             constant, slopes = self._affine
             return (constant + theta @ slopes).reshape(self.sizes)
         S = np.zeros(self.sizes)
-        for block, part, rows, columns in zip(self.blocks, self._ranges, self._rows, self._columns, strict=True):
-            S[np.ix_(rows, columns)] = block.matrix_at(theta[part], rho)
+        with np.errstate(all="ignore"):  # time constants of zero
+            for block, part, rows, columns in zip(self.blocks, self._ranges, self._rows, self._columns, strict=True):
+                S[np.ix_(rows, columns)] = block.matrix_at(theta[part], rho)
         return S
 
     def chain(self, theta: Array, rho: Mapping[str, float]) -> Array:

@@ -6,6 +6,7 @@ import cmath
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,13 +57,37 @@ class Weight:
         """Whether it is a number."""
         return not len(self.system.A)
 
+    @cached_property
+    def _fraction(self) -> tuple[float, Array, Array]:
+        """A rate (rad/s), and numerator and denominator in s over that."""
+        A, B, C, D = self.system
+        rate = float(np.exp(np.mean(np.log(np.abs(self.system.poles))))) if len(A) else 1.0
+        bottom = np.poly(A / rate)
+        return rate, np.poly((A - B @ C) / rate) + (float(D[0, 0]) - 1) * bottom, bottom
+
+    @cached_property
+    def extremes(self) -> Array:
+        """Frequencies (n, rad/s) at which its size is locally extreme, by the squares of numerator and denominator."""
+        rate, *both = self._fraction
+        N, M = (_square_on_axis(one) for one in both)
+        squares = np.roots(np.polysub(np.polymul(np.polyder(N), M), np.polymul(N, np.polyder(M))))
+        return rate * np.sqrt(squares.real[squares.real > 0])
+
     def sizes(self, omega: Array) -> Array:
         """Return its size (n) at frequencies (rad/s)."""
         if self.is_constant:
             return np.full(len(omega), abs(float(self.system.D[0, 0])))
-        finite = np.where(np.isinf(omega), 0.0, omega)
-        result = np.abs(self.system.responses(1j * finite)[:, 0, 0])
+        rate, top, bottom = self._fraction
+        s = 1j * np.where(np.isinf(omega), 0.0, omega / rate)
+        result = np.abs(np.polyval(top, s) / np.polyval(bottom, s))
         return np.where(np.isinf(omega), abs(float(self.system.D[0, 0])), result)
+
+
+def _square_on_axis(polynomial: Array) -> Array:
+    """Return ``|p(jω)|²`` as a polynomial in ω², highest power first as in p."""
+    turned = np.polymul(polynomial, polynomial * (-1.0) ** np.arange(len(polynomial))[::-1])[::2]  # p(s) p(-s), powers of s²
+    result: Array = turned * (-1.0) ** np.arange(len(turned))[::-1]
+    return result
 
 
 @dataclass(frozen=True, eq=False)

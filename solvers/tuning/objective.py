@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.tuning.controller_blocks import ControllerBlocks, Coordinates
-from titop.solvers.tuning.goal_terms import GoalTerm, PoleTerm, Scan
+from titop.solvers.tuning.goal_terms import GoalTerm, PoleTerm, Scan, VarianceTerm
 from titop.solvers.tuning.goals import Goal
 from titop.solvers.tuning.minimax import Piece
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop, Plant, augment
@@ -101,6 +101,12 @@ class Objective:
         self._plants.append({o: AugmentedPlant(augment(member.plant, self.blocks.wires, o), sizes) for o in sorted(opened)})
         self.members.append(member)
 
+    def without_members(self) -> Objective:
+        """Return the same without any member."""
+        result = Objective(self.blocks, self.goals, self.requirements, self.coordinates, self.rate)
+        result.soft = self.soft
+        return result
+
     def leave_members(self, count: int) -> None:
         """Leave all members out but the first ones."""
         del self._plants[count:], self.members[count:]
@@ -111,20 +117,33 @@ class Objective:
         nothing = Matrices.constant(np.zeros((wires.measured.shape[1], len(wires.driven))))
         return AugmentedPlant(augment(Plant.of(nothing, (0, 0)), alone), self.blocks.sizes)
 
+    @property
+    def is_smooth(self) -> bool:
+        """Whether it is one smooth function: that of one norm and one member."""
+        return len(self.members) == len(self.requirements) == 1 and isinstance(self.requirements[0].term, VarianceTerm)
+
     def is_of_poles(self, piece: Piece) -> bool:
         """Whether a piece is that of a pole: at the least maximum of these several poles are one."""
         return isinstance(self.requirements[piece.term[1]].term, PoleTerm)
 
     def smooth(self) -> Objective | None:
         """Return the same with the H2 norm in place of gains, which is smooth, where that is finite; None of others."""
+        if self.is_smooth:
+            return None
         first = self._plants[0]
         changed = [r._replace(term=term) for r in self.requirements if (term := r.term.smooth(first[r.opened])) is not None]
         if not changed:
             return None
         result = Objective(self.blocks, self.goals, changed, self.coordinates, self.rate)
+        result.size = self.size  # scalings of others are left as they are
         for member in self.members:
             result.add(member)
         return result
+
+    @property
+    def limits(self) -> Array:
+        """What goals may reach (goals): one of hard ones."""
+        return np.array([1.0 if goal.hard else self.soft for goal in self.goals])
 
     # -- numbers -----------------------------------------------------------------------------------------------------------
 
@@ -132,11 +151,24 @@ class Objective:
         """Return the numbers (n) at a point of the search."""
         return self.coordinates.values(x[: len(self.coordinates)])
 
+    def _is_within(self, x: Array) -> bool:
+        count = len(self.coordinates)
+        return self.coordinates.reach(x[:count]) < _BOX and float(np.abs(x[count:]).max(initial=0.0)) < np.log(_BOX)
+
     def _gradient(self, x: Array, chain: Array, by_S: Array) -> Array:
         """Return the gradient (size) of a number with respect to x from that with respect to S."""
         count, result = len(self.coordinates), np.zeros(self.size)
         result[:count] = (chain @ by_S.ravel()) * self.coordinates.slopes(x[:count])
         return result
+
+    def _controllers(self, theta: Array) -> Iterator[tuple[int, Array, Array]]:
+        """Yield each member's place, with S and its derivatives at its scheduling parameters."""
+        known: dict[tuple[float, ...], tuple[Array, Array]] = {}
+        for k, member in enumerate(self.members):
+            key = tuple(member.rho.values())
+            if key not in known:
+                known[key] = self.blocks.gain(theta, member.rho), self.blocks.chain(theta, member.rho)
+            yield k, *known[key]
 
     # -- the function ------------------------------------------------------------------------------------------------------
 
@@ -153,16 +185,14 @@ class Objective:
     def __call__(self, x: Array) -> list[Piece] | None:
         """Return the pieces near the maximum, from the highest one down; None where a loop is unstable, or x is too large."""
         self.evaluations += 1
-        theta = self.theta(x)
-        if not (np.isfinite(theta).all() and np.abs(x).max() < _BOX):
+        if not self._is_within(x):
             return None
+        theta = self.theta(x)
         scans: list[tuple[int, int, Scan, Array]] = []
-        for k, member in enumerate(self.members):
-            S = self.blocks.gain(theta, member.rho)
+        for k, S, chain in self._controllers(theta):
             loops = self.loops(k, S)
             if loops is None or any(not _is_stable(loop, self.rate) for loop in loops.values()):
                 return None
-            chain = self.blocks.chain(theta, member.rho)
             for j, requirement in enumerate(self.requirements):
                 loop = loops[requirement.opened]
                 if requirement.of_controller:
@@ -174,7 +204,7 @@ class Objective:
                 if not np.isfinite(scan.highest):
                     return None
                 scans.append((k, j, scan, chain))
-        allowed = [1.0 if goal.hard else self.soft for goal in self.goals]
+        allowed = self.limits
         highest = max(scan.highest / allowed[self.requirements[j].goal] for _, j, scan, _ in scans)
         pieces: list[Piece] = []
         for k, j, scan, chain in scans:
@@ -194,16 +224,14 @@ class Objective:
     def abscissa(self, x: Array) -> list[Piece] | None:
         """Return the highest real part of the poles of each loop, in parts of the plant's rate, as pieces."""
         self.evaluations += 1
-        theta = self.theta(x)
-        if not (np.isfinite(theta).all() and np.abs(x).max() < _BOX):
+        if not self._is_within(x):
             return None
+        theta = self.theta(x)
         pieces: list[Piece] = []
-        for k, member in enumerate(self.members):
-            S = self.blocks.gain(theta, member.rho)
+        for k, S, chain in self._controllers(theta):
             loops = self.loops(k, S)
             if loops is None:
                 return None
-            chain = self.blocks.chain(theta, member.rho)
             for opened, loop in loops.items():
                 if not len(loop.poles):
                     continue
@@ -226,8 +254,8 @@ class Objective:
             for j, requirement in enumerate(self.requirements):
                 if requirement.of_controller:
                     continue
-                limit = 1.0 if self.goals[requirement.goal].hard else self.soft
-                missed = requirement.term.missed(loops[requirement.opened], value * limit, x[requirement.scalings])
+                level = value * self.limits[requirement.goal]
+                missed = requirement.term.missed(loops[requirement.opened], level, x[requirement.scalings])
                 if len(missed):
                     self._known[k, j] = np.concatenate([self._known.get((k, j), np.zeros(0)), missed])
                     whole = False
@@ -247,7 +275,7 @@ class Objective:
                 if loop is None:
                     return None
                 scan = requirement.term.scan(loop, self._known.get((k, j), np.zeros(0)), x[requirement.scalings])
-                found = scan.pieces(0.0, NEAR)
+                found = scan.pieces(scan.highest, 1.0)
                 value = max((s.value for s in found), default=scan.highest)
                 result[k, requirement.goal] = max(result[k, requirement.goal], value)
         return result

@@ -25,13 +25,16 @@ ROLES = {
 #: The places that know a kind, and why.
 KNOWN = {
     "graph/checking/targets.py": ({"TendonSensor", "ReactionSensor", "Encoder"}, "sensors that read no coordinate's rate"),
-    "solvers/signals/sensors.py": (
+    "solvers/signals/sensor_quantities.py": (
         {*("Accelerometer", "Gyro", "PoseSensor", "Encoder", "Tachometer", "WheelMomentum", "TendonSensor", "StrainGauge")}
         | {"ReactionSensor"},
         "the register of what sensors read: a line for each kind",
     ),
     "solvers/lft/system_loop.py": ({"PathStates"}, "filters in series, exact where ports turn"),
-    "solvers/mechanism/parameters.py": ({"RigidBody"}, "parameters whose checks can be left out, microseconds in families"),
+    "solvers/mechanism/system_parameters.py": (
+        {"RigidBody"},
+        "parameters whose checks can be left out, microseconds in families",
+    ),
     "solvers/engines/compiled/repacking.py": ({"RigidBody"}, "the same of compiled models"),
     "solvers/constraints/closed_derivatives.py": ({"CompliantClosure"}, "derivatives of a pose that closures alone store"),
     "solvers/simulation/monitor.py": ({"CompliantClosure"}, "a rotation vector that jumps at half a turn"),

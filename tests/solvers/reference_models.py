@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from titop.graph.network.assembly import Assembly
-from titop.solvers.engines.reference.engine import ReferenceEngine
+from titop.solvers.engines.reference.reference_engine import ReferenceEngine
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
 

@@ -10,8 +10,8 @@ import pytest
 
 import titop as tt
 from tests.refusals import ENGINES, body, hinged, refusal
-from titop.solvers.engines.compiled.engine import CompiledEngine
-from titop.solvers.engines.reference.engine import ReferenceEngine
+from titop.solvers.engines.compiled.compiled_engine import CompiledEngine
+from titop.solvers.engines.reference.reference_engine import ReferenceEngine
 from titop.solvers.resolve import resolve
 
 

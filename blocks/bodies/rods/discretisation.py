@@ -117,40 +117,18 @@ class RodMaterial(NamedTuple):
 
 
 class RodNumbers(NamedTuple):
-    """A rod with m intervals between points, p ports and n coordinates.
+    """The numbers (k, SI units) of a rod with m intervals between points, p ports and n coordinates."""
 
-    Attributes
-    ----------
-    components : (n,) array of int
-        Which component of the strain ``[k; s]`` each coordinate moves.
-    fractions : (m + 1,) array
-        Places of the points, in parts of the length.
-    before : (p,) array of int
-        The point from which each port is reached.
-    steps : (m + p,) array, m
-        Lengths of the intervals, then of the steps to the ports.
-    reference : (m + p, 2, 6) array
-        The reference strain ``[k; s]`` (rad/m and no unit) at the two places of every step.
-    shapes : (m + p, 2, n) array, 1/m
-        What a unit of each coordinate adds to its component there.
-    inertia : (m + 1, 4) array
-        Of every point: mass (kg), and moments of inertia about x, y and z (kg m^2).
-    stiffness, damping : (n, n) arrays
-        N m or N, and the same by seconds, a unit of each coordinate.
-    water : Water or None
-        What a fluid does at every point, if the rod is in one.
-    """
-
-    components: Array
-    fractions: Array
-    before: Array
-    steps: Array
-    reference: Array
-    shapes: Array
-    inertia: Array
-    stiffness: Array
-    damping: Array
-    water: Water | None = None
+    components: Array  #: (n): which component of the strain ``[k; s]`` each coordinate moves.
+    fractions: Array  #: (m + 1): places of the points, in parts of the length.
+    before: Array  #: (p): the point from which each port is reached.
+    steps: Array  #: (m + p; m): lengths of the intervals, then of the steps to the ports.
+    reference: Array  #: (m + p, 2, 6): the reference strain ``[k; s]`` (rad/m and no unit) at the two places of every step.
+    shapes: Array  #: (m + p, 2, n; 1/m): what a unit of each coordinate adds to its component there.
+    inertia: Array  #: (m + 1, 4): of every point: mass (kg), and moments of inertia about x, y and z (kg m^2)
+    stiffness: Array  #: (n, n): N m or N a unit of each coordinate.
+    damping: Array  #: (n, n): the same by seconds.
+    water: Water | None = None  #: What a fluid does at every point, if the rod is in one.
 
 
 class RodLayout(NamedTuple):

@@ -109,7 +109,6 @@ class Rod(RodSections):
     """
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
-        """Return rotation and position of a child port."""
         rotations, positions = RodMotion(self.numbers, q).poses()
         return self._port_pose(port, rotations[self._row(port)], positions[self._row(port)])
 
@@ -142,7 +141,6 @@ class Rod(RodSections):
         return self.damping_efforts(q, v) - self.numbers.stiffness @ q
 
     def motion_subspace(self, port: str, q: Array) -> Array:
-        """Return S (6 x n) of a child port."""
         return self._onto_port(port) @ RodMotion(self.numbers, q).jacobians()[self._row(port), :, 6:]
 
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
@@ -150,7 +148,6 @@ class Rod(RodSections):
         return self._onto_port(port) @ RodMotion(self.numbers, q).biases(v, np.zeros(6))[1][self._row(port)]
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
-        """Return the gyroscopic terms h (6 + n)."""
         return self._efforts(RodMotion(self.numbers, q), v, twist, np.zeros(6 + self.nv))
 
     def _efforts(self, motion: RodMotion, v: Array, twist: Array, x: Array) -> Array:
@@ -184,7 +181,6 @@ class Rod(RodSections):
         )
 
     def law_slopes(self, q: Array, v: Array, twist: Array, x: Array) -> tuple[Array, Array, Array]:
-        """Return the derivatives of ``M x + h - [0; passive]`` (6 + n; N, N m) by q, v and the parent port's twist."""
         by_q = complex_step(lambda y: self._efforts(RodMotion(self.numbers, y), v, twist, x), q)
         motion = RodMotion(self.numbers, q)
         by_v = complex_step(lambda y: self._efforts(motion, y, twist, x), v)
@@ -243,7 +239,6 @@ class CutRod(Rod):
         return super()._layout(places)._replace(cuts=(self.cut_at,))
 
     def numbers_to(self, places: Sequence[float]) -> RodNumbers:
-        """Return the numbers of the law with the cut, and with steps to some places in place of those to the ports."""
         return _cut(super().numbers_to(places), self.cut_at)
 
 

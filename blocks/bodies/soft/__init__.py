@@ -5,7 +5,7 @@
 - `differentiation`: a user's functions as programs (`program`: lists of operations on numbers) with derivatives; `chain`:
   derivatives of compositions;
 - `functions`: those of numbers and of the abscissa for kinematics; `deformation`: kinematics that can be composed, and
-  primitives; `kinematics`: all of them, and backbones;
+  primitives; `soft_kinematics`: all of them, and backbones;
 - `law_programs`: the law of a body as programs; `line_programs`: lengths of lines and volumes of cavities;
 - `soft_fields`: reading of users' fields; `soft_ports`: ports, and how their frames move; `soft_data`: a body's fields and
   parameters; `soft_body`: its law.

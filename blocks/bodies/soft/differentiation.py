@@ -272,14 +272,9 @@ def program_of(
 ) -> Program:
     """Return the program of expressions (casadi.SX).
 
-    Parameters
-    ----------
-    inputs : two or three Symbols
-        What all points share, what each point has, and the loads on each, if there are any.
-    totals, each : sequences of casadi.SX
-        What is summed over the points, and what is a result at every one.
-    once : sequence of casadi.SX, optional
-        What is added to the totals once, as many numbers; nothing by default.
+    `inputs`: what all points share, what each point has, and the loads on each, if there are any; `totals`, `each`: what is
+    summed over the points, and what is a result at every one; `once`: what is added to the totals once, as many numbers;
+    nothing by default.
     """
     once = [casadi().SX(*part.shape) for part in totals] if once is None else once
     outputs = [

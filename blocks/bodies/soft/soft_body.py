@@ -67,7 +67,6 @@ class SoftBody(SoftData):
     """
 
     def pose(self, port: str, q: Array) -> tuple[Array, Array]:
-        """Return rotation and position of a child port."""
         _, (row,) = self._law.port_poses.evaluate(self.shared(q), self.points[:1])
         pose = row.reshape(-1, 12)[self.ports.index(port)]
         return pose[:9].reshape(3, 3), pose[9:]
@@ -78,7 +77,6 @@ class SoftBody(SoftData):
         return np.einsum("kri,k,krj->ij", G, masses, G)
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
-        """Return the gyroscopic terms h (6 + n)."""
         p, (u, b), G = self._columns(q, v)
         spin = skew(twist[3:])
         accelerations = b + (twist[:3] + p @ spin.T + 2.0 * u) @ spin.T
@@ -95,26 +93,21 @@ class SoftBody(SoftData):
         return p, (each[:, 3:6], each[:, 6:9]), G
 
     def elastic_energy(self, q: Array) -> Any:
-        """Return the elastic energy (J)."""
         return self._total(self._law.stored, q, np.zeros(self.nv))[0]
 
     def damping_efforts(self, q: Array, v: Array) -> Array:
-        """Return the efforts of damping."""
         return self.passive_efforts(q, v) - self.passive_efforts(q, 0.0 * v)
 
     def passive_efforts(self, q: Array, v: Array) -> Array:
-        """Return the efforts of elasticity and damping."""
         return -self._total(self._law.resistance, q, v)
 
     def _total(self, program: Program, q: Array, v: Array) -> Array:
         return program.evaluate(self.shared(q, v), self.points)[0]
 
     def motion_subspace(self, port: str, q: Array) -> Array:
-        """Return S (6 x n) of a child port."""
         return self._port(port, q)[2]
 
     def subspace_rate(self, port: str, q: Array, v: Array) -> Array:
-        """Return ``dS/dt v`` (6) of a child port."""
         return self._port(port, q, v)[3]
 
     def _port(self, port: str, q: Array, v: Array | None = None) -> tuple[Array, Array, Array, Array]:
@@ -128,7 +121,6 @@ class SoftBody(SoftData):
         return [(x[:9].reshape(3, 3), x[9:12], x[18:].reshape(6, self.nv), x[12:18]) for x in parts]
 
     def law(self, q: Array, v: Array, twist: Array) -> LawTerms:
-        """Return the law at a state."""
         ports = self._all_ports(q, v)
         biases = [rate + twist_cross(twist_transport(R, r) @ twist + S @ v) @ (S @ v) for R, r, S, rate in ports]
         rotation, position, subspace = (np.array([port[k] for port in ports]) for k in range(3))
@@ -153,7 +145,6 @@ class SoftBody(SoftData):
         return self._law.places.evaluate(self.shared(q), at_rest)[1][:, :3]
 
     def mass_properties(self) -> MassProperties:
-        """Return mass, centre of mass and inertia of the points at rest."""
         places, masses = self.positions(self.neutral()), self.points[:, MASS]
         com = masses @ places / self.mass
         arms = places - com

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.water.fluid import (
     Coefficients,
     Fluid,
-    fluid_parameters,
+    fluid_fields,
     of_direction,
     read_coefficients,
     read_fluid,
     read_lift,
+    refuse_negative,
     report_dry,
 )
 from titop.blocks.bodies.water.immersion import (
@@ -41,12 +42,24 @@ from titop.blocks.bodies.water.immersion import (
     weightless,
     wrenches_to_efforts,
 )
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.block import Block, ParameterFields
 from titop.blocks.contract.fields import Field, Kept, optional, scalar, vector
 
 
 class Immersed(Block):
     """The part of rigid bodies and rods for a fluid that acts at some of their places."""
+
+    #: Units of the coefficients of added mass and drag by name, and of lift.
+    coefficient_units: ClassVar[tuple[dict[str, str], dict[str, str], str]] = (ADDED, DRAG, "1")
+
+    def fluid_fields(self) -> ParameterFields:
+        """Return the parameters of the fluid and of its effects; none without a fluid."""
+        return fluid_fields(self, *self.coefficient_units)
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        if self.fluid is not None:
+            refuse_negative(self, fluid_fields(self, *self.coefficient_units), values)
+        return super().with_parameters(values)
 
     def _water_at(self, q: Any) -> tuple[Water, Array] | None:
         """Return the fluid at s places, and their Jacobians (s, 6, 6 + n) by ``[V_P; v]``."""
@@ -57,7 +70,6 @@ class Immersed(Block):
         raise NotImplementedError
 
     def added_inertia(self, q: Any) -> Array:
-        """Return the added mass, a part of the mass matrix."""
         if (places := self._water_at(q)) is None:
             return super().added_inertia(q)
         return sum_over_sections(places[0].added, places[1])
@@ -69,7 +81,6 @@ class Immersed(Block):
         return sum_over_sections(weightless(places[0]), places[1])
 
     def stream_efforts(self, q: Array, v: Array, twist: Array, rotation: Array) -> Array:
-        """Return drag, lift, and the change of the added-mass wrench by a current."""
         if (places := self._water_at(q)) is None:
             return super().stream_efforts(q, v, twist, rotation)
         water, jacobians = places
@@ -97,6 +108,7 @@ class ImmersedBody(Immersed):
     com: Any
     inertia: Any
     port_poses: dict[str, Pose]
+    coefficient_units = (_BODY_ADDED, _BODY_DRAG, "m^2")
 
     #: The fluid around the body, or None.
     fluid = Kept(read_fluid)
@@ -139,7 +151,6 @@ class ImmersedBody(Immersed):
         )
 
     def law_numbers(self) -> Array:
-        """Return the numbers of the compiled law of a body in a fluid; none without a fluid."""
         if self.fluid is None:
             return super().law_numbers()
         along, water = np.concatenate([np.zeros(3), self._center]), self._water()
@@ -151,14 +162,13 @@ class ImmersedBody(Immersed):
         head = 3 + len(row)
         return np.concatenate([[1.0, head, head + whole.size], row, whole.ravel(), water_numbers(water)])
 
-    def fluid_parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the numbers of the fluid and of its effects, by dotted name, with units; none without a fluid."""
+    def fluid_fields(self) -> ParameterFields:
         if self.fluid is None:
             return {}
-        numbers = {} if self.volume is None else {"volume": (self.volume, "m^3")}
+        fields: ParameterFields = {} if self.volume is None else {"volume": ("volume", (), "m^3")}
         if self.buoyancy_center is not None:
-            numbers |= {f"buoyancy_center.{axis}": (float(x), "m") for axis, x in zip("xyz", self.buoyancy_center, strict=True)}
-        return numbers | fluid_parameters(self, _BODY_ADDED, _BODY_DRAG, "m^2")
+            fields |= {f"buoyancy_center.{axis}": ("buoyancy_center", (k,), "m") for k, axis in enumerate("xyz")}
+        return fields | super().fluid_fields()
 
     def fluid_findings(self) -> list[Finding]:
         """Return what is wrong with the fields for the fluid."""
@@ -275,7 +285,6 @@ class ImmersedBeam(Block):
         return inertia if self._immersed is None else inertia + self._immersed.added
 
     def gyroscopic(self, q: Array, v: Array, twist: Array) -> Array:
-        """Return the gyroscopic terms h (6 + n)."""
         dry, immersed = super().gyroscopic(q, v, twist), self._immersed
         if immersed is None:
             return dry
@@ -283,7 +292,6 @@ class ImmersedBeam(Block):
         return dry - immersed.added[:, :3] @ cross(twist[3:], twist[:3]) + immersed.gyroscopic(v, twist)
 
     def added_inertia(self, q: Array) -> Array:
-        """Return the added mass, a part of the mass matrix."""
         return super().added_inertia(q) if self._immersed is None else self._immersed.added
 
     def weightless_inertia(self, q: Array) -> Array:
@@ -292,12 +300,10 @@ class ImmersedBeam(Block):
         return super().weightless_inertia(q) if immersed is None else immersed.displaced(q) + immersed.added
 
     def stream_efforts(self, q: Array, v: Array, twist: Array, rotation: Array) -> Array:
-        """Return drag, lift, and the change of the added-mass wrench by a current."""
         if self._immersed is None:
             return super().stream_efforts(q, v, twist, rotation)
         return self._immersed.stream(v, twist, rotation.T @ self.fluid.current) + np.pad(0.0 * q, (6, 0))
 
     def law_numbers(self) -> Array:
-        """Return the numbers of the compiled law."""
         numbers = super().law_numbers()
         return numbers if self._immersed is None else np.concatenate([numbers, self._immersed.law_numbers(len(numbers))])

@@ -5,10 +5,10 @@
 - `packed`: a system as tables, and its variants; `repacking`: changes of parameters in the tables; `rounding`: whether
   changed parameters may make pivots too small;
 - `acted_on`: kernels bound to tables, with the wrenches and inputs of a call; `bound_kernels`: those of rigid closures and
-  gears, of efforts and of series; `readings`: sensors, reactions, motions of ports;
-- `calls`: all kernels by the names of a model's functions;
-- `dynamics`, `derivatives`, `observations`: the engine's cores, for checked arguments;
+  gears, of efforts and of series; `compiled_readings`: sensors, reactions, motions of ports;
+- `function_kernels`: all kernels by the names of a model's functions;
+- `compiled_dynamics`, `compiled_derivatives`, `observations`: the engine's cores, for checked arguments;
 - `prepared_kernels`: the dynamics for integrators;
-- `engine`: the engine, and mechanisms with changed parameters;
+- `compiled_engine`: the engine, and mechanisms with changed parameters;
 - `compile_ahead`: compiling all kernels in advance.
 """

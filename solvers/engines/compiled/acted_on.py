@@ -20,7 +20,7 @@ from titop.solvers.mechanism.inputs import Inputs, WrenchPlace
 from titop.solvers.mechanism.kernel_calls import DONE, real_only
 
 #: A copy of the tables, kernels bound to it, and functions that write wrenches on ports, and inputs, into it.
-_Room = tuple[tuple[Array, ...], dict[Any, Any], list[Any], Any]
+_TablesCopy = tuple[tuple[Array, ...], dict[Any, Any], list[Any], Any]
 
 #: Number of kernels that are kept bound to a copy of the tables.
 _MOST_CALLS = 8
@@ -78,7 +78,7 @@ class Bound:
 class Acting:
     """Calls of a compiled model with wrenches on fixed ports, with or without inputs.
 
-    Copies of the tables with room for the loads are kept between calls, one for each call that runs at the same time. Raises
+    Copies of the tables with space for the loads are kept between calls, one for each call that runs at the same time. Raises
     `ModelError` for an unknown port.
 
     Parameters
@@ -86,7 +86,7 @@ class Acting:
     driven : bool
         Whether inputs act.
     closing : bool
-        Whether the tables get room for the wrenches of rigid closures on their ports, as the last loads.
+        Whether the tables get space for the wrenches of rigid closures on their ports, as the last loads.
     """
 
     def __init__(
@@ -107,16 +107,16 @@ class Acting:
         self._columns = np.array([inputs.columns if driven else []], dtype=np.int64)
         self._units, self._driven = real_only(inputs.units_at_places, "units"), inputs.count if driven else 0
         #: Copies of the tables that are not in use; a call takes one and returns it.
-        self.rooms: list[_Room] = []
+        self.copies: list[_TablesCopy] = []
 
     def run_rows(self, bound: Bound, wrenches: Sequence[Array], u: Array | None, rows: Iterable[tuple[Any, ...]]) -> int:
         """Call a kernel as `run` does with the arguments of each of several `rows`; return the first status that is not `DONE`.
 
         Raises `TypeError` as in `run`. `wrenches` (6), (n, 6): on each port, for all rows or for each row. `u` (nu), (n, nu).
         """
-        room = self.rooms.pop() if self.rooms else self.new_room()
-        _, calls, puts, put_inputs = room
-        call, status = calls.get(bound) or _kept(room, bound), DONE
+        copy = self.copies.pop() if self.copies else self.new_copy()
+        _, calls, puts, put_inputs = copy
+        call, status = calls.get(bound) or _call_on(copy, bound), DONE
         acting = [*zip(puts, wrenches, strict=True), *([] if u is None else [(put_inputs, u)])]
         turning = [(put, loads) for put, loads in acting if loads.ndim == 2]
         try:
@@ -130,10 +130,10 @@ class Acting:
                 if status != DONE:
                     break
         finally:
-            self.rooms.append(room)
+            self.copies.append(copy)
         return status
 
-    def new_room(self) -> _Room:
+    def new_copy(self) -> _TablesCopy:
         """Return a copy of the tables, with functions that write loads into it."""
         ints, floats, *laws = self._tables
         if self._loads:
@@ -147,9 +147,9 @@ class Acting:
         return (ints, floats, *laws), {}, puts, partial(dynamics_entries.put_inputs.compiled, self._driven, *where, *into)
 
 
-def _kept(room: _Room, bound: Bound) -> Any:
+def _call_on(copy: _TablesCopy, bound: Bound) -> Any:
     """Return a kernel bound to a copy of the tables; keep it there if it is worth it."""
-    tables, calls, _, _ = room
+    tables, calls, _, _ = copy
     call = bound.on(tables)
     if bound.is_kept:
         if len(calls) == _MOST_CALLS:
@@ -195,13 +195,13 @@ class ActedOn:
 
         Raises `TypeError` if a wrench is not six real numbers, or `u` has another length: they have to be checked in detail.
         `wrenches` (6) are by port name, `u` (nu) as `read_inputs` returns them, `arguments` those behind the kernel's tables.
-        `closing`: whether the tables have room for the wrenches of rigid closures on their ports, as derivatives need it.
+        `closing`: whether the tables have space for the wrenches of rigid closures on their ports, as derivatives need it.
         """
         if type(wrenches) is not dict and not isinstance(wrenches, _WRENCHES):
             raise TypeError
         acting = self._acting[tuple(wrenches) if wrenches else (), u is not None, closing]
-        room = acting.rooms.pop() if acting.rooms else acting.new_room()
-        _, calls, puts, put_inputs = room
+        copy = acting.copies.pop() if acting.copies else acting.new_copy()
+        _, calls, puts, put_inputs = copy
         try:
             if wrenches:
                 for put, wrench in zip(puts, wrenches.values(), strict=False):
@@ -213,10 +213,10 @@ class ActedOn:
                         raise TypeError
             if u is not None and put_inputs(u) != layout.OK:
                 raise TypeError
-            call = calls.get(bound) or _kept(room, bound)
+            call = calls.get(bound) or _call_on(copy, bound)
             status = call(*arguments)
         finally:
-            acting.rooms.append(room)
+            acting.copies.append(copy)
         return status
 
     def read_inputs(self, u: Any, q: Any, closing: bool = False) -> tuple[Array | None, Array | None]:
@@ -250,11 +250,15 @@ class ActedOn:
         """Call a kernel at stacked states: at once where the same acts on ports all the time, or row by row; return its status.
 
         Raises `TypeError` if loads have to be checked in detail. `bound`: for stacked states. `at`: from an index of rows, or
-        of one row, to the kernel's arguments behind its tables. `closing`: whether the tables have room for closures.
+        of one row, to the kernel's arguments behind its tables. `closing`: whether the tables have space for closures.
         `single`: the same for single states, which serves row by row.
         """
-        if bound is not None and stack.wrenches is None and stack.u is None:
-            return bound.call(*at(slice(None)))
+        rows = range(len(stack.states[0]))
+        if stack.wrenches is None and stack.u is None:
+            if bound is not None:
+                return bound.call(*at(slice(None)))
+            assert single is not None
+            return next((status for row in rows if (status := single.call(*at(row))) != DONE), DONE)
         loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
         if not self._inputs.drives_ports:
@@ -263,7 +267,6 @@ class ActedOn:
         turning = any(axes_of(each) == 2 for each in (*loads, u))
         if bound is not None and not turning:
             return self.run(bound, stack.wrenches, u, at(slice(None)), closing)
-        rows = range(len(stack.states[0]))
         if single is not None:
             return acting.run_rows(single, loads, u, map(at, rows))
         assert bound is not None

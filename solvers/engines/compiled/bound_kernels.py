@@ -26,7 +26,7 @@ def constrained_forward(system: PackedSystem) -> Bound:
 
 
 def constrained_derivatives(system: PackedSystem, tables: tuple[Array, ...]) -> Bound:
-    """Return the derivatives of forward dynamics, on `tables` with room for closures."""
+    """Return the derivatives of forward dynamics, on `tables` with space for closures."""
     before = system.constraint_tables[1], system.tables.paths, system.loops
     return Bound(system.kernel(derivative_entries.constrained_derivatives).compiled, before, tables)
 
@@ -78,7 +78,7 @@ class HybridKernels:
         return Bound(self._system.kernel(kernel).compiled, (self.imposed,), tables, imposed=self.imposed)
 
     def derivatives(self, tables: tuple[Array, ...]) -> Bound:
-        """Return their derivatives with such tables, in which there is room for closures."""
+        """Return their derivatives with such tables, in which there is space for closures."""
         before = self._tree, self._system.tables.paths, self._loops, self.imposed
         return Bound(self._system.kernel(hybrid_entries.hybrid_derivatives).compiled, before, tables, imposed=self.imposed)
 

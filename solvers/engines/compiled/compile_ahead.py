@@ -36,8 +36,8 @@ def _groups() -> list[list[Unit]]:
     """Return the units in groups that share most of their helpers, since each process compiles a helper once. The longest group
     comes first, so that parallel processes end at about the same time.
     """
-    found = [walk.name for walk in walk_packages(kernels.__path__, f"{kernels.__name__}.") if not walk.ispkg]
-    held = [(name, thing) for name in found for thing in vars(import_module(name)).values()]
+    modules = [walk.name for walk in walk_packages(kernels.__path__, f"{kernels.__name__}.") if not walk.ispkg]
+    held = [(name, thing) for name in modules for thing in vars(import_module(name)).values()]
     pairs = [(name, pair) for name, pair in held if isinstance(pair, Pair) and pair.mixed.function.__module__ == name]
     alone = [(name, unit) for name, unit in held if isinstance(unit, Kernel) and unit.function.__module__ == name]
     whole = [*((name, pair.mixed) for name, pair in pairs), *alone]
@@ -80,7 +80,7 @@ def compile_ahead(workers: int | None = None, progress: bool = True) -> int:
         for count in spread(tasks, _compiling, (), workers, _died):
             bar.update(count)
     if lost := [name for name in missing if not units()[name].is_kept]:
-        advice = "make room there, or set TITOP_CACHE_DIR to another folder"
+        advice = "make space there, or set TITOP_CACHE_DIR to another folder"
         raise ModelError(Finding("not-kept", str(cache.cache_folder()), f"no code of {lost[0]}", "a file that stays", advice))
     return len(missing)
 
@@ -99,12 +99,12 @@ def compile_for_wheels(workers: int | None = None) -> None:
             settings = wheel_settings() | {"TITOP_CACHE_DIR": str(scratch)}
             command = [*_COMPILING, *([f"--workers={workers}"] if workers else [])]
             if subprocess.run(command, env=os.environ | settings, stdout=subprocess.DEVNULL).returncode:
-                found, advice = "the compilation failed", "see what it printed"
-                raise ModelError(Finding("no-wheel", "kernels", found, "machine code for many processors", advice))
+                reason, advice = "the compilation failed", "see what it printed"
+                raise ModelError(Finding("no-wheel", "kernels", reason, "machine code for many processors", advice))
     except OSError as error:
-        found = f"{error.filename}: {error.strerror or error}"
+        reason = f"{error.filename}: {error.strerror or error}"
         raise ModelError(
-            Finding("no-wheel", "titop's folder", found, "one that can be written", "use a clone of titop")
+            Finding("no-wheel", "titop's folder", reason, "one that can be written", "use a clone of titop")
         ) from None
 
 

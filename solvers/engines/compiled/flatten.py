@@ -228,8 +228,8 @@ class _Flattening:
         before = [-1] * len(self.assembly.coordinate_names)
         for row, entries in enumerate(self.ints.rows[1:count], start=1):
             at = last[entries[layout.PARENT]]
-            own = range(entries[layout.V], entries[layout.V] + JOINT_SIZES[entries[layout.KIND]])
-            for k in (*own, *range(entries[layout.OWN_V], entries[layout.OWN_V] + entries[layout.OWN])):
+            joint_columns = range(entries[layout.V], entries[layout.V] + JOINT_SIZES[entries[layout.KIND]])
+            for k in (*joint_columns, *range(entries[layout.OWN_V], entries[layout.OWN_V] + entries[layout.OWN])):
                 before[k], at = at, k
                 order.append(k)
             last[row] = at
@@ -310,11 +310,11 @@ class _Flattening:
                     SPRING_STOP=self.index.get(f"{limits}stiffness", -1),
                 )
             count += 1
-        for own in self.assembly.limits:
-            q, v = self.assembly.place(own.joint)
+        for limit in self.assembly.limits:
+            q, v = self.assembly.place(limit.joint)
             self.ints.add(SIZE=1, KIND=layout.AXIAL, Q=q, V=v)
             entries = {"SPRING_LOWER": "lower", "SPRING_UPPER": "upper", "SPRING_STOP": "stiffness"}
-            known = {column: self.index.get(f"{own.name}.limits.{name}", -1) for column, name in entries.items()}
+            known = {column: self.index.get(f"{limit.name}.limits.{name}", -1) for column, name in entries.items()}
             self.sources.add(**known)
             count += 1
         return count
@@ -344,7 +344,7 @@ class _Flattening:
 
     def _interactions(self) -> tuple[ActingBlock, ...]:
         """Add the rows of every interaction: its own, then those of its ports and of its coordinates."""
-        found = []
+        acting = []
         for loop in self.assembly.loops:
             if isinstance(loop.closure, Interaction):
                 p, n, k = len(loop.ports), len(loop.coordinates), len(loop.closure.state_names)
@@ -360,8 +360,8 @@ class _Flattening:
                 rows, moved, width = 6 * p + n, layout.MOTION_SIZE * p + 2 * n, 6 * max(p - 1, 0) + 6 * p + 2 * n
                 self.law_size += moved + rows
                 self.slopes_size += rows * width + 12 * p + width
-                found.append(ActingBlock(loop.closure, row))
-        return tuple(found)
+                acting.append(ActingBlock(loop.closure, row))
+        return tuple(acting)
 
     def _loads(self) -> None:
         for load in self.assembly.loads:

@@ -17,7 +17,7 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.soft import program
 from titop.blocks.contract.block import Block
-from titop.blocks.devices.path_states import PATH_LAW
+from titop.blocks.devices.first_order_states import PATH_LAW
 from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.user_laws import interaction_stages_of
@@ -88,8 +88,8 @@ def _of_kind(block: Block, kinds: dict[str, str | Callable[[Any], str | None]]) 
 
 
 def _kind(block: Block, kinds: dict[str, Kind]) -> Kind | None:
-    own = (cls.__name__ for cls in type(block).__mro__ if cls.__module__.startswith("titop.blocks."))
-    return next((kinds[name] for name in own if name in kinds), None)
+    names = (cls.__name__ for cls in type(block).__mro__ if cls.__module__.startswith("titop.blocks."))
+    return next((kinds[name] for name in names if name in kinds), None)
 
 
 #: All places that the two tables name, for compiling ahead: a test compares them.
@@ -156,10 +156,10 @@ def run_line(programs: Any, name: str, shared: Array, points: Array) -> Array:
     if np.iscomplexobj(shared) or np.iscomplexobj(points):
         totals: Array = getattr(programs, name).evaluate(shared, points)[0]
         return totals
-    numbers, own = np.ascontiguousarray(shared, float), np.ascontiguousarray(points, float)
+    numbers, rows = np.ascontiguousarray(shared, float), np.ascontiguousarray(points, float)
     totals = np.empty(programs.sizes[name])
     _codes_of(programs)[programs.ORDER.index(name)](
-        len(own), numbers.ctypes.data, own.ctypes.data, own.ctypes.data, totals.ctypes.data
+        len(rows), numbers.ctypes.data, rows.ctypes.data, rows.ctypes.data, totals.ctypes.data
     )
     return totals
 

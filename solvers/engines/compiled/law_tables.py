@@ -223,22 +223,22 @@ def law_numbers(blocks: Sequence[GeneralBlock | ActingBlock], ints: Ints) -> Arr
     for row, placed in enumerate(blocks):
         block = placed.block
         resting = np.zeros(len(block.inputs) + len(block.state_names) if isinstance(placed, ActingBlock) else 0)
-        own = np.concatenate([np.asarray(block.law_numbers(), dtype=float), resting])
+        values = np.concatenate([np.asarray(block.law_numbers(), dtype=float), resting])
         entries = ints[placed.element]
-        entries[layout.BLOCK], entries[layout.NUMBERS], entries[layout.NUMBER_COUNT] = row, offset, len(own)
-        numbers.append(own)
-        offset += len(own)
+        entries[layout.BLOCK], entries[layout.NUMBERS], entries[layout.NUMBER_COUNT] = row, offset, len(values)
+        numbers.append(values)
+        offset += len(values)
     return np.concatenate(numbers)[None]
 
 
-def place_rooms(generals: Sequence[GeneralBlock], ints: Ints, numbers: Array) -> None:
-    """Make room at the end of ``law`` for what the kinds of blocks keep there."""
+def reserve_space(generals: Sequence[GeneralBlock], ints: Ints, numbers: Array) -> None:
+    """Reserve space at the end of ``law`` for what the kinds of blocks keep there."""
     for general in generals:
         block, law = general.block, compiled_law(general.block)
         ints[general.element, layout.ROOM] = ints[0, layout.LAW_SIZE]
         first = ints[general.element, layout.NUMBERS]
-        own = numbers[0, first : first + ints[general.element, layout.NUMBER_COUNT]]
-        ints[0, layout.LAW_SIZE] += law.room(block.nv, len(block.ports), own) if law else 0
+        values = numbers[0, first : first + ints[general.element, layout.NUMBER_COUNT]]
+        ints[0, layout.LAW_SIZE] += law.room(block.nv, len(block.ports), values) if law else 0
 
 
 def input_places(interactions: Sequence[ActingBlock], ints: Ints) -> dict[str, slice]:
@@ -258,9 +258,9 @@ def numbered_anew(
     numbers = numbers.copy()
     for each in placed:
         if (block := blocks.get(each.block.name)) is not None:
-            row, own = ints[each.element], np.asarray(block.law_numbers(), dtype=float)
+            row, values = ints[each.element], np.asarray(block.law_numbers(), dtype=float)
             resting = row[layout.ACT_INPUTS] if isinstance(each, ActingBlock) else 0
-            if len(own) != row[layout.NUMBER_COUNT] - resting or program_codes(block) != program_codes(each.block):
+            if len(values) != row[layout.NUMBER_COUNT] - resting or program_codes(block) != program_codes(each.block):
                 return None
-            numbers[0, row[layout.NUMBERS] :][: len(own)] = own
+            numbers[0, row[layout.NUMBERS] :][: len(values)] = values
     return numbers

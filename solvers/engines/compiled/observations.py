@@ -17,11 +17,11 @@ from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import of_one_state
 from titop.solvers.constraints.engine_interface import StateDerivatives
 from titop.solvers.constraints.interaction_loads import touch_rows
-from titop.solvers.engines.compiled.calls import CompiledCalls
+from titop.solvers.engines.compiled.compiled_readings import IDENTITY
+from titop.solvers.engines.compiled.function_kernels import CompiledCalls
 from titop.solvers.engines.compiled.law_kinds import run_line
 from titop.solvers.engines.compiled.law_tables import touches_stage
 from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
-from titop.solvers.engines.compiled.readings import IDENTITY
 from titop.solvers.engines.compiled.tables import GeneralBlock
 from titop.solvers.kernels.entries import dynamics_entries, observation_entries, state_entries
 from titop.solvers.kernels.interface import layout

@@ -1,4 +1,4 @@
-"""A system as tables for the kernels: filled from parameters, with room for loads, and with the laws of blocks."""
+"""A system as tables for the kernels: filled from parameters, with space for loads, and with the laws of blocks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
 from titop.solvers.engines.compiled.flatten import flatten
-from titop.solvers.engines.compiled.law_tables import Stages, input_places, law_numbers, place_rooms
+from titop.solvers.engines.compiled.law_tables import Stages, input_places, law_numbers, reserve_space
 from titop.solvers.engines.compiled.tables import GeneralBlock, Tables, constraint_coefficients, constraint_tables
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, acting_inputs, port_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
-from titop.solvers.mechanism.parameters import assembly_parameters, known_changed
+from titop.solvers.mechanism.system_parameters import assembly_parameters, known_changed
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
@@ -86,7 +86,7 @@ class PackedSystem:
         self.blocks: dict[str, Block] = {}
         self.ints = tables.ints
         self.numbers = law_numbers((*tables.general, *tables.interactions), self.ints)
-        place_rooms(tables.general, self.ints, self.numbers)
+        reserve_space(tables.general, self.ints, self.numbers)
         self.floats = np.zeros((len(self.ints), layout.FLOAT_COLUMNS))
         self.frames, self.ports = np.empty((len(tables.constants), 12)), np.empty((len(tables.port_table), 12))
         self.floats[1 : len(tables.constants), layout.ROUNDING] = CANCELLED
@@ -104,13 +104,13 @@ class PackedSystem:
         findings = [
             Finding(
                 "own-law",
-                f"{block.name}.{', '.join(own)}",
+                f"{block.name}.{', '.join(overridden)}",
                 f"{type(block).__name__}'s own",
                 f"that of tt.{titop_class(type(block)).__name__}, which the compiled engine has by heart",
                 "resolve(engine='reference') follows it; or write what acts as a tt.Interaction between two ports",
             )
             for block in (*(each.closure for each in self.mechanism.rigid_loops), *self.structure.limits, *self.structure.loads)
-            if (own := overrides(block))
+            if (overridden := overrides(block))
         ]
         if findings:
             raise ModelError(findings)
@@ -221,7 +221,7 @@ class PackedSystem:
         return system.variant(floats=floats, numbers=numbers)
 
     def closing(self, pushes: Sequence[Push] = ()) -> tuple[Array, ...]:
-        """Return the tables with the pushes as loads, and with room for the wrenches of rigid closures."""
+        """Return the tables with the pushes as loads, and with space for the wrenches of rigid closures."""
         names = [str(ref) for loop in self.mechanism.rigid_loops for ref in (loop.first, loop.second)]
         return self.with_pushes([*pushes, *(PortPush(name, False, np.zeros(6)) for name in names)]).arrays
 

@@ -44,8 +44,8 @@ class PythonLaw:
 
     def _terms(self, *words: int) -> None:
         call = Call(*words)
-        given = _array(call.q, self.block.nq), _array(call.v, call.n), _array(call.twist, 6)
-        terms = current_form(self.block, "law")(*(x.copy() for x in given))
+        state = _array(call.q, self.block.nq), _array(call.v, call.n), _array(call.twist, 6)
+        terms = current_form(self.block, "law")(*(x.copy() for x in state))
         record, h = _array(call.law, records.law_size(call.n, call.ports)), records.bias_at(call.n)
         record[:h] = np.ravel(terms.inertia)
         record[h : h + 6 + call.n] = terms.gyroscopic
@@ -58,8 +58,8 @@ class PythonLaw:
 
     def _slopes(self, *words: int) -> None:
         call = Call(*words)
-        given = _array(call.q, self.block.nq), _array(call.v, call.n), _array(call.a, call.n), _array(call.twist, 6)
-        q, v, a, twist = (x.copy() for x in given)
+        state = _array(call.q, self.block.nq), _array(call.v, call.n), _array(call.a, call.n), _array(call.twist, 6)
+        q, v, a, twist = (x.copy() for x in state)
         acceleration = _array(call.acceleration, 6).copy()
         record = _array(call.law, records.law_size(call.n, call.ports)).copy()
         by_q, by_v, by_twist = current_form(self.block, "law_slopes")(q, v, twist, np.concatenate([acceleration, a]))
@@ -133,9 +133,11 @@ class PythonInteraction:
     def _motion(self, p: int, n: int, m: int, count: int, numbers: int, motion: int) -> TargetMotion:
         """Return the motion of the interaction's targets from where it stands."""
         row = _array(motion, layout.MOTION_SIZE * p + 2 * n).copy()
-        ports, own = row[: layout.MOTION_SIZE * p].reshape(p, layout.MOTION_SIZE), row[layout.MOTION_SIZE * p :]
+        ports, coordinates = row[: layout.MOTION_SIZE * p].reshape(p, layout.MOTION_SIZE), row[layout.MOTION_SIZE * p :]
         u, x = self.interaction.inputs_and_states(_array(numbers, count)[count - m :].copy())
-        return TargetMotion(ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], own[:n], own[n:], u, x)
+        return TargetMotion(
+            ports[:, :9].reshape(p, 3, 3), ports[:, 9:12], ports[:, 12:], coordinates[:n], coordinates[n:], u, x
+        )
 
 
 def _array(address: int, count: int) -> Array:

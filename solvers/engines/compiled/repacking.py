@@ -25,7 +25,7 @@ from titop.solvers.engines.compiled.law_tables import has_own_numbers, numbered_
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.tables import Tables
 from titop.solvers.mechanism.inputs import Inputs
-from titop.solvers.mechanism.parameters import changed_block
+from titop.solvers.mechanism.system_parameters import changed_block
 
 #: The factor k.
 NEAR = 10.0
@@ -123,32 +123,39 @@ class Repacking:
         general -= {block.name for block in tables.numbered if has_own_numbers(block)}
         general |= {block.name for block in (*assembly.actuators, *assembly.sensors)}
         general |= {block.name for block, *_ in self._inputs.own}
-        general |= {own.name for loop in assembly.loops for own in loop.closure.own_blocks}
+        general |= {block.name for loop in assembly.loops for block in loop.closure.own_blocks}
         general |= {each.block.body.name for each in tables.general if isinstance(each.block, ElementMount)}
         index = {}
         for position, name in enumerate(tables.parameter_names):
-            block, entry, *own = parts_of(name)
+            block, entry, *components = parts_of(name)
             if block in general or (block in unsprung and entry in ("stiffness", "damping", "friction", "limits")):
                 continue
-            if entry == "rest" and own and own[0].startswith("q"):  # a quaternion, which its joint has to check
+            if entry == "rest" and components and components[0].startswith("q"):  # a quaternion, which its joint has to check
                 continue
             index[name] = position
         return index
 
     @cached_property
+    def _numbered(self) -> frozenset[str]:
+        """Names of the blocks whose laws have numbers."""
+        return frozenset(block.name for block in self._tables.numbered)
+
+    def changed_numbers(self, system: PackedSystem, values: Mapping[str, float]) -> dict[str, Block]:
+        """Return those blocks with numbers of their own that have some of the changed parameters, with the changes so far."""
+        result: dict[str, Block] = {}
+        if not self._numbered:
+            return result
+        changes = {**system.changes, **values}
+        for name in self._numbered & {owner_of(name) for name in values}:
+            start = f"{name}."
+            own = {each.removeprefix(start): value for each, value in changes.items() if each.startswith(start)}
+            result[name] = changed_block(system.structure.blocks[name], own)
+        return result
+
+    @cached_property
     def inertial(self) -> dict[str, InertialEntry]:
         """The places of masses and entries of inertias: see `inertial_parameters`."""
         return inertial_parameters(self._assembly, self.positions)
-
-
-def changed_numbers(system: PackedSystem, values: Mapping[str, float]) -> dict[str, Block]:
-    """Return those blocks with numbers of their own that have some of the changed parameters, with the changes so far."""
-    changes, result = {**system.changes, **values}, {}
-    for name in {owner_of(name) for name in values} & {block.name for block in system.tables.numbered}:
-        start = f"{name}."
-        own = {each.removeprefix(start): value for each, value in changes.items() if each.startswith(start)}
-        result[name] = changed_block(system.structure.blocks[name], own)
-    return result
 
 
 def with_parameters_of(
@@ -163,7 +170,7 @@ def with_parameters_of(
     values : mapping of str to float
         Those that changed.
     blocks : mapping of str to Block
-        The `changed_numbers` of these.
+        The `Repacking.changed_numbers` of these.
 
     Returns
     -------

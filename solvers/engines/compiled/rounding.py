@@ -51,11 +51,11 @@ def element_parts(
         parts.append(
             EliminatedPart(2 * ints[i, layout.PARENT], slice(first, first + n), armature, np.zeros(armature.shape), transport)
         )
-        own = slice(ints[i, layout.OWN_V], ints[i, layout.OWN_V] + ints[i, layout.OWN])
+        coordinates = slice(ints[i, layout.OWN_V], ints[i, layout.OWN_V] + ints[i, layout.OWN])
         size, o = 6 + ints[i, layout.OWN], ints[i, layout.LAW]
         inertia = inertias[i] if o < 0 else law[o:][: size * size].reshape(size, size)
         added = rounded[i] if o < 0 else np.zeros((size, size))
-        parts.append(EliminatedPart(2 * i - 1, own, inertia, added, np.hstack([_AXES, subspace])))
+        parts.append(EliminatedPart(2 * i - 1, coordinates, inertia, added, np.hstack([_AXES, subspace])))
     return parts
 
 
@@ -129,10 +129,10 @@ def doubtful_pivots(system: PackedSystem, places: Sequence[Array]) -> list[Pivot
     rounding[:] = plainly_sound(system)
     doubtful = [q for q in places if _is_refused(system, q, system.floats)]
     rounding[:] = CANCELLED
-    found = [pivots_at(system, q) for q in doubtful]
-    for pivots in found:
+    eliminations = [pivots_at(system, q) for q in doubtful]
+    for pivots in eliminations:
         _allow_for(system, pivots)
-    return found
+    return eliminations
 
 
 def keeps(system: PackedSystem, part: float, places: Sequence[Array]) -> bool:

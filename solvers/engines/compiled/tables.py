@@ -16,7 +16,7 @@ from titop.solvers.constraints.following import GROUND, Following, following, le
 from titop.solvers.kernels.interface import layout
 
 if TYPE_CHECKING:
-    from titop.solvers.constraints.mechanism import ClosedMechanism
+    from titop.solvers.constraints.closed_mechanism import ClosedMechanism
 
 Ints = NDArray[np.int64]
 
@@ -167,10 +167,10 @@ def constraint_tables(mechanism: ClosedMechanism, tables: Tables, imposed: Array
     loops[1 : 1 + len(gears), layout.GEAR] = [rows[closures + k] for k in order]
     loops[1 : 1 + len(gears), layout.CONSTRAINT] = [first + k for k in order]
     loops[1 + len(gears) :, layout.LENGTH] = mechanism.length_coordinates
-    own = loops[1 : 1 + len(taken.gears)]
-    own[:, layout.FOLLOWER], own[:, layout.LEADER] = taken.followers, _leaders(jacobian, taken)
+    eliminating = loops[1 : 1 + len(taken.gears)]
+    eliminating[:, layout.FOLLOWER], eliminating[:, layout.LEADER] = taken.followers, _leaders(jacobian, taken)
     driven = np.array([gears[k].driven[1] for k in taken.gears])
-    own[:, layout.SIDE] = np.where(taken.followers == driven, layout.DRIVEN, layout.DRIVER)
+    eliminating[:, layout.SIDE] = np.where(taken.followers == driven, layout.DRIVEN, layout.DRIVER)
     leading, moves = taken.basis
     return loops, leading_tree(tables.tree, leading, moves == 0.0)
 
@@ -178,4 +178,6 @@ def constraint_tables(mechanism: ClosedMechanism, tables: Tables, imposed: Array
 def _leaders(rows: Array, taken: Following) -> list[int]:
     """Return the other coordinate, possibly imposed, of each gear that eliminates one; `GROUND` if there is none."""
     ends = [np.flatnonzero(row).tolist() for row in rows[taken.gears]]
-    return [next((end for end in pair if end != own), GROUND) for pair, own in zip(ends, taken.followers, strict=True)]
+    return [
+        next((end for end in pair if end != follower), GROUND) for pair, follower in zip(ends, taken.followers, strict=True)
+    ]

@@ -17,6 +17,7 @@ import titop as tt
 from tests.blocks.scaled_blocks import Array, Lever
 from titop.blocks.checking.block_findings import law_findings
 from titop.blocks.contract import own_coordinates as coordinates
+from titop.blocks.contract import own_coordinates as units
 
 
 def test_steps_of_a_fixed_length_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,3 +155,33 @@ class TestCoordinateNames:
     def test_lists_are_brought_up_to_date(self) -> None:
         assert coordinates.todays(self.NAMES, ["old", "first"]) == ("second", "first")
         assert coordinates.todays(("first",), ["old", "first"]) == ("old", "first")
+
+
+# Units of what goes with coordinates: the product of effort and coordinate is an energy.
+
+
+@pytest.mark.parametrize(
+    ("unit", "rate", "acceleration", "effort", "inertia"),
+    [
+        ("m", "m/s", "m/s^2", "N", "kg"),
+        ("rad", "rad/s", "rad/s^2", "N m", "kg m^2"),
+        ("1", "1/s", "1/s^2", "J", "J s^2"),
+        ("sqrt(kg) m", "sqrt(kg) m/s", "sqrt(kg) m/s^2", "J/(sqrt(kg) m)", "J s^2/(sqrt(kg) m)^2"),
+        ("mol", "mol/s", "mol/s^2", "J/mol", "J s^2/mol^2"),
+    ],
+)
+def test_what_goes_with_a_coordinate(unit: str, rate: str, acceleration: str, effort: str, inertia: str) -> None:
+    found = units.rate_unit(unit), units.acceleration_unit(unit), units.effort_unit(unit), units.inertia_unit(unit)
+    assert found == (rate, acceleration, effort, inertia)
+
+
+def test_ratios_are_without_a_unit_between_equals_alone() -> None:
+    assert units.ratio_unit("rad", "rad") == "1"
+    assert units.ratio_unit("m", "rad") == "m/rad"
+    assert units.ratio_unit("rad", "m/s") == "rad/(m/s)"
+
+
+def test_units_count_only_if_there_is_one_for_each() -> None:
+    assert units.known_units(["m", "rad"], 2) == ("m", "rad")
+    assert units.known_units(["m"], 2) == ("1", "1")
+    assert units.known_units([], 0) == ()

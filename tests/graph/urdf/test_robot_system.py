@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import titop as tt
-from tests.graph.urdf.urdf_texts import LIMIT, ROUNDING, findings, inertial, load, one_joint
+from tests.graph.urdf.urdf_texts import GOOD, LIMIT, ROUNDING, findings, inertial, load, one_joint
 from titop.graph.urdf.robot_system import from_urdf
 
 GRAVITY = 9.81
@@ -322,3 +324,38 @@ def test_large_robots_are_read_and_resolved_in_few_calls_a_link() -> None:
         assert calls.max() < most
     # negative control: to look at each block once more is noticed
     assert per_link["resolve"][1] + np.diff(checking)[1] / 100 > 705
+
+
+# Missing meshes are told.
+
+
+def test_missing_meshes_are_told_once(tmp_path: Path) -> None:
+    (tmp_path / "there.stl").touch()
+    names = ("there.stl", "gone.stl", "gone.stl", "../also/gone.stl", "package://r/x.stl", "//server/x.stl", "file:///x.stl")
+    meshes = "".join(f'<visual><geometry><mesh filename="{name}"/></geometry></visual>' for name in names)
+    text = GOOD.replace("</inertial>", f"</inertial>{meshes}")
+    (tmp_path / "robot.urdf").write_text(text)
+    with pytest.warns(tt.ModelWarning) as caught:
+        from_urdf(tmp_path / "robot.urdf")
+    assert len(caught) == 1
+    assert str(caught[0].message).startswith("r: got 'gone.stl' and 1 more; expected files beside the robot")
+    load(text)  # a text has no place
+    (tmp_path / "robot.urdf").write_text(text.replace("gone", "there").replace("../also/", ""))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        from_urdf(str(tmp_path / "robot.urdf"))
+
+
+# Whether the links of a robot are one tree.
+
+
+def test_no_links() -> None:
+    assert findings('<robot name="r"/>') == {"r": "no-links"}
+
+
+def test_two_parents_and_cycles() -> None:
+    again = '<joint name="again" type="fixed"><parent link="stand"/><child link="bob"/></joint></robot>'
+    assert findings(GOOD.replace("</robot>", again)) == {"r.bob": "two-parents"}
+    back = '<joint name="back" type="fixed"><parent link="bob"/><child link="stand"/></joint></robot>'
+    with pytest.raises(tt.ModelError, match="stand -> bob -> stand"):
+        from_urdf(GOOD.replace("</robot>", back))

@@ -21,7 +21,7 @@ from tests.mechanisms import (
 )
 from tests.systems import Array
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.engines.reference.engine import ReferenceEngine
+from titop.solvers.engines.reference.reference_engine import ReferenceEngine
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 

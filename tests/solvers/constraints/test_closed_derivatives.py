@@ -14,7 +14,7 @@ import titop as tt
 from tests.closed_systems import bricard, four_bar, slider_crank
 from tests.solvers.reference_models import reference_model
 from titop.solvers.constraints import closed_dynamics
-from titop.solvers.mechanism.parameters import perturbed_assembly
+from titop.solvers.mechanism.system_parameters import perturbed_assembly
 
 Array = NDArray[np.float64]
 

@@ -264,7 +264,8 @@ def test_wrenches_in_every_form() -> None:
         assert not CARE & set(called(lambda given=given: m.forward_dynamics(q, v, x, {"link2": given}))), form
     with pytest.raises(tt.ModelError, match="the wrench on link2: got complex numbers"):
         m.forward_dynamics(q, v, x, {"link2": wrench + 1j})
-    assert "_new_room" not in called(lambda: m.forward_dynamics(q.tolist(), v, x, {"link2": wrench}))
+    assert "new_copy" not in called(lambda: m.forward_dynamics(q.tolist(), v, x, {"link2": wrench}))
+    assert "new_copy" in called(lambda: arm().resolve().forward_dynamics(q.tolist(), v, x, {"link2": wrench}))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import titop as tt
 from tests.solvers.engines.compiled.soft_systems import Array
 from tests.solvers.reference_models import reference_model
 from tests.systems import random_state, random_tree
-from titop.solvers.mechanism.parameters import perturbed_assembly
+from titop.solvers.mechanism.system_parameters import perturbed_assembly
 
 
 def actuated_system() -> tt.System:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 import titop as tt
-from tests.blocks.bodies.rods.rod_systems import settled
+from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, clamped, settled
 from titop.blocks.basics.spatial import twist_transport
 from titop.blocks.bodies.rods import rod_sections
 from titop.solvers.model import mechanism
+from titop.solvers.model.sections import overlaps
 
 Array = NDArray[np.float64]
 
@@ -216,3 +218,34 @@ def test_refusals() -> None:
         model.section_poses("hand", [0.1], rest)
     with pytest.raises(tt.ModelError, match=r"abscissas.*from 0 to the length, 0.8 m"):
         model.section_wrenches("rod", [0.9], rest, rest, rest)
+
+
+# Rods whose sections run through each other, in equilibria and motions.
+
+
+def bent(moment: float) -> tt.Model:
+    """Return a rod with E I = L = 1 and radius 0.05, whose curvature is the moment."""
+    rod = tt.Rod("rod", 1.0, SECTION, YOUNG, 1000.0, strains={"bending_z": 0}, points=2)
+    return clamped(rod, engine="compiled", torque=[0.0, 0.0, moment])
+
+
+def test_equilibria_tell() -> None:
+    """The inner side vanishes at a curvature of 1 / 0.05 = 20."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tt.trim(bent(19.9), q=[19.8])
+    with pytest.warns(
+        tt.ModelWarning, match=r"rod: got a stretch of -0.05 on its inner side, at X = 0 m; .*overlapping"
+    ) as caught:
+        tt.trim(bent(21.0), q=[20.9])
+    assert caught[0].filename == __file__
+
+
+def test_motions_tell_when() -> None:
+    model = bent(0.0)
+    motion = np.array([[0.0], [25.0], [10.0]])
+    (found,) = overlaps(model, motion, np.array([0.0, 0.5, 1.0]))
+    assert "t = 0.5 s" in found.value
+    assert not [*overlaps(model, motion[[0, 2]])]
+    with pytest.warns(tt.ModelWarning, match="overlapping"):
+        tt.simulate(model, [0.0, 1e-6], [25.0], [0.0])

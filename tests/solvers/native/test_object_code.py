@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from titop.solvers.native import cache, object_code
+from titop.solvers.native.compilation import machine_code
 from titop.solvers.native.object_code import NUMBA, ObjectCode
+from titop.solvers.native.signatures import Signature
 
 CODES = {"kernel": ObjectCode(b"a\nb", ("part", NUMBA)), "part": ObjectCode(b"\n", ("deeper",)), "deeper": ObjectCode(b"c")}
 
@@ -41,3 +43,15 @@ def test_parts_are_kept_before_what_needs_them(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(cache, "write", lambda name, content: kept.append(name) or ("full" if name == "part" else None))
     assert object_code.keep(CODES) == "full"
     assert kept == ["deeper", "part"]
+
+
+# Loading machine code.
+
+
+def test_code_without_the_function_is_refused() -> None:
+    def nothing():
+        return 0
+
+    codes = machine_code("titop_other", nothing, Signature(()))
+    with pytest.raises(RuntimeError, match="no function"):
+        object_code.load("titop_missing", {"titop_missing": codes["titop_other"]})

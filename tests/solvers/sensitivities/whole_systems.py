@@ -15,7 +15,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.checking.complex_safety import is_parameter_complex_safe
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
-from titop.solvers.mechanism.parameters import perturbed_assembly
+from titop.solvers.mechanism.system_parameters import perturbed_assembly
 
 STEP = 1e-30
 

@@ -10,6 +10,8 @@ import pytest
 
 import titop as tt
 from tests.tolerances import ROUNDING
+from titop.blocks.basics.user_input import FieldReader
+from titop.blocks.bodies.soft.material import check_numbers
 
 YOUNG, POISSON, VISCOSITY = 1e5, 0.4, 30.0
 SHEAR = YOUNG / (2 * (1 + POISSON))
@@ -163,3 +165,37 @@ def test_two_wrong_numbers_are_told_at_once() -> None:
     with pytest.raises(tt.ModelError) as caught:
         tt.Material.linear(-1.0, 0.7)
     assert [finding.code for finding in caught.value.findings] == ["bad-young", "bad-poisson"]
+
+
+# Numbers that materials may have, and those that none has.
+
+
+@pytest.mark.parametrize(
+    ("field", "inside", "outside"),
+    [
+        ("young", [1e-9, 1e12], [0.0, -1.0, float("inf")]),
+        ("material.stiffness", [1.0], [0.0]),
+        ("density", [1.0], [0.0, -1.0]),
+        ("viscosity", [0.0, 1.0], [-1e-9, float("inf")]),
+        ("material.poisson", [-0.999, 0.0, 0.4999], [-1.0, 0.5, 0.6]),
+        ("colour", [-1.0, 0.0], []),
+    ],
+)
+def test_ranges(field: str, inside: list[float], outside: list[float]) -> None:
+    reader = FieldReader("b")
+    for value in inside:
+        check_numbers(reader, {field: value, "other": -3.0})
+        check_numbers(reader, {field: value + 1e-30j})  # a complex step changes nothing
+    assert not reader.findings
+    for value in outside:
+        check_numbers(reader, {field: value})
+    name = field.rpartition(".")[2]
+    assert [(found.code, found.where, found.value) for found in reader.findings] == [
+        (f"bad-{name}", f"b.{field}", value) for value in outside
+    ]
+
+
+def test_what_was_reported_before_is_passed_over() -> None:
+    reader = FieldReader("b")
+    check_numbers(reader, {"young": float("nan")})
+    assert not reader.findings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.solvers.kernels.entries.wrong_sizes import of_a_tree
-from titop.solvers.engines.compiled.readings import ReadingRow, reading_tables
+from titop.solvers.engines.compiled.compiled_readings import ReadingRow, reading_tables
 from titop.solvers.kernels.entries.reading_entries import readings
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports import sensor_readings

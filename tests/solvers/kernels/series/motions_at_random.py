@@ -8,7 +8,7 @@ import numpy as np
 
 import titop as tt
 from tests.systems import KINDS, Array, random_tree
-from titop.solvers.engines.compiled.dynamics import CONSTANT
+from titop.solvers.engines.compiled.compiled_dynamics import CONSTANT
 from titop.solvers.kernels.entries import series_entries
 from titop.solvers.kernels.interface import layout
 

@@ -15,7 +15,7 @@ def test_loads_in_the_port_and_the_inertial_frame(base: str) -> None:
     moving = Moving(5, base=base, loads=True)
     assert {load.frame for load in moving.tree.loads} == {"world", "port"}
     expected = NewtonSeries(moving.tree, moving.q, moving.v_series).efforts
-    assert_close_by_row(moving.inverse(), expected, 1e-12)  # as in `test_inverse`
+    assert_close_by_row(moving.inverse(), expected, 1e-12)  # as in `test_inverse_dynamics_series`
 
 
 @pytest.mark.parametrize("base", ["fixed", "free"])
@@ -32,7 +32,7 @@ def test_wrenches_with_derivatives(base: str, inertial: bool) -> None:
     motion, _ = series.tree_hybrid(  # type: ignore[attr-defined]
         moving.q, moving.v_series[0], expected, np.zeros(expected.shape), still, pushes
     )
-    assert_close_by_row(motion, moving.v_series[1:], 1e-6)  # as in `test_elimination`
+    assert_close_by_row(motion, moving.v_series[1:], 1e-6)  # as in `test_forward_dynamics_series`
 
 
 def test_derivatives_of_wrenches_matter() -> None:

@@ -18,6 +18,9 @@ from tests.solvers.kernels.spatial.matrices_by_hand import (
 )
 from tests.systems import Array
 from titop.solvers.kernels.spatial import algebra
+from titop.solvers.kernels.spatial.algebra import copy
+from titop.solvers.native.kernel import entry
+from titop.solvers.native.signatures import VECTOR
 
 #: Sums of some ten products of numbers of order one to ten.
 FEW_ROUNDINGS = {"rtol": 1e-13, "atol": 1e-13}
@@ -100,3 +103,18 @@ def test_six_numbers_are_written_added_and_read_where_they_stand(rng: np.random.
 def test_full_matrices_times_vectors(rng: np.random.Generator) -> None:
     matrix, x = rng.normal(size=(6, 6)), rng.normal(size=6)
     np.testing.assert_allclose(algebra.full_times(table_of(matrix.ravel()), ROW, START, x), matrix @ x, **FEW_ROUNDINGS)
+
+
+# Vectors of any length, in machine code.
+
+
+def copied(vector, to):
+    copy(vector, to[1:])
+    return 0
+
+
+def test_all_numbers_are_copied_and_nothing_else() -> None:
+    vector, to = np.arange(1.0, 4.0), np.full(6, 9.0)
+    entry(VECTOR, VECTOR)(copied)(vector, to)
+    assert to.tolist() == [9.0, 1.0, 2.0, 3.0, 9.0, 9.0]
+    assert vector.tolist() == [1.0, 2.0, 3.0]

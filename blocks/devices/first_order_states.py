@@ -1,0 +1,198 @@
+"""First-order states of blocks with own coordinates, and of the filters of actuators and sensors, as interactions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import Block
+from titop.blocks.contract.law import Law
+from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.devices.signal_path import Device, FilterKind
+from titop.blocks.interactions.interaction import Interaction
+
+
+def path_loads(numbers: Any, motion: Any, loads: Any) -> None:
+    """Fill in what filtered commands do: efforts on a coordinate, or wrenches on a port; see `FilterKind` for the numbers."""
+    kind, n, m = int(np.real(numbers[0])), int(np.real(numbers[1])), int(np.real(numbers[2]))
+    if kind > 2:
+        return
+    at_C, at_D = 3 + n * n + n * m, 3 + n * n + 2 * n * m
+    at_own = at_D + m * m
+    for k in range(m):
+        value = 0.0 * numbers[0]
+        for j in range(n):
+            value = value + numbers[at_C + k * n + j] * motion.x[j]
+        for j in range(m):
+            value = value + numbers[at_D + k * m + j] * motion.u[j]
+        if kind == 0:
+            loads.efforts[0] += numbers[at_own] * value
+        elif kind == 1:
+            for i in range(6):
+                loads.wrenches[0, i] += numbers[at_own + 6 * k + i] * value
+        else:
+            for i in range(3):
+                for j in range(3):
+                    loads.wrenches[1, i] += motion.R[1, j, i] * numbers[at_own + 6 * k + j] * value
+                    loads.wrenches[1, 3 + i] += motion.R[1, j, i] * numbers[at_own + 6 * k + 3 + j] * value
+
+
+def path_rates(numbers: Any, motion: Any, rates: Any) -> None:
+    """Fill in the rates of a filter's states.
+
+    An accelerometer's filter receives ``s = dV/dt + w x V - R^T g``. Its states are x minus ``B V``, V the velocity of the port
+    in its axes, so that their rates do not depend on accelerations: ``A (x + B V) + B (w x V - R^T g)``.
+    """
+    kind, n, m = int(np.real(numbers[0])), int(np.real(numbers[1])), int(np.real(numbers[2]))
+    at_B = 3 + n * n
+    at_own = at_B + 2 * n * m + m * m
+    for k in range(m):
+        beside, received = 0.0 * numbers[0], 0.0 * numbers[0]  # what is added to states, and what the filter receives
+        if kind <= 2:
+            received = received + motion.u[k]
+        elif kind == 3:
+            received = received + motion.q[0]
+        elif kind == 4:
+            received = received + motion.v[0]
+        elif kind == 5:
+            received = received + motion.V[0, 3 + k]
+        else:  # without the acceleration, whose integral is the velocity
+            one, other = (k + 1) % 3, (k + 2) % 3
+            beside = beside + motion.V[1, k]
+            received = received + motion.V[1, 3 + one] * motion.V[1, other] - motion.V[1, 3 + other] * motion.V[1, one]
+            for i in range(3):
+                received = received - motion.R[1, i, k] * numbers[at_own + i]
+        for i in range(n):
+            rates[i] += numbers[at_B + i * m + k] * received
+            for j in range(n):
+                rates[i] += numbers[3 + i * n + j] * numbers[at_B + j * m + k] * beside
+    for i in range(n):
+        for j in range(n):
+            rates[i] += numbers[3 + i * n + j] * motion.x[j]
+
+
+#: One law, of whatever number of states: its machine code is kept once.
+PATH_LAW = Law(path_loads, rates=path_rates)
+
+
+class AttachedStates(Interaction):
+    """Common part of the first-order states of a `block`, as an interaction that has its inputs, named after it."""
+
+    def __init__(self, block: Any, suffix: str) -> None:
+        super().__init__(f"{block.name}/{suffix}")
+        self.block, self.own_blocks = block, (block,)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        names: tuple[str, ...] = self.block.input_names
+        return names
+
+    @property
+    def state_paths(self) -> tuple[str, ...]:
+        return tuple(f"{self.block.name}.{name}" for name in self.state_names)
+
+    @property
+    def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
+        """Range of each of the block's inputs, unbounded by default."""
+        return tuple(self.block.input_ranges) or super().input_ranges
+
+
+class BlockStates(AttachedStates):
+    """The efforts of a block's states and inputs on its plain coordinates; systems add it for every block with states."""
+
+    port_counts, coordinate_counts = (0, 0), (1, np.inf)
+
+    def __init__(self, block: Block) -> None:
+        super().__init__(block, "states")
+        self.own_coordinates = tuple(f"{block.name}.{name}" for name in block.coordinates)
+        self.inputs, self.input_units = tuple(block.inputs), block.input_units
+        self.state_names, self.state_units = tuple(block.state_names), block.state_units
+
+    def among(self, blocks: Mapping[str, Block]) -> BlockStates:
+        block = blocks[self.block.name]
+        return self if block is self.block else BlockStates(block)
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        """Return no wrenches (0, 6), and the efforts (n, N m or N) on the block's coordinates."""
+        efforts = self.block.state_efforts(motion.q, motion.v, motion.x)
+        driven = self.block.input_matrix(motion.q) @ motion.u if self.inputs else 0.0
+        return np.zeros((0, 6)), efforts + driven
+
+    def state_rates(self, motion: TargetMotion) -> Array:  # type: ignore[override]
+        return self.block.state_rates(motion.q, motion.v, motion.x, motion.u)
+
+
+class PathStates(AttachedStates):
+    """What an actuator with a filter applies, or what the filter of a sensor receives; systems add it for every such device.
+
+    `gravity` (3; m/s^2) is what accelerometers measure; `along` has the units of the coordinates on which the filter acts, or
+    which it receives.
+    """
+
+    port_counts, coordinate_counts = (0, 2), (0, 1)
+    external = True
+    compiled_law = PATH_LAW
+
+    def __init__(self, device: Device, gravity: Array, along: tuple[str, ...] = ()) -> None:
+        super().__init__(device, "path")
+        assert device.path is not None
+        self.device, self.gravity, self.coordinate_units = device, gravity, along
+        self.own_ports, self.own_coordinates = device.filter_ports, device.filter_coordinates
+        count, units = len(device.channels), device.channel_units(along)
+        self.inputs, self.input_units = device.inputs, units if device.inputs else ()
+        self.state_names = device.path.state_names(count)
+        self.state_units = device.path.state_units(units)
+        self.matrices = device.path.law(count)
+
+    def among(self, blocks: Mapping[str, Any]) -> PathStates:
+        device = blocks[self.device.name]
+        return self if device is self.device else PathStates(device, self.gravity, self.coordinate_units)
+
+    def under(self, gravity: Array) -> PathStates:
+        return self if (gravity == self.gravity).all() else PathStates(self.device, gravity, self.coordinate_units)
+
+    def law_numbers(self) -> Array:
+        """Return the numbers of the law: what the filter acts on or receives, its size, A, B, C, D, and the device's own."""
+        A, B, C, D = self.matrices
+        kind, own = self.device.filter_law
+        own = self.gravity if kind == FilterKind.SPECIFIC_FORCE else own
+        return np.concatenate([[kind, len(A), len(D)], *map(np.ravel, (A, B, C, D)), np.ravel(own)])
+
+
+class ObservedStates(PathStates):
+    """The same of a sensor that says itself what its filter receives, a function of poses and coordinates."""
+
+    compiled_law = None  # type: ignore[assignment]
+
+    def __init__(self, device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...] = ()) -> None:
+        super().__init__(device, gravity, along)
+        self.own_coordinates, self.observe = device.observation(blocks)
+
+    @property
+    def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
+        """All that it receives."""
+        return len(self.own_coordinates), len(self.own_coordinates)
+
+    def among(self, blocks: Mapping[str, Any]) -> PathStates:
+        return ObservedStates(blocks[self.device.name], blocks, self.gravity, self.coordinate_units)
+
+    def under(self, gravity: Array) -> PathStates:
+        return self
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        return np.zeros((len(motion.R), 6)), np.zeros(len(motion.q))
+
+    def state_rates(self, motion: TargetMotion) -> Array:  # type: ignore[override]
+        A, B, *_ = self.matrices
+        rates: Array = A @ motion.x + B @ self.observe(motion)
+        return rates
+
+
+def path_states(device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...]) -> PathStates:
+    """Return the states of a device's filter, by the way in which the filter receives its signals."""
+    if device.filter_law[0] == FilterKind.OBSERVED:
+        return ObservedStates(device, blocks, gravity, along)
+    return PathStates(device, gravity, along)

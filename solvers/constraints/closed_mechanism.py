@@ -1,0 +1,158 @@
+"""Constraints of gears, and the mechanism with its constraints: coordinates, closures and gears."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.interactions.interaction import Interaction
+from titop.graph.network.assembly import Assembly
+from titop.graph.network.connections import Joined
+from titop.solvers.constraints.engine_interface import Constraints, Engine
+from titop.solvers.mechanism.coordinates import Configurations
+from titop.solvers.mechanism.inputs import Inputs
+from titop.solvers.mechanism.scale import Scale
+from titop.solvers.mechanism.shared import structural
+
+
+@dataclass(frozen=True)
+class GearConstraint:
+    """``q[driven] - ratio q[driver] - offset = 0``: linear in the coordinates.
+
+    - `driven`, `driver`: indices of the coordinate in q and in v;
+    - `unit`: unit of the driven coordinate.
+    """
+
+    gear: Gear
+    driven: tuple[int, int]
+    driver: tuple[int, int]
+    unit: str
+
+    @classmethod
+    def of(cls, gear: Gear, assembly: Assembly) -> GearConstraint:
+        """Return the constraint of a gear of an assembly."""
+        driven, driver = assembly.place(gear.driven), assembly.place(gear.driver)
+        return cls(gear, driven, driver, assembly.coordinate_units[driven[1]])
+
+    @property
+    def name(self) -> str:
+        """Name among the constraints of the model."""
+        return f"{self.gear.name}.{self.gear.constraint}"
+
+    def follow(self, q: Array) -> None:
+        """Set the driven coordinate of a configuration from its driver."""
+        q[self.driven[0]] = self.gear.ratio * q[self.driver[0]] + self.gear.offset
+
+    def follow_rate(self, v: Array) -> None:
+        """Set the velocity, or acceleration, of the driven coordinate from its driver's."""
+        v[self.driven[1]] = self.gear.ratio * v[self.driver[1]]
+
+    def error(self, q: Array) -> Array:
+        """Return the error of the gear, as an array of one entry (in the driven coordinate's unit)."""
+        return np.array([q[self.driven[0]] - self.gear.ratio * q[self.driver[0]] - self.gear.offset])
+
+    def jacobian(self, nv: int) -> Array:
+        """Return the derivative of the error by the coordinates (1 x nv)."""
+        jacobian = np.zeros((1, nv), dtype=np.result_type(self.gear.ratio, float))
+        jacobian[0, self.driven[1]], jacobian[0, self.driver[1]] = 1.0, -self.gear.ratio
+        return jacobian
+
+
+class ClosedMechanism(Configurations):
+    """The coordinates of a system, its rigid closures and gears, and its engine; see `closed_loops` for the rest.
+
+    Interactions are forces, without unknowns to solve for.
+    """
+
+    #: Makes the engine of a mechanism with changed parameters.
+    _make_engine: Callable[[Any], Engine]
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine; for changed parameters it is made at its first use."""
+        return self._make_engine(self)
+
+    def constraints_at(self, q: Array, v: Array | None = None) -> Constraints:
+        """Return the constraints at a checked state, by default at rest."""
+        return self.engine.dynamics.constraints(q, self._stills[1][0] if v is None else v)
+
+    @structural
+    def rigid_loops(self) -> tuple[Joined, ...]:
+        """The loops with rigid closures."""
+        return tuple(loop for loop in self._assembly.loops if isinstance(loop.closure, RigidClosure))
+
+    @cached_property
+    def interactions(self) -> tuple[Joined, ...]:
+        """The interactions and their targets, with the parameters' current values."""
+        loops = self.assembly.loops if self._assembly.loops else ()
+        return tuple(loop for loop in loops if isinstance(loop.closure, Interaction))
+
+    @structural
+    def gear_constraints(self) -> tuple[GearConstraint, ...]:
+        """The gears as constraints."""
+        return tuple(GearConstraint.of(gear, self._assembly) for gear in self._assembly.gears)
+
+    @structural
+    def gear_count(self) -> int:
+        """Number of gears; they are the last constraints."""
+        return len(self._assembly.gears)
+
+    @structural
+    def is_tree(self) -> bool:
+        """Whether there are no closures, interactions or gears, which connect branches of the tree."""
+        return not self._assembly.loops and not self._assembly.gears
+
+    @structural
+    def is_constrained(self) -> bool:
+        """Whether there are rigid closures or gears."""
+        return bool(self.rigid_loops or self.gear_constraints)
+
+    @structural
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraints: rigid closures first, such as ``"pin.x"``, then gears, such as ``"pair.mesh"``."""
+        closures = [f"{loop.closure.name}.{name}" for loop in self.rigid_loops for name in loop.closure.constraint_names]
+        return (*closures, *(constraint.name for constraint in self.gear_constraints))
+
+    @structural
+    def closure_rows(self) -> dict[str, slice]:
+        """Rows of each rigid closure among all constraints, by its name."""
+        ends = np.cumsum([0, *(len(loop.closure.constraint_names) for loop in self.rigid_loops)]).tolist()
+        return {loop.closure.name: slice(*ends[k : k + 2]) for k, loop in enumerate(self.rigid_loops)}
+
+    @structural
+    def constraint_units(self) -> tuple[str, ...]:
+        """Units of the constraints' errors; for a gear that of its driven coordinate."""
+        of_closures = ("rad" if angular else "m" for loop in self.rigid_loops for angular in loop.closure.is_angular)
+        return (*of_closures, *(constraint.unit for constraint in self.gear_constraints))
+
+    @structural
+    def angular_constraints(self) -> Array:
+        """For each constraint (k), whether its error is an angle or another quantity, not a length."""
+        return np.array([unit != "m" for unit in self.constraint_units], dtype=bool)
+
+    @structural
+    def inputs(self) -> Inputs:
+        """The inputs of actuators, blocks and interactions, followed by the first-order states: names, units, ranges."""
+        return Inputs(self.assembly)
+
+    @structural
+    def scale(self) -> Scale:
+        """Characteristic sizes of lengths, coordinates and constraints."""
+        return Scale(self._assembly, self.constraint_units, self.gear_constraints)
+
+    @structural
+    def angular_coordinates(self) -> Array:
+        """Whether coordinates are angles (nv)."""
+        return np.array(self._assembly.coordinate_units) == "rad"
+
+    @structural
+    def length_coordinates(self) -> Array:
+        """Whether coordinates are lengths (nv)."""
+        return np.array(self._assembly.coordinate_units) == "m"

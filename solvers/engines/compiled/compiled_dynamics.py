@@ -1,0 +1,181 @@
+"""Dynamics of the compiled engine's tree at checked states, its constraints, and time derivatives of the dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from titop.blocks.basics.spatial import Array
+from titop.solvers.constraints import closed_dynamics
+from titop.solvers.constraints.engine_interface import Constraints, EquationSeries, PortSeries, SeriesCore, finite_constraints
+from titop.solvers.engines.compiled.bound_kernels import CONSTANT, has_series
+from titop.solvers.engines.compiled.function_kernels import CompiledCalls
+from titop.solvers.engines.compiled.packed import PackedSystem
+from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
+from titop.solvers.engines.compiled.rounding import pivots_at
+from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, hybrid_entries, series_entries
+from titop.solvers.kernels.interface import layout
+from titop.solvers.mechanism.conditioning import Pivots
+from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, own_efforts
+from titop.solvers.mechanism.kernel_calls import real_only
+from titop.solvers.model.mechanism import Mechanism
+from titop.solvers.model.prepared import PreparedDynamics
+
+#: From this number of coordinates per effort on, one elimination for each effort is faster than factors of the mass matrix.
+_LEAST_SAVED = 8
+
+
+class CompiledDynamics:
+    """The dynamics of the compiled engine; see `DynamicsCore` for its functions."""
+
+    def __init__(self, mechanism: Mechanism, system: PackedSystem, calls: CompiledCalls) -> None:
+        self._mechanism, self._system, self._calls, self._nv = mechanism, system, calls, mechanism.nv
+
+    def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
+        q, v, tau, a = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau"), real_only(a, "a")
+        system, driven = self._system.with_pushes(pushes), own_efforts(pushes, q, self._nv)
+        law, work = system.outward(q, v, layout.FORWARD_COLUMNS)
+        a, tau = a.astype(float), tau.astype(float) + driven
+        system.raise_for(dynamics_entries.hybrid_stage(system.ints, system.floats, law, q, v, a, tau, mask, work))
+        return a, tau - driven
+
+    def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
+        efforts = self._system.with_pushes(pushes).inverse_work(*state)[0]
+        return efforts - own_efforts(pushes, q, self._nv)
+
+    def tree_inverse_and_constraints(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
+        state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
+        efforts, law, work = self._system.with_pushes(pushes).inverse_work(*state)
+        rows = self._constraint_rows(q, v, law, work)
+        return efforts - own_efforts(pushes, q, self._nv), rows.error, rows.jacobian
+
+    def tree_forward(self, q: Array, v: Array, tau: Array) -> Array:
+        if self._mechanism.gear_count:
+            return closed_dynamics.open_accelerations(self._mechanism, q, v, tau, [])
+        a, system = np.empty(self._nv), self._system
+        system.raise_for(system.kernel(dynamics_entries.forward_dynamics)(*system.arrays, q, v, tau, a))
+        return a
+
+    def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
+        if not mask.any():
+            return self.responses(q[None], efforts.T[None])[0].T
+        system, nothing, unread = self._system.inertial, np.zeros(self._nv), np.empty(self._nv)
+        kernel, response = system.kernel(hybrid_entries.hybrid_dynamics), np.empty(efforts.shape[::-1])
+        for column, a in zip(np.ascontiguousarray(efforts.T), response, strict=True):
+            system.raise_for(kernel(mask, *system.arrays, real_only(q, "q"), nothing, column, nothing, a, unread))
+        return response.T
+
+    def responses(self, q: Array, efforts: Array) -> Array:
+        q, efforts, system = real_only(q, "q"), real_only(efforts, "efforts"), self._system.inertial
+        count = efforts.shape[1]
+        if count > (1 if system.has_laws else max(1, self._nv // _LEAST_SAVED)):
+            matrices = np.array([self.mass_matrix(each) for each in q]).reshape(len(q), self._nv, self._nv)
+            return np.swapaxes(np.linalg.solve(matrices, np.swapaxes(efforts, 1, 2)), 1, 2)
+        forces = np.ascontiguousarray(efforts.reshape(len(q) * count, self._nv))
+        a, nothing = np.empty(forces.shape), np.zeros(forces.shape)
+        system.raise_for(system.bound(dynamics_entries.forward_batch)(np.repeat(q, count, 0), nothing, forces, a))
+        return a.reshape(efforts.shape)
+
+    def bare_inverse(self, q: Array, v: Array, a: Array) -> Array:
+        tau, state = np.empty(self._nv), (real_only(q, "q"), real_only(v, "v"), real_only(a, "a"))
+        self._system.raise_for(self._calls.nonlinear_effects(*state, tau))
+        return tau
+
+    def mass_matrix(self, q: Array) -> Array:
+        matrix = np.empty((self._nv, self._nv))
+        self._system.raise_for(self._calls.mass_matrix(real_only(q, "q"), matrix))
+        return matrix
+
+    def coriolis_matrix(self, q: Array, v: Array) -> Array:
+        """Return the Coriolis matrix from the derivatives of the inertial terms by v."""
+        changes, bare, q, v = np.empty((3, self._nv, self._nv)), self._system.bare, real_only(q, "q"), real_only(v, "v")
+        derivatives = bare.bound(derivative_entries.inverse_derivatives)
+        bare.raise_for(derivatives(bare.tables.paths, q, v, np.zeros(self._nv), changes))
+        return 0.5 * (changes[1] + changes[2] @ self._mechanism.bracket(v))
+
+    def pivots(self, q: Array) -> Pivots:
+        return pivots_at(self._system, q)
+
+    # -- with constraints ------------------------------------------------------------------------------------------------
+
+    def constraints(self, q: Array, v: Array) -> Constraints:
+        q, v = real_only(q, "q"), real_only(v, "v")
+        _, law, work = self._system.bare.inverse_work(q, v, np.zeros(self._nv))
+        return self._constraint_rows(q, v, law, work)
+
+    def _constraint_rows(self, q: Array, v: Array, law: Array, work: Array) -> Constraints:
+        """Return the constraints from known twists, laws and accelerations; the bias includes the accelerations."""
+        system, weights = self._system, self._mechanism.scale.weights
+        error, jacobian, bias = np.empty(len(weights)), np.empty((len(weights), self._nv)), np.empty(len(weights))
+        loops = system.constraint_tables[0]
+        closure_entries.closure_rows(loops, system.ints, system.floats, law, q, v, work, error, jacobian, bias)
+        return finite_constraints(error / weights, jacobian / weights[:, None], bias / weights)
+
+    def prepare(self, places: Sequence[WrenchPlace], imposed: Array) -> PreparedDynamics:
+        return CompiledPreparedDynamics(self._mechanism, self._system, places, imposed)
+
+
+class CompiledSeries:
+    """The series of the compiled engine; see `SeriesCore` for its functions."""
+
+    def __init__(self, mechanism: Mechanism, system: PackedSystem) -> None:
+        self._mechanism, self._system = mechanism, system
+
+    @cached_property
+    def reference(self) -> SeriesCore:
+        """The series of the reference engine, which evaluates every block in Python; it is imported at its first use."""
+        from titop.solvers.engines.reference.reference_engine import reference_passes
+        from titop.solvers.engines.reference.reference_series import ReferenceSeries
+
+        return ReferenceSeries(reference_passes(self._system.assembly))
+
+    @cached_property
+    def _has_kernels(self) -> bool:
+        return has_series(self._system)
+
+    def _serves(self, pushes: Sequence[Push]) -> bool:
+        """Tell whether the kernels can be used for the system and its external loads."""
+        return self._has_kernels and all(isinstance(push, PortPush) for push in pushes)
+
+    def tree_inverse(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> Array:
+        if not self._serves(pushes):
+            return self.reference.tree_inverse(q, v_series, pushes)
+        q, v_series = real_only(q, "q"), np.ascontiguousarray(real_only(v_series, "v_series"), float)
+        efforts = np.empty((len(v_series) - 1, self._mechanism.nv))
+        changes, tables = self._acting(pushes, len(efforts))
+        self._system.raise_for(series_entries.inverse_dynamics_series(changes, *tables, q, v_series, efforts))
+        return efforts
+
+    def tree_hybrid(
+        self, q: Array, v: Array, tau_series: Array, a_series: Array, mask: Array, pushes: Sequence[Push]
+    ) -> tuple[Array, Array] | None:
+        if not self._serves(pushes):
+            return None
+        state = real_only(q, "q"), real_only(v, "v")
+        stacks = [np.ascontiguousarray(real_only(x, name), float) for x, name in ((tau_series, "tau"), (a_series, "a"))]
+        accelerations, efforts = np.empty(stacks[0].shape), np.empty(stacks[0].shape)
+        changes, tables = self._acting(pushes, len(efforts))
+        kernel = series_entries.hybrid_dynamics_series
+        self._system.raise_for(kernel(changes, mask, *tables, *state, *stacks, accelerations, efforts))
+        return accelerations, efforts
+
+    def equation_series(self, q: Array, v_series: Array, pushes: Sequence[Push]) -> EquationSeries:
+        return self.reference.equation_series(q, v_series, pushes)
+
+    def port_series(self, ports: Sequence[str], q: Array, v_series: Array) -> list[PortSeries]:
+        return self.reference.port_series(ports, q, v_series)
+
+    def _acting(self, pushes: Sequence[Push], rows: int) -> tuple[Array, tuple[Array, ...]]:
+        """Return the derivatives of wrenches on ports, as kernels take them, and the tables on which these wrenches act."""
+        wrenches = [push for push in pushes if isinstance(push, PortPush)]
+        if not wrenches:
+            return CONSTANT, self._system.arrays
+        stacks = [np.ascontiguousarray(real_only(push.wrench, f"the wrench on {push.port}"), float) for push in wrenches]
+        changes = np.vstack([stack[1:rows] for stack in stacks])
+        loaded = self._system.with_pushes(
+            [push._replace(wrench=stack[0]) for push, stack in zip(wrenches, stacks, strict=True)]
+        )
+        return changes, loaded.arrays
