@@ -11,7 +11,6 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.control.control_history import ControlHistory
-from titop.solvers.control.control_laws import LinearLaw
 from titop.solvers.control.control_loop import ConnectedController, ControlledModel, ControlLoop, Memory
 from titop.solvers.control.loop_signals import Command
 from titop.solvers.control.sampled_loop import SampledLoop
@@ -54,14 +53,6 @@ class LinearFeedback(NamedTuple):
             row[:] = self.offset(t)
 
 
-class ContinuousController(ConnectedController):
-    """One controller in continuous time; see `ConnectedController`."""
-
-    def __init__(self, law: LinearLaw, *rest: Any) -> None:
-        super().__init__(law, *rest)
-        self.law = law
-
-
 class ContinuousLoop(ControlLoop):
     """A loop whose controllers' states are integrated with the model's: ``y = [q, v, first-order states, x]``.
 
@@ -72,7 +63,7 @@ class ContinuousLoop(ControlLoop):
     - `K`: all continuous controllers.
     """
 
-    def __init__(self, controllers: Sequence[ContinuousController], beside: SampledLoop | None = None) -> None:
+    def __init__(self, controllers: Sequence[ConnectedController], beside: SampledLoop | None = None) -> None:
         self.controllers, self.beside, self._model = controllers, beside, controllers[0].measurements.model
         self._everyone: list[ConnectedController] = [*controllers, *([] if beside is None else beside.controllers)]
         self.sampled, self.sample_time = beside is not None, math.inf if beside is None else beside.sample_time

@@ -14,12 +14,10 @@ from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_duration
 from titop.solvers.control import control_laws
-from titop.solvers.control.continuous_loop import ContinuousController, ContinuousLoop
-from titop.solvers.control.control_loop import ConnectedController, ControlLoop, shown_references
-from titop.solvers.control.controllers import Controller, ScheduledController
-from titop.solvers.control.loop_list import Loop, naming, read_loops
+from titop.solvers.control.continuous_loop import ContinuousLoop
+from titop.solvers.control.control_loop import ConnectedController, ControlLoop, OperatingValues, shown_references
+from titop.solvers.control.controllers import Controller, Loop, ScheduledController, naming, read_loops
 from titop.solvers.control.loop_signals import Exchange, Measurements
-from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.sampled_loop import SampledController, SampledLoop
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.model.model import Model
@@ -49,7 +47,7 @@ def read_loop(
             operating.append(OperatingValues(model, each.operating_point))
             laws.append(_read_law(model, float(times[0]), q, v, each, operating[k].origin, laws))
     exchange = _read_exchange(model, laws)
-    controllers: list[SampledController | ContinuousController] = []
+    controllers: list[ConnectedController] = []
     findings: list[Finding] = []
     for k, (each, law) in enumerate(zip(listed, laws, strict=True)):
         with naming(k if several else None):
@@ -60,14 +58,14 @@ def read_loop(
     if several:
         _rest(model, controllers, operating)
     sampled = [each for each in controllers if isinstance(each, SampledController)]
-    continuous = [each for each in controllers if isinstance(each, ContinuousController)]
+    continuous = [each for each in controllers if not isinstance(each, SampledController)]
     beside = SampledLoop(sampled) if sampled else None
     return ContinuousLoop(continuous, beside) if continuous else beside
 
 
 def _connect(
     law: control_laws.SampledLaw | control_laws.LinearLaw, given: Loop, generator: np.random.Generator, *rest: Any
-) -> SampledController | ContinuousController:
+) -> ConnectedController:
     delay = read_duration("delay", given.delay, zero=True)
     if isinstance(law, control_laws.SampledLaw):
         _refuse_endless(law.sample_time, rest[-2])
@@ -78,14 +76,11 @@ def _connect(
     if given.noise is not None:
         advice = "give a sample_time: white noise in continuous time has no finite standard deviation"
         raise ModelError(Finding("no-sample-time", "noise", given.noise, "a sampled controller", advice))
-    return ContinuousController(law, *rest)
+    return ConnectedController(law, *rest)
 
 
 def _read_exchange(model: Model, laws: Sequence[control_laws.SampledLaw | control_laws.LinearLaw]) -> Exchange:
-    """Return the signals from controllers to those after them: outputs that are no commands.
-
-    Raises `ModelError` for those that no controller after them takes.
-    """
+    """Return the signals from controllers to those after them: outputs that are no commands."""
     measured, commanded = measured_signals(model), commanded_signals(model)
     signals = [(name, k) for k, law in enumerate(laws) for name in law.outputs if name not in commanded]
     for name, k in signals:
@@ -145,7 +140,9 @@ def _read_law(
         inputs = tuple(measured.find("controller.inputs", name) for name in K.inputs)
         return control_laws.controller_law(K, inputs, control_laws.output_names(K.outputs, measured, commanded))
     if isinstance(K, ScheduledController):
-        schedule = _read_schedule(model, K.schedule, measured)
+        schedule: control_laws.Schedule = {
+            name: _read_source(model, f"schedule[{name!r}]", source, measured) for name, source in K.schedule.items()
+        }
         start = _parameters_at(model, schedule, begin, q, v, origin)
         first = K.at(start, rates=dict.fromkeys(K.rates, 0.0))
         return control_laws.scheduled_law(K, control_laws.wire(first, measured, commanded, exogenous), schedule, start)
@@ -157,10 +154,6 @@ def _read_law(
     if step is None and not K.dt:
         return law
     return control_laws.sampled_law(law, read_duration("sample_time", K.dt if step is None else step))
-
-
-def _read_schedule(model: Model, given: Mapping[str, Any], measured: SignalTable) -> control_laws.Schedule:
-    return {name: _read_source(model, f"schedule[{name!r}]", source, measured) for name, source in given.items()}
 
 
 def _read_source(model: Model, where: str, source: Any, measured: SignalTable) -> str | Callable[[float], float]:

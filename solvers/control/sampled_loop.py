@@ -71,7 +71,7 @@ class SampledController(ConnectedController):
     def __init__(self, law: SampledLaw, delay: float, noise: Array, rng: np.random.Generator, *rest: Any) -> None:
         super().__init__(law, *rest)
         times = self.times
-        self._law, self._delay, self._noise, self._rng = law, delay / law.sample_time, noise, rng
+        self._delay, self._noise, self._rng = delay / law.sample_time, noise, rng
         self._is_noisy = bool(noise.any())
         self.sample_time = law.sample_time
         self._margin = margin_of(law.sample_time, times)
@@ -113,7 +113,7 @@ class SampledController(ConnectedController):
 
     def _instants_after(self, taken: int, late: int) -> Iterator[_Instant]:
         """Yield the instants and their actions: at output times where only rounding has moved them away from these."""
-        step, begin, whole, times = self._law.sample_time, self._begin, self._whole, self._times
+        step, begin, whole, times = self.law.sample_time, self._begin, self._whole, self._times
         part = self._delay - whole if self._delay - whole > SAME else 0.0
         margin = self._margin
 
@@ -139,7 +139,7 @@ class SampledController(ConnectedController):
         if self._is_noisy:
             measured = measured + self._noise * self._rng.standard_normal(len(measured))
         r = self.read_references(t, q, v, signals)
-        x_next, u = self._law.update(t, x.copy(), measured - self.trim, r - self.r_trim, measured)
+        x_next, u = self.law.update(t, x.copy(), measured - self.trim, r - self.r_trim, measured)
         if not (all_finite(x_next) and all_finite(u)):
             advice = "the loop is unstable, or the controller's numbers are wrong"
             raise ModelError(Finding("not-finite", f"controller at t = {t:.6g} s", u, "finite commands and states", advice))
@@ -162,9 +162,9 @@ class SampledController(ConnectedController):
         """Return what it needs to go on later."""
         samples = self._samples[-(self._whole + 2) :]
         columns = [[sample[k] for sample in samples] for k in range(4)]
-        sizes = len(self.measurements.names), len(self.references.names), len(self._law.states)
+        sizes = len(self.measurements.names), len(self.references.names), len(self.law.states)
         found = {
-            "grid": np.array([self._begin, self._law.sample_time, self._delay, self._taken, self._late]),
+            "grid": np.array([self._begin, self.law.sample_time, self._delay, self._taken, self._late]),
             "state": self._state.copy(),
             "acting": np.concatenate(self.command),
             "times": np.array(columns[0], dtype=float),

@@ -37,10 +37,7 @@ from titop.solvers.signals.quantities import Kind
 
 
 class TrimUnknown(NamedTuple):
-    """One unknown.
-
-    `number`: in v, tau or u; -1 for a parameter.
-    """
+    """One unknown. `number`: in v, tau or u; -1 for a parameter."""
 
     kind: Kind
     name: str

@@ -19,7 +19,7 @@ from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_sign
 from titop.solvers.lft.fractions import reach
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
 from titop.solvers.lft.uncertainty import Uncertain
-from titop.solvers.lft.wiring import Composition, WiredPart, Wires, read_part, reduce_channels, wire
+from titop.solvers.lft.wiring import WiredPart, Wires, read_part, reduce_channels, wire
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.path_series import PathTiming
 from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear, unlike
@@ -55,7 +55,7 @@ class LFTArithmetic:
         b = read_part("+", other, lambda number: np.full(a.size, number))
         _refuse_sizes("+", b.size, a.size)
         (p, m), none = a.size, np.zeros((2 * a.size[1], 2 * a.size[0]))
-        return self._wire("+", (a, b), Wires(none, np.tile(np.eye(m), (2, 1)), np.tile(np.eye(p), 2)), a.inputs, a.outputs)
+        return wire(self, "+", (a, b), Wires(none, np.tile(np.eye(m), (2, 1)), np.tile(np.eye(p), 2)), a.inputs, a.outputs)
 
     def __radd__(self, other: Any) -> Self:
         return self + other
@@ -114,7 +114,7 @@ class LFTArithmetic:
         _refuse_sizes("feedback", b.size, a.size[::-1])
         p, m = a.size
         wires = np.block([[np.zeros((m, p)), sign * np.eye(m)], [np.eye(p), np.zeros((p, m))]])
-        return self._wire("feedback", (a, b), Wires(wires, np.eye(m + p, m), np.eye(p, p + m)), a.inputs, a.outputs)
+        return wire(self, "feedback", (a, b), Wires(wires, np.eye(m + p, m), np.eye(p, p + m)), a.inputs, a.outputs)
 
     def star(self, other: Any, inputs: int | None = None, outputs: int | None = None) -> Self:
         """Return Redheffer's star product: the last outputs drive the first inputs of another, whose first outputs drive back.
@@ -149,7 +149,7 @@ class LFTArithmetic:
         out = np.delete(np.eye(p + q), [*range(p - ny, p + nu)], axis=0)
         of, to = a.inputs[: m - nu], a.outputs[: p - ny]
         named = [*of, *unlike(b.inputs[ny:], of)], [*to, *unlike(b.outputs[nu:], to)]
-        return self._wire("star", (a, b), Wires(wires, into, out), *named)
+        return wire(self, "star", (a, b), Wires(wires, into, out), *named)
 
     def prepend(self, system: Any) -> Self:
         """Return the model with a system before some of its inputs: an actuator, a filter of disturbances.
@@ -186,8 +186,7 @@ class LFTArithmetic:
         of devices stay fractions in `close`.
         """
         small = reduce_channels(self, states=True)
-        paths = self.paths if small.M.nstates == self.M.nstates else ()
-        return replace(self, M=small.M, blocks=small.blocks, uncertain=small.uncertain, paths=paths)  # type: ignore[type-var]
+        return small if small.M.nstates == self.M.nstates else replace(small, paths=())
 
     # -- series ------------------------------------------------------------------------------------------------------------
 
@@ -206,15 +205,7 @@ class LFTArithmetic:
         out = np.eye(p + q)[[*range(p, p + q), *free_out]]
         inputs = [*first.inputs, *unlike([last.inputs[k] for k in free_in], first.inputs)]
         outputs = [*last.outputs, *unlike([first.outputs[k] for k in free_out], last.outputs)]
-        return self._wire(where, (first, last), Wires(between, into, out), inputs, outputs)
-
-    def _wire(
-        self, where: str, parts: tuple[WiredPart, WiredPart], wires: Wires, inputs: list[Signal], outputs: list[Signal]
-    ) -> Self:
-        return self._with(wire(where, parts, wires, inputs, outputs, str(self.M.name)))
-
-    def _with(self, fields: Composition) -> Self:
-        return replace(self, **fields._asdict())  # type: ignore[type-var]
+        return wire(self, where, (first, last), Wires(between, into, out), inputs, outputs)
 
 
 def _refuse_sizes(where: str, found: Sequence[int], wanted: Sequence[int]) -> None:

@@ -252,10 +252,7 @@ def _wrench_slopes(joined: Joined, pose: tuple[Array, Array], kept: Array, k: in
 
 
 def refuse_uncertain_pose(tree: Tree, joined: Joined) -> None:
-    """Refuse ports whose pose in each other is uncertain.
-
-    Raises `ModelError` naming a delta.
-    """
+    """Refuse ports whose pose in each other is uncertain. Raises `ModelError` naming a delta."""
     ways = [tree.way(*tree.place(str(ref))) for ref in joined.ports]
     for way in ways[1:]:
         common = 0

@@ -190,10 +190,7 @@ class PortGeometry(NamedTuple):
 
 
 def refuse_moving_port(block: Block, port: str, q: Array, coordinates: UncertainCoordinates) -> None:
-    """Refuse coordinates and rates that move a port that is in use.
-
-    Raises `ModelError` naming one.
-    """
+    """Refuse coordinates and rates that move a port that is in use. Raises `ModelError` naming one."""
     before = PortGeometry(*block.pose(port, q), block.motion_subspace(port, q))
     size = coordinates.uncertainty.point.model.mechanism.scale.length
     for path, k in zip(coordinates.paths, coordinates.entries, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,12 +38,6 @@ _NUMBERS = {
 }
 _SCALARS = ("dt", "error")
 
-#: The fields of a loaded model.
-Loaded: TypeAlias = (
-    "tuple[StateSpace, tuple[DeltaBlock, ...], tuple[Uncertain, ...], None, float, tuple[MovingCoordinate, ...], "
-    "tuple[PathTiming, ...]]"
-)
-
 
 def mussv_rows(blocks: Sequence[DeltaBlock]) -> list[list[int]]:
     """Return the block structure as mussv takes it: ``[-r 0]`` real, ``[r 0]`` complex, ``[rows columns]`` full."""
@@ -75,7 +69,7 @@ def save_lft(
         "block_numbers": [_block_numbers(b) for b in blocks],
         "member_numbers": [(member.middle, member.half) for _, member in members],
         "share_numbers": [share[1:] for *_, share in shares],
-        "moving_numbers": [_moving_numbers(m) for m in moving],
+        "moving_numbers": [(m.nominal, m.lower, m.upper, m.degree, m.error) for m in moving],  # None: not a number
         "path_numbers": [timing[1:] for timing in paths],
     }
     arrays: dict[str, Any] = {name: np.asarray(getattr(M, name)) for name in _MATRICES}
@@ -88,8 +82,8 @@ def save_lft(
     write_archive(path, arrays | labels, FORMATS)
 
 
-def load_lft(path: str | Path) -> Loaded:
-    """Return what a file says of a model, which knows no members any more."""
+def load_lft(path: str | Path) -> tuple[Any, ...]:
+    """Return the fields of the model in a file, which knows no members any more."""
     check_suffix(path, FORMATS)
     archive = Archive(path, "LFTModel.save")
     archive.check_format(_FORMAT)
@@ -116,18 +110,13 @@ def _block(name: str, kind: Any, unit: str, numbers: Sequence[float]) -> DeltaBl
     return DeltaBlock(name, kind, int(rows), int(columns), lower, upper, nominal, unit, least, int(part), bool(of_outputs))
 
 
-def _moving_numbers(m: MovingCoordinate) -> list[float]:
-    """Return the numbers of what moves; no degree and no error are no numbers."""
-    return [math.nan if x is None else x for x in (m.nominal, m.lower, m.upper, m.degree, m.error)]
-
-
 def _moving(texts: Sequence[str], numbers: Sequence[float]) -> MovingCoordinate:
     (name, unit), (nominal, lower, upper, degree, error) = texts, numbers
     fit = (None, None) if math.isnan(degree) else (int(degree), error)
     return MovingCoordinate(str(name), nominal, lower, upper, str(unit), *fit)
 
 
-def _model(tables: dict[str, Any], name: str) -> Loaded:
+def _model(tables: dict[str, Any], name: str) -> tuple[Any, ...]:
     states, inputs, outputs = ([Signal(*row) for row in tables[key]] for key in _SIGNALS)
     M = named_system([tables[key] for key in _MATRICES], states, inputs, outputs, name, tables["dt"])
     rows: dict[str, Any] = {key: tables[key].tolist() for key in _NUMBERS}

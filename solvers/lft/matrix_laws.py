@@ -228,10 +228,7 @@ class LengthLaw(NamedTuple):
 
 
 def length_law(changing: ChangedBlock, block: Block, at: LawPoint, rows: Array, columns: Array) -> LengthLaw:
-    """Return the law of a block whose length is uncertain.
-
-    `rows`, `columns` (6 + n): see `Block.length_powers`.
-    """
+    """Return the law of a block whose length is uncertain. `rows`, `columns` (6 + n): see `Block.length_powers`."""
     name, n = f"{block.name}.length", block.nv
     member = changing.uncertainty[name]
     length = Polynomial.affine(np.eye(1), [(member.delta, np.full((1, 1), member.half / member.middle))])

@@ -97,10 +97,7 @@ def polynomial_of(
     reach: Mapping[str, float] | None = None,
     vectors: Sequence[int] = (),
 ) -> Polynomial:
-    """Return the polynomial of `interpolate`.
-
-    Raises `ModelError` for a delta in which the function is none, by its path.
-    """
+    """Return the polynomial of `interpolate`. Raises `ModelError` for a delta in which the function is none, by its path."""
     found = interpolate(function, deltas, reach, uncertainty.fits, vectors)
     if isinstance(found, Irrational):
         raise ModelError(_not_rational(path_of(found.delta), found.misfit, found.delta in uncertainty.fits))
@@ -219,10 +216,7 @@ class UncertainCoordinates(NamedTuple):
         return at._replace(q=q, v=v)
 
     def refuse_turning(self, block: Block, at: LawPoint) -> None:
-        """Refuse coordinates on which it depends how the law changes with the acceleration of the parent port.
-
-        Raises `ModelError` naming one.
-        """
+        """Refuse coordinates on which it depends how the law changes with the acceleration of the parent port."""
         columns = slice(6 if at.acceleration[3:].any() else 3)
         still = by_acceleration(block, at)[..., columns]
         for path in self.paths:

@@ -25,15 +25,14 @@ from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change
 from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.uncertainty import Uncertainty, gains_of
-from titop.solvers.linear.displacement_inputs import Places, displace
+from titop.solvers.linear.linear_equations import Places, displace
 from titop.solvers.linear.linearize import read_ends
-from titop.solvers.linear.system_outputs import SystemOutputs
 from titop.solvers.model.closures import reduction
 from titop.solvers.model.model import Model
 from titop.solvers.signals.quantities import Kind, Quantity
-from titop.solvers.signals.signal_derivatives import derivative_of
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
+from titop.solvers.signals.values import derivative_of
 
 #: So many random members tell whether outputs need the rates of a displacement.
 _LOOKED_AT = 4
@@ -101,7 +100,7 @@ class SystemLoop:
         return self.states[~np.isin(self.states, [*displaced, *(self.model.nv + k for k in displaced)])]
 
     def _displace(self, model: Fractional) -> Fractional:
-        """Return the model with displacements in the place of accelerations: see `titop.solvers.linear.displacement_inputs`.
+        """Return the model with displacements in the place of accelerations: see `titop.solvers.linear.linear_equations`.
 
         What their accelerations and rates do at once follows from copies of all channels, those of each one after the other.
 
@@ -167,7 +166,7 @@ class SystemLoop:
         rates_q = v - model.mechanism.bracket(self.tree.state.v) @ q
         own_rates += [filtered.rates(moving, self._whole @ driven, inputs) for filtered in self.filters]
         self._rates = stack(rates_q[independent], a[independent], *own_rates)
-        readings = [_read(moving, group) for group in self.ends.outputs]
+        readings = [_read(moving, group.of, group.derivatives) for group in self.ends.outputs]
         frozen = (group for group, (_, exact) in zip(self.ends.outputs, readings, strict=True) if not exact)
         self.frozen = tuple(signal.path for group in frozen for signal in group.signals)
         self._outputs = self._scale(stack(*(signal for signal, _ in readings)), of_outputs)
@@ -317,7 +316,7 @@ class Filter:
         if kind == FilterKind.OBSERVED:
             signals = self._model.mechanism.sensor_signals
             of = next(each.filtering for each in signals if each.owner == device.name and each.filtering is not None).measured
-            return _read_quantity(moving, of, partial(derivative_of, of=of, inputs=inputs))[0]
+            return _read(moving, of, partial(derivative_of, of=of, inputs=inputs))[0]
         if kind in (FilterKind.POSITION, FilterKind.RATE):
             place = [self._model.mechanism.assembly.place(device.filter_coordinates[0])[1]]
             return moving.q[place] if kind == FilterKind.POSITION else moving.v[place]
@@ -389,13 +388,8 @@ class _Slopes(SnapshotChanges):
         self.q, self.v, self.a, self.tau, self.inputs = np.split(np.eye(sum(sizes)), np.cumsum(sizes[:-1]))
 
 
-def _read(moving: SystemChanges, group: SystemOutputs) -> tuple[Signals, bool]:
-    return _read_quantity(moving, group.of, group.derivatives)
-
-
-def _read_quantity(
-    moving: SystemChanges, of: Quantity | None, derivatives: Callable[[Any, Any], Array]
-) -> tuple[Signals, bool]:
+def _read(moving: SystemChanges, of: Quantity | None, derivatives: Callable[[Any, Any], Array]) -> tuple[Signals, bool]:
+    """Return the signals of an output, and whether they are exact; `of` is None for functions, which have no quantity."""
     model, q, v, a = moving.changes.tree.state
     if of is not None and of.kind in READINGS and (signals := READINGS[of.kind](moving, of)) is not None:
         return signals[list(of.entries)], True

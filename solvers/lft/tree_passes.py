@@ -66,7 +66,8 @@ class Tree:
             self.mounts += [mount_steps(connection, joint, uncertainty) for joint in (True, False)]
         gravity = uncertainty.vector([f"gravity.{axis}" for axis in "xyz"], assembly.gravity)
         self.gravity = gravity.column().apply(self.constants, self.one)
-        self.rates = self._rates()
+        rates = uncertainty.vector([f"{name}.v" for name in state.model.coordinate_names], state.v)
+        self.rates = rates.column().apply(self.constants, self.one)
         self.rests = self._rest_outwards()
         states = reference.outward_kinematics(state.q, state.v)
         self.poses = [(each.rotation, each.position) for each in states]
@@ -105,11 +106,6 @@ class Tree:
         return steps
 
     # -- at the operating point ----------------------------------------------------------------------------------------
-
-    def _rates(self) -> Signals:
-        model = self.state.model
-        rates = self.uncertainty.vector([f"{name}.v" for name in model.coordinate_names], self.state.v)
-        return rates.column().apply(self.constants, self.one)
 
     def _rest_outwards(self) -> list[Rest]:
         base = np.vstack([-np.eye(3), np.zeros((3, 3))]) @ self.gravity

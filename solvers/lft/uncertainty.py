@@ -65,10 +65,7 @@ class NamedRange(NamedTuple):
 
 
 class Uncertain(NamedTuple):
-    """Names with one delta.
-
-    `block`: range, unit and nominal value of the first name.
-    """
+    """Names with one delta. `block`: range, unit and nominal value of the first name."""
 
     block: DeltaBlock
     members: tuple[NamedRange, ...]
@@ -161,10 +158,7 @@ class Uncertainty:
         return [path for path in self.known if path in self._by_path and owner_of(path) == name and ".placement." not in path]
 
     def model_at(self, values: Mapping[str, float]) -> Model:
-        """Return the model with some values by path.
-
-        Raises `ModelError` as `Model.with_parameters`.
-        """
+        """Return the model with some values by path. Raises `ModelError` as `Model.with_parameters`."""
         changed = {path: x for path, x in self.model_values(values).items() if x != self.known[path][0]}
         return changed_model(self.point.model, changed) if changed else self.point.model
 
@@ -198,11 +192,8 @@ class Uncertainty:
             width, widest = bounds[0][1] - bounds[0][0], WIDEST_HALF if part == 2 else WIDEST_QUARTER
             if width > widest:
                 found, advice = f"{math.degrees(width):.0f} degrees", _split(names[0], part)
-                raise ModelError(
-                    Finding(
-                        "wide-angle", f"parameters[{names[0]!r}]", found, f"{math.degrees(widest):.0f} degrees or less", advice
-                    )
-                )
+                expected = f"{math.degrees(widest):.0f} degrees or less"
+                raise ModelError(Finding("wide-angle", f"parameters[{names[0]!r}]", found, expected, advice))
         members = []
         for name, value, (lower, upper) in zip(names, nominal, bounds, strict=True):
             if name in self.common and lower <= 0:

@@ -7,7 +7,8 @@ they are: what cancels may be unstable.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,9 +23,6 @@ from titop.solvers.lft.uncertainty import Uncertain
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.state_space import named_signals, named_system, read_linear, unlike
 from titop.solvers.signals.exported import Signal
-
-if TYPE_CHECKING:
-    from control import StateSpace
 
 
 class WiredPart(NamedTuple):
@@ -92,22 +90,10 @@ class Wires(NamedTuple):
     out: Array
 
 
-class Composition(NamedTuple):
-    """Fields of a model."""
-
-    M: StateSpace
-    blocks: tuple[DeltaBlock, ...]
-    uncertain: tuple[Uncertain, ...]
-    error: float
-    moving: tuple[MovingCoordinate, ...]
-    members: None = None
-    paths: tuple[()] = ()
-
-
 def wire(
-    where: str, parts: tuple[WiredPart, WiredPart], wires: Wires, inputs: list[Signal], outputs: list[Signal], name: str
-) -> Composition:
-    """Return wired parts as one model of a `name`, with these signals; repetitions of what both have are reduced.
+    model: Any, where: str, parts: tuple[WiredPart, WiredPart], wires: Wires, inputs: list[Signal], outputs: list[Signal]
+) -> Any:
+    """Return the model of wired parts, one of which is `model`, with these signals; repetitions of what both have are reduced.
 
     Raises `ModelError` for other time bases, conflicts of blocks, and loops without a solution at once.
     """
@@ -127,9 +113,10 @@ def wire(
     states = [*parts[0].states, *unlike(parts[1].states, parts[0].states)]
     w, z = channel_signals(blocks)
     matrices = A, B @ columns, rows @ C, rows @ D @ columns
-    M = named_system(matrices, states, [*w, *inputs], [*z, *outputs], name, period)
+    M = named_system(matrices, states, [*w, *inputs], [*z, *outputs], str(model.M.name), period)
     error, moving = max(part.error for part in parts), {each.name: each for part in parts for each in part.moving}
-    result = Composition(M, blocks, uncertain, error, tuple(moving.values()))
+    own = {"members": None, "error": error, "moving": tuple(moving.values()), "paths": ()}
+    result = replace(model, M=M, blocks=blocks, uncertain=uncertain, **own)
     return reduce_channels(result) if len(blocks) < sum(len(part.blocks) for part in parts) else result
 
 
@@ -204,7 +191,7 @@ def _join_uncertain(where: str, parts: Sequence[WiredPart], joined: dict[str, De
     return tuple(known.values())
 
 
-def reduce_channels(model: Any, states: bool = False) -> Composition:
+def reduce_channels(model: Any, states: bool = False) -> Any:
     """Return a model with fewer repetitions of real blocks, and fewer states if these may be left out.
 
     Channels of other blocks, and states that stay, are inputs and outputs of what is reduced.
@@ -238,4 +225,4 @@ def reduce_channels(model: Any, states: bool = False) -> Composition:
     new = with_degrees(small_M, new, bool(small_M.dt))
     known = {block.name: block for block in new}
     uncertain = tuple(each._replace(block=known[each.name]) for each in model.uncertain)
-    return Composition(small_M, new, uncertain, model.error, model.moving)
+    return replace(model, M=small_M, blocks=new, uncertain=uncertain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,9 +19,8 @@ from titop.solvers.equilibrium.continuation import search_again
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.lpv_files import AXES, MATRICES, SIGNALS, TRIMS, load_lpv, save_lpv
 from titop.solvers.linear.lpv_interpolation import GridInterpolation, ListInterpolation
-from titop.solvers.linear.lpv_plots import Colours, draw_poles, plot_response
-from titop.solvers.linear.pole_map import track_poles
-from titop.solvers.linear.state_space import named_system
+from titop.solvers.linear.lpv_plots import Colours, draw_poles, plot_response, track_poles
+from titop.solvers.linear.state_space import named_signals, named_system, read_linear
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.exported import Signal, exported_name
 from titop.solvers.support.archive import MAX_BYTES
@@ -104,6 +103,74 @@ class LPVModel:
     def shape(self) -> tuple[int, ...]:
         """Shape of the grid, or number of points."""
         return self.valid.shape
+
+    @classmethod
+    def of(
+        cls, parameters: Mapping[str, Any], members: Sequence[StateSpace], name: str = "family", units: Mapping[str, str] = {}
+    ) -> LPVModel:
+        """Return the family of state spaces that were made elsewhere, without trims.
+
+        Parameters
+        ----------
+        parameters : mapping of name to array_like
+            Values along the axes of a grid; or of each member, where the members are no grid.
+        members : sequence of control.StateSpace
+            Of the same signals, in continuous time; of a grid the last parameter changes first.
+        name : str
+        units : mapping of name to str
+            Of the parameters.
+
+        Raises
+        ------
+        ModelError
+            For another number of members, and members of different signals.
+
+        Examples
+        --------
+        >>> import control, titop as tt
+        >>> members = [control.ss([[-a]], [[1]], [[1]], 0) for a in (1.0, 2.0)]
+        >>> tt.LPVModel.of({"a": [1, 2]}, members).at(a=1.5).A.item()
+        -1.5
+        """
+        axes = {
+            str(key): np.atleast_1d(np.asarray(values, float)) for key, values in read_mapping("parameters", parameters).items()
+        }
+        systems = [read_linear(f"members[{k}]", member) for k, member in enumerate(members)]
+        shape = tuple(len(axis) for axis in axes.values())
+        is_grid = len(systems) == np.prod(shape)
+        if not systems or not (is_grid or set(shape) == {len(systems)}):
+            expected = f"{int(np.prod(shape))} of a grid, or as many as each parameter has values"
+            raise ModelError(Finding("wrong-shape", "members", f"{len(systems)} members", expected, "give one for each point"))
+        signals = named_signals(systems[0])
+        for k, system in enumerate(systems):
+            if [[s.name for s in side] for side in named_signals(system)] != [
+                [s.name for s in side] for side in signals
+            ] or system.dt:
+                advice = "give all the same states, inputs and outputs, and no sample time"
+                raise ModelError(Finding("other-signals", f"members[{k}]", system, "a member like the first", advice))
+        shape = shape if is_grid else (len(systems),)
+        matrices: dict[str, Any] = {
+            key: np.reshape([getattr(s, key) for s in systems], (*shape, *getattr(systems[0], key).shape)) for key in MATRICES
+        }
+        trims: dict[str, Any] = {key: np.zeros((*shape, 0)) for key in TRIMS} | {"y": np.zeros((*shape, len(signals[2])))}
+        x, u, y = (tuple(side) for side in signals)
+        given = {key: units.get(key, "") for key in axes}
+        valid = np.ones(shape, dtype=bool)
+        return cls(
+            name,
+            axes,
+            given,
+            is_grid,
+            x,
+            u,
+            y,
+            **matrices,
+            **trims,
+            valid=valid,
+            configuration_names=(),
+            coordinate_names=(),
+            input_names=(),
+        )
 
     # -- members -------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_signals, named_system
 from titop.solvers.signals.exported import Signal
 from titop.solvers.signals.forms import NOISES
-from titop.solvers.signals.named_model import NamedModel
+from titop.solvers.signals.quantities import NamedModel
 
 if TYPE_CHECKING:
     from control import StateSpace

@@ -19,10 +19,9 @@ from titop.solvers.equilibrium.linear_validity import reaches
 from titop.solvers.signals.exported import Signal, components, exported_name, refuse_twice, signals_of
 from titop.solvers.signals.grammar import OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import DEPENDENT, OF_COORDINATES, Kind, Quantity
-from titop.solvers.signals.signal_derivatives import derivative_of
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
-from titop.solvers.signals.values import quantity_value
+from titop.solvers.signals.values import derivative_of, quantity_value
 
 if TYPE_CHECKING:
     from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -117,10 +116,7 @@ def _function_at(at: Any, name: str, function: Callable[..., Any]) -> Array:
 
 
 def _function_value(name: str, function: Callable[..., Any], q: Array, v: Array, a: Array, u: Array) -> Array:
-    """Return a function's finite real result as a vector; it is given copies, which it may change.
-
-    Raises `ModelError` if it is none.
-    """
+    """Return a function's finite real result as a vector; it is given copies, which it may change."""
     try:
         returned = function(q.copy(), v.copy(), a.copy(), u.copy())
     except Exception as error:
@@ -131,9 +127,8 @@ def _function_value(name: str, function: Callable[..., Any], q: Array, v: Array,
     except (TypeError, ValueError):
         value = np.array([[np.nan]])
     if value.ndim != 1 or not np.isfinite(value).all():
-        raise ModelError(
-            Finding("bad-output", f"outputs[{name!r}]", returned, "a finite number or vector of them", "check the function")
-        )
+        advice = "check the function"
+        raise ModelError(Finding("bad-output", f"outputs[{name!r}]", returned, "a finite number or vector of them", advice))
     return value
 
 

@@ -129,8 +129,7 @@ class ParameterLyapunov:
 
     def __post_init__(self) -> None:
         self._T = _lyapunov_coordinates(self.members.A[0])
-        ends = itertools.product(*([-x, x] if x else [0.0] for x in self.rates))
-        self._motions = np.array([*ends]).reshape(-1, len(self.rates))
+        self._motions = ends_of_rates(self.rates)
         self._take(self.members)
         self._N = _decrease(self._A[0])
         self._active = self._first()
@@ -186,12 +185,7 @@ class ParameterLyapunov:
     def _take(self, members: Members) -> None:
         """Keep members in Lyapunov coordinates, with the monomials there and their derivatives along each motion (1/s)."""
         self.members, self._A = members, _in_coordinates(members.A, self._T)
-        s, e = members.s[:, None, :], self.exponents[None]
-        powers = s**e
-        self._values = powers.prod(axis=2)
-        others = [np.delete(powers, i, axis=2).prod(axis=2) for i in range(s.shape[2])]
-        slopes = [rest * e[..., i] * s[..., i] ** np.maximum(e[..., i] - 1, 0) for i, rest in enumerate(others)]
-        self._along = np.einsum("ji,ki,ikt->kjt", self._motions, members.slopes, np.stack(slopes))
+        self._values, self._along = monomial_values(members, self.exponents, self._motions)
 
     def _solve(self, rate: float) -> tuple[Array, str]:
         """Return the coefficients (terms, n, n) in Lyapunov coordinates that do best at the active points."""
@@ -250,6 +244,21 @@ def monomials(parameters: int, varying: Array, degree: int) -> Array:
     result = np.zeros((len(rows), parameters), dtype=int)
     result[:, places] = np.array(rows, dtype=int).reshape(len(rows), len(places))
     return result
+
+
+def ends_of_rates(rates: Array) -> Array:
+    """Return the motions (j, p) at the ends of all rates (p), their bounds."""
+    ends = itertools.product(*([-x, x] if x else [0.0] for x in rates))
+    return np.array([*ends]).reshape(-1, len(rates))
+
+
+def monomial_values(members: Members, exponents: Array, motions: Array) -> tuple[Array, Array]:
+    """Return monomials (k, terms) at members, and their derivatives (k, j, terms) along each motion (j, p)."""
+    s, e = members.s[:, None, :], exponents[None]
+    powers = s**e
+    others = [np.delete(powers, i, axis=2).prod(axis=2) for i in range(s.shape[2])]
+    slopes = [rest * e[..., i] * s[..., i] ** np.maximum(e[..., i] - 1, 0) for i, rest in enumerate(others)]
+    return powers.prod(axis=2), np.einsum("ji,ki,ikt->kjt", motions, members.slopes, np.stack(slopes))
 
 
 def _is_positive(matrix: Array) -> bool:

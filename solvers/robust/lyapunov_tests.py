@@ -137,7 +137,7 @@ def read_test(
     real = len(loop.structure.real)
     count = points or (_FEW if real <= 2 else _MANY)
     family = FractionalFamily(loop.uncertain, loop.structure, count)
-    rates = _read_rates(rates, family.names)
+    rates = read_rates(rates, family.names)
     at_points = bool(rates) or points is not None
     if at_points:
         _refuse_operators(loop, rates)
@@ -171,7 +171,7 @@ def _read_samples(
         raise ModelError(Finding("sampled-controller", "controller", got, "a controller in continuous time", advice))
     family = SampledFamily(model, controller, sign)
     family = replace(family, rate=middle_rate(family.grid().A[0]))
-    rates = _read_rates(rates, family.names)
+    rates = read_rates(rates, family.names)
     exponents, states = _exponents(rates, family.names, degree), family.states
     return LyapunovTest(family, rates, exponents, True, states, family.rate, np.ones(len(states)))
 
@@ -181,7 +181,7 @@ def _exponents(rates: Mapping[str, float], names: tuple[str, ...], degree: int) 
     return monomials(len(names), np.array([name in rates for name in names], dtype=bool), degree)
 
 
-def _read_rates(given: Any, names: tuple[str, ...]) -> dict[str, float]:
+def read_rates(given: Any, names: tuple[str, ...]) -> dict[str, float]:
     """Return rates by name."""
     rates, findings = {}, []
     for name, value in read_mapping("rates", given or {}).items():

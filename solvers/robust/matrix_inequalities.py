@@ -120,7 +120,7 @@ def _clarabel() -> Any:
         import clarabel
     except ImportError as error:
         expected = "a convex solver; tt.mu and tt.robust_stability, for parameters that are constant, need none"
-        raise missing_extra("clarabel", "robust", "titop.lyapunov_stability", expected) from error
+        raise missing_extra("clarabel", "robust", "titop.lyapunov_stability and titop.lpvsyn", expected) from error
     return clarabel
 
 

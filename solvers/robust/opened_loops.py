@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.solvers.control.loop_list import Loop, read_loops
+from titop.solvers.control.controllers import Loop, read_loops
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure, channel_signals
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.linear.matrices import Matrices

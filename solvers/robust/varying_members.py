@@ -5,7 +5,7 @@ values between the points at which a Lyapunov function may fail.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -117,6 +117,11 @@ class FractionalFamily:
         """Return the parameters in their units at a normalised point (p,)."""
         return {b.name: b.value(float(x) * self.factor) for b, x in zip(self.parameters, s, strict=True)}
 
+    def place(self, values: Mapping[str, float]) -> tuple[Array, Array]:
+        """Return the normalised point (p) of parameters in their units, and its slopes (p)."""
+        s = [b.normalised(values[b.name]) / self.factor for b in self.parameters]
+        return np.array(s), np.array([slope_of(b, self.factor)(x) for b, x in zip(self.parameters, s, strict=True)])
+
     def members(self, s: Array) -> Members:
         """Return the members at normalised points (k, p)."""
         slopes = np.array([slope_of(b, self.factor)(x) for b, x in zip(self.parameters, s.T, strict=True)]).reshape(s.T.shape).T
@@ -196,7 +201,13 @@ class SampledFamily:
     def values(self, s: Array) -> dict[str, float]:
         """Return the parameters in their units at a normalised point (p,)."""
         middle, half = self._ranges()
-        return dict(zip(self.names, (middle + half * s).tolist(), strict=True))
+        within = np.clip(middle + half * s, middle - half, middle + half)  # what rounding leaves outside has no member
+        return dict(zip(self.names, within.tolist(), strict=True))
+
+    def place(self, values: Mapping[str, float]) -> tuple[Array, Array]:
+        """Return the normalised point (p) of parameters in their units, and its slopes (p)."""
+        middle, half = self._ranges()
+        return (np.array([values[name] for name in self.names]) - middle) / half, 1 / half
 
     def _points(self) -> Array:
         """Return the values (k, p) at all points with an equilibrium."""

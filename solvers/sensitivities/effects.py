@@ -22,7 +22,7 @@ from titop.solvers.mechanism.inputs import Push
 from titop.solvers.mechanism.movable_ports import MovablePlace, with_movable
 from titop.solvers.mechanism.port_motion import PortMotion
 from titop.solvers.mechanism.system_parameters import changed_block, perturbed_assembly
-from titop.solvers.signals.named_model import NamedModel
+from titop.solvers.signals.quantities import NamedModel
 
 
 class SensitiveModel(NamedModel, Protocol):

@@ -14,8 +14,7 @@ from titop.blocks.contract.own_coordinates import todays
 from titop.blocks.devices.signal_path import Device
 from titop.solvers.constraints.interaction_loads import contacts_of
 from titop.solvers.signals.lines_and_sections import is_on_rod, lines_of
-from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.quantities import Kind, NamedModel, Quantity
 
 #: Kinds of the measures of lines by their endings, and the ending of the rate.
 _MEASURES, _RATE = {"length": Kind.LENGTH, "volume": Kind.VOLUME}, "rate"

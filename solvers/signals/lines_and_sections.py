@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -11,8 +11,7 @@ from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block, PortRef
 from titop.graph.network.assembly import Assembly, loop_among
-from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Quantity
+from titop.solvers.signals.quantities import NamedModel, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def line_values(at: Snapshot, of: Quantity) -> Array:
     return np.array([measure, (gradient * v).sum(-1)]).T
 
 
-def line_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity) -> Array:
+def line_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity, *_: Any) -> Array:
     """Return the change (2, z) of measure and rate of a line with ``z = [states; inputs]``."""
     line, in_q, in_v = _line_and_places(at.model, of.owner)
     q, v = at.q[in_q], at.v[in_v]

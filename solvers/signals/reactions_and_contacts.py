@@ -15,21 +15,20 @@ from titop.solvers.constraints.closed_dynamics import closure_pushes
 from titop.solvers.constraints.interaction_loads import contacts_of, target_derivatives, target_motion
 from titop.solvers.mechanism.inputs import Push
 from titop.solvers.signals.lines_and_sections import section_of
-from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.quantities import Kind, NamedModel, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 
 
-def reaction_derivative(at: Snapshot, change: SnapshotChanges, name: str, inputs: SystemInputs) -> Array:
+def reaction_derivative(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
     """Return the change (6, z) of the reaction of a joint or closure, including the direct effect of inputs."""
-    acting = next((loop for loop in at.model.mechanism.interactions if loop.closure.name == name), None)
+    acting = next((loop for loop in at.model.mechanism.interactions if loop.closure.name == of.owner), None)
     if acting is not None:
         return _of_interaction(at, change, acting, inputs)
-    closing = next((loop for loop in at.model.mechanism.rigid_loops if loop.closure.name == name), None)
+    closing = next((loop for loop in at.model.mechanism.rigid_loops if loop.closure.name == of.owner), None)
     if closing is not None:
         return closure_derivative(at, change, closing, inputs)[6:]
-    return _of_joint(at, change, name, inputs)
+    return _of_joint(at, change, of.owner, inputs)
 
 
 def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Joined, inputs: SystemInputs) -> Array:
@@ -102,9 +101,9 @@ class Opened(NamedTuple):
         return change.along(by_q, by_v, by_a) - loads @ change.inputs
 
 
-def strain_derivative(at: Snapshot, change: SnapshotChanges, port: str) -> Array:
+def strain_derivative(at: Snapshot, change: SnapshotChanges, of: Quantity, *_: Any) -> Array:
     """Return the change (6, z) of the strain of the section at a port, by the rod's strain shapes there."""
-    rod, fraction = section_of(at.model.mechanism.assembly, port)
+    rod, fraction = section_of(at.model.mechanism.assembly, of.owner)
     shapes: Array = rod.strain_shapes([fraction * rod.length])[0]
     return shapes @ change.q[at.model.mechanism.assembly.v_slices[rod.name]]
 

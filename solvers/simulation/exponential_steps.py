@@ -159,10 +159,7 @@ def _step_matrices(functions: list[Array], h: float) -> StepMatrices:
 
 
 class ExponentialSteps(OdeStepper):
-    """Exponential collocation with step control.
-
-    `start`, `end` (s).
-    """
+    """Exponential collocation with step control. `start`, `end` (s)."""
 
     def __init__(self, plant: DrivenModel, method: str, start: float, end: float, y0: Array, tolerances: Tolerances) -> None:
         super().__init__(plant, start, end, y0)

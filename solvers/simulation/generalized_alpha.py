@@ -146,10 +146,7 @@ def model_states(plant: DrivenModel, t: float, q: Array, v: Array) -> FirstOrder
 
 
 class TrapezoidalStep:
-    """A step of some first-order states.
-
-    `h` (s).
-    """
+    """A step of some first-order states. `h` (s)."""
 
     def __init__(self, begin: FirstOrderStates, h: float) -> None:
         self._begin, self._h, self._half = begin, h, 0.5 * h

@@ -152,10 +152,7 @@ class RateJacobian:
         self._last: Array | None = None
 
     def __call__(self, t: float, y: Array) -> Array:
-        """Return the Jacobian (ny, ny).
-
-        `t` (s); `y` (ny).
-        """
+        """Return the Jacobian (ny, ny). `t` (s); `y` (ny)."""
         try:
             self._last = self._at(t, y)
         except (ModelError, ConvergenceError):

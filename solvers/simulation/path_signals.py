@@ -12,7 +12,7 @@ import zlib
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -27,12 +27,6 @@ from titop.solvers.control.control_loop import ControlledModel, check_memory, re
 from titop.solvers.control.loop_signals import Measurements
 from titop.solvers.control.sampled_loop import read_generator
 from titop.solvers.model.model import Model
-
-
-class DrivenPlant(ControlledModel, Protocol):
-    """The model and its loads, as paths need them."""
-
-    def commanded(self, t: float, q: Array, v: Array) -> Array: ...
 
 
 class PathChain:
@@ -246,7 +240,7 @@ class PathSignals:
             if chain.held and chain.shown is None:
                 chain.rest(t, u[columns])
 
-    def sense(self, plant: DrivenPlant, t: float, y: Array) -> None:
+    def sense(self, plant: ControlledModel, t: float, y: Array) -> None:
         """Sample sensors that are due, and pass on what their delays have held."""
         self._show_latest(t)
         for chain, own in self.sensors.values():
@@ -257,7 +251,7 @@ class PathSignals:
                 chain.take(t, plant.measure(own, t, q, v, a))
             chain.release(t)
 
-    def drive(self, plant: DrivenPlant, t: float, y: Array) -> float:
+    def drive(self, plant: ControlledModel, t: float, y: Array) -> float:
         """Take commands that are due; return the time (s) of the next instant of any path."""
         commands: Array | None = None
         for chain, columns in self.actuators:

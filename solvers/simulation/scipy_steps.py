@@ -20,10 +20,7 @@ _METHODS: dict[str, type[OdeSolver]] = {"LSODA": LSODA, "BDF": BDF, "Radau": Rad
 
 
 class ScipySteps(OdeStepper):
-    """An implicit integrator of scipy, with the exact Jacobian.
-
-    `method`, {"LSODA", "BDF", "Radau"}; `start`, `end` (s).
-    """
+    """An implicit integrator of scipy, with the exact Jacobian. `method`, {"LSODA", "BDF", "Radau"}; `start`, `end` (s)."""
 
     def __init__(self, plant: DrivenModel, method: str, start: float, end: float, y0: Array, tolerances: Tolerances) -> None:
         super().__init__(plant, start, end, y0)

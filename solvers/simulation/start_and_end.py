@@ -62,21 +62,12 @@ class SimulationInterrupt(KeyboardInterrupt):
     def __init__(self, message: str, solution: ReachedStates | None = None) -> None:
         super().__init__(message)
         self.solution = solution
+        #: Makes a trajectory of the solution; as this takes time, it is called on first access.
         self._collect: Callable[[ReachedStates], Trajectory] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send only the message to another process."""
         return type(self), self.args
-
-    def collect_with(self, collect: Callable[[ReachedStates], Trajectory]) -> None:
-        """Set the function that makes a trajectory of the solution; as this takes time, it is called on first access.
-
-        Parameters
-        ----------
-        collect : callable
-            From the solution to the `Trajectory`.
-        """
-        self._collect = collect
 
     @cached_property
     def trajectory(self) -> Trajectory:
@@ -197,9 +188,8 @@ def _last_state(model: Model, times: Array, start: Any) -> Array:
     times[0] = end
     states = start.memory["y"]
     if states.dtype != np.dtype(float) or states.ndim != 1 or len(states) < model.nq + model.nv + model.nx:
-        raise ModelError(
-            Finding("no-memory", "start", f"a state of shape {states.shape}", "that of the model", "simulate anew")
-        )
+        advice = "simulate anew"
+        raise ModelError(Finding("no-memory", "start", f"a state of shape {states.shape}", "that of the model", advice))
     return states
 
 

@@ -27,13 +27,19 @@ _SHARE = 0.3
 
 
 class Units(NamedTuple):
-    """What one stands for in balanced units: of states, controls and measurements; of gains; of frequencies (rad/s)."""
+    """What one stands for in balanced units: of states, controls and measurements; errors, disturbances; rad/s."""
 
     x: Array
     u: Array
     y: Array
-    gain: float
+    z: float
+    w: float
     rate: float
+
+    @property
+    def gain(self) -> float:
+        """Of gains from disturbances to errors."""
+        return self.z * self.w
 
 
 @dataclass(frozen=True)
@@ -90,15 +96,28 @@ class GeneralPlant:
         x = x * scales
         A, B, C = system.A * x / x[:, None], system.B / x[:, None], system.C * x
         rate = 1.0 if is_sampled else middle_rate(A)
-        A, B = A / rate, B / rate
-        u = 1 / _sizes(np.vstack([B[:, w:], D[:z, w:]]), 0)
-        y = _sizes(np.hstack([C[z:], D[z:, :w]]), 1)
-        B2, D12, C2, D21 = B[:, w:] * u, D[:z, w:] * u, C[z:] / y[:, None], D[z:, :w] / y[:, None]
-        error, disturbance = (float(np.linalg.norm(part, 2)) or 1.0 for part in (C[:z], B[:, :w]))
-        parts = Parts(
-            A, B[:, :w] / disturbance, B2, C[:z] / error, C2, D[:z, :w] / error / disturbance, D12 / error, D21 / disturbance
+        B2, C2 = B[:, w:] / rate, C[z:]
+        u = 1 / _sizes(np.vstack([B2, D[:z, w:]]), 0)
+        y = _sizes(np.hstack([C2, D[z:, :w]]), 1)
+        error, disturbance = (float(np.linalg.norm(part, 2)) or 1.0 for part in (C[:z], B[:, :w] / rate))
+        units = Units(x, u, y, error, disturbance, rate)
+        return self.in_units(system, units), units
+
+    def in_units(self, system: Matrices, units: Units) -> Parts:
+        """Return the parts of a system with the plant's channels in units that are known."""
+        z, w, (A, B, C, D) = len(self.errors), len(self.disturbances), system
+        x, u, y, error, disturbance, rate = units
+        A, B, C = A * x / x[:, None] / rate, B / x[:, None] / rate, C * x
+        return Parts(
+            A,
+            B[:, :w] / disturbance,
+            B[:, w:] * u,
+            C[:z] / error,
+            C[z:] / y[:, None],
+            D[:z, :w] / error / disturbance,
+            D[:z, w:] * u / error,
+            D[z:, :w] / y[:, None] / disturbance,
         )
-        return parts, Units(x, u, y, error * disturbance, rate)
 
     def controller(self, central: Matrices, units: Units, is_sampled: bool = False) -> Matrices:
         """Return a controller of the user's plant from one of `balance`'s parts.
@@ -109,7 +128,7 @@ class GeneralPlant:
             Where the loop through what passes from u to y at once has no solution.
         """
         A, B, C, D = central
-        x, u, y, _, rate = units
+        x, u, y, _, _, rate = units
         K = Matrices(rate * A * x[:, None] / x, rate * B * x[:, None] / y, C * u[:, None] / x, D * u[:, None] / y)
         system = self.system if is_sampled else self.continuous
         through = system.D[len(self.errors) :, len(self.disturbances) :]

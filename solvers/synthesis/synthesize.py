@@ -14,6 +14,7 @@ from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE, ROUNDING, 
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.peaks import peak_gain
 from titop.solvers.robust.uncertain_loop import to_continuous
+from titop.solvers.robust.worst_case_gain import RobustGain
 from titop.solvers.support.workers import one_thread
 from titop.solvers.synthesis.general_plant import GeneralPlant, read_plant
 from titop.solvers.synthesis.riccati import Parts, h2_controller, hinf_controller, sampled_h2_controller
@@ -44,12 +45,14 @@ class Synthesis:
     loop : control.StateSpace
         From the disturbances to the errors, the plant's states first.
     gain : float
-        The loop's norm, certified for H-infinity: at no frequency is there more.
+        The loop's norm, certified for H-infinity: at no frequency is there more. Of `musyn` a proved bound of mu.
     optimum : float
         What no controller reaches less of, to 0.2 %; for singular plants an infimum, of ever faster controllers, to 0.5 %:
         below a millionth of the plant's gains it is not told from zero. NaN, with a `ModelWarning`, where it is not known.
     plant : control.StateSpace
         What the controller was made for, weights and all.
+    proof : RobustGain or None
+        Of `musyn`: what is proved of the family.
     """
 
     controller: StateSpace
@@ -57,6 +60,7 @@ class Synthesis:
     gain: float
     optimum: float
     plant: StateSpace
+    proof: RobustGain | None = None
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.controller, self.loop, self.gain))

@@ -12,11 +12,12 @@ import titop as tt
 from tests.systems import Array, random_state, random_tree
 from titop.solvers.linear.linear_equations import motions
 from titop.solvers.mechanism.port_motion import position_and_angles
-from titop.solvers.signals import signal_derivatives
+from titop.solvers.signals import values
 from titop.solvers.signals.grammar import OUTPUT, read_name
-from titop.solvers.signals.signal_derivatives import derivative_of
+from titop.solvers.signals.quantities import Kind, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotDerivatives
 from titop.solvers.signals.system_inputs import SystemInputs
+from titop.solvers.signals.values import derivative_of
 
 
 def read_twice() -> tt.System:
@@ -72,7 +73,7 @@ STEP, CLOSE = 1e-6, 1e-6  # central differences of numbers near 10, their second
 @pytest.mark.parametrize("sequence", ["XYZ", "ZYX", "ZXZ"])
 def test_small_turns_change_the_angles(sequence: str) -> None:
     rotation = Rotation.from_euler(sequence, [0.4, 0.7, -1.1])
-    found = signal_derivatives.angles_by_rotation("hub", rotation.as_matrix(), sequence)
+    found = values.angles_by_rotation("hub", rotation.as_matrix(), sequence)
     for column, axis in zip(found.T, np.eye(3), strict=True):
         ahead, behind = ((rotation * Rotation.from_rotvec(s * STEP * axis)).as_euler(sequence) for s in (1, -1))
         np.testing.assert_allclose(column, (ahead - behind) / (2 * STEP), rtol=0, atol=CLOSE)
@@ -82,7 +83,7 @@ def test_small_turns_change_the_angles(sequence: str) -> None:
 def test_in_a_gimbal_lock_there_is_no_derivative(sequence: str, middle: float) -> None:
     locked = Rotation.from_euler(sequence, [0.4, middle, 0.0]).as_matrix()
     with pytest.raises(tt.ModelError, match=r"hub\.theta.*gimbal-lock"):
-        signal_derivatives.angles_by_rotation("hub", locked, sequence)
+        values.angles_by_rotation("hub", locked, sequence)
 
 
 class Moving:
@@ -116,18 +117,21 @@ def moving() -> Moving:
     return Moving()
 
 
-@pytest.mark.parametrize("kind", ["twist", "acceleration", "place", "specific_force", "angles", "pose"])
-def test_changes_are_those_of_differences(moving: Moving, kind: str) -> None:
+PORT_KINDS = [Kind.TWIST, Kind.PORT_ACCELERATION, Kind.PLACE, Kind.SPECIFIC_FORCE, Kind.ANGLES, Kind.POSE]
+
+
+@pytest.mark.parametrize("kind", PORT_KINDS, ids=lambda kind: kind.name)
+def test_changes_are_those_of_differences(moving: Moving, kind: Kind) -> None:
     model, port = moving.model, moving.model.port_names[-1]
-    angular = ("XYZ",) if kind in ("angles", "pose") else ()
-    found = getattr(signal_derivatives, f"{kind}_derivative")(moving.at, moving.change, port, *angular)
+    of = Quantity(kind, port, tuple(range(3 if kind in (Kind.PLACE, Kind.SPECIFIC_FORCE, Kind.ANGLES) else 6)), ())
+    found = derivative_of(moving.at, moving.change, of, SystemInputs(model, []))
     read = {
-        "acceleration": lambda q, v, a: model.motion(port, q, v, a)[:6],
-        "twist": lambda q, v, a: model.motion(port, q, v, a)[6:12],
-        "place": lambda q, v, a: model.motion(port, q, v, a)[12:15],
-        "angles": lambda q, v, a: model.motion(port, q, v, a)[15:],
-        "specific_force": lambda q, v, a: model.accelerometer(port, q, v, a),
-        "pose": lambda q, v, a: position_and_angles(model.mechanism, port, q, "XYZ"),
+        Kind.PORT_ACCELERATION: lambda q, v, a: model.motion(port, q, v, a)[:6],
+        Kind.TWIST: lambda q, v, a: model.motion(port, q, v, a)[6:12],
+        Kind.PLACE: lambda q, v, a: model.motion(port, q, v, a)[12:15],
+        Kind.ANGLES: lambda q, v, a: model.motion(port, q, v, a)[15:],
+        Kind.SPECIFIC_FORCE: lambda q, v, a: model.accelerometer(port, q, v, a),
+        Kind.POSE: lambda q, v, a: position_and_angles(model.mechanism, port, q, "XYZ"),
     }[kind]
     expected = moving.differences(read)
     np.testing.assert_allclose(found, expected, rtol=0, atol=CLOSE * max(1.0, np.abs(expected).max()))

@@ -1,0 +1,170 @@
+"""Plants that follow parameters, read from a family: members with named channels, in units that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import NEGLIGIBLE
+from titop.solvers.lft.lft_model import LFTModel
+from titop.solvers.linear.lpv_model import LPVModel
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.state_space import read_linear
+from titop.solvers.robust.uncertain_loop import read_loop
+from titop.solvers.robust.varying_members import FractionalFamily, Members, SampledFamily, VaryingFamily
+from titop.solvers.synthesis.general_plant import GeneralPlant, Units, read_plant, refuse_hidden_modes
+from titop.solvers.synthesis.riccati import Parts, stabilizing_solution
+from titop.solvers.synthesis.synthesize import solve_hinf
+
+
+@dataclass(frozen=True)
+class ScheduledPlant:
+    """A plant for every value of the parameters of a family.
+
+    `family`: its members; `model`: what returns one, weighted; `middle`: the plant nearest to the middle of the parameters;
+    `units`: of all members, of gains that of the middle's least; `basis` (n, n): columns of the states in which the filter's
+    and the regulator's Riccati equation of the middle have the same diagonal solution; `perturbation`: size of further errors
+    of all controls and of noise on all measurements, zero where every member has these.
+    """
+
+    family: VaryingFamily
+    model: Callable[[Mapping[str, float]], Any]
+    middle: GeneralPlant
+    units: Units
+    basis: Array
+    perturbation: float = 0.0
+
+    def at(self, rho: Mapping[str, float]) -> GeneralPlant:
+        """Return the plant at values of the parameters. Raises `ModelError` for other signals than those of the middle."""
+        middle, model, where = self.middle, self.model(rho), f"family at {_text(rho)}"
+        labels, expected = list(model.state_labels), [signal.name for signal in middle.states]
+        if labels != expected:
+            advice = "give all members the same states: leave no state out at single points, and weights as many states"
+            raise ModelError(Finding("other-states", where, labels, f"{expected}, as in the middle", advice))
+        places = []
+        for known, signals in (
+            (list(model.output_labels), [*middle.errors, *middle.measurements]),
+            (list(model.input_labels), [*middle.disturbances, *middle.controls]),
+        ):
+            missing = [signal.name for signal in signals if signal.name not in known]
+            if missing:
+                advice = "all members need the same signals"
+                raise ModelError(Finding("other-signals", where, f"no {', '.join(missing)}", "those of the middle", advice))
+            places.append([known.index(signal.name) for signal in signals])
+        return replace(middle, system=Matrices.of(model).part(*places))
+
+    def parts(self, plant: GeneralPlant) -> Parts:
+        """Return the parts of a member in common units and states, perturbed."""
+        A, B1, B2, C1, C2, *D = plant.in_units(plant.system, self.units)
+        T, back = self.basis, np.linalg.inv(self.basis)
+        parts = Parts(back @ A @ T, back @ B1, back @ B2, C1 @ T, C2 @ T, *D)
+        return _full_rank(parts, self.perturbation) if self.perturbation else parts
+
+    def controller(self, plant: GeneralPlant, K: Matrices) -> Matrices:
+        """Return a controller of a member, its states estimates of the member's, from one of its parts."""
+        back = np.linalg.inv(self.basis)
+        return plant.controller(Matrices(self.basis @ K.A @ back, self.basis @ K.B, K.C @ back, K.D), self.units)
+
+
+def _full_rank(parts: Parts, epsilon: float) -> Parts:
+    """Return a plant with all controls as further errors, and noise on all measurements, of a size."""
+    A, B1, B2, C1, C2, D11, D12, D21 = parts
+    n, m, p, (z, w) = len(A), B2.shape[1], len(C2), D11.shape
+    return Parts(
+        A,
+        np.hstack([B1, np.zeros((n, p))]),
+        B2,
+        np.vstack([C1, np.zeros((m, n))]),
+        C2,
+        np.block([[D11, np.zeros((z, p))], [np.zeros((m, w + p))]]),
+        np.vstack([D12, epsilon * np.eye(m)]),
+        np.hstack([D21, epsilon * np.eye(p)]),
+    )
+
+
+def read_scheduled(
+    family: Any, measurements: Any, controls: Any, weighted: Callable[[Any], Any] | None, points: int
+) -> tuple[ScheduledPlant, Members, Members]:
+    """Return a plant over a family, and members at points and between them.
+
+    Raises `ModelError` for families of other types, sampled ones, blocks that are no parameters, points that no controller
+    can stabilize, by name, and members of different states or signals.
+    """
+    members = _read_family(family, points)
+    if weighted is not None and not callable(weighted):
+        raise ModelError(Finding("wrong-type", "weighted", weighted, "a function of a member", "such as lambda G: ..."))
+
+    def model(rho: Mapping[str, float]) -> Any:
+        member = family.at(rho)
+        return member if weighted is None else read_linear("weighted(member)", weighted(member))
+
+    grid, between = members.grid(), members.between()
+    nearest = int(np.linalg.norm(grid.s, axis=1).argmin())
+    order = np.r_[nearest, np.delete(np.arange(len(grid.s)), nearest)]
+    grid = Members(*(part[order] for part in grid))
+    rho = members.values(grid.s[0])
+    middle = _named(rho, lambda: read_plant(model(rho), measurements, controls))
+    if middle.period:
+        advice = "synthesize in continuous time; tt.ScheduledController samples the controller"
+        raise ModelError(Finding("sampled-loop", "family", f"a step of {middle.period:g} s", "continuous time", advice))
+    _, units = middle.balance(middle.system)
+    least = np.sqrt(max(_named(rho, lambda: solve_hinf(middle)).optimum / units.gain, NEGLIGIBLE))
+    units = units._replace(z=units.z * least, w=units.w * least)
+    plant = ScheduledPlant(members, model, middle, units, _even_basis(middle.in_units(middle.system, units)))
+    for s in grid.s[1:]:
+        rho = members.values(s)
+        member = plant.at(rho)
+        _named(rho, partial(refuse_hidden_modes, member))
+    return plant, grid, between
+
+
+def _read_family(family: Any, points: int) -> VaryingFamily:
+    if isinstance(family, LPVModel):
+        if not family.valid.any():
+            advice = "widen what tt.lpv may trim"
+            raise ModelError(Finding("no-members", "family", "no valid point", "a family with equilibria", advice))
+        return SampledFamily(family)
+    if not isinstance(family, LFTModel):
+        advice = "make one by tt.lpv, tt.lft, or of state spaces by tt.LPVModel.of"
+        raise ModelError(Finding("wrong-type", "family", type(family).__name__, "an LPVModel or an LFTModel", advice))
+    loop = read_loop(family, None)
+    others = [block.name for block in loop.structure.blocks if block.kind != "real"]
+    if others:
+        advice = "leave these blocks out, and look at them with tt.worst_case_gain"
+        raise ModelError(
+            Finding("not-real", "family", ", ".join(others), "real parameters that a controller can follow", advice)
+        )
+    return FractionalFamily(loop.uncertain, loop.structure, points)
+
+
+def _even_basis(parts: Parts) -> Array:
+    """Return a basis (n, n) in which both Riccati equations of H2 control have the same diagonal solution."""
+    A, B1, B2, C1, C2, _, D12, D21 = parts.perturb(NEGLIGIBLE)
+    X = stabilizing_solution(A, B2, C1.T @ C1, C1.T @ D12, D12.T @ D12)
+    Y = stabilizing_solution(A.T, C2.T, B1 @ B1.T, B1 @ D21.T, D21 @ D21.T)
+    if X is None or Y is None:
+        return np.eye(len(A))
+    try:
+        root = np.linalg.cholesky(Y)
+    except np.linalg.LinAlgError:
+        return np.eye(len(A))
+    turned, sizes, _ = np.linalg.svd(root.T @ X @ root)
+    return np.asarray(root @ turned / np.maximum(sizes, NEGLIGIBLE * sizes[:1]) ** 0.25)
+
+
+def _named(rho: Mapping[str, float], read: Callable[[], Any]) -> Any:
+    """Return what is read, or say at which values of the parameters that failed."""
+    try:
+        return read()
+    except ModelError as error:
+        raise ModelError([replace(f, where=f"{f.where} at {_text(rho)}") for f in error.findings]) from None
+
+
+def _text(rho: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value:.6g}" for name, value in rho.items())
