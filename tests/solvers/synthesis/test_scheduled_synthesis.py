@@ -12,8 +12,8 @@ from scipy.linalg import expm
 
 import titop as tt
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.peaks import highest_gain
 from titop.solvers.synthesis.general_plant import close
-from titop.solvers.tuning.peaks import highest_gain
 
 pytest.importorskip("clarabel")
 
