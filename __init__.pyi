@@ -148,8 +148,8 @@ from .solvers.synthesis.synthesize import hinfsyn as hinfsyn
 from .solvers.tuning.goals import Goal as Goal
 from .solvers.tuning.proof import GoalProof as GoalProof
 from .solvers.tuning.tunables import Tunable as Tunable
-from .solvers.tuning.tune import GoalValue as GoalValue
-from .solvers.tuning.tune import Tuned as Tuned
 from .solvers.tuning.tune import tune as tune
+from .solvers.tuning.tuned_controller import GoalValue as GoalValue
+from .solvers.tuning.tuned_controller import Tuned as Tuned
 
 __version__: str

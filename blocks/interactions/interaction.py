@@ -11,7 +11,6 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array, cross, rotation_exp, twist_transport
 from titop.blocks.basics.tolerances import FEW_ROUNDINGS
 from titop.blocks.basics.user_input import real_array
@@ -204,18 +203,6 @@ class Interaction(Closure):
     def law_numbers(self) -> Array:
         """Return the numbers (k, SI units) of a compiled law; none without one."""
         return np.zeros(0)
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed; names as in `parameters`."""
-        changed = copy.copy(self)
-        for name, value in values.items():
-            changed._put_number(*split_path(name), value)
-        changed._update()
-        return changed
-
-    def _put_number(self, field: str, entry: str | None, value: Any) -> None:
-        """Change a number, in parts of a field the one of this name."""
-        put(self, field, value)
 
 
 class BodyInteraction(Interaction):

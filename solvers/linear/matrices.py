@@ -181,9 +181,8 @@ def _pairs(system: StateSpace, channel: Any) -> list[tuple[str, str]]:
         pair = exported_name(channel[0]), exported_name(channel[1])
         for name, labels in zip(pair, (inputs, outputs), strict=True):
             if name not in labels:
-                raise ModelError(
-                    Finding("unknown-channel", "channels", name, "a signal of the system", did_you_mean(name, labels))
-                )
+                advice = did_you_mean(name, labels)
+                raise ModelError(Finding("unknown-channel", "channels", name, "a signal of the system", advice))
         return [pair]
     found: list[list[str]] = [[], []]
     if isinstance(channel, str):

@@ -314,9 +314,8 @@ def refuse_not_finite(where: str, system: Any) -> None:
         if not np.isfinite(matrix).all():
             row, column = (int(k) for k in np.argwhere(~np.isfinite(matrix))[0])
             advice = "look at what the system was made from"
-            raise ModelError(
-                Finding("not-finite", f"{name}[{row}, {column}] of {where}", matrix[row, column], "finite numbers", advice)
-            )
+            got, expected = matrix[row, column], "finite numbers"
+            raise ModelError(Finding("not-finite", f"{name}[{row}, {column}] of {where}", got, expected, advice))
 
 
 def port_labels(system: StateSpace) -> tuple[list[str], list[str]]:

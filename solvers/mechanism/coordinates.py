@@ -314,9 +314,8 @@ def configuration_series(block: Block, q: Array, v_series: Array) -> Array:
     quaternion = getattr(block, "quaternion", slice(0, 0))
     if len(range(*quaternion.indices(len(q)))) != 4:
         advice = "name its configuration as its coordinates, if these are plain numbers"
-        raise ModelError(
-            Finding("no-series", block.name, block.configuration_names, "plain coordinates or a quaternion", advice)
-        )
+        expected = "plain coordinates or a quaternion"
+        raise ModelError(Finding("no-series", block.name, block.configuration_names, expected, advice))
     angular = taylor_array(v_series[:, -3:])
     attitude = quaternion_series(q[quaternion], angular)
     if block.nv == 3:

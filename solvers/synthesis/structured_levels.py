@@ -118,9 +118,10 @@ class MuTerm:
         if modal is None:
             return Scan(np.inf, lambda highest, near: [])
         constant = loop.system.D[np.ix_(self.rows, self.columns)]
+        responses = modal.responses(self.rows, self.columns, constant)
 
         def gain(omega: Array) -> Array:
-            return self.levels(modal.responses(omega, self.rows, self.columns) + constant, omega)
+            return self.levels(responses(omega), omega)
 
         knots = self._scalings.omega
         between = np.sqrt(knots[1:-1] * knots[:-2])
@@ -137,7 +138,7 @@ class MuTerm:
 
     def _slope(self, loop: ClosedLoop, omega: float) -> Slope:
         """Return the bound at a frequency, with its gradient."""
-        M, by_left, by_right = loop.response(omega, self.rows, self.columns)
+        M, by_left, by_right = (one[0] for one in loop.responses(np.array([omega]), self.rows, self.columns))
         D_w, D_z, G = (part[0] for part in self._scalings.at(np.array([omega])))
         skew = 1j * G @ M
         inverse = np.linalg.inv(np.linalg.cholesky(D_w))

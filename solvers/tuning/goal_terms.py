@@ -16,7 +16,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, SAME, TINY
 from titop.solvers.linear.matrices import Matrices, side_by_side
-from titop.solvers.linear.peaks import Band, find_peaks, frequencies, largest_gains, passing_frequencies
+from titop.solvers.linear.peaks import REFINED, Band, find_peaks, frequencies, largest_gains, passing_frequencies
 from titop.solvers.signals.exported import REFERENCE, Signal
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
 from titop.solvers.tuning.goals import Goal, Weight
@@ -24,6 +24,7 @@ from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop
 
 #: Peaks of one term at most.
 _MOST = 12
+_NONE = np.zeros(0)
 #: Frequencies of a grid that stands in for a certificate.
 _FINE = 2000
 
@@ -132,50 +133,52 @@ class PeakTerm:
     def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan:
         """Return what a grid shows, and how to refine it."""
         modal, (left, right), band = loop.modal, self.sides(scalings), self.warped
-        offset = self.offset * np.eye(len(self.rows)) if self.offset else 0.0
-        constant = loop.system.D[np.ix_(self.rows, self.columns)] + offset
         if modal is None:
             return Scan(np.inf, lambda highest, near: [])
-
-        def responses(omega: Array) -> Array:
-            plain = modal.responses(omega, self.rows, self.columns) + constant
-            return left[:, None] * plain * right * self._factors(omega)[:, None, None]
+        sides = left[:, None] * right
+        constant = loop.system.D[self.rows[:, None], self.columns]
+        if self.offset:
+            constant = constant + self.offset * np.eye(len(constant))
+        responses = modal.responses(self.rows, self.columns, constant)
 
         def gain(omega: Array) -> Array:
-            return largest_gains(responses(omega))
+            return largest_gains(responses(omega) * sides) * self._factors(omega)
 
         omega = frequencies(modal.poles, known, band)
-        matrices = responses(omega)
-        root = np.sqrt(min(len(self.rows), len(self.columns)))
-        bounds = np.sqrt((np.abs(matrices) ** 2).sum(axis=(1, 2)))
+        matrices = responses(omega) * sides
+        factors, bounds = self._factors(omega), np.sqrt((np.abs(matrices) ** 2).sum(axis=(1, 2)) / min(sides.shape))
+        bounds *= factors
         bounds[~np.isfinite(bounds)] = 0.0
-        if root > 1:
-            likely = bounds >= 0.7 * bounds.max(initial=0.0) / root
-            bounds /= root
-            bounds[likely] = largest_gains(matrices[likely])
+        if min(sides.shape) > 1:  # where the norm of all entries leaves it open
+            likely = bounds * np.sqrt(min(sides.shape)) >= REFINED * bounds.max(initial=0.0)
+            bounds[likely] = largest_gains(matrices[likely]) * factors[likely]
         last = 0.0
-        if np.isinf(band[1]):
-            far = left[:, None] * constant * right * self._factors(np.array([np.inf]))[0]
-            last = float(largest_gains(far[None])[0])
+        if np.isinf(band[1]) and constant.any():
+            last = float(largest_gains((constant * sides)[None])[0] * self._factors(np.array([np.inf]))[0])
 
         def pieces(highest: float, near: float) -> list[Slope]:
-            places, _ = find_peaks(gain, bounds, omega, highest, near, _MOST)
-            every = [*places.tolist(), np.inf] if last and last >= near * highest else places.tolist()
-            return [self._slope(loop, place, left, right) for place in every]
+            places, _ = find_peaks(gain, bounds, omega, highest, near, _MOST, rounds=2)
+            return self._slopes(loop, np.append(places, np.inf) if last and last >= near * highest else places, left, right)
 
         return Scan(max(float(bounds.max(initial=0.0)), last), pieces)
 
-    def _slope(self, loop: ClosedLoop, omega: float, left: Array, right: Array) -> Slope:
-        """Return the exact gain at a frequency, with its gradient."""
-        G, by_left, by_right = loop.response(omega, self.rows, self.columns)
+    def _slopes(self, loop: ClosedLoop, omega: Array, left: Array, right: Array) -> list[Slope]:
+        """Return the exact gains at frequencies, with their gradients."""
+        if not len(omega):
+            return []
+        G, by_left, by_right = loop.responses(omega, self.rows, self.columns)
         if self.offset:
-            G = G + self.offset * np.eye(len(G))
-        factor = float(self._factors(np.array([omega]))[0])
-        u, sizes, v = np.linalg.svd(left[:, None] * G * right * factor)
-        first, last = u[:, 0].conj() * left * factor, right * v[0].conj()
-        by_S = np.real(loop.slope(first @ by_left, by_right @ last))
-        by_scalings = sizes[0] * (np.abs(u[:, 0]) ** 2 - np.abs(v[0]) ** 2)[1:] if self.scalings else np.zeros(0)
-        return Slope(float(sizes[0]), by_S, by_scalings, omega)
+            G = G + self.offset * np.eye(len(self.rows))
+        factors = self._factors(omega)
+        u, sizes, v = np.linalg.svd(left[:, None] * G * right)
+        u, v = u[:, :, 0], v[:, 0]
+        first, last = u.conj() * left * factors[:, None], right * v.conj()
+        result = []
+        for k, place in enumerate(omega.tolist()):
+            by_S, value = np.real(loop.slope(first[k] @ by_left[k], by_right[k] @ last[k])), float(sizes[k, 0] * factors[k])
+            by_scalings = value * (np.abs(u[k]) ** 2 - np.abs(v[k]) ** 2)[1:] if self.scalings else _NONE
+            result.append(Slope(value, by_S, by_scalings, place))
+        return result
 
     def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array:
         """Return frequencies of the map at which the gain is above a value, by the certificate."""

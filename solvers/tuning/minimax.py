@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CLOSE, COARSE, EXACT, NEGLIGIBLE, RANK, TINY
+from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, EXACT, NEGLIGIBLE, ONE_SIDED_STEP, RANK, TINY
 
 
 class Piece(NamedTuple):
@@ -167,6 +167,21 @@ class _Curvature:
         self._begin(found)
         return True
 
+    def measure(self, objective: Objective, found: Found) -> None:
+        """Take the Hessian by differences of gradients, its directions of less curvature than none the other way round."""
+        step, rows = ONE_SIDED_STEP * np.maximum(1.0, np.abs(found.x)), []
+        for k, size in enumerate(step):
+            moved = found.x.copy()
+            moved[k] += size
+            pieces = objective(moved)
+            if pieces is None:
+                return
+            rows.append((pieces[0].gradient - found.pieces[0].gradient) / size)
+        bends, basis = np.linalg.eigh((np.array(rows) + np.array(rows).T) / 2)
+        bends = np.abs(bends)
+        if bends.max() > 0 and np.isfinite(bends).all():
+            self.inverse, self.fresh = (basis / np.maximum(bends, BALANCED * bends.max())) @ basis.T, False
+
     def update(self, step: Array, change: Array, expected: Array | None = None) -> None:
         """Take in the change of a gradient over a step; with what was expected (H step) it is damped (Powell 1978)."""
         if expected is not None:
@@ -192,6 +207,7 @@ def descend(
     gain: float = RANK,
     patience: int = 60,
     until: float = -np.inf,
+    measured: int = 0,
 ) -> Found:
     """Return a point with a lower maximum, by quasi-Newton steps on the highest piece.
 
@@ -205,16 +221,21 @@ def descend(
         So many steps in a row that gain less than this part of the maximum end the search.
     until : float
         A maximum below this ends it.
+    measured : int
+        After so many steps each the curvature is measured: of a function without kinks.
     """
     found, curvature, slow = start, _Curvature(start), 0
-    for _ in range(steps):
+    for k in range(steps):
+        if measured and k % measured == 0:
+            curvature.measure(objective, found)
         gradient = found.pieces[0].gradient
         direction = -curvature.inverse @ gradient
-        if not np.isfinite(direction).all() or gradient @ direction >= 0:
-            break
-        new = _weak_wolfe(objective, found, direction)
+        is_down = np.isfinite(direction).all() and gradient @ direction < 0
+        new = _weak_wolfe(objective, found, direction) if is_down else None
         if new is None:
-            break
+            if not curvature.restart(found):
+                break
+            continue
         curvature.update(new.x - found.x, new.pieces[0].gradient - gradient)
         slow = slow + 1 if found.value - new.value < gain * abs(found.value) else 0
         found = new

@@ -79,7 +79,7 @@ def test_a_time_constant_of_zero_is_no_loop() -> None:
 
 
 def test_seeds_are_reproducible() -> None:
-    goal = tt.Goal.gain(["push", "pull"], ["near", "far"])
+    goal = tt.Goal.gain(["push", "pull"], ["near", "far", "push"])
     K = tt.Tunable.matrix("k", ["near", "far"], ["push"])
     one, two, other = (tt.tune(two_masses(), K, goal, starts=1, seed=seed, progress=False) for seed in (3, 3, 4))
     assert one.values == two.values
@@ -87,7 +87,7 @@ def test_seeds_are_reproducible() -> None:
 
 
 def test_processes_give_the_same() -> None:
-    goal = tt.Goal.gain(["push", "pull"], ["near", "far"])
+    goal = tt.Goal.gain(["push", "pull"], ["near", "far", "push"])
     K = tt.Tunable.matrix("k", ["near", "far"], ["push"])
     one, two = (tt.tune(two_masses(), K, goal, starts=2, workers=workers, progress=False) for workers in (1, 2))
     assert one.values == two.values
@@ -214,7 +214,7 @@ def test_ctrl_c_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(tt.SweepInterrupt) as stopped:
         tt.tune(cart(), PID, tt.Goal.tracking("place", time=1.0), starts=2, progress=False)
     assert stopped.value.found.goals[0].value == pytest.approx(min(stopped.value.found.starts), rel=1e-9)
-    monkeypatch.setattr("titop.solvers.tuning.tune.first_look", stop)
+    monkeypatch.setattr("titop.solvers.tuning.search_starts.first_look", stop)
     with pytest.raises(KeyboardInterrupt) as early:
         tt.tune(cart(), PID, tt.Goal.tracking("place", time=1.0), starts=2, progress=False)
     assert not isinstance(early.value, tt.SweepInterrupt)  # nothing to keep
