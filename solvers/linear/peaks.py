@@ -39,7 +39,7 @@ class Modal(NamedTuple):
 
     def responses(self, rows: Array, columns: Array, constant: Array) -> Callable[[Array], Array]:
         """Return a function from frequencies (n, rad/s) to responses (n, rows, columns), a constant added."""
-        residues = (self.left[rows].T[:, :, None] * self.right[:, None, columns]).reshape(len(self.poles), -1)
+        residues = (self.left[rows].T[:, :, None] * self.right[:, None, columns]).reshape(len(self.poles), constant.size)
 
         def at(omega: Array) -> Array:
             result: Array = (1 / (1j * omega[:, None] - self.poles)) @ residues
