@@ -162,7 +162,8 @@ def solve_hinf(plant: GeneralPlant) -> Synthesis:
             return None
 
     least, best = np.inf, 0.0
-    for epsilon in (*(0.0,) * parts.is_regular, *_PERTURBATIONS):
+    moved = (0.0, *(-epsilon for epsilon in _PERTURBATIONS)) if parts.is_regular else ()
+    for epsilon in (*moved, *_PERTURBATIONS):
         less = _least_level(design, epsilon, least)
         # controllers that exist but for rounding are none
         if less is not None and np.isfinite(_loop_norm(plant, design(epsilon, less * _BACK), is_h2=False)):
@@ -248,19 +249,19 @@ def _finish(
     """Return the controller of the largest perturbation whose loop has a gain that is allowed."""
     size, K = epsilon, design(epsilon)
     if epsilon:
-        low, high = np.log(epsilon), 0.0
+        low, high, sign = np.log(abs(epsilon)), 0.0, np.sign(epsilon)
         for _ in range(_CUTS):
             middle = (low + high) / 2
-            slower = design(float(np.exp(middle)))
+            slower = design(float(sign * np.exp(middle)))
             # of H-infinity the level is in the design: to be certified once, at the end
             if slower is None or (is_h2 and _loop_norm(plant, slower, is_h2) > allowed):
                 high = middle
             else:
                 low, K = middle, slower
-        size = float(np.exp(low))
+        size = float(sign * np.exp(low))
     gain = _loop_norm(plant, K, is_h2)
-    while gain > allowed * (1 + SAME) and size > epsilon:  # so large a perturbation that rounding tells
-        size = max(size / 10, epsilon)
+    while gain > allowed * (1 + SAME) and abs(size) > abs(epsilon):  # so large a perturbation that rounding tells
+        size = max(size / 10, epsilon, key=abs)
         K = design(size)
         gain = _loop_norm(plant, K, is_h2)
     if K is None or not np.isfinite(gain):
