@@ -605,9 +605,10 @@ def test_tuned_pointing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         loop = control.feedback(plant * law.controller, np.eye(3))
         expected = control.forced_response(loop, run.t, np.outer(example["STEP"], np.ones(len(run.t)))).outputs
         measured = run.outputs()[:, [run.model.output_names.index(name) for name in example["TRACKER"]]]
-        # turns about three axes at once do not add: their products are a hundredth of the step
-        assert np.abs(measured.T - expected).max() < 0.02 * np.abs(example["STEP"]).max()
-    assert example["errors"](runs[example["FAMILY"]])[-1] < 0.1  # mrad, of 12
+        assert run.violations() == []
+        # turns about three axes at once do not add: their products are a thousandth of the step
+        assert np.abs(measured.T - np.asarray(expected)).max() < 2e-3 * np.abs(example["STEP"]).max()
+    assert example["errors"](runs[example["FAMILY"]])[-1] < 1.0  # urad, of 760
     saved = tt.load_linear(tmp_path / "figure.mat")
     assert np.array_equal(saved.A, K.A)
     assert saved.output_labels == K.output_labels

@@ -126,9 +126,8 @@ class ScheduledController:
         self.rates = {name: read_duration(f"rates[{name!r}]", value) for name, value in filters.items()}
         for name in self.rates:
             if name not in self.schedule:
-                raise ModelError(
-                    Finding("unknown-parameter", "rates", name, "a parameter of schedule", did_you_mean(name, self.schedule))
-                )
+                advice = did_you_mean(name, self.schedule)
+                raise ModelError(Finding("unknown-parameter", "rates", name, "a parameter of schedule", advice))
 
     def at(self, rho: Mapping[str, float], like: Any = None, rates: Mapping[str, float] | None = None) -> Any:
         """Return the controller at some parameters, in discrete time.

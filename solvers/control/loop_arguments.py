@@ -80,10 +80,7 @@ def _connect(
 
 
 def _read_exchange(model: Model, laws: Sequence[control_laws.SampledLaw | control_laws.LinearLaw]) -> Exchange:
-    """Return the signals from controllers to those after them: outputs that are no commands.
-
-    Raises `ModelError` for those that no controller after them takes.
-    """
+    """Return the signals from controllers to those after them: outputs that are no commands."""
     measured, commanded = measured_signals(model), commanded_signals(model)
     signals = [(name, k) for k, law in enumerate(laws) for name in law.outputs if name not in commanded]
     for name, k in signals:

@@ -245,10 +245,7 @@ def _side_by_side(laws: Sequence[Matrices], parts: Sequence[Closing]) -> Matrice
 
 
 def _common_step(named: Sequence[tuple[str, float]]) -> tuple[float, list[int]]:
-    """Return the largest step (s) of which sample times, each with its name, are multiples, and how many steps each is.
-
-    Raises `ModelError` if there is none, or the cycle takes too many steps.
-    """
+    """Return the largest step (s) of which sample times, each with its name, are multiples, and how many steps each is."""
     times = [time for _, time in named]
     least = min(times)
     ratios = [Fraction(time / least).limit_denominator(_STEPS) for time in times]

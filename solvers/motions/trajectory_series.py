@@ -122,10 +122,8 @@ class _Reader:
         position = self._derivatives(f"{_where(name)} position", place)
         _check_shape(f"{_where(name)} position", position, 3)
         rotation, quaternion, spin = self._rotation(f"{_where(name)} rotation", turn)
-        velocity = body_velocity(rotation, position / factors_of(position))
-        return np.concatenate([position[0], quaternion], axis=-1), np.concatenate(
-            [velocity * factors_of(velocity), spin], axis=-1
-        )
+        c = body_velocity(rotation, position / factors_of(position))
+        return np.concatenate([position[0], quaternion], axis=-1), np.concatenate([c * factors_of(c), spin], axis=-1)
 
     def _rotation(self, where: str, function: Any) -> tuple[Array, Array, Array]:
         """Return coefficients of matrices, quaternions (n, 4), and the derivatives of angular velocities (highest, n, 3)."""

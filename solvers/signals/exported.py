@@ -69,15 +69,8 @@ def signal_table(system: Any) -> dict[str, Signal]:
     """
     table = getattr(system, "signals", None)
     if not isinstance(table, dict):
-        raise ModelError(
-            Finding(
-                "no-signals",
-                "system",
-                type(system).__name__,
-                "a system that titop made",
-                "ask for the table before this operation",
-            )
-        )
+        advice = "ask for the table before this operation"
+        raise ModelError(Finding("no-signals", "system", type(system).__name__, "a system that titop made", advice))
     return dict(table)
 
 

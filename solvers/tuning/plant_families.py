@@ -31,7 +31,7 @@ class PlantFamily(NamedTuple):
     ----------
     members : list of Member
         Those known beforehand.
-    inputs, outputs : list of Signal
+    states, inputs, outputs : list of Signal
     period : float, s
         Zero in continuous time.
     uncertain : Plant or None
@@ -41,6 +41,7 @@ class PlantFamily(NamedTuple):
     """
 
     members: list[Member]
+    states: list[Signal]
     inputs: list[Signal]
     outputs: list[Signal]
     period: float
@@ -66,7 +67,7 @@ def read_family(plants: Any, delay: Any) -> PlantFamily:
             if found != expected:
                 kind = "other-sample-time" if what == "dt" else "other-signals"
                 raise ModelError(Finding(kind, f"plants: {name}", found, f"{expected}, as of the first", "make all alike"))
-    _, inputs, outputs = named_signals(first)
+    states, inputs, outputs = named_signals(first)
     inputs, outputs = inputs[channels[0] :], outputs[channels[1] :]
     period = 1.0 if first.dt is True else float(first.dt or 0.0)
     late = _whole_samples(delay, inputs, period)
@@ -74,10 +75,10 @@ def read_family(plants: Any, delay: Any) -> PlantFamily:
         Plant.of(to_continuous(Matrices.of(s), period) if period else Matrices.of(s), channels, late, period) for s in systems
     ]
     if not blocks:
-        return PlantFamily(
-            [Member(p, name, rho) for (name, rho, _), p in zip(named, plants_, strict=True)], inputs, outputs, period, None, ()
-        )
-    return PlantFamily(_known_members(plants_[0], Structure.of(blocks)), inputs, outputs, period, plants_[0], blocks)
+        members = [Member(p, name, rho) for (name, rho, _), p in zip(named, plants_, strict=True)]
+        return PlantFamily(members, states, inputs, outputs, period, None, ())
+    members = _known_members(plants_[0], Structure.of(blocks))
+    return PlantFamily(members, states, inputs, outputs, period, plants_[0], blocks)
 
 
 def member_at(family: Plant, structure: Structure, delta: Array) -> Member:
@@ -96,7 +97,7 @@ def member_at(family: Plant, structure: Structure, delta: Array) -> Member:
 def _known_members(family: Plant, structure: Structure) -> list[Member]:
     """Return the nominal member, and all corners where these are few: optima of the nominal one may be far from theirs."""
     count = len(structure.real)
-    corners = product((-1.0, 1.0), repeat=count) if 0 < 2**count <= _CORNERS else ()
+    corners = product((-1.0, 1.0), repeat=count) if count and 2**count <= _CORNERS else ()
     try:
         nominal = replace(member_at(family, structure, np.zeros(count)), name="nominal")
         return [nominal, *(member_at(family, structure, np.array(corner)) for corner in corners)]

@@ -21,7 +21,6 @@ from titop.blocks.basics.user_functions import sampled
 from titop.blocks.bodies.water.fluid import (
     Coefficients,
     Fluid,
-    fluid_parameters,
     matrix_findings,
     of_direction,
 )
@@ -199,10 +198,6 @@ class LineWater(NamedTuple):
                 if wrong := matrix_findings(f"{name}.{field}", matrix, field == "added_mass"):
                     return wrong
         return []
-
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the numbers by dotted name, with units."""
-        return fluid_parameters(self, ADDED, DRAG, "1")
 
 
 def water_around(line: Any) -> LineWater | None:
