@@ -64,7 +64,7 @@ def slew(family: tt.LFTModel, K: control.StateSpace, member: dict[str, float]) -
     point = family.operating_point(member)
     still = dict.fromkeys(held(point.model), lambda t: (0.0, 0.0, 0.0))
     how = {"controller": K, "reference": dict(zip(TRACKER, STEP, strict=True)), "prescribed": still}
-    return tt.simulate(point.model, np.linspace(0, 150, 601), point.q, point.v, point.tau, rtol=1e-6, atol=1e-9, **how)
+    return tt.simulate(point.model, np.linspace(0, 150, 601), point.q, point.v, point.tau, rtol=1e-8, atol=1e-11, **how)
 
 
 def errors(run: tt.Trajectory) -> Array:

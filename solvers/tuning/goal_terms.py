@@ -157,7 +157,7 @@ class PeakTerm:
             last = float(largest_gains((constant * sides)[None])[0] * self._factors(np.array([np.inf]))[0])
 
         def pieces(highest: float, near: float) -> list[Slope]:
-            places, _ = find_peaks(gain, bounds, omega, highest, near, _MOST, rounds=2)
+            places, _ = find_peaks(gain, bounds, omega, highest, near, _MOST)
             return self._slopes(loop, np.append(places, np.inf) if last and last >= near * highest else places, left, right)
 
         return Scan(max(float(bounds.max(initial=0.0)), last), pieces)
@@ -314,6 +314,8 @@ class GoalChannels:
                      **{name: (column, -1.0) for name, column in reference.items()}}  # fmt: skip
         self._columns = disturbance | noise | {f"{REFERENCE}{name}": column for name, (column, _) in self._led.items()}
         self._output, self._rows = output, command | output
+        taken = [signal for signal in outputs if signal.path in blocks.taken] + blocks.references
+        self._taken = list(dict.fromkeys(name for signal in taken for name in (signal.path, signal.name)))
         self._places = {name: (row, (disturbance | noise)[name]) for name, row in (whole | measured).items()}
 
     def inputs(self, names: Sequence[str]) -> Array:
@@ -336,6 +338,10 @@ class GoalChannels:
         noise on the measurement, a reference's negative.
         """
         rows = np.array([_find("output of a goal", name, self._output) for name in names], dtype=int)
+        for name in names:
+            if name not in self._taken:
+                expected = f"an output that blocks take, one of {', '.join(self._taken)}"
+                raise ModelError(Finding("not-measured", "tracking", name, expected, "let a block take it, or its reference"))
         columns, offsets = zip(*(self._led[name] for name in names), strict=True)
         if len(set(offsets)) > 1:
             expected = "references of all outputs, or of none"
@@ -365,6 +371,9 @@ def read_terms(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]
         For signals that are not there.
     """
     numbers = goal.numbers
+    if time.period and goal.band[0] >= np.pi / time.period:
+        expected = f"frequencies below that of Nyquist, {np.pi / time.period:.4g} rad/s"
+        raise ModelError(Finding("bad-value", "band", goal.band, expected, "a sampled loop has no gain beyond"))
     if goal.kind == "gain":
         rows, columns = channels.outputs(goal.outputs), channels.inputs(goal.inputs)
         return [PeakTerm(rows, columns, goal.weight, False, goal.bound, goal.band, time)]
