@@ -95,9 +95,10 @@ def _square_on_axis(polynomial: Array) -> Array:
 class Goal:
     """A goal of `tune`; made by the class methods. Its value is what was reached over what is allowed: met if at most one.
 
-    Channels are named by the plant's signals. An input of a goal that is one of the plant's is a disturbance there; one that is
-    an output of the plant is noise on that measurement; ``r_`` before an output is its reference. An output that is one of the
-    plant's is its true value; one that is an input of the plant is what the controller gives to it.
+    Channels are named by the plant's signals; the name of a vector stands for its entries. An input of a goal that is one of
+    the plant's is a disturbance there; one that is an output of the plant is noise on that measurement; ``r_`` before an output
+    is its reference. An output that is one of the plant's is its true value; one that is an input of the plant is what the
+    controller gives to it.
 
     Attributes
     ----------

@@ -394,6 +394,7 @@ class Tunable:
         outputs: Sequence[str],
         lower: Any = -np.inf,
         upper: Any = np.inf,
+        names: Sequence[str] = (),
     ) -> Tunable:
         """Return a block of one's own: ``law(theta) -> (A, B, C, D)``, in arithmetic that takes complex numbers.
 
@@ -405,6 +406,8 @@ class Tunable:
             Where the search starts.
         inputs, outputs : sequence of str
         lower, upper : float or array_like (n)
+        names : sequence of str (n)
+            Of the numbers; without them ``theta[k]``.
         """
         values = real_array(start)
         if values is None or values.ndim != 1 or not np.isfinite(values).all():
@@ -413,9 +416,13 @@ class Tunable:
             )
         inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
         bounds = (read_matrix(f"bounds of {name}", bound, values.shape).tolist() for bound in (lower, upper))
+        listed = signal_names(f"names of {name}", names or [f"theta[{k}]" for k in range(len(values))])
+        if len(set(listed)) != len(values):
+            expected = f"{len(values)} different names, one for each number"
+            raise ModelError(Finding("wrong-shape", f"names of {name}", names, expected, "name all of them, or none"))
         parameters = tuple(
-            check_parameter(name, Parameter(f"theta[{k}]", number, low, high, is_gain=False))
-            for k, (number, low, high) in enumerate(zip(values.tolist(), *bounds, strict=True))
+            check_parameter(name, Parameter(one, number, low, high, is_gain=False))
+            for one, number, low, high in zip(listed, values.tolist(), *bounds, strict=True)
         )
         result = cls(name, inputs, outputs, parameters, count_states(name, law, values), lambda x, rho: law(x))
         try:
