@@ -157,7 +157,7 @@ class PeakTerm:
             last = float(largest_gains((constant * sides)[None])[0] * self._factors(np.array([np.inf]))[0])
 
         def pieces(highest: float, near: float) -> list[Slope]:
-            places, _ = find_peaks(gain, bounds, omega, highest, near, _MOST, rounds=2)
+            places, _ = find_peaks(gain, bounds, omega, highest, near, _MOST)
             return self._slopes(loop, np.append(places, np.inf) if last and last >= near * highest else places, left, right)
 
         return Scan(max(float(bounds.max(initial=0.0)), last), pieces)

@@ -25,7 +25,7 @@ class PlantFamily(NamedTuple):
     ----------
     members : list of Member
         Those known beforehand.
-    inputs, outputs : list of Signal
+    states, inputs, outputs : list of Signal
     period : float, s
         Zero in continuous time.
     uncertain : Plant or None
@@ -35,6 +35,7 @@ class PlantFamily(NamedTuple):
     """
 
     members: list[Member]
+    states: list[Signal]
     inputs: list[Signal]
     outputs: list[Signal]
     period: float
@@ -60,7 +61,7 @@ def read_family(plants: Any, delay: Any) -> PlantFamily:
             if found != expected:
                 kind = "other-sample-time" if what == "dt" else "other-signals"
                 raise ModelError(Finding(kind, f"plants: {name}", found, f"{expected}, as of the first", "make all alike"))
-    _, inputs, outputs = named_signals(first)
+    states, inputs, outputs = named_signals(first)
     inputs, outputs = inputs[channels[0] :], outputs[channels[1] :]
     period = 1.0 if first.dt is True else float(first.dt or 0.0)
     late = _whole_samples(delay, inputs, period)
@@ -68,9 +69,8 @@ def read_family(plants: Any, delay: Any) -> PlantFamily:
         Plant.of(to_continuous(Matrices.of(s), period) if period else Matrices.of(s), channels, late, period) for s in systems
     ]
     if not blocks:
-        return PlantFamily(
-            [Member(p, name, rho) for (name, rho, _), p in zip(named, plants_, strict=True)], inputs, outputs, period, None, ()
-        )
+        members = [Member(p, name, rho) for (name, rho, _), p in zip(named, plants_, strict=True)]
+        return PlantFamily(members, states, inputs, outputs, period, None, ())
     structure, whole = Structure.of(blocks), plants_[0]
     try:
         nominal = whole.member(structure.real_matrix(np.zeros(len(structure.real))))
@@ -78,7 +78,7 @@ def read_family(plants: Any, delay: Any) -> PlantFamily:
         raise ModelError(
             Finding("ill-posed", "plants", "the nominal values", "values with a response", "look at the ranges")
         ) from None
-    return PlantFamily([Member(nominal, "nominal")], inputs, outputs, period, whole, blocks)
+    return PlantFamily([Member(nominal, "nominal")], states, inputs, outputs, period, whole, blocks)
 
 
 def _members(plants: Any) -> Iterator[tuple[str, Mapping[str, float], Any]]:

@@ -38,6 +38,8 @@ Law = Callable[[Array, Mapping[str, float]], tuple[Any, Any, Any, Any]]
 class Tunable:
     """A block of a controller with numbers to be tuned; made by the class methods, given to `tune`.
 
+    What cannot be is refused by a `ModelError`: names, shapes, bounds that exclude the start.
+
     Blocks are connected by names: an input that is an output of another block takes that; an output that is an input of the
     plant drives it, and several add. In continuous time; where a loop is sampled, `tune` returns the controller sampled by
     Tustin's rule, and has tuned that one.
@@ -55,6 +57,8 @@ class Tunable:
         Whether the matrices are affine in the parameters and do not depend on `rho`.
     smaller : Tunable or None
         Of a state space, that of the order below, from whose optimum a search may start.
+    numbers_of : callable ``f(control.StateSpace) -> array (n)``, or None
+        Of a state space, the numbers of a linear system of its order.
 
     Examples
     --------
@@ -72,6 +76,7 @@ class Tunable:
     law: Law
     is_affine: bool = False
     smaller: Tunable | None = None
+    numbers_of: Callable[[StateSpace], Array] | None = None
 
     def __post_init__(self) -> None:
         """Read names, and refuse what is none."""
@@ -127,6 +132,12 @@ class Tunable:
         start : float, optional
             Where its search starts; without one, anywhere.
         lower, upper : float
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.gain("k", "gyro.x", "torque", start=2.0, lower=0.0).names
+        ('k.k',)
         """
         block = cls.matrix(name, input, output, start, lower, upper)
         return replace(block, parameters=(replace(block.parameters[0], name="k"),))
@@ -141,7 +152,21 @@ class Tunable:
         lower: Any = -np.inf,
         upper: Any = np.inf,
     ) -> Tunable:
-        """Return a matrix of gains ``k[i,j]`` (outputs, inputs); `start`, `lower` and `upper` are numbers or matrices."""
+        """Return a matrix of gains ``k[i,j]`` (outputs, inputs).
+
+        Parameters
+        ----------
+        name : str
+        inputs, outputs : sequence of str
+        start, lower, upper : float or array (outputs, inputs), optional
+            In units of the outputs over those of the inputs.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.matrix("pd", ["roll.q", "roll.v"], ["roll"]).names
+        ('pd.k[0,0]', 'pd.k[0,1]')
+        """
         inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
         parameters = matrix_entries("k", (len(outputs), len(inputs)), start, lower, upper, name)
 
@@ -171,6 +196,12 @@ class Tunable:
             Where the search of each starts; ``ki=0`` or ``kd=0`` leaves the part out. The time (s) is positive.
         bounds : mapping of name to (float, float), optional
             ``{"kd": (0, 10)}``; ``{"time": (0.01, 0.01)}`` keeps a time constant.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.pid("pd", "roll.q", "roll", ki=0, bounds={"time": (0.05, 1.0)}).names
+        ('pd.kp', 'pd.kd', 'pd.time')
         """
         limits = {"time": (0.0, np.inf), **(bounds or {})}
         with_i, with_d = not is_zero(ki), not is_zero(kd)
@@ -212,6 +243,12 @@ class Tunable:
         gain, zero, pole : float, optional
             Where their search starts. Zero and pole (rad/s) are positive.
         bounds : mapping of name to (float, float), optional
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.lead("lead", "roll.q", "roll", zero=0.1, pole=1.0).names
+        ('lead.gain', 'lead.zero', 'lead.pole')
         """
         rows = [("gain", gain, 0, True), ("zero", zero, 1, False), ("pole", pole, 1, False)]
         parameters = named_parameters(name, rows, {"zero": (0.0, np.inf), "pole": (0.0, np.inf), **(bounds or {})})
@@ -241,6 +278,12 @@ class Tunable:
         frequency, depth, damping : float, optional
             Where their search starts. The depth is the gain at w: below one a notch, above one the reverse. All are positive.
         bounds : mapping of name to (float, float), optional
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.notch("notch", "torque", "roll", frequency=2.0).names
+        ('notch.frequency', 'notch.depth', 'notch.damping')
         """
         positive = (0.0, np.inf)
         rows = [("frequency", frequency, 1, False), ("depth", depth, 0, False), ("damping", damping, 0, False)]
@@ -276,6 +319,12 @@ class Tunable:
             Kept, unless it is None or has bounds.
         order : {1, 2}
         bounds : mapping of name to (float, float), optional
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.low_pass("filter", "torque", "roll", frequency=5.0).names
+        ('filter.frequency', 'filter.damping', 'filter.gain')
         """
         positive = (0.0, np.inf)
         rows = [("frequency", frequency, 1, False)]
@@ -309,21 +358,34 @@ class Tunable:
             Of this order.
         proper : bool
             Whether it has a D.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.state_space("K", ["roll.q"], ["roll"], 1).names
+        ('K.A[0,0]', 'K.B[0,0]', 'K.C[0,0]', 'K.D[0,0]')
         """
         inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
         if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 0:
             raise ModelError(Finding("bad-value", f"order of {name}", order, "a number of states, zero or more", "such as 2"))
         m, p = len(inputs), len(outputs)
         band = [(i, j) for i in range(order) for j in range(order) if abs(i - j) <= 1]
-        known = [None] * 4 if start is None else tridiagonal_form(start, order, (p, m), name)
-        entries = [
-            *(Parameter(f"A[{i},{j}]", np.nan if known[0] is None else known[0][i, j], rate=1, is_gain=False) for i, j in band),
-            *matrix_entries("B", (order, m), known[1]),
-            *matrix_entries("C", (p, order), known[2]),
-            *(matrix_entries("D", (p, m), known[3]) if proper else ()),
-        ]
-        rows, columns = np.array([i for i, _ in band], dtype=int), np.array([j for _, j in band], dtype=int)
+        rows, columns = np.array(band, dtype=int).reshape(-1, 2).T
+        names = [f"A[{i},{j}]" for i, j in band]
+        shapes = {"B": (order, m), "C": (p, order), **({"D": (p, m)} if proper else {})}
+        names += [f"{symbol}[{i},{j}]" for symbol, shape in shapes.items() for i, j in np.ndindex(shape)]
         ends = np.cumsum([len(band), order * m, p * order])
+
+        def numbers_of(system: StateSpace) -> Array:
+            A, *others = tridiagonal_form(system, order, (p, m), name)
+            parts = [A[rows, columns], *(part.ravel() for part in others)]
+            return np.concatenate(parts if proper else parts[:-1])
+
+        starts = np.full(len(names), np.nan) if start is None else numbers_of(start)
+        entries = [
+            Parameter(label, float(value), rate=int(label[0] == "A"), is_gain=label[0] != "A")
+            for label, value in zip(names, starts, strict=True)
+        ]
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             of_A, B, C, D = np.split(theta, ends)
@@ -332,14 +394,28 @@ class Tunable:
             return A, B, C, D if proper else np.zeros((p, m))
 
         smaller = cls.state_space(name, inputs, outputs, order - 1, proper=proper) if order > (not proper) else None
-        return cls(name, inputs, outputs, tuple(entries), order, law, is_affine=True, smaller=smaller)
+        return cls(name, inputs, outputs, tuple(entries), order, law, True, smaller, numbers_of)
 
     @classmethod
     def observer(cls, name: str, plant: StateSpace, inputs: Sequence[str], outputs: Sequence[str]) -> Tunable:
         """Return an observer with state feedback: gains ``L[i,j]`` and ``K[i,j]`` of ``dx/dt = A x + B u + L (y - C x - D u)``.
 
-        With ``u = -K x``. Its states are estimates of the states of a `plant` with named signals; `inputs` are outputs of the
-        plant that it takes, `outputs` inputs that it drives.
+        With ``u = -K x``. Its states are estimates of those of a plant.
+
+        Parameters
+        ----------
+        name : str
+        plant : control.StateSpace
+            With named signals.
+        inputs, outputs : sequence of str
+            Outputs of the plant that it takes, inputs that it drives.
+
+        Examples
+        --------
+        >>> import control, titop as tt
+        >>> plant = control.ss([[0.0]], [[1.0]], [[1.0]], [[0.0]], inputs=["u"], outputs=["y"])
+        >>> tt.Tunable.observer("K", plant, ["y"], ["u"]).names
+        ('K.K[0,0]', 'K.L[0,0]')
         """
         inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
         _, plant_inputs, plant_outputs = named_signals(read_linear(f"plant of {name}", plant))
@@ -364,6 +440,12 @@ class Tunable:
         over : mapping of parameter name to int or array_like
             Powers of the parameter up to a degree, or places between which numbers are interpolated linearly. Several
             parameters add, each with its own terms beside the constant one.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.schedule(tt.Tunable.gain("k", "y", "u"), {"angle": 2}).names
+        ('k.k[0]', 'k.k[1]', 'k.k[2]')
         """
         if not isinstance(block, Tunable):
             raise ModelError(Finding("wrong-type", "block", block, "a Tunable", "such as tt.Tunable.gain('k', 'y', 'u')"))
@@ -382,7 +464,7 @@ class Tunable:
             factors = np.concatenate([[1.0], *(values(rho) for _, values in terms)])
             return block.law(theta.reshape(-1, count) @ factors, rho)
 
-        return replace(block, parameters=parameters, law=law, is_affine=False, smaller=None)
+        return replace(block, parameters=parameters, law=law, is_affine=False, smaller=None, numbers_of=None)
 
     @classmethod
     def function(
@@ -408,6 +490,12 @@ class Tunable:
         lower, upper : float or array_like (n)
         names : sequence of str (n)
             Of the numbers; without them ``theta[k]``.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.function("k", lambda t: ([], [], [], [[t[0] ** 2]]), [1.0], ["y"], ["u"]).names
+        ('k.theta[0]',)
         """
         values = real_array(start)
         if values is None or values.ndim != 1 or not np.isfinite(values).all():

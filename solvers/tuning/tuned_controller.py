@@ -109,16 +109,16 @@ def read_result(
 
 
 def unstable_pole(objective: Objective, x: Array) -> Finding:
-    """Return which pole stays unstable, of which member; or that loops have no solution at once."""
+    """Return which pole stays unstable, of which member; or that there is no solution at once."""
     worst, name = -np.inf + 0j, ""
     for k, member in enumerate(objective.members):
         loops = objective.loops(k, objective.blocks.gain(objective.theta(x), member.rho))
-        for loop in (loops or {}).values():
+        if loops is None:
+            advice = "add a lag to a block, or take the feedthrough out of the plant"
+            expected = "a loop with a solution at once"
+            return Finding("algebraic-loop", "controller", f"a singular loop with the {member.name} plant", expected, advice)
+        for loop in loops.values():
             if len(loop.poles) and (pole := loop.poles[np.argmax(loop.poles.real)]).real > worst.real:
                 worst, name = pole, member.name
-    if not name:
-        expected = "a loop with a solution: what blocks answer at once does not come back to them as it was"
-        advice = "take a gain or a path without delay out of the loop, or put a low-pass filter into it"
-        return Finding("algebraic-loop", "controller", "no solution at once at the end of the search", expected, advice)
     advice = "a mode that the controller's inputs do not see, or its outputs do not reach, stays: give it these, or more states"
     return Finding("unstable", "controller", f"a pole at {worst:.4g} rad/s of the {name} plant", "a stable loop", advice)

@@ -10,6 +10,8 @@ import pytest
 
 import titop as tt
 from tests.solvers.tuning.loops import objective_of, two_masses
+from titop.solvers.tuning.full_order import full_order_start
+from titop.solvers.tuning.tuning_problem import TuningProblem
 
 
 def cart(mass: float = 1.0, dt: float | None = None) -> control.StateSpace:
@@ -150,6 +152,16 @@ def test_never_below_the_optimum_of_full_order() -> None:
     assert min(reached) >= high * (1 - 1e-6)
     assert reached[1] <= reached[0] * (1 + 1e-6)
     assert reached[1] == pytest.approx(high, rel=0.01)  # an optimum of full order has the plant's order, so this one is reached
+    block = tt.Tunable.state_space("K", ["y"], ["u"], 2)
+    problem = TuningProblem.read(plant, block, goal, 1, 0.0)
+    objective = problem.objective()
+    start = full_order_start(objective, problem)
+    assert start is not None
+    values = objective.values(start)
+    assert values is not None
+    assert high <= values[0, 0] <= 1.03 * high  # a hundredth above, and moved a little so that no gradient is zero
+    scalar = TuningProblem.read(plant, tt.Tunable.gain("K", "y", "u"), goal, 1, 0.0)
+    assert full_order_start(scalar.objective(), scalar) is None
 
 
 def slider(mass: float = 2.0) -> tt.Model:
@@ -191,11 +203,11 @@ def test_families_are_proved() -> None:
         place = member.output_labels.index("rail_q")
         gains.append(np.abs(np.asarray(member[place, 0](1j * omega))).max() / 0.5)
     assert max(gains) <= tuned.proof[0].upper * (1 + 1e-6)
-    assert tuned.proof[0].upper <= 1.02 * max(gains)
+    assert tuned.proof[0].upper <= 1.03 * max(gains)  # two percent above, and the search for the worst member
     assert tuned.proof[0].lower == pytest.approx(tuned.goals[0].value, rel=0.01)
     decays = [-closed.at({"body.mass": float(mass)}).poles().real.max() for mass in np.linspace(1.0, 4.0, 13)]
     assert 0.01 / min(decays) <= tuned.proof[2].upper * (1 + 1e-6)
-    assert tuned.proof[2].upper <= 1.02 * 0.01 / min(decays)
+    assert all(proof.upper <= 1.03 * tuned.goals[0].value for proof in tuned.proof)  # the first goal binds
     nominal = tt.tune(family.nominal, block, goals, starts=1, sign=sign, progress=False)
     assert nominal.goals[0].value < tuned.goals[0].value  # of one mass alone, so less was asked
     assert "in the family" in str(tuned)
@@ -266,6 +278,14 @@ def test_decay_at_a_sextuple_pole() -> None:
     assert -poles.real.max() >= 0.94 * np.sqrt(15) / 5
 
 
+def hidden(B: list[list[float]], C: list[list[float]]) -> control.StateSpace:
+    """Return a plant with a pole at 1 rad/s and one at -1 rad/s."""
+    signals = {"inputs": ["force"], "outputs": ["place"], "states": ["fast", "slow"], "name": "plant"}
+    return control.ss(np.diag([1.0, -1.0]), B, C, [[0.0]], **signals)
+
+
+DIRECT = control.ss([[-1.0]], [[1.0]], [[0.0]], [[1.0]], inputs=["force"], outputs=["place"], name="direct")
+KEPT = tt.Tunable.gain("k", "place", "force", 1.0, 1.0, 1.0)
 GOAL = tt.Goal.margins("force")
 RING, BACK = tt.Tunable.gain("a", "x", "y", 1.0, 1.0, 1.0), tt.Tunable.gain("b", "y", "x", 1.0, 1.0, 1.0)
 KNEAR = tt.Tunable.gain("k", "near", "push")
@@ -287,6 +307,9 @@ BAD: list[tuple[str, str, Any]] = [
     ("nothing-to-tune", "controller", lambda: tt.tune(cart(), control.ss([], [], [], [[1.0]]), GOAL)),
     ("duplicate-name", "controller", lambda: tt.tune(cart(), [PID, PID], GOAL)),
     ("unstable", "controller", lambda: tt.tune(cart(), tt.Tunable.gain("k", "place", "force"), GOAL, starts=1)),
+    ("unstabilizable-mode", "controls", lambda: tt.tune(hidden([[0.0], [1.0]], [[1.0, 1.0]]), KEPT, GOAL)),
+    ("undetectable-mode", "measurements", lambda: tt.tune(hidden([[1.0], [1.0]], [[0.0, 1.0]]), KEPT, GOAL)),
+    ("algebraic-loop", "controller", lambda: tt.tune(DIRECT, KEPT, GOAL, starts=1, sign=1)),
     ("other-sample-time", "plants: plants[1]", lambda: tt.tune([cart(), cart(dt=0.1)], PID, GOAL)),
     ("other-signals", "plants: plants[1]", lambda: tt.tune([cart(), two_masses()], PID, GOAL)),
     ("bad-time", "delay", lambda: tt.tune(cart(), PID, GOAL, delay=0.1)),
