@@ -93,11 +93,14 @@ def _square_on_axis(polynomial: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """A goal of `tune`; made by the class methods. Its value is what was reached over what is allowed: met if at most one.
+    """A goal of `tune`; made by the class methods, which refuse wrong values by a `ModelError`.
 
-    Channels are named by the plant's signals. An input of a goal that is one of the plant's is a disturbance there; one that is
-    an output of the plant is noise on that measurement; ``r_`` before an output is its reference. An output that is one of the
-    plant's is its true value; one that is an input of the plant is what the controller gives to it.
+    Its value is what was reached over what is allowed: met if at most one.
+
+    Channels are named by the plant's signals; the name of a vector stands for its entries. An input of a goal that is one of
+    the plant's is a disturbance there; one that is an output of the plant is noise on that measurement; ``r_`` before an output
+    is its reference. An output that is one of the plant's is its true value; one that is an input of the plant is what the
+    controller gives to it.
 
     Attributes
     ----------
@@ -167,6 +170,12 @@ class Goal:
             Where it counts.
         opened : str or sequence of str
             Inputs of the plant at which the loop is opened.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> print(tt.Goal.gain("hub.T", "tracker.theta", 0.1, band=(0.1, 10.0)))
+        gain hub.T -> tracker.theta
         """
         u, y, size = signal_names("input", input), signal_names("output", output), _positive("bound", bound)
         return cls("gain", u, y, bound=size, weight=Weight.read("weight", weight), **_common(hard, band, opened))
@@ -184,6 +193,12 @@ class Goal:
         hard : bool
         opened : str or sequence of str
             Inputs of the plant at which the loop is opened.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> print(tt.Goal.h2("gyro", "wheel", 0.02))
+        h2 gyro -> wheel
         """
         u, y = signal_names("input", input), signal_names("output", output)
         return cls("h2", u, y, bound=_positive("bound", bound), **_common(hard, None, opened))
@@ -204,6 +219,12 @@ class Goal:
         hard : bool
         band : (float, float), rad/s, optional
         opened : str or sequence of str
+
+        Examples
+        --------
+        >>> import control, titop as tt
+        >>> print(tt.Goal.shape("motor", control.tf([0.01, 2.0], [1.0, 0.01])))
+        shape motor
         """
         place, weight = signal_names("at", at), Weight.read("target", target)
         if _band(band)[1] == np.inf and not weight.system.D.all():
@@ -241,6 +262,12 @@ class Goal:
         hard : bool
         band : (float, float), rad/s, optional
         opened : str or sequence of str
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> print(tt.Goal.margins(["roll", "pitch"], gain=6.0, phase=45.0, hard=True))
+        margins roll, pitch disk 0.828427, skew 0
         """
         skew, factor = _finite("skew", skew), 10 ** (_positive("gain", gain) / 20)
         ends = (
@@ -271,6 +298,12 @@ class Goal:
         of : {"loop", "controller"}
             Whose poles: a controller's own stability is ``decay`` just above zero.
         hard : bool
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> print(tt.Goal.poles(decay=0.1, damping=0.5))
+        poles decay 0.1, damping 0.5
         """
         if of not in ("loop", "controller"):
             raise ModelError(Finding("bad-value", "of", of, '"loop" or "controller"', "whose poles are meant"))
@@ -309,6 +342,12 @@ class Goal:
             Of a step, as a part of it: it limits the response's gain to the highest of a pair of poles with this overshoot.
         hard : bool
         band : (float, float), rad/s, optional
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> print(tt.Goal.tracking("hinge.q", time=2.0, overshoot=0.1))
+        tracking hinge.q time 2, error 0.001, peak 1.5, overshoot 0.1
         """
         numbers = {"time": time, "error": error, "peak": peak} | ({} if overshoot is None else {"overshoot": overshoot})
         most, advice = {"error": 1.0, "overshoot": 1.0}, "a part of one: 0.1 for 10 percent"
@@ -334,6 +373,12 @@ class Goal:
         hard : bool
         band : (float, float), rad/s, optional
         opened : str or sequence of str
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> print(tt.Goal.rejection("hinge", 10.0, band=(0.0, 0.1)))
+        rejection hinge
         """
         return cls("rejection", at=signal_names("at", at), weight=Weight.read("factor", factor), **_common(hard, band, opened))
 

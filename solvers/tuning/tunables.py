@@ -38,6 +38,8 @@ Law = Callable[[Array, Mapping[str, float]], tuple[Any, Any, Any, Any]]
 class Tunable:
     """A block of a controller with numbers to be tuned; made by the class methods, given to `tune`.
 
+    What cannot be is refused by a `ModelError`: names, shapes, bounds that exclude the start.
+
     Blocks are connected by names: an input that is an output of another block takes that; an output that is an input of the
     plant drives it, and several add. In continuous time; where a loop is sampled, `tune` returns the controller sampled by
     Tustin's rule, and has tuned that one.
@@ -130,6 +132,12 @@ class Tunable:
         start : float, optional
             Where its search starts; without one, anywhere.
         lower, upper : float
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.gain("k", "gyro.x", "torque", start=2.0, lower=0.0).names
+        ('k.k',)
         """
         block = cls.matrix(name, input, output, start, lower, upper)
         return replace(block, parameters=(replace(block.parameters[0], name="k"),))
@@ -144,7 +152,21 @@ class Tunable:
         lower: Any = -np.inf,
         upper: Any = np.inf,
     ) -> Tunable:
-        """Return a matrix of gains ``k[i,j]`` (outputs, inputs); `start`, `lower` and `upper` are numbers or matrices."""
+        """Return a matrix of gains ``k[i,j]`` (outputs, inputs).
+
+        Parameters
+        ----------
+        name : str
+        inputs, outputs : sequence of str
+        start, lower, upper : float or array (outputs, inputs), optional
+            In units of the outputs over those of the inputs.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.matrix("pd", ["roll.q", "roll.v"], ["roll"]).names
+        ('pd.k[0,0]', 'pd.k[0,1]')
+        """
         inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
         parameters = matrix_entries("k", (len(outputs), len(inputs)), start, lower, upper, name)
 
@@ -174,6 +196,12 @@ class Tunable:
             Where the search of each starts; ``ki=0`` or ``kd=0`` leaves the part out. The time (s) is positive.
         bounds : mapping of name to (float, float), optional
             ``{"kd": (0, 10)}``; ``{"time": (0.01, 0.01)}`` keeps a time constant.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.pid("pd", "roll.q", "roll", ki=0, bounds={"time": (0.05, 1.0)}).names
+        ('pd.kp', 'pd.kd', 'pd.time')
         """
         limits = {"time": (0.0, np.inf), **(bounds or {})}
         with_i, with_d = not is_zero(ki), not is_zero(kd)
@@ -215,6 +243,12 @@ class Tunable:
         gain, zero, pole : float, optional
             Where their search starts. Zero and pole (rad/s) are positive.
         bounds : mapping of name to (float, float), optional
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.lead("lead", "roll.q", "roll", zero=0.1, pole=1.0).names
+        ('lead.gain', 'lead.zero', 'lead.pole')
         """
         rows = [("gain", gain, 0, True), ("zero", zero, 1, False), ("pole", pole, 1, False)]
         parameters = named_parameters(name, rows, {"zero": (0.0, np.inf), "pole": (0.0, np.inf), **(bounds or {})})
@@ -244,6 +278,12 @@ class Tunable:
         frequency, depth, damping : float, optional
             Where their search starts. The depth is the gain at w: below one a notch, above one the reverse. All are positive.
         bounds : mapping of name to (float, float), optional
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.notch("notch", "torque", "roll", frequency=2.0).names
+        ('notch.frequency', 'notch.depth', 'notch.damping')
         """
         positive = (0.0, np.inf)
         rows = [("frequency", frequency, 1, False), ("depth", depth, 0, False), ("damping", damping, 0, False)]
@@ -279,6 +319,12 @@ class Tunable:
             Kept, unless it is None or has bounds.
         order : {1, 2}
         bounds : mapping of name to (float, float), optional
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.low_pass("filter", "torque", "roll", frequency=5.0).names
+        ('filter.frequency', 'filter.damping', 'filter.gain')
         """
         positive = (0.0, np.inf)
         rows = [("frequency", frequency, 1, False)]
@@ -312,6 +358,12 @@ class Tunable:
             Of this order.
         proper : bool
             Whether it has a D.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.state_space("K", ["roll.q"], ["roll"], 1).names
+        ('K.A[0,0]', 'K.B[0,0]', 'K.C[0,0]', 'K.D[0,0]')
         """
         inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
         if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 0:
@@ -342,14 +394,28 @@ class Tunable:
             return A, B, C, D if proper else np.zeros((p, m))
 
         smaller = cls.state_space(name, inputs, outputs, order - 1, proper=proper) if order > (not proper) else None
-        return cls(name, tuple(inputs), tuple(outputs), tuple(entries), order, law, True, smaller, numbers_of)
+        return cls(name, inputs, outputs, tuple(entries), order, law, True, smaller, numbers_of)
 
     @classmethod
     def observer(cls, name: str, plant: StateSpace, inputs: Sequence[str], outputs: Sequence[str]) -> Tunable:
         """Return an observer with state feedback: gains ``L[i,j]`` and ``K[i,j]`` of ``dx/dt = A x + B u + L (y - C x - D u)``.
 
-        With ``u = -K x``. Its states are estimates of the states of a `plant` with named signals; `inputs` are outputs of the
-        plant that it takes, `outputs` inputs that it drives.
+        With ``u = -K x``. Its states are estimates of those of a plant.
+
+        Parameters
+        ----------
+        name : str
+        plant : control.StateSpace
+            With named signals.
+        inputs, outputs : sequence of str
+            Outputs of the plant that it takes, inputs that it drives.
+
+        Examples
+        --------
+        >>> import control, titop as tt
+        >>> plant = control.ss([[0.0]], [[1.0]], [[1.0]], [[0.0]], inputs=["u"], outputs=["y"])
+        >>> tt.Tunable.observer("K", plant, ["y"], ["u"]).names
+        ('K.K[0,0]', 'K.L[0,0]')
         """
         inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
         _, plant_inputs, plant_outputs = named_signals(read_linear(f"plant of {name}", plant))
@@ -374,6 +440,12 @@ class Tunable:
         over : mapping of parameter name to int or array_like
             Powers of the parameter up to a degree, or places between which numbers are interpolated linearly. Several
             parameters add, each with its own terms beside the constant one.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.schedule(tt.Tunable.gain("k", "y", "u"), {"angle": 2}).names
+        ('k.k[0]', 'k.k[1]', 'k.k[2]')
         """
         if not isinstance(block, Tunable):
             raise ModelError(Finding("wrong-type", "block", block, "a Tunable", "such as tt.Tunable.gain('k', 'y', 'u')"))
@@ -404,6 +476,7 @@ class Tunable:
         outputs: Sequence[str],
         lower: Any = -np.inf,
         upper: Any = np.inf,
+        names: Sequence[str] = (),
     ) -> Tunable:
         """Return a block of one's own: ``law(theta) -> (A, B, C, D)``, in arithmetic that takes complex numbers.
 
@@ -415,6 +488,14 @@ class Tunable:
             Where the search starts.
         inputs, outputs : sequence of str
         lower, upper : float or array_like (n)
+        names : sequence of str (n)
+            Of the numbers; without them ``theta[k]``.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.function("k", lambda t: ([], [], [], [[t[0] ** 2]]), [1.0], ["y"], ["u"]).names
+        ('k.theta[0]',)
         """
         values = real_array(start)
         if values is None or values.ndim != 1 or not np.isfinite(values).all():
@@ -423,9 +504,13 @@ class Tunable:
             )
         inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
         bounds = (read_matrix(f"bounds of {name}", bound, values.shape).tolist() for bound in (lower, upper))
+        listed = signal_names(f"names of {name}", names or [f"theta[{k}]" for k in range(len(values))])
+        if len(set(listed)) != len(values):
+            expected = f"{len(values)} different names, one for each number"
+            raise ModelError(Finding("wrong-shape", f"names of {name}", names, expected, "name all of them, or none"))
         parameters = tuple(
-            check_parameter(name, Parameter(f"theta[{k}]", number, low, high, is_gain=False))
-            for k, (number, low, high) in enumerate(zip(values.tolist(), *bounds, strict=True))
+            check_parameter(name, Parameter(one, number, low, high, is_gain=False))
+            for one, number, low, high in zip(listed, values.tolist(), *bounds, strict=True)
         )
         result = cls(name, inputs, outputs, parameters, count_states(name, law, values), lambda x, rho: law(x))
         try:

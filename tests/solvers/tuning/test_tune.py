@@ -57,6 +57,24 @@ def test_hard_goals_are_met_and_soft_ones_made_good() -> None:
     assert "hard" in str(tuned)
 
 
+def test_the_name_of_a_vector_stands_for_its_entries() -> None:
+    names = {"inputs": ["f[0]", "f[1]"], "outputs": ["y[0]", "y[1]"]}
+    plant = control.ss(-np.eye(2), np.eye(2), [[1.0, 0.3], [0.0, 1.0]], np.zeros((2, 2)), name="plant", **names)
+    gains = tt.Tunable.matrix("k", names["outputs"], names["inputs"])
+    values = []
+    for y, f, r in (("y", "f", "r_y"), (names["outputs"], names["inputs"], ["r_y[0]", "r_y[1]"])):
+        goals = [
+            tt.Goal.gain(f, y),
+            tt.Goal.margins(y),
+            tt.Goal.gain(r, f),
+            tt.Goal.tracking(y, 1.0),
+            tt.Goal.h2(f, y, opened=f),
+        ]
+        objective = objective_of(plant, gains, goals)
+        values.append(objective.values(np.r_[1.0, 0.1, 0.2, 1.5, np.zeros(objective.size - 4)]))
+    assert np.array_equal(*values)
+
+
 def test_loops_beside_each_other_and_a_smooth_start() -> None:
     """Scalings of a goal that has no smooth form keep their places: the H2 norm of the other goal has their gradient, zero."""
     goals = [tt.Goal.gain("push", "far"), tt.Goal.margins(["push", "pull"])]
@@ -269,6 +287,7 @@ def hidden(B: list[list[float]], C: list[list[float]]) -> control.StateSpace:
 DIRECT = control.ss([[-1.0]], [[1.0]], [[0.0]], [[1.0]], inputs=["force"], outputs=["place"], name="direct")
 KEPT = tt.Tunable.gain("k", "place", "force", 1.0, 1.0, 1.0)
 GOAL = tt.Goal.margins("force")
+RING, BACK = tt.Tunable.gain("a", "x", "y", 1.0, 1.0, 1.0), tt.Tunable.gain("b", "y", "x", 1.0, 1.0, 1.0)
 KNEAR = tt.Tunable.gain("k", "near", "push")
 
 
@@ -309,6 +328,7 @@ BAD: list[tuple[str, str, Any]] = [
     ("wrong-shape", "weight", lambda: tt.Goal.gain("force", "place", weight=two_masses())),
     ("wrong-shape", "start of K", lambda: tt.Tunable.state_space("K", ["near"], ["push"], 1, start=two_masses())),
     ("bad-value", "over['k']", lambda: tt.Tunable.schedule(PID, {"k": [1.0]})),
+    ("algebraic-loop", "controller", lambda: tt.tune(cart(), [PID, RING, BACK], GOAL, starts=1, progress=False)),
     ("unknown-parameter", "over", lambda: tt.tune(cart(), tt.Tunable.schedule(PID, {"mass": 1}), GOAL)),
     ("not-measured", "tracking", lambda: tt.tune(two_masses(), KNEAR, tt.Goal.tracking("far", time=1.0))),
     ("bad-value", "band", lambda: tt.tune(cart(dt=0.1), PID, tt.Goal.gain("force", "place", band=(32.0, 50.0)))),
@@ -335,6 +355,7 @@ BAD: list[tuple[str, str, Any]] = [
     ("bad-function", "law of f", lambda: tt.Tunable.function("f", lambda t: t, [1.0], ["place"], ["force"])),
     ("bad-function", "law of f", lambda: tt.Tunable.function("f", lambda t: law(float(t[0])), [1.0], ["place"], ["force"])),
     ("wrong-shape", "law of f", lambda: tt.Tunable.function("f", lambda t: law([1, 2]), [1.0], ["place"], ["force"])),
+    ("wrong-shape", "names of f", lambda: tt.Tunable.function("f", law, [1.0], ["place"], ["force"], names=["a", "b"])),
     ("wrong-shape", "bounds of f", lambda: tt.Tunable.function("f", law, [1.0], ["place"], ["force"], lower=[1.0, 2.0])),
     ("bad-value", "order of filter", lambda: tt.Tunable.low_pass("filter", "place", "force", order=3)),
 ]
