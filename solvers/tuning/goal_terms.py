@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -130,6 +131,14 @@ class PeakTerm:
         """The band in the map, rad/s."""
         return self.time.warp(self.band[0]), self.time.warp(self.band[1])
 
+    @cached_property
+    def _places(self) -> Array:
+        """Frequencies of the map near which the weight may make a peak."""
+        if self.weight is None:
+            return _NONE
+        every = np.array([self.time.warp(omega) for omega in self.weight.places.tolist()])
+        return every[np.isfinite(every)]
+
     def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan:
         """Return what a grid shows, and how to refine it."""
         modal, (left, right), band = loop.modal, self.sides(scalings), self.warped
@@ -144,7 +153,7 @@ class PeakTerm:
         def gain(omega: Array) -> Array:
             return largest_gains(responses(omega) * sides) * self._factors(omega)
 
-        omega = frequencies(modal.poles, known, band)
+        omega = frequencies(modal.poles, np.concatenate([known, self._places]), band)
         matrices = responses(omega) * sides
         factors, bounds = self._factors(omega), np.sqrt((np.abs(matrices) ** 2).sum(axis=(1, 2)) / min(sides.shape))
         bounds *= factors
@@ -180,6 +189,10 @@ class PeakTerm:
             result.append(Slope(value, by_S, by_scalings, place))
         return result
 
+    def highest_at(self, loop: ClosedLoop, omega: Array, scalings: Array) -> float:
+        """Return the highest gain at frequencies of the map."""
+        return max(slope.value for slope in self._slopes(loop, omega, *self.sides(scalings)))
+
     def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array:
         """Return frequencies of the map at which the gain is above a value, by the certificate."""
         left, right = self.sides(scalings)
@@ -191,9 +204,10 @@ class PeakTerm:
             size = abs(float(self.weight.system.D[0, 0]))
             system = system.scale(np.full(len(self.rows), 1 / size if self.inverse else size))
         elif self.weight is not None:
-            if self.inverse or self.time.period:
+            weight = self.weight.inverse if self.inverse else self.weight.system
+            if weight is None or self.time.period:
                 return self._above(system, value * (1 + SAME), loop.poles)
-            system = system.in_series(side_by_side([self.weight.system] * len(self.rows)))
+            system = system.in_series(side_by_side([weight] * len(self.rows)))
         return passing_frequencies(system, value * (1 + SAME), self.warped)
 
     def _above(self, system: Matrices, value: float, poles: Array) -> Array:
@@ -201,7 +215,8 @@ class PeakTerm:
         sizes = np.abs(poles)
         fastest = float(sizes.max(initial=0.0)) or 1.0
         slowest = max(float(sizes.min(initial=fastest)), CLOSE * fastest)
-        omega = frequencies(poles, np.geomspace(slowest / 10, fastest * 10, _FINE), self.warped)
+        fine = np.geomspace(slowest / 10, fastest * 10, _FINE)
+        omega = frequencies(poles, np.concatenate([fine, self._places]), self.warped)
         gains = largest_gains(system.responses(1j * omega)) * self._factors(omega) * self.bound
         return omega[gains > value]
 

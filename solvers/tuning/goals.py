@@ -59,6 +59,12 @@ class Weight:
         return not len(self.system.A)
 
     @cached_property
+    def inverse(self) -> Matrices | None:
+        """One over it as a system, perhaps unstable; None where it has fewer zeros than poles."""
+        A, B, C, D = self.system
+        return Matrices(A - B @ C / D, B / D, -C / D, 1 / D) if D[0, 0] else None
+
+    @cached_property
     def _fraction(self) -> tuple[float, Array, Array]:
         """A rate (rad/s), and numerator and denominator in s over that."""
         A, B, C, D = self.system
@@ -73,6 +79,17 @@ class Weight:
         N, M = (_square_on_axis(one) for one in both)
         squares = np.roots(np.polysub(np.polymul(np.polyder(N), M), np.polymul(N, np.polyder(M))))
         return rate * np.sqrt(squares.real[squares.real > 0])
+
+    @cached_property
+    def places(self) -> Array:
+        """Frequencies (n, rad/s) near which its size may have a peak or a hole, however narrow: those of extremes and of edges."""
+        if self.is_constant:
+            return np.zeros(0)
+        rate, top, bottom = self._fraction
+        roots = rate * np.concatenate([np.roots(top), np.roots(bottom)])
+        sides = [np.abs(roots), *(np.abs(roots.imag) + side * np.abs(roots.real) for side in (-1, 0, 1))]
+        every = np.concatenate([*sides, self.extremes])
+        return np.unique(every[every > 0])
 
     def sizes(self, omega: Array) -> Array:
         """Return its size (n) at frequencies (rad/s)."""

@@ -12,7 +12,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.tuning.controller_blocks import ControllerBlocks, Coordinates
-from titop.solvers.tuning.goal_terms import GoalTerm, PoleTerm, Scan, VarianceTerm
+from titop.solvers.tuning.goal_terms import GoalTerm, PeakTerm, PoleTerm, Scan, VarianceTerm
 from titop.solvers.tuning.goals import Goal
 from titop.solvers.tuning.minimax import Piece
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop, Plant, augment
@@ -21,6 +21,8 @@ from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop, Plant, a
 NEAR = 0.8
 #: So many of them at most.
 _MOST = 30
+#: Levels at most at which a peak that no grid showed is sought.
+_LEVELS = 12
 #: Infima at infinite numbers are common: so far from their units they are sought.
 _BOX = 1 / LOOSE_RANK
 
@@ -265,8 +267,11 @@ class Objective:
                     whole = False
         return whole
 
-    def values(self, x: Array) -> Array | None:
-        """Return the value of each goal (members, goals), each with all its peaks; None where a loop is unstable."""
+    def values(self, x: Array, certified: bool = False) -> Array | None:
+        """Return the value of each goal (members, goals), each with all its peaks; None where a loop is unstable.
+
+        Certified ones have those, too, that no grid shows.
+        """
         theta = self.theta(x)
         result = np.zeros((len(self.members), len(self.goals)))
         for k, member in enumerate(self.members):
@@ -278,11 +283,26 @@ class Objective:
                 loop = self._alone.close(S) if requirement.of_controller else loops[requirement.opened]
                 if loop is None:
                     return None
-                scan = requirement.term.scan(loop, self._known.get((k, j), np.zeros(0)), x[requirement.scalings])
-                found = scan.pieces(scan.highest, 1.0)
-                value = max((s.value for s in found), default=scan.highest)
+                value = _value(requirement.term, loop, self._known.get((k, j), np.zeros(0)), x[requirement.scalings])
+                if certified and isinstance(requirement.term, PeakTerm):
+                    value = _certified(requirement.term, loop, value, x[requirement.scalings])
                 result[k, requirement.goal] = max(result[k, requirement.goal], value)
         return result
+
+
+def _value(term: GoalTerm, loop: ClosedLoop, known: Array, scalings: Array) -> float:
+    scan = term.scan(loop, known, scalings)
+    return max((s.value for s in scan.pieces(scan.highest, 1.0)), default=scan.highest)
+
+
+def _certified(term: PeakTerm, loop: ClosedLoop, value: float, scalings: Array) -> float:
+    """Return a gain's peak from a lower one on: levels are raised to the gain above them until there is none."""
+    for _ in range(_LEVELS):
+        missed = term.missed(loop, value, scalings)
+        if not len(missed):
+            break
+        value = max(term.highest_at(loop, missed, scalings), _value(term, loop, missed, scalings))
+    return value
 
 
 def _is_stable(loop: ClosedLoop, rate: float) -> bool:

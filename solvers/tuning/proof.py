@@ -330,13 +330,10 @@ def _rational(term: PeakTerm) -> Matrices | None:
     """Return the weight of a term as a system of its loop, which it is up to the map; None if there is none that is stable."""
     if term.weight is None:
         return _ONE
-    A, B, C, D = term.weight.system
     if not term.inverse:
         return term.weight.system
-    if not D[0, 0]:
-        return None
-    inverse = Matrices(A - B @ C / D, B / D, -C / D, 1 / D)
-    return inverse if (inverse.poles.real < 0).all() else None
+    inverse = term.weight.inverse
+    return inverse if inverse is not None and (inverse.poles.real < 0).all() else None
 
 
 def largest_size(weight: Weight, band: Band, inverse: bool = False) -> float:

@@ -83,7 +83,7 @@ def read_result(
 ) -> Tuned:
     """Return the controller of a point with what it reaches; hard goals that are not met are told."""
     theta, family = objective.theta(best.x), problem.family
-    reach = objective.values(best.x)
+    reach = objective.values(best.x, certified=True)
     if reach is None:
         raise ModelError(unstable_pole(objective, best.x))
     members = [member.name for member in objective.members]
