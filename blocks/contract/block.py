@@ -263,8 +263,17 @@ class Block(BlockLaw, Fielded):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the block's parameters by dotted name (without the block's name), each with its unit."""
-        fields = self.parameter_fields().items()
-        return {name: (float(number_at(getattr(self, field), path)), unit) for name, (field, path, unit) in fields}
+        numbers: dict[str, tuple[float, str]] = {}
+        last: str = ""
+        value: Any = None
+        for name, (field, path, unit) in self.parameter_fields().items():
+            if field != last:
+                last, value = field, getattr(self, field)
+            if value.__class__ is np.ndarray:  # without a call for entries of arrays, which most are
+                numbers[name] = float(value[path]), unit
+            else:
+                numbers[name] = float(number_at(value, path) if path else value), unit
+        return numbers
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed; names as in `parameters`."""

@@ -300,9 +300,11 @@ def _carries_derivatives(value: Any) -> bool:
 
 def zero_axes(block: Any, fields: Iterable[str]) -> list[Finding]:
     """Return the findings about directions of zeros among some fields of a block."""
-    advice = "give a direction such as [0, 0, 1]"
-    zeros = [field for field in fields if not getattr(block, field).any()]
-    return [Finding("zero-axis", f"{block.name}.{field}", [0, 0, 0], "a non-zero direction", advice) for field in zeros]
+    findings, advice = [], "give a direction such as [0, 0, 1]"
+    for field in fields:
+        if not getattr(block, field).any():
+            findings.append(Finding("zero-axis", f"{block.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
+    return findings
 
 
 # -- readers of fields ------------------------------------------------------------------------------------------------
