@@ -6,8 +6,8 @@ the controller gives a sample late, the family in 18 copies. And two masses on a
 in the benchmark of the American Control Conference 1992): force on the first, place of the second, three states; the norm is
 that from a force on the second mass and noise of the measurement to the place of the second mass and the controller's force.
 
-The best known are the lowest that any run has reached so far. Tuning for the middle of all ranges alone is worse in the worst case: no
-other Python package that is known tunes a fixed structure on a family. Times are of the processor, with one thread.
+The best known are the lowest that any run has reached so far. Tuning for the middle of all ranges alone is worse in the worst
+case: no other Python package that is known tunes a fixed structure on a family. Times are of the processor, with one thread.
 
 Run it: ``OMP_NUM_THREADS=1 python examples/benchmarks/tuning.py``
 """
