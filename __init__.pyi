@@ -77,8 +77,8 @@ from .graph.urdf.robot_system import from_urdf as from_urdf
 from .solvers.arguments.reading import percent as percent
 from .solvers.control.control_history import ControlHistory as ControlHistory
 from .solvers.control.controllers import Controller as Controller
+from .solvers.control.controllers import Loop as Loop
 from .solvers.control.controllers import ScheduledController as ScheduledController
-from .solvers.control.loop_list import Loop as Loop
 from .solvers.equilibrium.continuation import trim_along as trim_along
 from .solvers.equilibrium.equilibrium_path import EquilibriumPath as EquilibriumPath
 from .solvers.equilibrium.equilibrium_path import equilibrium_path as equilibrium_path
@@ -99,12 +99,12 @@ from .solvers.linear.linearize import linear_matrices as linear_matrices
 from .solvers.linear.linearize import linearize as linearize
 from .solvers.linear.lpv import lpv as lpv
 from .solvers.linear.lpv_model import LPVModel as LPVModel
+from .solvers.linear.lpv_plots import PoleMap as PoleMap
 from .solvers.linear.lpv_plots import plot_response as plot_response
+from .solvers.linear.lpv_plots import pole_map as pole_map
 from .solvers.linear.matrices import invert_channels as invert_channels
 from .solvers.linear.modes import Modes as Modes
 from .solvers.linear.modes import modes as modes
-from .solvers.linear.pole_map import PoleMap as PoleMap
-from .solvers.linear.pole_map import pole_map as pole_map
 from .solvers.linear_files import load_linear as load_linear
 from .solvers.linear_files import save_linear as save_linear
 from .solvers.model.model import Model as Model
@@ -136,6 +136,7 @@ from .solvers.simulation.trajectory import load_trajectory as load_trajectory
 from .solvers.support.spread import SweepInterrupt as SweepInterrupt
 from .solvers.synthesis.loop_shaping import loopsyn as loopsyn
 from .solvers.synthesis.loop_shaping import mixsyn as mixsyn
+from .solvers.synthesis.musyn import musyn as musyn
 from .solvers.synthesis.reduce_controller import ReducedController as ReducedController
 from .solvers.synthesis.reduce_controller import reduce_controller as reduce_controller
 from .solvers.synthesis.scheduled_synthesis import LPVController as LPVController
@@ -147,8 +148,8 @@ from .solvers.synthesis.synthesize import hinfsyn as hinfsyn
 from .solvers.tuning.goals import Goal as Goal
 from .solvers.tuning.proof import GoalProof as GoalProof
 from .solvers.tuning.tunables import Tunable as Tunable
-from .solvers.tuning.tune import GoalValue as GoalValue
-from .solvers.tuning.tune import Tuned as Tuned
 from .solvers.tuning.tune import tune as tune
+from .solvers.tuning.tuned_controller import GoalValue as GoalValue
+from .solvers.tuning.tuned_controller import Tuned as Tuned
 
 __version__: str

@@ -575,6 +575,45 @@ def test_robust_satellite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert found["bounds"].peak < 1
 
 
+@pytest.mark.long
+def test_tuned_pointing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Margins of random members by their definition on a grid; runs against responses of the linear members."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    example = script("tuned_pointing")
+    found = example["main"](["--output", str(tmp_path / "figure.png")])
+    family, results, runs = found["family"], found["results"], found["runs"]
+    nominal, tuned = results[example["NOMINAL"]], results[example["FAMILY"]]
+    K, required = tuned.controller, tuned.goals[-1].goal.numbers["disk"]
+    assert tuned.goals[-1].value < 1.01
+    assert len(tuned.proof) == 3
+    assert tuned.proof[-1].upper < 1.03  # of the margins that are required: worst_case_gain is within a hundredth
+
+    omega = np.geomspace(1e-2, 1e2, 2000)
+    for values in family.samples(10):
+        plant = family.at(values)
+        at_sensors = np.einsum("ijn,jkn->ikn", plant[:, :4](1j * omega), K(1j * omega)).transpose(2, 0, 1)
+        S = np.linalg.inv(np.eye(3) + at_sensors)
+        disks = 2 / np.abs(2 * np.diagonal(S, axis1=1, axis2=2) - 1).max(axis=0)
+        assert disks.min() >= required / tuned.proof[-1].upper
+    both = found["margins"]
+    assert both[example["NOMINAL"]].disk[:, -1].min() < 0.5 * required
+    assert both[example["FAMILY"]].disk[:, -1].min() >= required / tuned.proof[-1].upper
+
+    for run, law in zip(runs.values(), (nominal, tuned), strict=True):
+        frequency, fuel = (run.model.parameters()[name][0] for name in (example["FREQUENCY"][0], "fuel.mass"))
+        plant = family.at({example["FREQUENCY"][0]: frequency, "fuel.mass": fuel})[:, :4]
+        loop = control.feedback(plant * law.controller, np.eye(3))
+        expected = control.forced_response(loop, run.t, np.outer(example["STEP"], np.ones(len(run.t)))).outputs
+        measured = run.outputs()[:, [run.model.output_names.index(name) for name in example["TRACKER"]]]
+        assert run.violations() == []
+        # turns about three axes at once do not add: their products are a thousandth of the step
+        assert np.abs(measured.T - np.asarray(expected)).max() < 2e-3 * np.abs(example["STEP"]).max()
+    assert example["errors"](runs[example["FAMILY"]])[-1] < 1.0  # urad, of 760
+    saved = tt.load_linear(tmp_path / "figure.mat")
+    assert np.array_equal(saved.A, K.A)
+    assert saved.output_labels == K.output_labels
+
+
 def sampled_loop(plant: control.StateSpace, K: control.StateSpace, period: float) -> Any:
     """Return the matrix of a loop ``u = -K y``, K by Tustin's rule, u held: from one sample to the next."""
     P, Q = control.sample_system(plant, period, "zoh"), control.sample_system(K, period, "bilinear")

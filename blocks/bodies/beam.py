@@ -9,7 +9,6 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader, real_array
@@ -18,10 +17,10 @@ from titop.blocks.bodies.beam_reduction import KINDS, BeamSection, reduced_beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.modal_reduction import boundary_names
 from titop.blocks.bodies.second_order import stiffness_of
-from titop.blocks.bodies.water.fluid import Fluid, with_coefficient
+from titop.blocks.bodies.water.fluid import Fluid, fluid_fields, refuse_negative
 from titop.blocks.bodies.water.immersed import FIELDS, ImmersedBeam
-from titop.blocks.bodies.water.immersion import water_around
-from titop.blocks.contract.block import Block, overrides
+from titop.blocks.bodies.water.immersion import ADDED, DRAG
+from titop.blocks.contract.block import Block, ParameterFields, overrides, with_number
 from titop.blocks.contract.description import CoordinateScaling, Picture
 from titop.blocks.contract.fields import Consumed, Field, Fielded, Fixed, fields_of, optional, put, scalar
 from titop.blocks.contract.own_coordinates import CoordinateNames, redefines
@@ -348,10 +347,9 @@ class Beam(ImmersedBeam, FlexibleBody):
             rotary,
         )
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
+    def parameter_fields(self) -> ParameterFields:
         """Return dimensions, material and damping, and the numbers of a fluid."""
-        around = water_around(self)
-        return Block.parameters(self) | ({} if around is None else around.parameters())
+        return Block.parameter_fields(self) | fluid_fields(self, ADDED, DRAG, "1")
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         dry = self.fluid is None and not self.reader.findings
@@ -387,9 +385,11 @@ class Beam(ImmersedBeam, FlexibleBody):
         fields: dict[str, Any] = {name: getattr(self, name) for name in dimensions} | dict(values)
         others = {name: fields.pop(name) for name in values if name not in (*dimensions, "poisson")}
         made = copy.copy(self)
-        for name in [name for name in others if owner_of(name) in FIELDS]:
-            field, value = with_coefficient(made, name, others.pop(name))
-            made.__dict__[field] = fields[field] = value
+        wet = fluid_fields(self, ADDED, DRAG, "1")
+        refuse_negative(self, wet, others)
+        for name in [name for name in others if name in wet]:
+            field, path, _ = wet[name]
+            made.__dict__[field] = fields[field] = with_number(getattr(made, field), path, others.pop(name))
         del made.__dict__["reader"]
         Beam.__init__(made, self.name, **fields)
         for name, value in others.items():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.paths import entry_of, parts_of
 from titop.blocks.basics.pose import Pose
-from titop.blocks.basics.spatial import Array, replace_entry, rigid_inertia
+from titop.blocks.basics.spatial import Array, rigid_inertia
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies import modal_fields
 from titop.blocks.bodies.modal_analysis import (
@@ -26,9 +26,9 @@ from titop.blocks.bodies.modal_analysis import (
     residual_mass,
 )
 from titop.blocks.bodies.modal_fields import read_second_order
-from titop.blocks.bodies.rigid_body import INERTIAL_NAMES, inertial_parameters, moved_pose, port_parameters, put_inertial
+from titop.blocks.bodies.rigid_body import INERTIAL_FIELDS, port_fields
 from titop.blocks.bodies.second_order import SecondOrder, rigid_inverse
-from titop.blocks.contract.block import Block, overrides
+from titop.blocks.contract.block import Block, ParameterFields, overrides
 from titop.blocks.contract.description import CommonParameter, MassProperties, Picture, Share
 from titop.blocks.contract.fields import (
     Field,
@@ -37,7 +37,6 @@ from titop.blocks.contract.fields import (
     Read,
     optional,
     per_coordinate,
-    put,
     refuse_change,
     scalar,
     symmetric,
@@ -60,6 +59,7 @@ class ModalBody(Block):
     """The part of `FlexibleBody` that is data: its fields, its modes, its parameters; all but the law."""
 
     file_tables = ("bodies",)
+    symmetric_fields = ("inertia",)
     mass = Field(scalar)
     com = Field(vector)
     inertia = Field(symmetric(3))
@@ -258,10 +258,11 @@ class ModalBody(Block):
         for k, (w, zeta) in enumerate(zip(self.frequencies.tolist(), self.damping_ratios.tolist(), strict=True)):
             shares = Share(f"mode{k + 1}.frequency", 1.0, 0.5), Share(f"mode{k + 1}.damping", zeta * w, -0.5)
             result[f"mode{k + 1}.stiffness"] = CommonParameter(w * w, "rad^2/s^2", shares)
-        if self.geometric_stiffness is None:
-            heavy = [Share(name, x, 1.0) for name, (x, _) in self.parameters().items() if name.startswith(_HEAVY)]
-            for name, (x, _) in self._shape_parameters().items():
-                heavy.append(Share(name, x, 0.5 if ".participation." in name else -0.5))
+        if self._has_shape_fields:
+            numbers = {name: x for name, (x, _) in self.parameters().items()}
+            heavy = [Share(name, x, 1.0) for name, x in numbers.items() if name.startswith(_HEAVY)]
+            for name in _shape_fields(self.nv, self.ports):
+                heavy.append(Share(name, numbers[name], 0.5 if ".participation." in name else -0.5))
             result["mass_scale"] = CommonParameter(1.0, "1", tuple(share for share in heavy if share.factor))
         return result
 
@@ -271,58 +272,41 @@ class ModalBody(Block):
 
     # -- parameters ------------------------------------------------------------------------------------------------------
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
+    def parameter_fields(self) -> ParameterFields:
         """Return mass, centre of mass, inertia, modes and ports.
 
         Of modes their damping ratios; where frequencies are given, these (``mode1.frequency``), the participation
-        (``mode1.participation.z``) and what moves of ports (``tip.mode1.z``).
+        (``mode1.participation.z``) and what moves of ports (``tip.mode1.z``), but not of bodies known to second order, where
+        these follow from moments and stiffness as well.
         """
-        modes: dict[str, tuple[float, str]] = {}
-        for k in range(self.nv):
-            if self.frequencies is not None:
-                modes[f"mode{k + 1}.frequency"] = (float(self.frequencies[k]), "rad/s")
-            modes[f"mode{k + 1}.damping"] = (float(self.damping_ratios[k]), "1")
-        return inertial_parameters(self) | modes | port_parameters(self.port_poses) | self._shape_parameters()
+        ports, by_frequency = self.ports, self.frequencies is not None
+        return _modal_fields(self.nv, ports, by_frequency) | (_shape_fields(self.nv, ports) if self._has_shape_fields else {})
 
-    def _shape_parameters(self) -> dict[str, tuple[float, str]]:
-        """Return participation of modes of unit mass, and what they move of ports.
-
-        Not of bodies known to second order, where these follow from moments and stiffness as well.
-        """
-        if self.frequencies is None or self.geometric_stiffness is not None:
-            return {}
-        result = {}
-        for k, row in enumerate(self.participation):
-            for direction, x, unit in zip(DIRECTIONS, row, _PARTICIPATION, strict=True):
-                result[f"mode{k + 1}.participation.{direction}"] = (float(x), unit)
-        for port, shape in self.shapes.items():
-            for k, column in enumerate(shape.T):
-                for direction, x, unit in zip(DIRECTIONS, column, _SHAPE, strict=True):
-                    result[f"{port}.mode{k + 1}.{direction}"] = (float(x), unit)
-        return result
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        changed = self.snapshot()
-        assert isinstance(changed, ModalBody)
-        for name, value in values.items():
-            if name in INERTIAL_NAMES:
-                put_inertial(changed, name, value)
-                continue
-            match parts_of(name):
-                case [mode, "participation", direction]:
-                    place = _index(mode), DIRECTIONS.index(direction)
-                    put(changed, "participation", replace_entry(changed.participation, place, value))
-                case [port, mode, direction] if mode.startswith("mode"):
-                    place = DIRECTIONS.index(direction), _index(mode)
-                    changed.shapes[port] = replace_entry(changed.shapes[port], place, value)
-                case [mode, "frequency" | "damping" as entry]:
-                    field = "frequencies" if entry == "frequency" else "damping_ratios"
-                    put(changed, field, replace_entry(getattr(changed, field), _index(mode), value))
-                case [port, *_]:
-                    changed.port_poses[port] = moved_pose(changed.port_poses[port], entry_of(name), value)
-        changed._update()
-        return changed
+    @property
+    def _has_shape_fields(self) -> bool:
+        return self.frequencies is not None and self.geometric_stiffness is None
 
 
-def _index(mode: str) -> int:
-    return int(mode.removeprefix("mode")) - 1
+@cache
+def _modal_fields(n: int, ports: tuple[str, ...], by_frequency: bool) -> ParameterFields:
+    """Return inertial parameters, those of n modes alone, and poses of ports."""
+    fields = dict(INERTIAL_FIELDS)
+    for k in range(n):
+        if by_frequency:
+            fields[f"mode{k + 1}.frequency"] = ("frequencies", (k,), "rad/s")
+        fields[f"mode{k + 1}.damping"] = ("damping_ratios", (k,), "1")
+    return fields | port_fields(ports)
+
+
+@cache
+def _shape_fields(n: int, ports: tuple[str, ...]) -> ParameterFields:
+    """Return participation of n modes of unit mass, and what they move of ports."""
+    fields: ParameterFields = {}
+    for k in range(n):
+        for i, (direction, unit) in enumerate(zip(DIRECTIONS, _PARTICIPATION, strict=True)):
+            fields[f"mode{k + 1}.participation.{direction}"] = ("participation", (k, i), unit)
+    for port in ports:
+        for k in range(n):
+            for i, (direction, unit) in enumerate(zip(DIRECTIONS, _SHAPE, strict=True)):
+                fields[f"{port}.mode{k + 1}.{direction}"] = ("shapes", (port, i, k), unit)
+    return fields

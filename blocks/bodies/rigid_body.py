@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import entry_of, owner_of, parts_of
 from titop.blocks.basics.pose import Pose, pose_findings, pose_suspicions, read_ports
-from titop.blocks.basics.spatial import Array, gyroscopic_wrench, replace_entry, rigid_inertia
+from titop.blocks.basics.spatial import Array, gyroscopic_wrench, rigid_inertia
 from titop.blocks.basics.tolerances import EPS, SAME, TYPED
-from titop.blocks.bodies.water.fluid import Fluid, with_coefficient
+from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed import ImmersedBody
-from titop.blocks.contract.block import Block, overrides
+from titop.blocks.contract.block import Block, ParameterFields, overrides, with_number
 from titop.blocks.contract.description import MassProperties
-from titop.blocks.contract.fields import Field, put, scalar, symmetric, vector, without
+from titop.blocks.contract.fields import Field, scalar, symmetric, vector, without
 from titop.blocks.contract.own_coordinates import redefines
 
 #: The six independent entries of an inertia tensor, in the order in which parameters list them.
 INERTIA_ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
-#: Names of a body's own inertial parameters.
-INERTIAL_NAMES = ("mass", *(f"com.{axis}" for axis in "xyz"), *(f"inertia.{entry}" for entry in INERTIA_ENTRIES))
+#: A body's own inertial parameters, and their names.
+INERTIAL_FIELDS: ParameterFields = {
+    "mass": ("mass", (), "kg"),
+    **{f"com.{axis}": ("com", (k,), "m") for k, axis in enumerate("xyz")},
+    **{f"inertia.{entry}": ("inertia", ij, "kg m^2") for entry, ij in INERTIA_ENTRIES.items()},
+}
+INERTIAL_NAMES = tuple(INERTIAL_FIELDS)
 
 
 class PortedBlock(Block):
@@ -85,37 +89,30 @@ class PortedBlock(Block):
             warnings += pose_suspicions(f"{self.name}.{port}", self.port_poses[port])
         return errors, warnings
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the ports' positions and rotation vectors."""
-        return port_parameters(self.port_poses)
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        changed = copy.copy(self)
-        changed.port_poses = dict(self.port_poses)
-        for name, value in values.items():
-            port, entry = owner_of(name), entry_of(name)
-            changed.port_poses[port] = moved_pose(changed.port_poses[port], entry, value)
-        return changed
+    def parameter_fields(self) -> ParameterFields:
+        return port_fields(tuple(self.port_poses)) if self.port_poses else {}
 
 
-def port_parameters(poses: Mapping[str, Pose]) -> dict[str, tuple[float, str]]:
-    """Return the numbers of ports at some poses by name, with units."""
-    return {f"{port}.{entry}": value for port, pose in poses.items() for entry, value in pose_parameters(pose).items()}
+#: By name, of the numbers of a pose: the paths in it, and units.
+_POSE = {f"position.{axis}": (("position", k), "m") for k, axis in enumerate("xyz")}
+_POSE |= {f"rotation.{axis}": (("rotation_vector", k), "rad") for k, axis in enumerate("xyz")}
+
+
+@cache
+def port_fields(ports: tuple[str, ...], field: str = "port_poses", inside: tuple[Any, ...] = ()) -> ParameterFields:
+    """Return the parameters of ports whose poses are `inside` the entries of a field, a mapping of their names."""
+    return {f"{port}.{name}": (field, (port, *inside, *path), unit) for port in ports for name, (path, unit) in _POSE.items()}
 
 
 def pose_parameters(pose: Pose) -> dict[str, tuple[float, str]]:
     """Return a pose's six numbers by name, with units."""
-    position = {f"position.{axis}": (float(x), "m") for axis, x in zip("xyz", pose.position, strict=True)}
-    rotation = {f"rotation.{axis}": (float(x), "rad") for axis, x in zip("xyz", pose.rotation_vector, strict=True)}
-    return position | rotation
+    numbers = pose.position.tolist() + pose.rotation_vector.tolist()
+    return {name: (number, unit) for number, (name, (_, unit)) in zip(numbers, _POSE.items(), strict=True)}
 
 
 def moved_pose(pose: Pose, entry: str, value: float) -> Pose:
     """Return a pose with one of its six numbers changed."""
-    kind, axis = parts_of(entry)
-    moved = copy.copy(pose)
-    field = "position" if kind == "position" else "rotation_vector"
-    setattr(moved, field, replace_entry(getattr(pose, field), "xyz".index(axis), value))
+    moved: Pose = with_number(pose, _POSE[entry][0], value)
     return moved
 
 
@@ -180,6 +177,7 @@ class RigidBody(ImmersedBody, PortedBlock):
     """
 
     file_tables = ("bodies",)
+    symmetric_fields = ("inertia",)
     mass = Field(scalar)
     com = Field(vector)
     inertia = Field(symmetric(3))
@@ -232,45 +230,9 @@ class RigidBody(ImmersedBody, PortedBlock):
             warnings.append(Finding("massless-inertia", f"{self.name}.mass", 0.0, expected, "give the mass"))
         return errors, warnings
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return mass, centre of mass, inertia and ports."""
-        return inertial_parameters(self) | super().parameters() | self.fluid_parameters()
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        wet = self.fluid_parameters()
-        body_values = {name for name in values if name in INERTIAL_NAMES or name in wet}
-        changed = super().with_parameters({name: value for name, value in values.items() if name not in body_values})
-        assert isinstance(changed, RigidBody)
-        for name in body_values:
-            field, entry = owner_of(name), entry_of(name)
-            if name in INERTIAL_NAMES:
-                put_inertial(changed, name, values[name])
-            elif field == "volume":
-                put(changed, field, values[name] + 0.0)
-            elif field == "buoyancy_center":
-                put(changed, field, replace_entry(getattr(changed, field), "xyz".index(entry), values[name]))
-            else:
-                put(changed, *with_coefficient(changed, name, values[name]))
-        return changed
-
-
-def inertial_parameters(body: Any) -> dict[str, tuple[float, str]]:
-    """Return mass, centre of mass and inertia of a body by name, with units."""
-    numbers = {"mass": (body.mass, "kg")}
-    numbers |= {f"com.{axis}": (float(x), "m") for axis, x in zip("xyz", body.com, strict=True)}
-    return numbers | {f"inertia.{entry}": (float(body.inertia[ij]), "kg m^2") for entry, ij in INERTIA_ENTRIES.items()}
-
-
-def put_inertial(body: Any, name: str, value: float) -> None:
-    """Set one of the `INERTIAL_NAMES` of a body."""
-    field, entry = owner_of(name), entry_of(name)
-    if field == "mass":
-        put(body, field, value + 0.0)
-    elif field == "com":
-        put(body, field, replace_entry(body.com, "xyz".index(entry), value))
-    else:
-        i, j = INERTIA_ENTRIES[entry]
-        put(body, field, replace_entry(replace_entry(body.inertia, (i, j), value), (j, i), value))
+    def parameter_fields(self) -> ParameterFields:
+        fields = INERTIAL_FIELDS | super().parameter_fields()
+        return fields if self.fluid is None else fields | self.fluid_fields()
 
 
 def is_plainly_sound(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.basics.user_input import is_name
+from titop.blocks.basics.user_input import FieldReader, is_name
 from titop.blocks.contract.block_law import BlockLaw
 from titop.blocks.contract.fields import Fielded, Redefined, put
 from titop.blocks.contract.own_coordinates import redefines
@@ -55,11 +55,49 @@ def _refuse(where: str, value: Any) -> None:
     raise ModelError(Finding("cannot-send", where, value, "what another process finds by its name", _ADVICE))
 
 
-#: By dotted name: the attribute, the index in it, and the unit.
-ParameterFields = dict[str, tuple[str, tuple[int, ...], str]]
+#: By dotted name: the attribute, the path in it (see `number_at`), and the unit.
+ParameterFields = dict[str, tuple[str, tuple[Any, ...], str]]
+
+
+def number_at(value: Any, path: tuple[Any, ...]) -> Any:
+    """Return the number at a path in a value: keys of mappings, positions in tuples, attributes, indices of an array."""
+    for k, key in enumerate(path):
+        kind = type(value)
+        if kind is np.ndarray:
+            return value[path[k:]]
+        value = value[key] if kind is dict or issubclass(kind, tuple) else getattr(value, key)
+    return value
+
+
+def with_number(value: Any, path: tuple[Any, ...], number: Any) -> Any:
+    """Return a copy of a value with the number at a path changed; see `number_at`."""
+    if not path:
+        return number
+    if isinstance(value, np.ndarray):
+        return replace_entry(value, path, number)
+    key, rest = path[0], path[1:]
+    if isinstance(value, dict):
+        return {**value, key: with_number(value[key], rest, number)}
+    if isinstance(value, tuple):
+        parts = [with_number(part, rest, number) if k == key else part for k, part in enumerate(value)]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    changed = copy.copy(value)
+    setattr(changed, key, with_number(getattr(value, key), rest, number))
+    return changed
+
 
 #: Name of the port by which a block is connected to its parent.
 PARENT_PORT = "P"
+
+
+def check_port_name(reader: FieldReader, name: Any) -> bool:
+    """Tell whether a child port may have a name; report it if not."""
+    if isinstance(name, str) and name and "." not in name and name.isprintable() and name != PARENT_PORT:
+        return True
+    expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
+    reader.report("bad-name", str(name), name, expected, "rename the port")
+    return False
+
 
 #: Types of attributes that a snapshot copies.
 _MUTABLE = (np.ndarray, dict, list)
@@ -217,30 +255,37 @@ class Block(BlockLaw, Fielded):
         return list(self.reader.findings), list(self.reader.warnings)
 
     def parameter_fields(self) -> ParameterFields:
-        """Return, by dotted name, the attribute that holds a parameter, the index in it (none of a number), and the unit."""
+        """Return, by dotted name, the attribute that holds a parameter, the index in it (none of a number), and the unit.
+
+        An index is that in an array; before it there may be keys of mappings, positions in tuples and names of attributes.
+        """
         return {name: (name, (), unit) for name, unit in self.parameter_units.items()}
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the block's parameters by dotted name (without the block's name), each with its unit."""
-        fields = self.parameter_fields().items()
-        return {
-            name: (float(getattr(self, field)[index] if index else getattr(self, field)), unit)
-            for name, (field, index, unit) in fields
-        }
+        numbers: dict[str, tuple[float, str]] = {}
+        last: str = ""
+        value: Any = None
+        for name, (field, path, unit) in self.parameter_fields().items():
+            if field != last:
+                last, value = field, getattr(self, field)
+            if value.__class__ is np.ndarray:  # without a call for entries of arrays, which most are
+                numbers[name] = float(value[path]), unit
+            else:
+                numbers[name] = float(number_at(value, path) if path else value), unit
+        return numbers
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed; names as in `parameters`."""
         changed = copy.copy(self)
         fields = {} if values.keys() <= self.parameter_units.keys() else self.parameter_fields()
         for name, value in values.items():
-            field, index, _ = fields.get(name, (name, (), ""))
-            if not index:
-                put(changed, field, value)
-                continue
-            array = replace_entry(getattr(changed, field), index, value)
+            field, path, _ = fields.get(name, (name, (), ""))
+            entry: Any = with_number(getattr(changed, field), path, value) if path else value
             if field in self.symmetric_fields:
-                array[index[::-1]] = value
-            put(changed, field, array)
+                entry[path[::-1]] = value
+            put(changed, field, entry)
+        changed._update()
         return changed
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:

@@ -1,7 +1,6 @@
 """Interactions: loads on ports and coordinates that depend on their motion, without constraints.
 
 - `interaction`: the common part, and how to write one of your own;
-- `block_states`: efforts of blocks' first-order states on their coordinates;
 - `springs`: springs and dampers between two ports;
 - `shape`: shapes that are touched, `touching`: the bodies that touch them, and `contact`: the contact law;
 - `line`: the common part of cables, tendons and chambers; `cable`: cables over several ports;

@@ -8,16 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import parts_of
-from titop.blocks.basics.spatial import Array, replace_entry
+from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, NEGLIGIBLE, SAME
 from titop.blocks.basics.user_functions import check_function, sampled
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.rods.discretisation import MAX_POINTS, RodNumbers, gauss_points, pack_to_places
 from titop.blocks.bodies.rods.recursion import RodMotion
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.contract.fields import Field, choice, optional, put, scalar, switch
+from titop.blocks.contract.block import Block, ParameterFields, PortRef
+from titop.blocks.contract.fields import Field, choice, optional, scalar, switch
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import BodyInteraction
 
@@ -57,19 +56,11 @@ def density_values(where: str, density: Density, places: Array, abscissas: Array
     return (1.0 - part) * density[before] + part * density[before + 1]
 
 
-def density_parameters(field: str, density: Density, unit: str) -> dict[str, tuple[float, str]]:
+def density_fields(field: str, density: Density, unit: str) -> ParameterFields:
     """Return the numbers by name: ``force.x``, or ``force.0.x`` of the first of several rows; a function has none."""
-    if callable(density):
-        return {}
-    rows = {field: density} if density.ndim == 1 else {f"{field}.{k}": row for k, row in enumerate(density)}
-    return {f"{name}.{axis}": (float(x), unit) for name, row in rows.items() for axis, x in zip("xyz", row, strict=True)}
-
-
-def with_entry(density: Density, entry: str, value: Any) -> Array:
-    """Return a density with the number of a name such as ``x`` or ``0.x`` changed."""
-    assert not callable(density)
-    *row, axis = parts_of(entry)
-    return replace_entry(density, (*map(int, row), "xyz".index(axis)), value)
+    shape = () if callable(density) else density.shape
+    places = np.ndindex(shape) if shape else ()
+    return {".".join([field, *map(str, place[:-1]), "xyz"[place[-1]]]): (field, place, unit) for place in places}
 
 
 #: Frames in which loads along a rod can be given.
@@ -291,12 +282,7 @@ class DistributedLoad(BodyInteraction):
         sizes = np.abs(wrenches).sum(0)
         return np.array([np.ones(len(places)), places]) @ wrenches / np.where(sizes == 0.0, 1.0, sizes)
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
+    def parameter_fields(self) -> ParameterFields:
         """Return the numbers of the densities, none for functions, and the scale."""
-        numbers: dict[str, tuple[float, str]] = {}
-        for field, unit in self._densities.items():
-            numbers |= density_parameters(field, getattr(self, field), unit)
-        return numbers | super().parameters()
-
-    def _put_number(self, field: str, entry: str | None, value: Any) -> None:
-        put(self, field, value if entry is None else with_entry(getattr(self, field), entry, value))
+        densities = (density_fields(field, getattr(self, field), unit) for field, unit in self._densities.items())
+        return {name: entry for fields in densities for name, entry in fields.items()} | super().parameter_fields()

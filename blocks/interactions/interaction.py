@@ -11,7 +11,6 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array, cross, rotation_exp, twist_transport
 from titop.blocks.basics.tolerances import FEW_ROUNDINGS
 from titop.blocks.basics.user_input import real_array
@@ -205,18 +204,6 @@ class Interaction(Closure):
         """Return the numbers (k, SI units) of a compiled law; none without one."""
         return np.zeros(0)
 
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed; names as in `parameters`."""
-        changed = copy.copy(self)
-        for name, value in values.items():
-            changed._put_number(*split_path(name), value)
-        changed._update()
-        return changed
-
-    def _put_number(self, field: str, entry: str | None, value: Any) -> None:
-        """Change a number, in parts of a field the one of this name."""
-        put(self, field, value)
-
 
 class BodyInteraction(Interaction):
     """Common part of interactions that act on all coordinates of the blocks in their field `own_field`."""
@@ -368,13 +355,18 @@ def rates_by_motion(interaction: Interaction, motion: TargetMotion) -> Array:
 def power_of(loads: tuple[Array, Array], motion: TargetMotion) -> Any:
     """Return the power (W) of wrenches (p, 6) and efforts (n) along a motion."""
     wrenches, efforts = loads
-    return (wrenches * motion.V).sum() + efforts @ motion.v
+    return (np.asarray(wrenches) * motion.V).sum() + efforts @ motion.v
+
+
+def relative_twists(motion: TargetMotion) -> Array:
+    """Return the twists (6 each, concatenated) of all ports but the first relative to it, in their own frames."""
+    ports = zip(motion.R[1:], motion.r[1:], motion.V[1:], strict=True)
+    return np.concatenate([np.zeros(0), *(V - twist_transport(R, r) @ motion.V[0] for R, r, V in ports)])
 
 
 def stored_rate(interaction: Interaction, motion: TargetMotion) -> Any:
     """Return the rate (W) of the energy that an interaction stores."""
-    apart = [V - twist_transport(R, r) @ motion.V[0] for R, r, V in zip(motion.R, motion.r, motion.V, strict=True)][1:]
-    steps, rates = np.concatenate([np.zeros(0), *apart]), interaction.state_rates(motion)
+    steps, rates = relative_twists(motion), interaction.state_rates(motion)
 
     def later(t: Array) -> Any:
         on = motion._replace(q=motion.q + t * motion.v, x=motion.x + t * rates)

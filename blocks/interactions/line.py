@@ -8,9 +8,9 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.contract.block import Block
-from titop.blocks.contract.fields import Field, Read, bound, fields_of, numbers, put, refuse_change, scalar, switch
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import Block, ParameterFields
+from titop.blocks.contract.fields import Field, Read, bound, fields_of, numbers, refuse_change, scalar, switch
 from titop.blocks.contract.own_coordinates import ratio_unit
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import BodyInteraction, Interaction
@@ -63,21 +63,14 @@ class Elastic(Interaction):
                 errors.append(Finding(f"negative-{field}", f"{self.name}.{field}", value, expected, advice))
         return errors, warnings
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the numbers, those of arms last."""
-        return self.parameters_along(("1",) * len(self.arms))
+    def parameter_fields(self) -> ParameterFields:
+        unit = ratio_unit("m", "1")
+        return super().parameter_fields() | {f"arms.{k}": ("arms", (k,), unit) for k in range(len(self.arms))}
 
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
         """Return `parameters`: an arm is in metres per unit of its coordinate."""
         pairs = zip(self.arms, units[len(units) - len(self.arms) :], strict=True)
-        arms = {f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(pairs)}
-        return super().parameters() | arms
-
-    def _put_number(self, field: str, entry: str | None, value: Any) -> None:
-        if field == "arms":
-            put(self, field, replace_entry(self.arms, int(entry or 0), value))
-        else:
-            super()._put_number(field, entry, value)
+        return self.parameters() | {f"arms.{k}": (float(arm), ratio_unit("m", unit)) for k, (arm, unit) in enumerate(pairs)}
 
 
 class Line(BodyInteraction):

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.basics.paths import parts_of
-from titop.blocks.basics.spatial import Array, replace_entry
+from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.closure import DISPLACEMENT, displacement, displacement_jacobians
-from titop.blocks.contract.fields import Field, non_negative, put, scalar, symmetric
+from titop.blocks.contract.block import ParameterFields
+from titop.blocks.contract.fields import Field, non_negative, scalar, symmetric
 from titop.blocks.interactions.interaction import Interaction, line_along, opposite_wrenches, relative_rates
 
 
@@ -97,6 +97,7 @@ class CompliantClosure(Interaction):
     changes sign, and force and energy jump: `simulate` warns of it.
     """
 
+    symmetric_fields = ("stiffness", "damping")
     stiffness = Field(symmetric(6))
     damping = Field(symmetric(6))
 
@@ -133,17 +134,12 @@ class CompliantClosure(Interaction):
             errors.append(Finding("empty-closure", self.name, "neither stiffness nor damping", "one of the two", advice))
         return errors, warnings
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
+    def parameter_fields(self) -> ParameterFields:
         """Return the upper triangles of stiffness and damping, by pairs of directions."""
         return {
-            f"{field}.{a}.{b}": (float(getattr(self, field)[i, j]), f"{'N' if i < 3 else 'N m'}{per}{unit}")
+            f"{field}.{a}.{b}": (field, (i, j), f"{'N' if i < 3 else 'N m'}{per}{unit}")
             for field, per in (("stiffness", "/"), ("damping", " s/"))
             for i, a in enumerate(DISPLACEMENT)
             for j, (b, unit) in enumerate(DISPLACEMENT.items())
             if j >= i
         }
-
-    def _put_number(self, field: str, entry: str | None, value: Any) -> None:
-        """Change an entry, symmetrically."""
-        i, j = (list(DISPLACEMENT).index(name) for name in parts_of(entry or ""))
-        put(self, field, replace_entry(replace_entry(getattr(self, field), (i, j), value), (j, i), value))

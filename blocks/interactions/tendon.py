@@ -14,8 +14,9 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.bodies.rods.discretisation import MAX_POINTS
 from titop.blocks.bodies.rods.rod import Rod
-from titop.blocks.bodies.rods.section import Dimension, dimension_parameters, read_dimension, with_end
-from titop.blocks.contract.fields import Field, optional, put, scalar, switch
+from titop.blocks.bodies.rods.section import Dimension, dimension_fields, read_dimension
+from titop.blocks.contract.block import ParameterFields
+from titop.blocks.contract.fields import Field, optional, scalar, switch
 from titop.blocks.interactions.line import Chamber, ElasticTendon, Line, bodies_of
 from titop.blocks.interactions.rod_routing import Path, Routing, rod_parts, routing_findings
 
@@ -122,19 +123,12 @@ class RodLine(Line):
 
     # -- parameters ------------------------------------------------------------------------------------------------------
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
+    def parameter_fields(self) -> ParameterFields:
         """Return the numbers of the routing, none for functions, and `parameter_units`."""
-        numbers: dict[str, tuple[float, str]] = {}
+        fields: ParameterFields = {}
         for field, unit in self._dimension_units.items():
-            numbers |= dimension_parameters(field, getattr(self, field), "1" if unit == "m" and self.relative else unit)
-        return numbers | super().parameters()
-
-    def _put_number(self, field: str, entry: str | None, value: Any) -> None:
-        """Change a number; of a tapered dimension, that at one end."""
-        if field in self._dimension_units:
-            put(self, field, with_end(getattr(self, field), entry, value))
-        else:
-            super()._put_number(field, entry, value)
+            fields |= dimension_fields(field, getattr(self, field), "1" if unit == "m" and self.relative else unit, field)
+        return fields | super().parameter_fields()
 
 
 class Tendon(ElasticTendon, RodLine):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
@@ -94,17 +94,11 @@ def _too_deep() -> ModelError:
 def _is_deeper(value: Any, depth: int) -> bool:
     level = [value]
     for _ in range(depth + 1):
-        level = [child for item in level for child in _children(item)]
+        lists = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level = [child for each in lists for child in each]
         if not level:
             return False
     return True
-
-
-def _children(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        yield from value.values()
-    elif isinstance(value, list):
-        yield from value
 
 
 def format_table(header: tuple[str, ...], entries: Mapping[str, Any]) -> str:

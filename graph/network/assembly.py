@@ -19,10 +19,9 @@ from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.own_coordinates import CoordinateNames, known_units
 from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
+from titop.blocks.devices.first_order_states import BlockStates, path_states
 from titop.blocks.devices.loads import Load
-from titop.blocks.devices.path_states import path_states
 from titop.blocks.devices.sensors import Sensor
-from titop.blocks.interactions.block_states import BlockStates
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint

@@ -57,12 +57,9 @@ def closed_near(mechanism: ClosedMechanism, q: Array) -> Array:
     Raises `ConvergenceError` if none is found.
     """
     q = np.real(q)
-    return closed_configuration(mechanism, q, np.zeros(mechanism.nv, dtype=bool)) if is_open_at(mechanism, q) else q
-
-
-def is_open_at(mechanism: ClosedMechanism, q: Array) -> bool:
-    """Return whether the constraints at a configuration are open by more than the errors of rounding and integration."""
-    return is_open(mechanism, mechanism.constraints_at(q).error)
+    if not is_open(mechanism, mechanism.constraints_at(q).error):
+        return q
+    return closed_configuration(mechanism, q, np.zeros(mechanism.nv, dtype=bool))
 
 
 def is_open(mechanism: ClosedMechanism, error: Array) -> bool:

@@ -153,10 +153,7 @@ def _accelerations(
 
 
 def _refuse_massless(mechanism: ClosedLoops, inertia: Array, others: Array) -> None:
-    """Refuse motions without inertia.
-
-    Raises `ModelError`, naming the joint of a coordinate of `others` along which no inertia is moved.
-    """
+    """Refuse motions without inertia."""
     left, sizes = np.real(inertia).copy(), np.real(np.diag(inertia))
     for k in reversed(range(len(others))):
         if not left[k, k] > CANCELLED * sizes[k]:

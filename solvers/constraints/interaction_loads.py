@@ -141,6 +141,12 @@ def write_input_columns(mechanism: ClosedMechanism, inputs: Inputs, q: Array, ma
             matrix[:, k] = (interaction_efforts(mechanism, loops[name], q, resting, size * unit) - without) / size
 
 
+def one_sided_inputs(mechanism: Any) -> list[int]:
+    """Return the inputs (indices) of interactions that are ``one_sided``."""
+    names = {loop.closure.name for loop in mechanism.assembly.loops if getattr(loop.closure, "one_sided", False)}
+    return [k for name, columns in mechanism.inputs.acting if name in names for k in range(columns.start, columns.stop)]
+
+
 def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> None:
     """Refuse inputs that leave the range of an interaction that is ``one_sided``.
 
@@ -149,9 +155,8 @@ def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> N
     if u is None:
         return
     inputs, rows = mechanism.inputs, np.atleast_2d(u)
-    one_sided = {loop.closure.name for loop in mechanism.assembly.loops if getattr(loop.closure, "one_sided", False)}
     findings = []
-    for k in [k for name, columns in inputs.acting if name in one_sided for k in range(columns.start, columns.stop)]:
+    for k in one_sided_inputs(mechanism):
         least, values = inputs.lower[k], rows[:, k]
         worst = int(values.argmin())
         if values[worst] < least - SAME * np.abs(values).max():

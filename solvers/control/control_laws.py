@@ -72,9 +72,8 @@ def controller_law(controller: Controller, inputs: tuple[str, ...], outputs: tup
         if shapes == [x.shape, (len(outputs),)]:
             return parts[0], parts[1]  # type: ignore[return-value]
         expected = f"(x_next, u): {len(x)} states and {len(outputs)} commands, all finite"
-        raise ModelError(
-            Finding("bad-update", f"controller.update at t = {t:.6g} s", returned, expected, "check what update returns")
-        )
+        advice = "check what update returns"
+        raise ModelError(Finding("bad-update", f"controller.update at t = {t:.6g} s", returned, expected, advice))
 
     states = tuple(f"x[{k}]" for k in range(len(start)))
     return SampledLaw(inputs, inputs, outputs, states, start, controller.sample_time, update)

@@ -15,11 +15,9 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_duration
 from titop.solvers.control import control_laws
 from titop.solvers.control.continuous_loop import ContinuousLoop
-from titop.solvers.control.control_loop import ConnectedController, ControlLoop, shown_references
-from titop.solvers.control.controllers import Controller, ScheduledController
-from titop.solvers.control.loop_list import Loop, naming, read_loops
+from titop.solvers.control.control_loop import ConnectedController, ControlLoop, OperatingValues, shown_references
+from titop.solvers.control.controllers import Controller, Loop, ScheduledController, naming, read_loops
 from titop.solvers.control.loop_signals import Exchange, Measurements
-from titop.solvers.control.operating_values import OperatingValues
 from titop.solvers.control.sampled_loop import SampledController, SampledLoop
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.model.model import Model
@@ -82,10 +80,7 @@ def _connect(
 
 
 def _read_exchange(model: Model, laws: Sequence[control_laws.SampledLaw | control_laws.LinearLaw]) -> Exchange:
-    """Return the signals from controllers to those after them: outputs that are no commands.
-
-    Raises `ModelError` for those that no controller after them takes.
-    """
+    """Return the signals from controllers to those after them: outputs that are no commands."""
     measured, commanded = measured_signals(model), commanded_signals(model)
     signals = [(name, k) for k, law in enumerate(laws) for name in law.outputs if name not in commanded]
     for name, k in signals:

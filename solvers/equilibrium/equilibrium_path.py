@@ -13,7 +13,7 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, di
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.constraints.interaction_loads import refuse_pushing
+from titop.solvers.constraints.interaction_loads import one_sided_inputs, refuse_pushing
 from titop.solvers.equilibrium.continuation import single_unknown, value_of, values_of
 from titop.solvers.equilibrium.curve import KINDS, Curve, Station, steps_along
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -218,18 +218,10 @@ def _range(start: OperatingPoint, names: Sequence[str], first: Array, last: Arra
         advice = "the path starts at a load factor of zero"
         raise ModelError(Finding("bad-bounds", "within", within, "two numbers, lower <= 0 < upper", advice))
     inputs, lower = start.model.mechanism.inputs, float(pair[0])
-    one_sided = {
-        loop.closure.name for loop in start.model.mechanism.assembly.loops if getattr(loop.closure, "one_sided", False)
-    }
-    acting = {
-        inputs.names[k]: inputs.lower[k]
-        for name, place in inputs.acting
-        if name in one_sided
-        for k in range(place.start, place.stop)
-    }
+    least = {inputs.names[k]: inputs.lower[k] for k in one_sided_inputs(start.model.mechanism)}
     for name, begin, end in zip(names, first, last, strict=True):
-        if name in acting and end > begin:
-            lower = max(lower, (acting[name] - begin) / (end - begin))
+        if name in least and end > begin:
+            lower = max(lower, (least[name] - begin) / (end - begin))
     return lower, float(pair[1])
 
 

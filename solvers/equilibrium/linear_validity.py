@@ -30,7 +30,7 @@ from titop.solvers.mechanism.scale import StateScale
 from titop.solvers.model.closures import Reduction, reduction
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
-from titop.solvers.signals.named_model import NamedModel
+from titop.solvers.signals.quantities import NamedModel
 
 #: Changes below this part of a row of the linear model are rounding over the step along the motion, and what equilibria leave.
 _SAME = 0.1 * CLOSE

@@ -278,9 +278,8 @@ class OperatingPoint:
         names = self.state_names
         unknown = [label for label in system.state_labels if label not in names]
         if unknown:
-            raise ModelError(
-                Finding("unknown-state", "system", unknown[0], "a state of the model", did_you_mean(unknown[0], names))
-            )
+            advice = did_you_mean(unknown[0], names)
+            raise ModelError(Finding("unknown-state", "system", unknown[0], "a state of the model", advice))
         return whole[[names.index(label) for label in system.state_labels]]
 
     def __str__(self) -> str:
@@ -331,6 +330,5 @@ def _point_of(model: Any, point: Any) -> OperatingPoint:
         return OperatingPoint(model, *point)
     if getattr(point, "ndim", None) == 1 or axes_of(point) == 1:
         return OperatingPoint(model, point)
-    raise ModelError(
-        Finding("wrong-type", "point", point, "a tt.OperatingPoint, (q, v), (q, v, tau) or q", "pass what tt.trim returns")
-    )
+    advice = "pass what tt.trim returns"
+    raise ModelError(Finding("wrong-type", "point", point, "a tt.OperatingPoint, (q, v), (q, v, tau) or q", advice))

@@ -217,9 +217,8 @@ def read_tolerance(tolerance: Any) -> float:
     """Return a tolerance. Raises `ModelError` if it is unusable."""
     number = real_array(tolerance)
     if number is None or number.shape != () or not 0 < number < 1:
-        raise ModelError(
-            Finding("bad-tolerance", "tolerance", tolerance, "a number between 0 and 1", "1e-9 suits most systems")
-        )
+        advice = "1e-9 suits most systems"
+        raise ModelError(Finding("bad-tolerance", "tolerance", tolerance, "a number between 0 and 1", advice))
     return float(number)
 
 

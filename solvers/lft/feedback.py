@@ -151,10 +151,8 @@ def read_closing(
     taken = positions("controller inputs", names[:count], outputs[z:])
     driven = positions("controller outputs", controller.output_labels, inputs[w:])
     if (len(taken), len(driven)) != (count, controller.noutputs):
-        advice = "name the entries of vectors one by one"
-        raise ModelError(
-            Finding("unknown-signal", "controller", "names of vectors", "a name for each of its inputs and outputs", advice)
-        )
+        expected, advice = "a name for each of its inputs and outputs", "name the entries of vectors one by one"
+        raise ModelError(Finding("unknown-signal", "controller", "names of vectors", expected, advice))
     step = _step(model.M, controller, mixed)
     if model.M.dt:
         _refuse_late(model, [z + k for k in taken], outputs)
@@ -228,9 +226,8 @@ def _step(M: StateSpace, controller: StateSpace, mixed: bool) -> float:
         return float(step)
     if not np.isclose(step, period, rtol=SAME, atol=0):
         found = f"a step of {step:g} s" if step else "continuous time"
-        raise ModelError(
-            Finding("other-sample-time", "controller", found, f"the model's {period:g} s", "see control.sample_system")
-        )
+        advice = "see control.sample_system"
+        raise ModelError(Finding("other-sample-time", "controller", found, f"the model's {period:g} s", advice))
     return period
 
 

@@ -16,7 +16,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
-from titop.solvers.control.loop_list import Loop, naming, read_loops
+from titop.solvers.control.controllers import Loop, naming, read_loops
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.arithmetic import LFTArithmetic, outside, with_neglected
 from titop.solvers.lft.delta_blocks import DeltaBlock, channel_counts, real_fraction

@@ -216,10 +216,7 @@ class UncertainCoordinates(NamedTuple):
         return at._replace(q=q, v=v)
 
     def refuse_turning(self, block: Block, at: LawPoint) -> None:
-        """Refuse coordinates on which it depends how the law changes with the acceleration of the parent port.
-
-        Raises `ModelError` naming one.
-        """
+        """Refuse coordinates on which it depends how the law changes with the acceleration of the parent port."""
         columns = slice(6 if at.acceleration[3:].any() else 3)
         still = by_acceleration(block, at)[..., columns]
         for path in self.paths:

@@ -46,10 +46,7 @@ _COORDINATE_KINDS = {Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EFFORT, K
 
 
 def refuse_irrational(model: Model, uncertainty: Uncertainty) -> None:
-    """Refuse parameters that are known not to be rational, all at once; block by block, laws are looked at when they are read.
-
-    Raises `ModelError` naming each.
-    """
+    """Refuse parameters that are known not to be rational, all at once; laws are looked at when they are read."""
     findings = []
     for path in uncertainty.paths():
         if path in uncertainty.known and not _may_be_rational(model, path):
@@ -105,10 +102,7 @@ def _wrong(point: OperatingPoint, block: Block) -> list[Finding]:
 
 
 def refuse_rescaled(model: Model, uncertainty: Uncertainty, ends: Ends) -> None:
-    """Refuse what drives, reads or joins coordinates whose scale is uncertain, all at once.
-
-    Raises `ModelError` naming each coordinate.
-    """
+    """Refuse what drives, reads or joins coordinates whose scale is uncertain, all at once."""
     rescaled: set[int] = set()
     for name, block in model.mechanism.assembly.blocks.items():
         scaled = {k for entry, own in block.rescaled_coordinates().items() if uncertainty.at(f"{name}.{entry}") for k in own}
@@ -179,8 +173,6 @@ def refuse_ill_posed(model: Fractional, blocks: Sequence[DeltaBlock]) -> None:
     """Refuse ranges with a member in them whose loop is singular.
 
     Costs an eigenvalue problem of the repetitions for each of 32 directions at most.
-
-    Raises `ModelError` naming the values.
     """
     n = sum(model.sizes[:-1])
     nearest, place = 1.0 + LOOSE_RANK, None

@@ -20,8 +20,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.solvers.arguments.reading import read_duration
-from titop.solvers.control.controllers import discretise
-from titop.solvers.control.loop_list import Loop, naming
+from titop.solvers.control.controllers import Loop, discretise, naming
 from titop.solvers.lft.delta_blocks import Connectable
 from titop.solvers.lft.feedback import Closing, read_closing, tap_outputs
 from titop.solvers.linear.matrices import Matrices, side_by_side
@@ -246,10 +245,7 @@ def _side_by_side(laws: Sequence[Matrices], parts: Sequence[Closing]) -> Matrice
 
 
 def _common_step(named: Sequence[tuple[str, float]]) -> tuple[float, list[int]]:
-    """Return the largest step (s) of which sample times, each with its name, are multiples, and how many steps each is.
-
-    Raises `ModelError` if there is none, or the cycle takes too many steps.
-    """
+    """Return the largest step (s) of which sample times, each with its name, are multiples, and how many steps each is."""
     times = [time for _, time in named]
     least = min(times)
     ratios = [Fraction(time / least).limit_denominator(_STEPS) for time in times]

@@ -13,7 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
-from titop.blocks.devices.path_states import PathStates
+from titop.blocks.devices.first_order_states import PathStates
 from titop.blocks.devices.signal_path import FilterKind, SignalPath
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.block_laws import CONVECTIVE
@@ -25,7 +25,7 @@ from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change
 from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.uncertainty import Uncertainty, gains_of
-from titop.solvers.linear.displacement_inputs import Places, displace
+from titop.solvers.linear.linear_equations import Places, displace
 from titop.solvers.linear.linearize import read_ends
 from titop.solvers.model.closures import reduction
 from titop.solvers.model.model import Model
@@ -100,7 +100,7 @@ class SystemLoop:
         return self.states[~np.isin(self.states, [*displaced, *(self.model.nv + k for k in displaced)])]
 
     def _displace(self, model: Fractional) -> Fractional:
-        """Return the model with displacements in the place of accelerations: see `titop.solvers.linear.displacement_inputs`.
+        """Return the model with displacements in the place of accelerations: see `titop.solvers.linear.linear_equations`.
 
         What their accelerations and rates do at once follows from copies of all channels, those of each one after the other.
 

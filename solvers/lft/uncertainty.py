@@ -192,11 +192,8 @@ class Uncertainty:
             width, widest = bounds[0][1] - bounds[0][0], WIDEST_HALF if part == 2 else WIDEST_QUARTER
             if width > widest:
                 found, advice = f"{math.degrees(width):.0f} degrees", _split(names[0], part)
-                raise ModelError(
-                    Finding(
-                        "wide-angle", f"parameters[{names[0]!r}]", found, f"{math.degrees(widest):.0f} degrees or less", advice
-                    )
-                )
+                expected = f"{math.degrees(widest):.0f} degrees or less"
+                raise ModelError(Finding("wide-angle", f"parameters[{names[0]!r}]", found, expected, advice))
         members = []
         for name, value, (lower, upper) in zip(names, nominal, bounds, strict=True):
             if name in self.common and lower <= 0:

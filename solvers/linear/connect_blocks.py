@@ -142,10 +142,7 @@ def _ends(block: Any) -> BlockEnds:
 
 
 def _solve(blocks: Matrices, network: BlockNetwork) -> tuple[Matrices, Array, Array]:
-    """Return the connected blocks (C and D unused), and all signals by states and by inputs.
-
-    Raises `ModelError` if the loop is singular.
-    """
+    """Return the connected blocks (C and D unused), and all signals by states and by inputs."""
     (A, B, C, D), m, p = blocks, len(network.inputs), len(network.outputs)
     G, F = (matrix.toarray() for matrix in network.equations())
     loop = np.hstack([G[:, :m] + G[:, m : m + p] @ D, G[:, m + p :]])

@@ -77,9 +77,8 @@ class FiniteElementPart:
         )
         self.damping = csc_array((n, n)) if damping is None else _matrix(f"{name}.damping", damping, n)
         if not isinstance(ports, Mapping) or not ports:
-            raise ModelError(
-                Finding("no-port", f"{name}.ports", ports, "a mapping from names to nodes", 'such as {"C": range(6)}')
-            )
+            advice = 'such as {"C": range(6)}'
+            raise ModelError(Finding("no-port", f"{name}.ports", ports, "a mapping from names to nodes", advice))
         #: Columns (n, 6) by which wrenches at the ports load q, by port.
         self.ports = {str(port): _columns(f"{name}.ports[{port!r}]", where, n) for port, where in ports.items()}
 
@@ -156,9 +155,8 @@ class FiniteElementPart:
 
         n = self.mass.shape[0]
         if isinstance(modes, bool) or not isinstance(modes, int | np.integer) or not 0 < modes < n - 1:
-            raise ModelError(
-                Finding("bad-count", "modes", modes, f"a number from 1 to {n - 2}", "give None for all coordinates")
-            )
+            advice = "give None for all coordinates"
+            raise ModelError(Finding("bad-count", "modes", modes, f"a number from 1 to {n - 2}", advice))
         size = self.mass.trace()
         if not size > 0.0:
             raise ModelError(Finding("no-mass", f"{self.name}.mass", f"trace {size}", "a positive one", "check the mesh"))
@@ -216,9 +214,8 @@ def _columns(where: str, port: Any, n: int) -> Any:
     result = csc_array(csc_array(columns, dtype=float) @ turn)
     if not np.isfinite(result.data).all() or (lost := ~abs(result).sum(axis=0).astype(bool)).any():
         got = f"no motion along direction {int(np.argmax(lost))}" if np.isfinite(result.data).all() else "NaN or infinity"
-        raise ModelError(
-            Finding("no-motion", where, got, "six motions", "take several nodes, with the columns of their motion")
-        )
+        advice = "take several nodes, with the columns of their motion"
+        raise ModelError(Finding("no-motion", where, got, "six motions", advice))
     return result
 
 

@@ -11,13 +11,7 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, FEW_ROUNDINGS, SAME
-from titop.solvers.equilibrium.linear_validity import (
-    changing_findings,
-    excess,
-    spin_findings,
-    steadiness_findings,
-    switching_findings,
-)
+from titop.solvers.equilibrium import linear_validity
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, names_of, nearby
 from titop.solvers.linear.path_series import Stacked, with_paths
@@ -161,10 +155,10 @@ def linearize(
         kept = kept_states(linear.states, (linear.A, linear.C), ends, again)
     findings = [
         *_acceleration_findings(at, rates_among(linear.states[kept], at.model.nv), linear),
-        *spin_findings(at.model, at.q, at.v),
-        *steadiness_findings(at, held=ends.inputs.held),
-        *changing_findings(at),
-        *switching_findings(at.model, at.q[None], at.v[None]),
+        *linear_validity.spin_findings(at.model, at.q, at.v),
+        *linear_validity.steadiness_findings(at, held=ends.inputs.held),
+        *linear_validity.changing_findings(at),
+        *linear_validity.switching_findings(at.model, at.q[None], at.v[None]),
     ]
     if findings:
         warn(findings)
@@ -306,7 +300,7 @@ def _judge(rows: Array, out: Array) -> tuple[Array, Array]:
 def _acceleration_findings(point: OperatingPoint, rates: Array, linear: LinearEquations) -> Iterator[Finding]:
     """Yield a finding if coordinates (`rates` are entries of v) accelerate, now or while the reference moves."""
     both = linear.a[0], linear.drift[0]
-    away = excess(point, *both, linear.of_first)
+    away = linear_validity.excess(point, *both, linear.of_first)
     for what, values, parts in zip(("accelerated", "accelerated ever more"), both, away, strict=True):
         if parts[rates].max(initial=0.0) > 1:
             worst = rates[int(parts[rates].argmax())]

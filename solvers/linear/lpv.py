@@ -238,9 +238,8 @@ def _read_parameters(guess: OperatingPoint, parameters: Any, grid: bool) -> dict
             raise ModelError(Finding("not-sorted", f"parameters[{name!r}]", values, "rising or falling values", "sort them"))
         axes[name] = numbers
     if not axes:
-        raise ModelError(
-            Finding("no-parameter", "parameters", parameters, "one parameter at least", "use tt.linearize for none")
-        )
+        advice = "use tt.linearize for none"
+        raise ModelError(Finding("no-parameter", "parameters", parameters, "one parameter at least", advice))
     if not grid and len({len(values) for values in axes.values()}) > 1:
         lengths = ", ".join(f"{name}: {len(values)}" for name, values in axes.items())
         raise ModelError(Finding("wrong-length", "parameters", lengths, "as many values of each", "or a grid: grid=True"))

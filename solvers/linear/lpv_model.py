@@ -19,8 +19,7 @@ from titop.solvers.equilibrium.continuation import search_again
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.linear.lpv_files import AXES, MATRICES, SIGNALS, TRIMS, load_lpv, save_lpv
 from titop.solvers.linear.lpv_interpolation import GridInterpolation, ListInterpolation
-from titop.solvers.linear.lpv_plots import Colours, draw_poles, plot_response
-from titop.solvers.linear.pole_map import track_poles
+from titop.solvers.linear.lpv_plots import Colours, draw_poles, plot_response, track_poles
 from titop.solvers.linear.state_space import named_signals, named_system, read_linear
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.signals.exported import Signal, exported_name

@@ -114,10 +114,6 @@ def side_by_side(systems: Sequence[Matrices]) -> Matrices:
     return Matrices(*(block_diag(*matrices) for matrices in zip(*systems, strict=True)))
 
 
-if TYPE_CHECKING:
-    from control import StateSpace
-
-
 def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateSpace:
     """Return a linear system with some channels inverted.
 
@@ -181,9 +177,8 @@ def _pairs(system: StateSpace, channel: Any) -> list[tuple[str, str]]:
         pair = exported_name(channel[0]), exported_name(channel[1])
         for name, labels in zip(pair, (inputs, outputs), strict=True):
             if name not in labels:
-                raise ModelError(
-                    Finding("unknown-channel", "channels", name, "a signal of the system", did_you_mean(name, labels))
-                )
+                advice = did_you_mean(name, labels)
+                raise ModelError(Finding("unknown-channel", "channels", name, "a signal of the system", advice))
         return [pair]
     found: list[list[str]] = [[], []]
     if isinstance(channel, str):

@@ -19,11 +19,11 @@ from titop.blocks.basics.tolerances import NEGLIGIBLE, ROUNDING, SAME, SINGULAR
 from titop.solvers.linear.matrices import Matrices
 
 #: Frequencies of the grid, beside those of the poles; it goes so many times beyond the slowest and the fastest one.
-_GRID, _BEYOND = 40, 10.0
+_PARTS, _BEYOND = np.linspace(0.0, 1.0, 40), 10.0
 #: A local maximum above this part of the highest one is refined: it may be higher than it seems.
-_REFINED = 0.7
+REFINED = 0.7
 #: How often a bracket is cut, on both sides of a parabola's vertex, in parts of the bracket.
-_ROUNDS, _REACH = 4, 0.1
+_ROUNDS, _SIDES, _AROUND = 4, np.array([-0.1, 0.1]), np.array([-1, 0, 1])
 
 #: Frequencies (rad/s) between which a gain counts.
 Band = tuple[float, float]
@@ -37,11 +37,15 @@ class Modal(NamedTuple):
     left: Array
     right: Array
 
-    def responses(self, omega: Array, rows: Array, columns: Array) -> Array:
-        """Return the responses (n, rows, columns) at frequencies (rad/s)."""
-        lag = 1 / (1j * omega[:, None] - self.poles)
-        result: Array = (self.left[rows] * lag[:, None, :]) @ self.right[:, columns]
-        return result
+    def responses(self, rows: Array, columns: Array, constant: Array) -> Callable[[Array], Array]:
+        """Return a function from frequencies (n, rad/s) to responses (n, rows, columns), a constant added."""
+        residues = (self.left[rows].T[:, :, None] * self.right[:, None, columns]).reshape(len(self.poles), constant.size)
+
+        def at(omega: Array) -> Array:
+            result: Array = (1 / (1j * omega[:, None] - self.poles)) @ residues
+            return result.reshape(-1, len(rows), len(columns)) + constant
+
+        return at
 
 
 def largest_gains(responses: Array) -> Array:
@@ -62,7 +66,7 @@ def frequencies(poles: Array, known: Array, band: Band) -> Array:
     sizes = np.abs(poles)
     fastest = float(sizes.max(initial=0.0)) or 1.0
     slowest = max(float(sizes.min(initial=fastest)), NEGLIGIBLE**2 * fastest)
-    grid = np.geomspace(slowest / _BEYOND, fastest * _BEYOND, _GRID)
+    grid = slowest / _BEYOND * (_BEYOND**2 * fastest / slowest) ** _PARTS
     ends = [end for end in band if np.isfinite(end)]
     every = np.unique(np.concatenate([[0.0], ends, sizes, np.abs(poles.imag), grid, known]))
     return every[(every >= band[0]) & (every <= band[1])]
@@ -90,9 +94,9 @@ def find_peaks(
     """
     top = max(float(bounds.max(initial=0.0)), highest)
     padded = np.concatenate([[-1.0], bounds, [-1.0]])
-    local = np.flatnonzero((bounds >= padded[:-2]) & (bounds >= padded[2:]) & (bounds >= _REFINED * top))
+    local = np.flatnonzero((bounds >= padded[:-2]) & (bounds >= padded[2:]) & (bounds >= REFINED * top))
     local = local[np.argsort(-bounds[local], kind="stable")][:most]
-    if not len(local):
+    if not len(local) or not top > 0:
         return np.zeros(0), np.zeros(0)
     sides = np.stack([local - 1, local, local + 1], axis=1)
     inside = np.clip(sides, 0, len(omega) - 1)
@@ -110,38 +114,44 @@ def _refine(gain: Callable[[Array], Array], brackets: Array, values: Array) -> t
     def at(omega: Array) -> Array:
         return gain(np.abs(omega).ravel()).reshape(omega.shape)
 
+    peaks = np.arange(len(brackets))[:, None]
     for _ in range(_ROUNDS):
-        reach = _REACH * (brackets[:, 2] - brackets[:, 0])
-        both = _vertices(brackets, values)[:, None] + reach[:, None] * np.array([-1.0, 1.0])
-        both = np.clip(both, brackets[:, :1], brackets[:, 2:])
-        every, heights = np.hstack([brackets, both]), np.hstack([values, at(both)])
-        order = np.argsort(every, axis=1, kind="stable")
-        every, heights = np.take_along_axis(every, order, 1), np.take_along_axis(heights, order, 1)
-        chosen = np.clip(heights.argmax(axis=1), 1, 3)[:, None] + np.array([-1, 0, 1])
-        brackets, values = np.take_along_axis(every, chosen, 1), np.take_along_axis(heights, chosen, 1)
+        low, high = brackets[:, :1], brackets[:, 2:]
+        both = _vertices(brackets, values)[:, None] + (high - low) * _SIDES
+        both = np.minimum(np.maximum(both, low), high)
+        every, heights = np.concatenate([brackets, both], axis=1), np.concatenate([values, at(both)], axis=1)
+        order = every.argsort(axis=1, kind="stable")
+        highest = np.minimum(np.maximum(heights[peaks, order].argmax(axis=1), 1), 3)
+        chosen = order[peaks, highest[:, None] + _AROUND]
+        brackets, values = every[peaks, chosen], heights[peaks, chosen]
     last = _vertices(brackets, values)[:, None]
-    every, heights = np.hstack([brackets, last]), np.hstack([values, at(last)])
-    best = heights.argmax(axis=1)[:, None]
-    return np.abs(np.take_along_axis(every, best, 1)[:, 0]), np.take_along_axis(heights, best, 1)[:, 0]
+    every, heights = np.concatenate([brackets, last], axis=1), np.concatenate([values, at(last)], axis=1)
+    best = heights.argmax(axis=1)
+    return np.abs(every[peaks[:, 0], best]), heights[peaks[:, 0], best]
 
 
 def _vertices(places: Array, values: Array) -> Array:
     """Return where parabolas (n) through ``1 / values²`` (n, 3), which that of a single resonance is, are lowest."""
     low, middle, high = places.T
-    below, here, above = (values.max(axis=1) / np.maximum(values, SINGULAR * values.max(axis=1, keepdims=True)).T) ** 2
+    highest = values.max(axis=1, keepdims=True)
+    below, here, above = ((highest / np.maximum(values, SINGULAR * highest)) ** 2).T
     left, right, up, down = middle - low, high - middle, above - here, below - here
     bend = left * up + right * down
     shift = (right**2 * down - left**2 * up) / np.where(bend > 0, bend, np.inf) / 2
-    return np.clip(middle + shift, low, high)
+    return np.minimum(np.maximum(middle + shift, low), high)
 
 
 def passing_frequencies(system: Matrices, level: float, band: Band = EVERYWHERE) -> Array:
     """Return frequencies (rad/s) at which the gain of a stable model is above a level: some of each range, none if nowhere.
 
+    Nor at a level of zero, that of channels without a connection.
+
     With the matrices in parts of the level, ``[A, 0, B, 0; 0, -Aᵀ, 0, -Cᵀ; C, 0, D, -1; 0, Bᵀ, -1, Dᵀ]`` is singular, less
     ``s`` in its first two rows, where s = jω and 1 is a singular value of the response. What is near the axis counts as on it:
     the gain itself decides.
     """
+    if not level > 0:
+        return np.zeros(0)
     A, B, C, D = system
     n, (p, m) = len(A), D.shape
     root = np.sqrt(level)

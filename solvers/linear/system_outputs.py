@@ -116,10 +116,7 @@ def _function_at(at: Any, name: str, function: Callable[..., Any]) -> Array:
 
 
 def _function_value(name: str, function: Callable[..., Any], q: Array, v: Array, a: Array, u: Array) -> Array:
-    """Return a function's finite real result as a vector; it is given copies, which it may change.
-
-    Raises `ModelError` if it is none.
-    """
+    """Return a function's finite real result as a vector; it is given copies, which it may change."""
     try:
         returned = function(q.copy(), v.copy(), a.copy(), u.copy())
     except Exception as error:
@@ -130,9 +127,8 @@ def _function_value(name: str, function: Callable[..., Any], q: Array, v: Array,
     except (TypeError, ValueError):
         value = np.array([[np.nan]])
     if value.ndim != 1 or not np.isfinite(value).all():
-        raise ModelError(
-            Finding("bad-output", f"outputs[{name!r}]", returned, "a finite number or vector of them", "check the function")
-        )
+        advice = "check the function"
+        raise ModelError(Finding("bad-output", f"outputs[{name!r}]", returned, "a finite number or vector of them", advice))
     return value
 
 

@@ -125,7 +125,8 @@ class Configurations:
 
     @structural
     def _neutral(self) -> Array:
-        return self._blockwise(lambda block: block.neutral(), self.nq)
+        parts = [block.neutral() for block in self._assembly.blocks_with_coordinates]
+        return np.concatenate([np.zeros(0), *parts]).astype(float, copy=False)
 
     def random_configuration(self, rng: np.random.Generator) -> Array:
         """Return a random configuration (nq)."""
@@ -264,10 +265,6 @@ class Configurations:
     def _v(self, block: Block) -> slice:
         return self._assembly.v_slices[block.name]
 
-    def _blockwise(self, function: Any, size: int, dtype: Any = float) -> Array:
-        parts = [function(block) for block in self._assembly.blocks_with_coordinates]
-        return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(size)
-
     def bracket(self, v: Array) -> Array:
         """Return the matrix (nv, nv; 1/s) of the brackets of `v` with the velocities of free and spherical coordinates."""
         bracket = np.zeros((self.nv, self.nv), dtype=v.dtype)
@@ -314,9 +311,8 @@ def configuration_series(block: Block, q: Array, v_series: Array) -> Array:
     quaternion = getattr(block, "quaternion", slice(0, 0))
     if len(range(*quaternion.indices(len(q)))) != 4:
         advice = "name its configuration as its coordinates, if these are plain numbers"
-        raise ModelError(
-            Finding("no-series", block.name, block.configuration_names, "plain coordinates or a quaternion", advice)
-        )
+        expected = "plain coordinates or a quaternion"
+        raise ModelError(Finding("no-series", block.name, block.configuration_names, expected, advice))
     angular = taylor_array(v_series[:, -3:])
     attitude = quaternion_series(q[quaternion], angular)
     if block.nv == 3:

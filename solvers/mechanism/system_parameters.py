@@ -66,9 +66,8 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float], known: Col
             motor = assembly.blocks.get(owner_of(name)) if str(name).endswith(".rotor_inertia") else None
             if isinstance(motor, Motor):
                 raise ModelError(rotor_without_armature(motor, value))
-            raise ModelError(
-                Finding("unknown-parameter", str(name), value, "a parameter of the model", did_you_mean(name, known))
-            )
+            advice = did_you_mean(name, known)
+            raise ModelError(Finding("unknown-parameter", str(name), value, "a parameter of the model", advice))
         if not isinstance(value, Real):
             raise ModelError(Finding("wrong-type", name, value, "a number", "check the value"))
         if not is_float(value) and abs(value) < math.inf:  # type: ignore[operator]

@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.taylor import factorials
+from titop.blocks.basics.taylor import factors_of
 from titop.blocks.basics.user_input import real_array, sequence_findings
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.own_coordinates import todays
@@ -122,28 +122,22 @@ class _Reader:
         position = self._derivatives(f"{_where(name)} position", place)
         _check_shape(f"{_where(name)} position", position, 3)
         rotation, quaternion, spin = self._rotation(f"{_where(name)} rotation", turn)
-        velocity = self._times_factorials(body_velocity(rotation, self._over_factorials(position)))
-        return np.concatenate([position[0], quaternion], axis=-1), np.concatenate([velocity, spin], axis=-1)
+        c = body_velocity(rotation, position / factors_of(position))
+        return np.concatenate([position[0], quaternion], axis=-1), np.concatenate([c * factors_of(c), spin], axis=-1)
 
     def _rotation(self, where: str, function: Any) -> tuple[Array, Array, Array]:
         """Return coefficients of matrices, quaternions (n, 4), and the derivatives of angular velocities (highest, n, 3)."""
         constant = function.as_matrix() if hasattr(function, "as_matrix") else function
-        c = self._over_factorials(self._derivatives(where, constant))
+        derivatives = self._derivatives(where, constant)
+        c = derivatives / factors_of(derivatives)
         if c.shape[2:] == (3,):
             warn_of_gimbal_lock(where, c[0], self.sequence)
         rotation = rotation_coefficients(where, c, self.sequence)
-        return rotation, quaternions(c, rotation), self._times_factorials(angular_velocity(rotation))
+        spin = angular_velocity(rotation)
+        return rotation, quaternions(c, rotation), spin * factors_of(spin)
 
     def _derivatives(self, where: str, function: Any) -> Array:
         return function_derivatives(where, function, self.times, self.highest)
-
-    @staticmethod
-    def _over_factorials(derivatives: Array) -> Array:
-        return np.asarray(derivatives / factorials(len(derivatives)).reshape(-1, *[1] * (derivatives.ndim - 1)))
-
-    @staticmethod
-    def _times_factorials(c: Array) -> Array:
-        return np.asarray(c * factorials(len(c)).reshape(-1, *[1] * (c.ndim - 1)))
 
 
 def _where(name: str) -> str:

@@ -32,7 +32,7 @@ from titop.blocks.basics.user_input import check_suffix, real_array
 from titop.blocks.joints.joint import unit_vector
 from titop.solvers.linear.modes import Modes
 from titop.solvers.model.model import Model
-from titop.solvers.pictures.outlines import POINT_BYTES, pack_course
+from titop.solvers.pictures.frames import POINT_BYTES, pack_course
 from titop.solvers.pictures.scene import Scene, read_visuals
 
 #: Size of a file (bytes); frames that do not fit are left out.

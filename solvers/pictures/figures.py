@@ -12,8 +12,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.description import Picture
 from titop.solvers.model.model import Model
-from titop.solvers.pictures.frames import neutral_chord
-from titop.solvers.pictures.outlines import contact_solids, edges, pictured_bodies, swept_rods
+from titop.solvers.pictures.frames import contact_solids, edges, neutral_chord, pictured_bodies, swept_rods
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -168,10 +167,6 @@ def _place(axes: Any, points: Array, up: Array) -> None:
         axes.set(**{f"{axis}lim": ends[::-1] if k == upright and up[k] < 0 else ends, f"{axis}label": f"{axis} [m]"})
     axes.view_init(elev=18, azim=-60, vertical_axis="xyz"[upright])
     axes.set_box_aspect(room, zoom=1.1)
-
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def plot_over_time(

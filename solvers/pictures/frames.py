@@ -1,19 +1,189 @@
-"""The frames in which pictures of a model are drawn: where they move, and what is fixed in them."""
+"""How rods, deformable bodies and what contacts touch look, and the frames in which pictures of a model are drawn."""
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.block import PARENT_PORT, Block
+from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.constraints.rigid_closure import perpendicular
+from titop.blocks.contract.block import PARENT_PORT, Block, PortRef
 from titop.blocks.contract.description import MassProperties
+from titop.blocks.interactions.contact import Contact
+from titop.blocks.interactions.shape import Shape
+from titop.blocks.interactions.touching import RigidSpheres
 from titop.blocks.joints.joint import unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.model.model import Model
-from titop.solvers.pictures.outlines import DrawnSurface, SweptRod, drawn_surfaces, swept_rods
+
+#: Most and fewest stretches between sections that are shown of a rod, and how many of all rods together, if that is between.
+_MOST_STRETCHES, _FEWEST_STRETCHES, _STRETCHES = 16, 4, 96
+#: Points around a round section, and corners of a circle.
+_AROUND, _CORNERS = 24, 49
+#: Most points of a surface that is shown; bodies with finer meshes are lines between their ports.
+MOST_POINTS = 4000
+#: Bytes of a point: three 16-bit numbers, in base64.
+POINT_BYTES = 3 * 2 * 4 / 3
+#: Largest 16-bit number.
+_FULL = 32767
+#: Thickness of a plane, in parts of what is shown of it.
+_THIN = 1 / 250
+
+
+@dataclass(frozen=True)
+class SweptRod:
+    """A rod with the sections at which it is shown."""
+
+    rod: Rod
+    abscissas: Array  #: (k; m)
+    reach: Array  #: (k, 2; m): how far the sections reach along y and z.
+
+    @property
+    def shape(self) -> str:
+        """What its sections look like, ``"box"`` or ``"round"``; those of own moments as ellipses with these."""
+        return "box" if self.rod.section.shape == "rectangle" else "round"
+
+    def frame(self, k: int) -> str:
+        """Return the name of the k-th section's frame."""
+        return f"{self.rod.name}@{k}"
+
+    def outlines(self) -> Array:
+        """Return the outlines (k, m, 3; m) of the sections in their frames, closed."""
+        turn = np.linspace(0.0, 2 * np.pi, _AROUND + 1)
+        corners = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1], [1, 1]])
+        around = corners if self.shape == "box" else np.column_stack([np.cos(turn), np.sin(turn)])
+        return np.pad(self.reach[:, None] * around, [(0, 0), (0, 0), (1, 0)])
+
+
+def swept_rods(model: Model) -> list[SweptRod]:
+    """Return the rods of a model, in the order of its blocks."""
+    rods: list[Any] = [block for block in model.mechanism.assembly.blocks.values() if block.has_sections]
+    count = int(np.clip(_STRETCHES // max(len(rods), 1), _FEWEST_STRETCHES, _MOST_STRETCHES))
+    parts = np.linspace(0.0, 1.0, count + 1)
+    return [SweptRod(rod, parts * rod.length, rod.section.reach(parts, rod.given_length).T) for rod in rods]
+
+
+@dataclass(frozen=True)
+class DrawnSurface:
+    """A body with the surface by which it is shown."""
+
+    body: Block
+    in_q: slice  #: Where its coordinates stand in q.
+    points: Array  #: (k, 3; m): of the surface at the neutral configuration, in the body's frame.
+    triangles: Array  #: (m, 3): numbers of points.
+
+    def course(self, configurations: Array) -> Array:
+        """Return where the points stand (n, k, 3; m) in the body's frame.
+
+        `configurations` (n, nq).
+        """
+        pictures = (self.body.picture(q[self.in_q]) for q in configurations)
+        return np.array([picture.points for picture in pictures if picture is not None])
+
+
+def drawn_surfaces(model: Model) -> list[DrawnSurface]:
+    """Return the bodies of a model that have a surface to show, in the order of its blocks."""
+    shown = []
+    for body, in_q in pictured_bodies(model):
+        picture = body.picture(body.neutral())
+        if picture is not None and len(picture.triangles) and len(picture.points) <= MOST_POINTS:
+            shown.append(DrawnSurface(body, in_q, picture.points, picture.triangles))
+    return shown
+
+
+def pictured_bodies(model: Model) -> list[tuple[Block, slice]]:
+    """Return the bodies that are not drawn by sections, and where their coordinates stand in q."""
+    assembly = model.mechanism.assembly
+    bodies = [connection.child.block for connection in assembly.connections]
+    return [(body, assembly.q_slices.get(body.name, slice(0, 0))) for body in bodies if not body.has_sections]
+
+
+def pack_course(course: Array) -> dict[str, Any]:
+    """Return places as 16-bit parts of the farthest reach (m) in base64."""
+    reach = float(np.abs(course).max())
+    numbers = np.rint(course * (_FULL / reach)).astype("<i2")
+    return {"unit": reach / _FULL, "points": base64.b64encode(numbers.tobytes()).decode("ascii")}
+
+
+class Solid(NamedTuple):
+    """A sphere, cylinder about z or box: `size` in x, y, z, and where it stands in a frame (m)."""
+
+    kind: str
+    size: Array
+    rotation: Array
+    position: Array
+
+
+def contact_solids(model: Model, reach: float) -> Iterator[tuple[Contact, PortRef, Solid]]:
+    """Yield the solids that contacts touch, and the spheres that touch: the contact, the port that carries each, and the solid.
+
+    Solids that have no end are shown over a length `reach` (m).
+    """
+    for loop in model.mechanism.interactions:
+        contact = loop.closure
+        if contact.has_points:
+            is_first = bool(contact.own_blocks)  # whether the first port is that of what touches
+            yield from ((contact, loop.ports[is_first], solid) for solid in solids(contact.touched, reach))
+            yield from ((contact, loop.ports[not is_first], sphere) for sphere in _spheres(contact))
+
+
+def solids(shape: Shape, reach: float) -> list[Solid]:
+    """Return the solids of which a shape is made; `reach` (m) is the length of what has no end."""
+    dimensions, straight, origin = shape.dimensions, np.eye(3), np.zeros(3)
+    if shape.kind == "plane":
+        thin = _THIN * reach
+        rotation = rotation_to(dimensions["normal"])
+        return [Solid("box", np.array([reach, reach, thin]), rotation, -0.5 * thin * dimensions["normal"])]
+    if shape.kind == "box":
+        return [Solid("box", dimensions["sides"], straight, origin)]
+    radius, length = dimensions["radius"], dimensions.get("length", 0.0) or 0.0
+    ball = np.full(3, radius)
+    if shape.kind == "sphere":
+        return [Solid("sphere", ball, straight, origin)]
+    body = Solid("cylinder", np.array([radius, radius, length or reach]), straight, origin)
+    ends = [np.array([0.0, 0.0, 0.5 * side * length]) for side in (-1, 1)]
+    return [body, *(Solid("sphere", ball, straight, end) for end in ends if shape.kind == "capsule")]
+
+
+def _spheres(contact: Contact) -> list[Solid]:
+    """Return the spheres or capsules of a rigid body that touch."""
+    touching = contact.touching
+    if not isinstance(touching, RigidSpheres):
+        return []
+    if touching.reach:
+        capsule = solids(Shape.capsule(touching.radii[0], 2.0 * touching.reach), 0.0)
+        return [solid._replace(position=solid.position + place) for place in touching.places for solid in capsule]
+    pairs = zip(touching.places, touching.radii, strict=True)
+    return [Solid("sphere", np.full(3, radius), np.eye(3), place) for place, radius in pairs if radius > 0]
+
+
+def edges(solid: Solid) -> list[Array]:
+    """Return lines (k, 3; m) of a solid, in the frame in which it stands."""
+    angles = np.linspace(0.0, 2.0 * np.pi, _CORNERS)
+    ring = np.array([np.cos(angles), np.sin(angles), 0.0 * angles]).T
+    if solid.kind == "box":
+        corners = 0.5 * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * solid.size
+        pairs = [(a, b) for a in range(8) for b in range(a) if (a ^ b) in (1, 2, 4)]
+        lines = [corners[[a, b]] for a, b in pairs]
+    elif solid.kind == "sphere":
+        lines = [np.roll(ring, k, axis=1) * solid.size for k in range(3)]
+    else:
+        half = np.array([0.0, 0.0, 0.5 * solid.size[2]])
+        rim = ring * solid.size
+        lines = [rim - half, rim + half, *(np.array([rim[k] - half, rim[k] + half]) for k in range(0, _CORNERS - 1, 6))]
+    return [solid.position + line @ solid.rotation.T for line in lines]
+
+
+def rotation_to(direction: Array) -> Array:
+    """Return a rotation that takes z to a unit direction (3)."""
+    return np.column_stack([*perpendicular(direction), direction])
+
 
 #: Thinnest semi-axis of an ellipsoid, as a part of its longest: rods and plates, and inertias of no real body, stay visible.
 _THINNEST = 0.03

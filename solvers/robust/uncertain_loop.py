@@ -25,7 +25,7 @@ from titop.blocks.basics.tolerances import CLOSE, EXACT, SINGULAR
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.linear.state_space import named_signals, positions
+from titop.solvers.linear.state_space import named_signals, positions, signal_names
 from titop.solvers.signals.exported import Signal
 
 
@@ -169,7 +169,7 @@ def channels(names: Any, known: tuple[Signal, ...], skipped: int, where: str) ->
 
     Raises `ModelError` for unknown names, and signals named twice.
     """
-    wanted = [names] if isinstance(names, str) else list(names)
+    wanted = signal_names(where, names, some=False)
     if not wanted:
         advice = did_you_mean("", [signal.name for signal in known[skipped:]])
         raise ModelError(Finding("unknown-signal", where, names, "a signal or more", advice))

@@ -7,6 +7,5 @@ applies. Only these are differentiated by the parameter; the effect on the syste
   system when ports move;
 - `changed_parts`: the parts of a system that a parameter may change, and their effects;
 - `inertial_parameters`: masses, centres of mass and inertias of rigid bodies, all in one pass;
-- `parameter_changes`: the parts that one parameter changes, and their derivatives;
-- `sensitivities`: derivatives of the dynamics, by name.
+- `sensitivities`: the parts that one parameter changes, with their derivatives, and the derivatives of the dynamics, by name.
 """

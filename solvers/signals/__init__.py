@@ -2,10 +2,9 @@
 
 - `grammar`: parses a name into a `Quantity`, depending on the argument in which it is given, and lists the signals of
   controllers in all spellings; `forms`: the forms of names. Names are parsed nowhere else;
-- `quantities`: the kinds of quantities, and their units; `values`: how each kind is read, and its derivative
-  (`lines_and_sections`, `reactions_and_contacts`);
+- `quantities`: the kinds of quantities, their units, and the interface of a model that has them; `values`: how each kind is
+  read, and its derivative (`lines_and_sections`, `reactions_and_contacts`);
 - `sensor_quantities`: the quantities that sensors measure, one entry for each class;
-- `snapshot`: the state at which signals are read, and its derivatives; `system_inputs`: the inputs of linear and nonlinear
-  systems; `named_model`: the interface of a model that all of these use;
+- `snapshot`: the state at which signals are read, and its derivatives; `system_inputs`: the inputs of systems;
 - `exported`: paths, units and exported names.
 """

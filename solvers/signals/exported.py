@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind, Quantity, of_all_coordinates, units_of
+from titop.solvers.signals.quantities import Kind, NamedModel, Quantity, of_all_coordinates, units_of
 
 #: Head of the names of references that a controller takes.
 REFERENCE = "r_"
@@ -70,15 +69,8 @@ def signal_table(system: Any) -> dict[str, Signal]:
     """
     table = getattr(system, "signals", None)
     if not isinstance(table, dict):
-        raise ModelError(
-            Finding(
-                "no-signals",
-                "system",
-                type(system).__name__,
-                "a system that titop made",
-                "ask for the table before this operation",
-            )
-        )
+        advice = "ask for the table before this operation"
+        raise ModelError(Finding("no-signals", "system", type(system).__name__, "a system that titop made", advice))
     return dict(table)
 
 

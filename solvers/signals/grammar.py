@@ -29,8 +29,7 @@ from titop.solvers.signals.forms import (
     SectionForm,
     SensorForm,
 )
-from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.quantities import Kind, NamedModel, Quantity
 
 _COMPONENT = re.compile(r"(?P<whole>.+)\[(?P<number>\d+)\]")
 

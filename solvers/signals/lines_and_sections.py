@@ -11,8 +11,7 @@ from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block, PortRef
 from titop.graph.network.assembly import Assembly, loop_among
-from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Quantity
+from titop.solvers.signals.quantities import NamedModel, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.closed_derivatives import inverse_with_constraints, multiplier_changes
-from titop.solvers.signals.named_model import NamedModel
+from titop.solvers.signals.quantities import NamedModel
 
 T = TypeVar("T")
 

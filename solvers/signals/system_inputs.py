@@ -10,8 +10,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.solvers.signals.exported import Signal, refuse_twice, signals_of
 from titop.solvers.signals.grammar import INPUT, read_entries, read_name, read_names
-from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind
+from titop.solvers.signals.quantities import Kind, NamedModel
 
 
 class SystemInput(NamedTuple):
@@ -38,7 +37,7 @@ class SystemInputs:
     - `prescribed` (nv): coordinates whose motion is imposed: the held ones, and those whose acceleration or displacement is an
       input;
     - `displaced`: coordinates whose displacement is an input, and the columns of these inputs. They stand for accelerations
-      until `titop.solvers.linear.displacement_inputs` has made them displacements;
+      until `titop.solvers.linear.linear_equations` has made them displacements;
     - `imposed_names`: their names;
     - `applied`, `motions` (nv, inputs): efforts of inputs that are efforts, and imposed accelerations, per unit of each input;
     - `signals`: paths and units of the named inputs;
@@ -111,9 +110,8 @@ class SystemInputs:
         if imposed_twice:
             name = model.coordinate_names[imposed_twice[0].entry]
             advice = f"the motion of {name!r} is imposed already; its effort is the output {name + '.tau'!r}"
-            raise ModelError(
-                Finding("imposed-twice", "inputs", imposed_twice[0].signal.path, "effort or motion, not both", advice)
-            )
+            expected = "effort or motion, not both"
+            raise ModelError(Finding("imposed-twice", "inputs", imposed_twice[0].signal.path, expected, advice))
 
 
 def _read(model: NamedModel, name: Any) -> list[SystemInput]:

@@ -16,8 +16,7 @@ from titop.blocks.basics.tolerances import EXACT
 from titop.solvers.mechanism.port_motion import position_and_angles, turning_motion, warn_of_gimbal_lock
 from titop.solvers.signals import lines_and_sections as lines
 from titop.solvers.signals import reactions_and_contacts as loads
-from titop.solvers.signals.named_model import NamedModel
-from titop.solvers.signals.quantities import Kind, Quantity
+from titop.solvers.signals.quantities import Kind, NamedModel, Quantity
 from titop.solvers.signals.snapshot import Snapshot, SnapshotChanges
 from titop.solvers.signals.system_inputs import SystemInputs
 

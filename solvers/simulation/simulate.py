@@ -17,8 +17,8 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import refuse_pushing
+from titop.solvers.control.controllers import Loop
 from titop.solvers.control.loop_arguments import read_loop
-from titop.solvers.control.loop_list import Loop
 from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps

@@ -188,9 +188,8 @@ def _last_state(model: Model, times: Array, start: Any) -> Array:
     times[0] = end
     states = start.memory["y"]
     if states.dtype != np.dtype(float) or states.ndim != 1 or len(states) < model.nq + model.nv + model.nx:
-        raise ModelError(
-            Finding("no-memory", "start", f"a state of shape {states.shape}", "that of the model", "simulate anew")
-        )
+        advice = "simulate anew"
+        raise ModelError(Finding("no-memory", "start", f"a state of shape {states.shape}", "that of the model", advice))
     return states
 
 

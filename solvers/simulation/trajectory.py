@@ -174,9 +174,8 @@ class Trajectory:
             return self.x[:, self.model.state_names.index(name)]
         if name not in self.model.configuration_names:
             names = *self.model.configuration_names, *self.model.state_names
-            raise ModelError(
-                Finding("unknown-coordinate", "name", name, "an entry of q or x", f"known names: {', '.join(names[:12])}")
-            )
+            advice = f"known names: {', '.join(names[:12])}"
+            raise ModelError(Finding("unknown-coordinate", "name", name, "an entry of q or x", advice))
         return self.q[:, self.model.configuration_names.index(name)]
 
     def plot(self, names: str | list[str] | None = None, attitude: str = "XYZ") -> Figure:

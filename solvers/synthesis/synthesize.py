@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE, ROUNDING, 
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.peaks import peak_gain
 from titop.solvers.robust.uncertain_loop import to_continuous
+from titop.solvers.robust.worst_case_gain import RobustGain
 from titop.solvers.support.workers import one_thread
 from titop.solvers.synthesis.general_plant import GeneralPlant, read_plant
 from titop.solvers.synthesis.riccati import Parts, h2_controller, hinf_controller, sampled_h2_controller
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 _KNOWN, _BACK = 2 * NEGLIGIBLE, 1 + COARSE
 #: Perturbations that make a plant regular, from the one whose least gain is nearest to the infimum.
 _PERTURBATIONS = (CLOSE**2, 10 * CLOSE**2, COARSE * CLOSE, 10 * COARSE * CLOSE, CLOSE, NEGLIGIBLE)
+#: What is perturbed: by noise, and by moving the axis.
+_KINDS = ((0, 1), (1, 0), (1, 1))
 #: Cuts of the range, by decades, in which the largest perturbation is sought that keeps the gain.
 _CUTS = 6
 
@@ -44,12 +49,14 @@ class Synthesis:
     loop : control.StateSpace
         From the disturbances to the errors, the plant's states first.
     gain : float
-        The loop's norm, certified for H-infinity: at no frequency is there more.
+        The loop's norm, certified for H-infinity: at no frequency is there more. Of `musyn` a proved bound of mu.
     optimum : float
         What no controller reaches less of, to 0.2 %; for singular plants an infimum, of ever faster controllers, to 0.5 %:
         below a millionth of the plant's gains it is not told from zero. NaN, with a `ModelWarning`, where it is not known.
     plant : control.StateSpace
         What the controller was made for, weights and all.
+    proof : RobustGain or None
+        Of `musyn`: what is proved of the family.
     """
 
     controller: StateSpace
@@ -57,6 +64,7 @@ class Synthesis:
     gain: float
     optimum: float
     plant: StateSpace
+    proof: RobustGain | None = None
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.controller, self.loop, self.gain))
@@ -150,23 +158,24 @@ def solve_hinf(plant: GeneralPlant) -> Synthesis:
     """Return the H-infinity controller of a plant."""
     parts, units = plant.balance(plant.continuous)
 
-    def design(epsilon: float, level: float) -> Matrices | None:
+    def design(kind: tuple[int, int], epsilon: float, level: float) -> Matrices | None:
         try:
-            K = hinf_controller(parts.perturb(epsilon), level)
+            K = hinf_controller(parts.perturb(*(epsilon * which for which in kind)), level)
             return None if K is None or not _stabilizes(parts, K) else plant.controller(K, units)
         except np.linalg.LinAlgError:
             return None
 
-    least, best = np.inf, 0.0
-    for epsilon in (*(0.0,) * parts.is_regular, *_PERTURBATIONS):
-        less = _least_level(design, epsilon, least)
+    least, best, kind = np.inf, 0.0, _KINDS[0]
+    kinds = _KINDS if parts.is_regular else _KINDS[1:]
+    for other, epsilon in [*((kind, 0.0),) * parts.is_regular, *product(kinds, _PERTURBATIONS)]:
+        less = _least_level(partial(design, other), epsilon, least)
         # controllers that exist but for rounding are none
-        if less is not None and np.isfinite(_loop_norm(plant, design(epsilon, less * _BACK), is_h2=False)):
-            least, best = less, epsilon
+        if less is not None and np.isfinite(_loop_norm(plant, design(other, epsilon, less * _BACK), is_h2=False)):
+            least, best, kind = less, epsilon, other
     if not np.isfinite(least):
         raise _no_controller()
     level = least * _BACK
-    result = _finish(plant, lambda epsilon: design(epsilon, level), best, level * units.gain, least * units.gain)
+    result = _finish(plant, lambda epsilon: design(kind, epsilon, level), best, level * units.gain, least * units.gain)
     low, high = (1 - _KNOWN) * least * units.gain, (1 + COARSE / 2) * level * units.gain
     if least > NEGLIGIBLE and not low <= result.gain <= high:
         expected = f"one near {least * units.gain:.6g}, the least of the plant perturbed by {best:.0e}"

@@ -6,9 +6,9 @@ the variance of outputs, and poles outside of a region.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, SAME, TINY
 from titop.solvers.linear.matrices import Matrices, side_by_side
-from titop.solvers.linear.peaks import Band, find_peaks, frequencies, largest_gains, passing_frequencies
+from titop.solvers.linear.peaks import REFINED, Band, find_peaks, frequencies, largest_gains, passing_frequencies
 from titop.solvers.signals.exported import REFERENCE, Signal
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
 from titop.solvers.tuning.goals import Goal, Weight
@@ -24,6 +24,7 @@ from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop
 
 #: Peaks of one term at most.
 _MOST = 12
+_NONE = np.zeros(0)
 #: Frequencies of a grid that stands in for a certificate.
 _FINE = 2000
 
@@ -132,50 +133,52 @@ class PeakTerm:
     def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan:
         """Return what a grid shows, and how to refine it."""
         modal, (left, right), band = loop.modal, self.sides(scalings), self.warped
-        offset = self.offset * np.eye(len(self.rows)) if self.offset else 0.0
-        constant = loop.system.D[np.ix_(self.rows, self.columns)] + offset
         if modal is None:
             return Scan(np.inf, lambda highest, near: [])
-
-        def responses(omega: Array) -> Array:
-            plain = modal.responses(omega, self.rows, self.columns) + constant
-            return left[:, None] * plain * right * self._factors(omega)[:, None, None]
+        sides = left[:, None] * right
+        constant = loop.system.D[self.rows[:, None], self.columns]
+        if self.offset:
+            constant = constant + self.offset * np.eye(len(constant))
+        responses = modal.responses(self.rows, self.columns, constant)
 
         def gain(omega: Array) -> Array:
-            return largest_gains(responses(omega))
+            return largest_gains(responses(omega) * sides) * self._factors(omega)
 
         omega = frequencies(modal.poles, known, band)
-        matrices = responses(omega)
-        root = np.sqrt(min(len(self.rows), len(self.columns)))
-        bounds = np.sqrt((np.abs(matrices) ** 2).sum(axis=(1, 2)))
+        matrices = responses(omega) * sides
+        factors, bounds = self._factors(omega), np.sqrt((np.abs(matrices) ** 2).sum(axis=(1, 2)) / min(sides.shape))
+        bounds *= factors
         bounds[~np.isfinite(bounds)] = 0.0
-        if root > 1:
-            likely = bounds >= 0.7 * bounds.max(initial=0.0) / root
-            bounds /= root
-            bounds[likely] = largest_gains(matrices[likely])
+        if min(sides.shape) > 1:  # where the norm of all entries leaves it open
+            likely = bounds * np.sqrt(min(sides.shape)) >= REFINED * bounds.max(initial=0.0)
+            bounds[likely] = largest_gains(matrices[likely]) * factors[likely]
         last = 0.0
-        if np.isinf(band[1]):
-            far = left[:, None] * constant * right * self._factors(np.array([np.inf]))[0]
-            last = float(largest_gains(far[None])[0])
+        if np.isinf(band[1]) and constant.any():
+            last = float(largest_gains((constant * sides)[None])[0] * self._factors(np.array([np.inf]))[0])
 
         def pieces(highest: float, near: float) -> list[Slope]:
             places, _ = find_peaks(gain, bounds, omega, highest, near, _MOST)
-            every = [*places.tolist(), np.inf] if last and last >= near * highest else places.tolist()
-            return [self._slope(loop, place, left, right) for place in every]
+            return self._slopes(loop, np.append(places, np.inf) if last and last >= near * highest else places, left, right)
 
         return Scan(max(float(bounds.max(initial=0.0)), last), pieces)
 
-    def _slope(self, loop: ClosedLoop, omega: float, left: Array, right: Array) -> Slope:
-        """Return the exact gain at a frequency, with its gradient."""
-        G, by_left, by_right = loop.response(omega, self.rows, self.columns)
+    def _slopes(self, loop: ClosedLoop, omega: Array, left: Array, right: Array) -> list[Slope]:
+        """Return the exact gains at frequencies, with their gradients."""
+        if not len(omega):
+            return []
+        G, by_left, by_right = loop.responses(omega, self.rows, self.columns)
         if self.offset:
-            G = G + self.offset * np.eye(len(G))
-        factor = float(self._factors(np.array([omega]))[0])
-        u, sizes, v = np.linalg.svd(left[:, None] * G * right * factor)
-        first, last = u[:, 0].conj() * left * factor, right * v[0].conj()
-        by_S = np.real(loop.slope(first @ by_left, by_right @ last))
-        by_scalings = sizes[0] * (np.abs(u[:, 0]) ** 2 - np.abs(v[0]) ** 2)[1:] if self.scalings else np.zeros(0)
-        return Slope(float(sizes[0]), by_S, by_scalings, omega)
+            G = G + self.offset * np.eye(len(self.rows))
+        factors = self._factors(omega)
+        u, sizes, v = np.linalg.svd(left[:, None] * G * right)
+        u, v = u[:, :, 0], v[:, 0]
+        first, last = u.conj() * left * factors[:, None], right * v.conj()
+        result = []
+        for k, place in enumerate(omega.tolist()):
+            by_S, value = np.real(loop.slope(first[k] @ by_left[k], by_right[k] @ last[k])), float(sizes[k, 0] * factors[k])
+            by_scalings = value * (np.abs(u[k]) ** 2 - np.abs(v[k]) ** 2)[1:] if self.scalings else _NONE
+            result.append(Slope(value, by_S, by_scalings, place))
+        return result
 
     def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array:
         """Return frequencies of the map at which the gain is above a value, by the certificate."""
@@ -311,19 +314,21 @@ class GoalChannels:
                      **{name: (column, -1.0) for name, column in reference.items()}}  # fmt: skip
         self._columns = disturbance | noise | {f"{REFERENCE}{name}": column for name, (column, _) in self._led.items()}
         self._output, self._rows = output, command | output
+        taken = [signal for signal in outputs if signal.path in blocks.taken] + blocks.references
+        self._taken = list(dict.fromkeys(name for signal in taken for name in (signal.path, signal.name)))
         self._places = {name: (row, (disturbance | noise)[name]) for name, row in (whole | measured).items()}
 
     def inputs(self, names: Sequence[str]) -> Array:
         """Return columns of what goals name as inputs."""
-        return np.array([_find("input of a goal", name, self._columns) for name in names], dtype=int)
+        return np.array([self._columns[name] for name in spread_names("input of a goal", names, self._columns)], dtype=int)
 
     def outputs(self, names: Sequence[str]) -> Array:
         """Return rows of what goals name as outputs."""
-        return np.array([_find("output of a goal", name, self._rows) for name in names], dtype=int)
+        return np.array([self._rows[name] for name in spread_names("output of a goal", names, self._rows)], dtype=int)
 
     def places(self, names: Sequence[str]) -> tuple[Array, Array]:
         """Return rows and columns of places in loops: from what is added there to all that is there."""
-        pairs = [_find("at", name, self._places) for name in names]
+        pairs = [self._places[name] for name in spread_names("at", names, self._places)]
         return np.array([row for row, _ in pairs], dtype=int), np.array([column for _, column in pairs], dtype=int)
 
     def references(self, names: Sequence[str]) -> tuple[Array, Array, float]:
@@ -332,7 +337,12 @@ class GoalChannels:
         The column of a reference is that of the blocks that take it (the error is the response less one), otherwise that of
         noise on the measurement, a reference's negative.
         """
-        rows = np.array([_find("output of a goal", name, self._output) for name in names], dtype=int)
+        names = spread_names("output of a goal", names, self._output)
+        rows = np.array([self._output[name] for name in names], dtype=int)
+        for name in names:
+            if name not in self._taken:
+                expected = f"an output that blocks take, one of {', '.join(self._taken)}"
+                raise ModelError(Finding("not-measured", "tracking", name, expected, "let a block take it, or its reference"))
         columns, offsets = zip(*(self._led[name] for name in names), strict=True)
         if len(set(offsets)) > 1:
             expected = "references of all outputs, or of none"
@@ -344,13 +354,18 @@ def _places(signals: Sequence[Signal], first: int) -> dict[str, int]:
     return {name: first + k for k, signal in enumerate(signals) for name in (signal.name, signal.path)}
 
 
-_Place = TypeVar("_Place")
+def spread_names(where: str, names: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return names of signals, those of a vector's entries in place of its own.
 
-
-def _find(where: str, name: str, known: Mapping[str, _Place]) -> _Place:
-    if name not in known:
-        raise ModelError(Finding("unknown-signal", where, name, "a signal of the plant", did_you_mean(name, list(known))))
-    return known[name]
+    Raises `ModelError` for unknown ones.
+    """
+    result: list[str] = []
+    for name in names:
+        entries = [name] if name in known else [other for other in known if other.startswith(f"{name}[")]
+        if not entries:
+            raise ModelError(Finding("unknown-signal", where, name, "a signal of the plant", did_you_mean(name, list(known))))
+        result += entries
+    return result
 
 
 def read_terms(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]:
@@ -362,6 +377,9 @@ def read_terms(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]
         For signals that are not there.
     """
     numbers = goal.numbers
+    if time.period and goal.band[0] >= np.pi / time.period:
+        expected = f"frequencies below that of Nyquist, {np.pi / time.period:.4g} rad/s"
+        raise ModelError(Finding("bad-value", "band", goal.band, expected, "a sampled loop has no gain beyond"))
     if goal.kind == "gain":
         rows, columns = channels.outputs(goal.outputs), channels.inputs(goal.inputs)
         return [PeakTerm(rows, columns, goal.weight, False, goal.bound, goal.band, time)]

@@ -12,7 +12,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.tuning.controller_blocks import ControllerBlocks, Coordinates
-from titop.solvers.tuning.goal_terms import GoalTerm, PoleTerm, Scan
+from titop.solvers.tuning.goal_terms import GoalTerm, PoleTerm, Scan, VarianceTerm
 from titop.solvers.tuning.goals import Goal
 from titop.solvers.tuning.minimax import Piece
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop, Plant, augment
@@ -107,10 +107,9 @@ class Objective:
         result.soft = self.soft
         return result
 
-    @property
-    def limits(self) -> Array:
-        """What each goal may reach: one where it is hard."""
-        return np.array([1.0 if goal.hard else self.soft for goal in self.goals])
+    def augmented(self, k: int) -> AugmentedPlant:
+        """Return the augmented plant of a member, no loop opened."""
+        return self._plants[k][()]
 
     def leave_members(self, count: int) -> None:
         """Leave all members out but the first ones."""
@@ -122,12 +121,19 @@ class Objective:
         nothing = Matrices.constant(np.zeros((wires.measured.shape[1], len(wires.driven))))
         return AugmentedPlant(augment(Plant.of(nothing, (0, 0)), alone), self.blocks.sizes)
 
+    @property
+    def is_smooth(self) -> bool:
+        """Whether it is one smooth function: that of one norm and one member."""
+        return len(self.members) == len(self.requirements) == 1 and isinstance(self.requirements[0].term, VarianceTerm)
+
     def is_of_poles(self, piece: Piece) -> bool:
         """Whether a piece is that of a pole: at the least maximum of these several poles are one."""
         return isinstance(self.requirements[piece.term[1]].term, PoleTerm)
 
     def smooth(self) -> Objective | None:
         """Return the same with the H2 norm in place of gains, which is smooth, where that is finite; None of others."""
+        if self.is_smooth:
+            return None
         first = self._plants[0]
         changed = [r._replace(term=term) for r in self.requirements if (term := r.term.smooth(first[r.opened])) is not None]
         if not changed:
@@ -137,6 +143,11 @@ class Objective:
         for member in self.members:
             result.add(member)
         return result
+
+    @property
+    def limits(self) -> Array:
+        """What goals may reach (goals): one of hard ones."""
+        return np.array([1.0 if goal.hard else self.soft for goal in self.goals])
 
     # -- numbers -----------------------------------------------------------------------------------------------------------
 

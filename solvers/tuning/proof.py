@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import COARSE, NEGLIGIBLE
+from titop.blocks.basics.tolerances import COARSE
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure, channel_signals
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.peaks import Band
@@ -38,9 +39,13 @@ from titop.solvers.tuning.tuned_loop import AugmentedPlant, augment
 from titop.solvers.tuning.worst_members import MemberSearch
 
 #: How far a bound may be above the worst member found, relative, and how often it is raised by twice as much.
-_TOLERANCE, _RAISES = COARSE, 7
+_TOLERANCE, _RAISES = 2 * COARSE, 6
 #: Bands of frequency at most, and how many times wider the next one beside a frequency is, towards zero and infinity.
 _BANDS, _WIDER = 400, 8.0
+#: Parts of a band in which a weight and what stands in for it are compared.
+_PARTS = 200
+#: No weight.
+_ONE = Matrices.constant(np.eye(1))
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,8 @@ class GoalProof:
     ----------
     goal : Goal
     upper : float
-        No member has more, at any frequency; infinite if nothing was proved.
+        No member has more, at any frequency; infinite if nothing was proved. Of goals that do not bind it is that of those that
+        do, which is proved sooner.
     lower : float
         That of the worst member found. Of margins of several loops at once it is the structured singular value, which the value
         that was tuned is above.
@@ -78,7 +84,7 @@ class GoalProof:
         return f"{self.goal}: {bound}, {self.lower:.4f} found" + f" ({member})" * bool(member)
 
 
-class _Bound(NamedTuple):
+class _TermBound(NamedTuple):
     """What is proved of a term, what a member has, its normalised parameters (None: those known), and why nothing is proved."""
 
     upper: float
@@ -95,7 +101,7 @@ def prove(objective: Objective, found: Found, search: MemberSearch) -> tuple[Goa
     theta = objective.theta(found.x)
     S, structure, result = objective.blocks.gain(theta, {}), search.structure, []
     lows, deltas = search.values(objective, found)
-    search.worst = deltas
+    search.worst, top = deltas, float((lows / objective.limits).max())
     loops: dict[tuple[int, ...], _FamilyLoop | None] = {}
     for k, goal in enumerate(objective.goals):
         bounds = []
@@ -106,7 +112,8 @@ def prove(objective: Objective, found: Found, search: MemberSearch) -> tuple[Goa
                 )
                 closed = plant.close(S)
                 loops[requirement.opened] = None if closed is None else _FamilyLoop(closed.system, structure)
-            bounds.append(_bound(requirement, loops[requirement.opened], found.x, float(lows[k]), deltas[k]))
+            low, least = float(lows[k]), top * float(objective.limits[k])
+            bounds.append(_bound(requirement, loops[requirement.opened], found.x, (low, least), deltas[k]))
         worst = max(bounds, key=lambda one: one.lower)
         if worst.delta is not None and worst.lower > lows[k]:
             search.worst[k] = worst.delta
@@ -120,21 +127,23 @@ def prove(objective: Objective, found: Found, search: MemberSearch) -> tuple[Goa
     return tuple(result)
 
 
-def _bound(requirement: Requirement, loop: _FamilyLoop | None, x: Array, lower: float, delta: Array) -> _Bound:
-    """Return what is proved of a term; `lower` and `delta`: of the worst member known of its goal."""
-    term = requirement.term
+def _bound(
+    requirement: Requirement, loop: _FamilyLoop | None, x: Array, levels: tuple[float, float], delta: Array
+) -> _TermBound:
+    """Return what is proved of a term; `levels`: that of the worst member known (`delta`), and the least to be proved."""
+    term, (lower, least) = requirement.term, levels
     if requirement.of_controller:  # nothing is uncertain there
-        return _Bound(lower, lower)
+        return _TermBound(lower, lower)
     if loop is None:
-        return _Bound(np.inf, lower, None, "the family's loop is ill-posed at nominal values")
+        return _TermBound(np.inf, lower, None, "the family's loop is ill-posed at nominal values")
     try:
         if isinstance(term, PeakTerm):
-            return loop.gain(term, x[requirement.scalings], lower, delta)
+            return loop.gain(term, x[requirement.scalings], levels, delta)
         if isinstance(term, PoleTerm):
-            return loop.poles(term, lower)
+            return loop.poles(term, lower, least)
     except ModelError as error:
-        return _Bound(np.inf, lower, None, str(error.findings[0]))
-    return _Bound(np.inf, lower, None, "variances over a family are not bounded")
+        return _TermBound(np.inf, lower, None, str(error.findings[0]))
+    return _TermBound(np.inf, lower, None, "variances over a family are not bounded")
 
 
 @dataclass(frozen=True)
@@ -146,25 +155,23 @@ class _FamilyLoop:
 
     # -- gains -------------------------------------------------------------------------------------------------------------
 
-    def gain(self, term: PeakTerm, scalings: Array, lower: float, delta: Array) -> _Bound:
+    def gain(self, term: PeakTerm, scalings: Array, levels: tuple[float, float], delta: Array) -> _TermBound:
         """Return bounds of a gain."""
         w, z = self.structure.shape
         part = self.system.part(np.r_[:z, z + term.rows], np.r_[:w, w + term.columns])
         D = part.D.copy()
         D[z:, w:] += term.offset * np.eye(*D[z:, w:].shape)
         part = Matrices(part.A, part.B, part.C, D).scale(np.r_[np.ones(z), np.full(len(term.rows), 1 / term.bound)])
-        weight = _rational(term)
-        if weight is not None:
-            passing = [Matrices.constant(np.eye(z))] if z else []
-            part = part.in_series(side_by_side([*passing, *[weight] * len(term.rows)]))
-        loop = _read(part, self.structure.blocks)
-        system = balance(loop.system, loop.structure)
         performance = [DeltaBlock.full("performance", len(term.columns), len(term.rows))]
         if term.scalings:
             performance = [DeltaBlock.complex(f"performance {k}") for k in range(len(term.rows))]
-        place = _exchange(self.structure, loop.structure, delta)
-        if weight is None or term.band != (0.0, np.inf):
-            return self._in_bands(_Banded(loop, system, performance, term, weight is None), lower)
+        weight = _rational(term)
+        if weight is None or (term.time.period and len(weight.A)) or term.band != (0.0, np.inf):
+            weights = [weight, None] if weight is not None and len(weight.A) else [weight]
+            loops = [(each, self._weighted(part, each or _ONE)) for each in weights]
+            return self._in_bands(_Banded(loops, performance, term), *levels)
+        loop = self._weighted(part, weight)
+        system, place = balance(loop.system, loop.structure), _exchange(self.structure, loop.structure, delta)
         search = GainSearch(system, loop.structure)
         if term.scalings:
             left, right = term.sides(scalings)
@@ -176,16 +183,22 @@ class _FamilyLoop:
             search.run(starts=[place])
         with cells_spread(1, None) as spread:
             options = None, CELLS, _TOLERANCE
-            bound = bound_performance(loop, system, performance, search, options, False, spread, NEGLIGIBLE)
+            bound = bound_performance(loop, system, performance, search, options, False, spread, levels[1])
         best = search.best
         reason = "" if np.isfinite(bound.upper) else "a member is unstable" if np.isinf(best.value) else "bounds are too loose"
-        return _Bound(bound.upper, best.value, _exchange(loop.structure, self.structure, best.deltas), reason)
+        return _TermBound(bound.upper, best.value, _exchange(loop.structure, self.structure, best.deltas), reason)
 
-    def _in_bands(self, banded: _Banded, lower: float) -> _Bound:
+    def _weighted(self, part: Matrices, weight: Matrices) -> UncertainLoop:
+        """Return a loop with a weight behind each output."""
+        z = self.structure.shape[1]
+        passing = [Matrices.constant(np.eye(z))] if z else []
+        return _read(part.in_series(side_by_side([*passing, *[weight] * (len(part.C) - z)])), self.structure.blocks)
+
+    def _in_bands(self, banded: _Banded, lower: float, least: float) -> _TermBound:
         if not self.is_stable:
-            return _Bound(np.inf, lower, None, "not proved stable")
-        upper = banded.run(lower)
-        return _Bound(upper, lower, None, "" if np.isfinite(upper) else "bounds are too loose")
+            return _TermBound(np.inf, lower, None, "not proved stable")
+        upper = banded.run(max(lower, least))
+        return _TermBound(upper, lower, None, "" if np.isfinite(upper) else "bounds are too loose")
 
     # -- poles -------------------------------------------------------------------------------------------------------------
 
@@ -199,22 +212,22 @@ class _FamilyLoop:
         w, z = self.structure.shape
         return self.system.part(np.arange(z), np.arange(w))
 
-    def poles(self, term: PoleTerm, lower: float) -> _Bound:
+    def poles(self, term: PoleTerm, lower: float, least: float) -> _TermBound:
         """Return the lowest level of a region's value that is proved, not far above that of the worst member known."""
         if not self.structure.is_real:
-            return _Bound(np.inf, lower, None, "poles with neglected dynamics are not bounded")
+            return _TermBound(np.inf, lower, None, "poles with neglected dynamics are not bounded")
         if term.time.period and (term.damping or np.isfinite(term.fastest)):
-            return _Bound(np.inf, lower, None, "damping and fastest poles of sampled loops are not bounded")
+            return _TermBound(np.inf, lower, None, "damping and fastest poles of sampled loops are not bounded")
         if not np.isfinite(lower):
-            return _Bound(np.inf, lower, None, "a member is unstable")
+            return _TermBound(np.inf, lower, None, "a member is unstable")
         for k in range(_RAISES):
-            level = lower * (1 + _TOLERANCE * 2**k)
+            level = max(lower, least) * (1 + _TOLERANCE * 2**k)
             try:
                 if all(_is_proved_stable(*region) for region in self._regions(term, level)):
-                    return _Bound(level, lower)
+                    return _TermBound(level, lower)
             except np.linalg.LinAlgError:  # a pole that the map does not take
                 continue
-        return _Bound(np.inf, lower, None, "bounds are too loose")
+        return _TermBound(np.inf, lower, None, "bounds are too loose")
 
     def _regions(self, term: PoleTerm, level: float) -> Iterator[tuple[Matrices, Sequence[DeltaBlock], float]]:
         """Yield loops that are robustly stable if all poles are in a region, with their blocks and periods (s)."""
@@ -245,17 +258,18 @@ class _FamilyLoop:
 
 @dataclass(frozen=True)
 class _Banded:
-    """A gain that is bounded in bands of frequency, its weight constant in each unless it is in the `system`."""
+    """A gain that is bounded in bands of frequency, with weights that stand in for one that is no system of the loop.
 
-    loop: UncertainLoop
-    system: Matrices
+    `loops`: with each of these, or without any (None), as it suits a band.
+    """
+
+    loops: Sequence[tuple[Matrices | None, UncertainLoop]]
     performance: Sequence[DeltaBlock]
     term: PeakTerm
-    is_weighted: bool
 
-    def run(self, lower: float) -> float:
-        """Return a bound of a family that is stable, infinite where there is none; `lower`: what a member has."""
-        level, count = max(lower, NEGLIGIBLE) * (1 + _TOLERANCE), 0
+    def run(self, lowest: float) -> float:
+        """Return a bound of a family that is stable, a little above the `lowest` or more; infinite where there is none."""
+        level, count = lowest * (1 + _TOLERANCE), 0
         bands = [self.term.warped]
         while bands:
             band, count = bands.pop(), count + 1
@@ -272,19 +286,37 @@ class _Banded:
 
     def _level(self, band: Band, level: float, raised: bool) -> float:
         """Return what is proved in a band, from a level on, infinite where nothing is."""
-        factor = 1.0
-        if self.is_weighted and self.term.weight is not None:
-            ends = self.term.time.frequencies(np.array(band)) if self.term.time.period else np.array(band)
-            factor = largest_size(self.term.weight, (float(ends[0]), float(ends[1])), self.term.inverse)
-        if not np.isfinite(factor):
+        choices = [(self._beyond(band, weight is not None), loop) for weight, loop in self.loops]
+        factor, loop = next((one for one in choices if np.isfinite(one[0])), choices[0])
+        if np.isinf(factor):
             return np.inf
-        unit = level / factor if factor else np.inf
-        if np.isinf(unit):
+        if not factor:
             return level
-        skew = SkewSweep(self.loop.structure, self.system, self.performance, unit)
-        low, high = (end / self.loop.rate for end in band)
-        proof = skew.run(raised, _TOLERANCE, band=(low, high))
+        system = balance(loop.system, loop.structure)
+        skew = SkewSweep(loop.structure, system, self.performance, level / factor)
+        proof = skew.run(raised, _TOLERANCE, band=(band[0] / loop.rate, band[1] / loop.rate))
         return level * proof.level if proof.proved else np.inf
+
+    def _beyond(self, band: Band, stands_in: bool) -> float:
+        """Return how many times larger the weight may be in a band than what stands in for it: by parts of the band."""
+        term, weight = self.term, self.term.weight
+        if weight is None or (stands_in and (weight.is_constant or not term.time.period)):
+            return 1.0
+        if not stands_in:
+            return largest_size(weight, self._true(band), term.inverse)
+        ends = [end for end in band if 0 < end < np.inf]
+        low, high = (ends[0], ends[-1]) if len(ends) > 1 else (ends[0] / _WIDER, ends[0] * _WIDER) if ends else (1.0, _WIDER)
+        edges = np.unique([band[0], *np.geomspace(low, high, _PARTS), band[1]])
+        parts = [(float(a), float(b)) for a, b in pairwise(edges[(edges >= band[0]) & (edges <= band[1])])]
+        return max(
+            largest_size(weight, self._true(part), term.inverse) * largest_size(weight, part, not term.inverse)
+            for part in parts
+        )
+
+    def _true(self, band: Band) -> Band:
+        """Return a band (rad/s) of one in the map."""
+        low, high = self.term.time.frequencies(np.array(band)).tolist()
+        return low, high
 
 
 def _middle(band: Band) -> float:
@@ -295,12 +327,16 @@ def _middle(band: Band) -> float:
 
 
 def _rational(term: PeakTerm) -> Matrices | None:
-    """Return the weight of a term as a system of its loop, None if it is none."""
+    """Return the weight of a term as a system of its loop, which it is up to the map; None if there is none that is stable."""
     if term.weight is None:
-        return Matrices.constant(np.eye(1))
-    if not (term.inverse or (term.time.period and not term.weight.is_constant)):
+        return _ONE
+    A, B, C, D = term.weight.system
+    if not term.inverse:
         return term.weight.system
-    return None
+    if not D[0, 0]:
+        return None
+    inverse = Matrices(A - B @ C / D, B / D, -C / D, 1 / D)
+    return inverse if (inverse.poles.real < 0).all() else None
 
 
 def largest_size(weight: Weight, band: Band, inverse: bool = False) -> float:

@@ -16,8 +16,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import schur
-from scipy.linalg.lapack import dtrsyl
+from scipy.linalg.lapack import dgees, dtrsyl
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SINGULAR
@@ -180,12 +179,13 @@ class AugmentedPlant:
         self.D11, self.D12 = system.D[:first_y, :first_u], system.D[:first_y, first_u:]
         self.D21, self.D22 = system.D[first_y:, :first_u], system.D[first_y:, first_u:]
         self.has_loops_at_once = bool(self.D22.any())
+        self._ones = np.eye(outputs), np.eye(inputs)
 
     def close(self, S: Array) -> ClosedLoop | None:
         """Return the loop around a gain S; None where that has no solution at once, or is not finite."""
         if not np.isfinite(S).all():
             return None
-        K, after, before = S, np.eye(len(S)), np.eye(S.shape[1])
+        K, after, before = S, self._ones[0], self._ones[1]
         if self.has_loops_at_once:
             loop = after - S @ self.D22
             sizes = np.linalg.svd(loop, compute_uv=False)
@@ -252,18 +252,19 @@ class ClosedLoop:
         by_input, by_output = left @ self.plant.B2, self.plant.C2 @ vectors
         return [self.slope(by_input[k], by_output[:, k]) for k in places]
 
-    def response(self, omega: float, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
-        """Return the response at a frequency (rad/s), and those from S's outputs and to its inputs."""
+    def responses(self, omega: Array, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
+        """Return the responses (k) at frequencies (rad/s), and those from S's outputs and to its inputs."""
         A, B, C, D = self.system
-        left, right = self.plant.D12[rows], self.plant.D21[:, columns]
-        if np.isinf(omega):
-            return D[np.ix_(rows, columns)].astype(complex), left, right
-        states = np.linalg.solve(1j * omega * np.eye(len(A)) - A, np.hstack([B[:, columns], self.plant.B2]))
-        by_external, by_gain = states[:, : len(columns)], states[:, len(columns) :]
+        inputs = np.hstack([B[:, columns], self.plant.B2])
+        finite, diagonal = np.isfinite(omega), np.arange(len(A))
+        matrices = np.tile(-A.astype(complex), (len(omega), 1, 1))
+        matrices[:, diagonal, diagonal] += 1j * np.where(finite, omega, 1.0)[:, None]
+        states = np.linalg.solve(matrices, inputs[None]) * finite[:, None, None]
+        by_external, by_gain = states[:, :, : len(columns)], states[:, :, len(columns) :]
         return (
-            D[np.ix_(rows, columns)] + C[rows] @ by_external,
-            left + C[rows] @ by_gain,
-            right + self.plant.C2 @ by_external,
+            D[rows[:, None], columns] + C[rows] @ by_external,
+            self.plant.D12[rows] + C[rows] @ by_gain,
+            self.plant.D21[:, columns] + self.plant.C2 @ by_external,
         )
 
     def slope(self, left: Array, right: Array) -> Array:
@@ -278,7 +279,7 @@ class ClosedLoop:
         frequencies as the map does is a lag behind each output.
         """
         A, B, C, D = self.system
-        B, C, D = B[:, columns] * right, left[:, None] * C[rows], left[:, None] * D[np.ix_(rows, columns)] * right
+        B, C, D = B[:, columns] * right, left[:, None] * C[rows], left[:, None] * D[rows[:, None], columns] * right
         to_C, D12, D21 = self.plant.C2, left[:, None] * self.plant.D12[rows], self.plant.D21[:, columns] * right
         from_B = self.plant.B2
         if period:
@@ -291,13 +292,17 @@ class ClosedLoop:
                 np.hstack([to_C, np.zeros((len(to_C), p))]),
             )
             C, D12 = np.hstack([np.zeros((p, n)), np.sqrt(period) * np.eye(p)]), np.zeros_like(D12)
-        triangle, basis = schur(A)
+        triangle, _, _, _, basis, _, wrong = dgees(_unsorted, A)
         seen, reached = C @ basis, basis.T @ B
         X, scale_x, wrong_x = dtrsyl(triangle, triangle, -reached @ reached.T, tranb="T")
         Y, scale_y, wrong_y = dtrsyl(triangle, triangle, -seen.T @ seen, trana="T")
-        if wrong_x or wrong_y:
+        if wrong or wrong_x or wrong_y:
             return None
         X, Y = basis @ (X / scale_x) @ basis.T, basis @ (Y / scale_y) @ basis.T
         to_rows = from_B.T @ Y
         by_K = 2 * (to_rows + D12.T @ C) @ X @ to_C.T + 2 * to_rows @ B @ D21.T
         return float(np.sum((C @ X) * C)), self.after.T @ by_K @ self.before.T
+
+
+def _unsorted(real: float, imag: float) -> None:
+    """Leave eigenvalues in any order."""

@@ -18,8 +18,12 @@ _USUAL: dict[str, Any] = {"steps": 200, "gain": CLOSE * NEGLIGIBLE, "patience": 
 _PATIENT: dict[str, Any] = {"steps": 1000, "gain": RANK, "patience": 60}
 #: One that looks first is shorter.
 _LOOK: dict[str, Any] = {**_PATIENT, "steps": 200}
+#: Of a smooth function.
+_SMOOTH: dict[str, Any] = {"steps": 300, "gain": CLOSE**2, "patience": 5, "measured": 30}
 #: Turns of a whole search at most.
 TURNS = 10
+#: Turns of a search of a family whose worst members may not be known yet.
+FED_BACK = 3
 #: Rounds of a patient end at most.
 _FINISHES = 3
 
@@ -59,11 +63,13 @@ def first_look(objective: Objective, smooth: Objective | None, start: SearchStar
         x = descend(objective.abscissa, Found(x, pieces), **_LOOK).x
     x = stabilise(objective, x)
     if smooth is not None and (pieces := smooth(x)) is not None:
-        x = descend(smooth, Found(x, pieces), steps=300, gain=CLOSE**2, patience=10).x
+        x = descend(smooth, Found(x, pieces), **_SMOOTH).x
     pieces = objective(x)
     if pieces is None:
         return None
     found = Found(x, pieces)
+    if objective.is_smooth:
+        return descend(objective, found, **_SMOOTH)
     if start.descends or objective.has_poles_alone:
         return descend(objective, found, steps=60, gain=CLOSE * NEGLIGIBLE**0.5, patience=10)
     return minimise_maximum(objective, found, steps=40)
@@ -71,6 +77,8 @@ def first_look(objective: Objective, smooth: Objective | None, start: SearchStar
 
 def whole_search(objective: Objective, found: Found, descends: bool, turns: int = TURNS) -> Found:
     """Return the least maximum near a point: both methods by turns until neither gains, peaks that were missed taken along."""
+    if objective.is_smooth:
+        return found
     best = found
     for turn in range(turns):
         before = found.value
@@ -91,6 +99,8 @@ def whole_search(objective: Objective, found: Found, descends: bool, turns: int 
 
 def finish(objective: Objective, found: Found, seed: int) -> Found:
     """Return the least maximum near a point, patiently: with gradients around it."""
+    if objective.is_smooth:
+        return descend(objective, found, **_SMOOTH)
     rng, best = np.random.default_rng(seed), found
     for _ in range(_FINISHES):
         found = sample_gradients(objective, found, rng)

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.pose import Pose, pose_suspicions, read_pose
-from titop.blocks.basics.spatial import Array, replace_entry
+from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.bodies.rigid_body import moved_pose, pose_parameters
+from titop.blocks.bodies.rigid_body import port_fields
 from titop.blocks.bodies.rods.discretisation import (
     MAX_POINTS,
     RodLayout,
@@ -28,11 +27,11 @@ from titop.blocks.bodies.rods.discretisation import (
 )
 from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.strains import COMPONENTS, STRAIGHT, StrainBasis, read_reference, read_strains, reference_along
-from titop.blocks.bodies.water.fluid import Fluid, read_coefficients, read_fluid, read_lift, report_dry, with_coefficient
+from titop.blocks.bodies.water.fluid import Fluid, read_coefficients, read_fluid, read_lift, report_dry
 from titop.blocks.bodies.water.immersed import Immersed
 from titop.blocks.bodies.water.immersion import ADDED, DRAG, POTENTIAL, water_around
-from titop.blocks.contract.block import PARENT_PORT, Block
-from titop.blocks.contract.fields import Consumed, Field, Fixed, Kept, optional, put, scalar
+from titop.blocks.contract.block import Block, ParameterFields, check_port_name
+from titop.blocks.contract.fields import Consumed, Field, Fixed, Kept, optional, scalar
 
 #: Name of the port at the tip, which every rod has.
 TIP = "tip"
@@ -49,9 +48,7 @@ def read_rod_ports(reader: FieldReader, ports: Any, length: float) -> dict[str, 
     """Read the ports of a rod: abscissas X (m), or pairs of one and a pose in the section's frame; the tip comes first."""
     read = {TIP: RodPort(length, Pose())}
     for name, value in reader.mapping("ports", ports, "names to abscissas", '{"camera": 0.2}').items():
-        if not isinstance(name, str) or not name or "." in name or not name.isprintable() or name == PARENT_PORT:
-            expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
-            reader.report("bad-name", str(name), name, expected, "rename the port")
+        check_port_name(reader, name)
         read[str(name)] = _read_port(reader, f"ports.{name}", value, length)
     return read
 
@@ -312,38 +309,18 @@ class RodData(Immersed):
 
     # -- parameters ------------------------------------------------------------------------------------------------------
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return length, material, the section's and the reference strain's numbers (unless functions), and ports' poses."""
-        absent = {"shear_modulus" if self.given_shear_modulus is None else "poisson"}
-        numbers_by_name = {name: (float(getattr(self, name)), unit) for name, unit in _SCALARS.items() if name not in absent}
-        numbers_by_name |= {f"section.{name}": value for name, value in self.section.parameters().items()}
-        if not callable(self.reference_strain):
-            numbers = zip(COMPONENTS, self.reference_strain.tolist(), strict=True)
-            numbers_by_name |= {
-                f"reference_strain.{name}": (value, "rad/m" if k < 3 else "1") for k, (name, value) in enumerate(numbers)
-            }
-        for port, (_, pose) in self.rod_ports.items():
-            numbers_by_name |= {f"{port}.{entry}": value for entry, value in pose_parameters(pose).items()}
-        around = water_around(self)
-        return numbers_by_name if around is None else numbers_by_name | around.parameters()
+    def parameter_fields(self) -> ParameterFields:
+        """Return length, material, the section's and the reference strain's numbers (unless functions), and ports' poses.
 
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        changed = self.snapshot()
-        assert isinstance(changed, RodData)
-        around = water_around(self)
-        wet = around.parameters() if around else {}
-        for name, value in values.items():
-            head, entry = owner_of(name), entry_of(name)
-            if name in wet:
-                put(changed, *with_coefficient(changed, name, value))
-            elif not entry:
-                put(changed, "given_shear_modulus" if name == "shear_modulus" else name, value + 0.0)
-            elif head == "section":
-                put(changed, head, changed.section.with_parameter(entry, value))
-            elif head == "reference_strain":
-                put(changed, head, replace_entry(changed.reference_strain, COMPONENTS.index(entry), value))
-            else:
-                port = changed.rod_ports[head]
-                changed.rod_ports[head] = port._replace(pose=moved_pose(port.pose, entry, value))
-        changed._update()
-        return changed
+        If the length is changed, ports and functions of X are scaled with it.
+        """
+        absent = {"shear_modulus" if self.given_shear_modulus is None else "poisson"}
+        fields: ParameterFields = {name: (name, (), unit) for name, unit in _SCALARS.items() if name not in absent}
+        if "shear_modulus" in fields:
+            fields["shear_modulus"] = ("given_shear_modulus", (), "Pa")
+        fields |= self.section.fields("section")
+        if not callable(self.reference_strain):
+            units = ("rad/m",) * 3 + ("1",) * 3
+            for k, (name, unit) in enumerate(zip(COMPONENTS, units, strict=True)):
+                fields[f"reference_strain.{name}"] = ("reference_strain", (k,), unit)
+        return fields | port_fields(self.ports, "rod_ports", (1,)) | self.fluid_fields()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.paths import parts_of, split_path
+from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function, sampled
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.rods.section_shapes import SHAPES, SectionMoments
+from titop.blocks.contract.block import ParameterFields, with_number
 
 #: A dimension: the same all along, at the base and at the tip (between them it changes linearly), or a function of X (m).
 Dimension = tuple[Any, ...] | Callable[[float], float]
@@ -50,12 +50,10 @@ def dimension_parameters(name: str, dimension: Dimension, unit: str) -> dict[str
     return {name: values[0]} if len(values) == 1 else {f"{name}.base": values[0], f"{name}.tip": values[1]}
 
 
-def with_end(dimension: Dimension, end: str | None, value: Any) -> Dimension:
-    """Return a dimension with its number at ``base`` or ``tip`` changed, or its only one."""
-    if end is None:
-        return (value,)
-    assert not callable(dimension)
-    return (value, dimension[1]) if end == "base" else (dimension[0], value)
+def dimension_fields(name: str, dimension: Dimension, unit: str, field: str, inside: tuple[str, ...] = ()) -> ParameterFields:
+    """Return the parameters of a dimension that is `inside` a field; their names are those of `dimension_parameters`."""
+    names = dimension_parameters(name, dimension, unit)
+    return {entry: (field, (*inside, k), unit) for k, entry in enumerate(names)}
 
 
 #: Dimensions of a section given by area and moments, and their units.
@@ -256,6 +254,13 @@ class Section:
                 return [Finding("bad-section", where, observed, "positive area and moments", advice)]
         return []
 
+    def fields(self, field: str) -> ParameterFields:
+        """Return the parameters of a block that has the section as a `field`."""
+        fields: ParameterFields = {}
+        for name, dimension in self.dimensions.items():
+            fields |= dimension_fields(f"{field}.{name}", dimension, _OWN.get(name, "m"), field, ("dimensions", name))
+        return fields
+
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the section's numbers by name, with units; a taper has two: ``radius.base`` and ``radius.tip``."""
         numbers: dict[str, tuple[float, str]] = {}
@@ -272,9 +277,7 @@ class Section:
             As in `parameters`.
         value : float or complex
         """
-        changed = copy.copy(self)
-        dimension, end = split_path(name)
-        changed.dimensions = self.dimensions | {dimension: with_end(self.dimensions[dimension], end, value)}
+        changed: Section = with_number(self, self.fields("section")[f"section.{name}"][1], value)
         return changed
 
     def __repr__(self) -> str:

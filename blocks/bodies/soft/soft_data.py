@@ -23,8 +23,8 @@ from titop.blocks.bodies.soft.soft_fields import (
     read_units,
 )
 from titop.blocks.bodies.soft.soft_ports import SoftPort, read_soft_ports
-from titop.blocks.contract.block import Block
-from titop.blocks.contract.fields import Consumed, Field, Fixed, put
+from titop.blocks.contract.block import Block, ParameterFields
+from titop.blocks.contract.fields import Consumed, Field, Fixed
 
 #: How far from 1 det F may be for materials that keep their volume.
 _KEEPS_VOLUME = 10 * SAME
@@ -224,11 +224,14 @@ class SoftData(Block):
         """The body's mass (kg)."""
         return self.points[:, MASS].sum()
 
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return density, the material's numbers and the kinematics' own, by name, with units."""
+    def parameter_fields(self) -> ParameterFields:
+        """Return density, the material's numbers and the kinematics' own."""
         unit = "kg/m^3" if (self._densities == 1.0).all() else "1"
-        numbers = {name: (float(value), self._value_units[name]) for name, value in self._values.items()}
-        return {"density": (float(self.density), unit), **numbers}
+        numbers: ParameterFields = {name: ("_values", (name,), each) for name, each in self._value_units.items()}
+        return {"density": ("density", (), unit), **numbers}
+
+    def _update(self) -> None:
+        vars(self).pop("points", None)
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
@@ -238,17 +241,6 @@ class SoftData(Block):
             check_numbers(reader, {"density": self.density, **numbers})
             errors += reader.findings
         return errors, warnings
-
-    def with_parameters(self, values: dict[str, float]) -> Block:
-        changed = self.snapshot()
-        assert isinstance(changed, SoftData)
-        vars(changed).pop("points", None)
-        for name, value in values.items():
-            if name == "density":
-                put(changed, name, value)
-            else:
-                changed._values[name] = value
-        return changed
 
 
 def _is_frame(entries: Array) -> bool:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
-from titop.blocks.basics.paths import entry_of, owner_of
-from titop.blocks.basics.spatial import Array, replace_entry
+from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import FieldReader, real_array
+from titop.blocks.contract.block import Block, ParameterFields, with_number
 
 
 class Fluid:
@@ -65,12 +65,7 @@ class Fluid:
             As in `parameters`.
         value : float or complex
         """
-        changed = Fluid.__new__(Fluid)
-        changed.density, changed.current = self.density, self.current
-        if name == "density":
-            changed.density = value
-        else:
-            changed.current = replace_entry(self.current, "xyz".index(name[-1]), value)
+        changed: Fluid = with_number(self, _PATHS[name], value)
         return changed
 
     def __eq__(self, other: object) -> bool:
@@ -81,6 +76,12 @@ class Fluid:
     def __repr__(self) -> str:
         current = f", current={self.current.tolist()}" if self.current.any() else ""
         return f"Fluid({self.density}{current})"
+
+
+#: Where the numbers of a fluid stand in it, by name.
+_PATHS: dict[str, tuple[Any, ...]] = {"density": ("density",)} | {
+    f"current.{axis}": ("current", k) for k, axis in enumerate("xyz")
+}
 
 
 def read_fluid(block: Any, field: str, value: Any) -> Fluid | None:
@@ -159,18 +160,20 @@ def read_lift(reader: FieldReader, field: str, value: Any) -> Array | None:
     return reader.array(field, value, (3,), "give a number, or three: the force is along (x, y, z) x velocity")
 
 
-def fluid_parameters(
-    body: Any, added: Mapping[str, str], drag: Mapping[str, str], lift_unit: str
-) -> dict[str, tuple[float, str]]:
-    """Return the numbers of a fluid around a body and of its effects, by dotted name, with units; matrices have none."""
-    numbers = {f"fluid.{name}": value for name, value in body.fluid.parameters().items()}
+def fluid_fields(body: Any, added: Mapping[str, str], drag: Mapping[str, str], lift_unit: str) -> ParameterFields:
+    """Return the parameters of a fluid around a body and of its effects, none without a fluid; matrices have none."""
+    if body.fluid is None:
+        return {}
+    fields: ParameterFields = {
+        f"fluid.{name}": ("fluid", path, "m/s" if path[1:] else "kg/m^3") for name, path in _PATHS.items()
+    }
     for field, units in (("added_mass", added), ("drag", drag)):
         coefficients = getattr(body, field)
         if isinstance(coefficients, dict):
-            numbers |= {f"{field}.{name}": (float(value), units[name]) for name, value in coefficients.items()}
+            fields |= {f"{field}.{name}": (field, (name,), units[name]) for name in coefficients}
     if body.lift is not None:
-        numbers |= {f"lift.{axis}": (float(x), lift_unit) for axis, x in zip("xyz", body.lift, strict=True)}
-    return numbers
+        fields |= {f"lift.{axis}": ("lift", (k,), lift_unit) for k, axis in enumerate("xyz")}
+    return fields
 
 
 def of_direction(value: Any, names: tuple[str, ...]) -> Any:
@@ -179,19 +182,12 @@ def of_direction(value: Any, names: tuple[str, ...]) -> Any:
     return next((coefficients[name] for name in names if name in coefficients), 0.0)
 
 
-def with_coefficient(block: Any, name: str, value: Any) -> tuple[str, Any]:
-    """Return a field of a block in a fluid, and its value with the parameter of this dotted name changed.
-
-    Negative values are refused, unless of current or lift.
-    """
-    field, entry = owner_of(name), entry_of(name)
-    if (entry == "density" or field in ("added_mass", "drag")) and np.real(value) < 0.0:
-        code = "bad-density" if entry == "density" else "negative-coefficient"
-        raise ModelError(Finding(code, f"{block.name}.{name}", value, "a value >= 0", "check the sign and the unit"))
-    before = getattr(block, field)
-    if field == "fluid":
-        return field, before.with_parameter(entry, value)
-    return field, replace_entry(before, "xyz".index(entry), value) if field == "lift" else {**before, entry: value}
+def refuse_negative(block: Block, fields: ParameterFields, values: Mapping[str, Any]) -> None:
+    """Refuse negative values of a fluid's parameters (`fluid_fields`), unless of current or lift."""
+    for name, value in values.items():
+        if name in fields and not name.startswith(("fluid.current.", "lift.")) and np.real(value) < 0.0:
+            code = "bad-density" if name == "fluid.density" else "negative-coefficient"
+            raise ModelError(Finding(code, f"{block.name}.{name}", value, "a value >= 0", "check the sign and the unit"))
 
 
 def report_dry(reader: FieldReader, fields: Mapping[str, Any]) -> None:

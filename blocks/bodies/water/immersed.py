@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.water.fluid import (
     Coefficients,
     Fluid,
-    fluid_parameters,
+    fluid_fields,
     of_direction,
     read_coefficients,
     read_fluid,
     read_lift,
+    refuse_negative,
     report_dry,
 )
 from titop.blocks.bodies.water.immersion import (
@@ -41,12 +42,24 @@ from titop.blocks.bodies.water.immersion import (
     weightless,
     wrenches_to_efforts,
 )
-from titop.blocks.contract.block import Block
+from titop.blocks.contract.block import Block, ParameterFields
 from titop.blocks.contract.fields import Field, Kept, optional, scalar, vector
 
 
 class Immersed(Block):
     """The part of rigid bodies and rods for a fluid that acts at some of their places."""
+
+    #: Units of the coefficients of added mass and drag by name, and of lift.
+    coefficient_units: ClassVar[tuple[dict[str, str], dict[str, str], str]] = (ADDED, DRAG, "1")
+
+    def fluid_fields(self) -> ParameterFields:
+        """Return the parameters of the fluid and of its effects; none without a fluid."""
+        return fluid_fields(self, *self.coefficient_units)
+
+    def with_parameters(self, values: dict[str, float]) -> Block:
+        if self.fluid is not None:
+            refuse_negative(self, fluid_fields(self, *self.coefficient_units), values)
+        return super().with_parameters(values)
 
     def _water_at(self, q: Any) -> tuple[Water, Array] | None:
         """Return the fluid at s places, and their Jacobians (s, 6, 6 + n) by ``[V_P; v]``."""
@@ -95,6 +108,7 @@ class ImmersedBody(Immersed):
     com: Any
     inertia: Any
     port_poses: dict[str, Pose]
+    coefficient_units = (_BODY_ADDED, _BODY_DRAG, "m^2")
 
     #: The fluid around the body, or None.
     fluid = Kept(read_fluid)
@@ -148,14 +162,13 @@ class ImmersedBody(Immersed):
         head = 3 + len(row)
         return np.concatenate([[1.0, head, head + whole.size], row, whole.ravel(), water_numbers(water)])
 
-    def fluid_parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the numbers of the fluid and of its effects, by dotted name, with units; none without a fluid."""
+    def fluid_fields(self) -> ParameterFields:
         if self.fluid is None:
             return {}
-        numbers = {} if self.volume is None else {"volume": (self.volume, "m^3")}
+        fields: ParameterFields = {} if self.volume is None else {"volume": ("volume", (), "m^3")}
         if self.buoyancy_center is not None:
-            numbers |= {f"buoyancy_center.{axis}": (float(x), "m") for axis, x in zip("xyz", self.buoyancy_center, strict=True)}
-        return numbers | fluid_parameters(self, _BODY_ADDED, _BODY_DRAG, "m^2")
+            fields |= {f"buoyancy_center.{axis}": ("buoyancy_center", (k,), "m") for k, axis in enumerate("xyz")}
+        return fields | super().fluid_fields()
 
     def fluid_findings(self) -> list[Finding]:
         """Return what is wrong with the fields for the fluid."""

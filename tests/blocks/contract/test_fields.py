@@ -92,7 +92,7 @@ def classes() -> list[type[Block]]:
 
 #: Taken otherwise: what names the block, what `SoftBody` calls as its method `parameters` is called; internal classes.
 ELSEWHERE = {"self", "name", "passive", "parameters"}
-INTERNAL = {"_Plain", "BlockStates", "CutRod", "ObservedStates", "PathStates", "SoftLine"}
+INTERNAL = {"_Plain", "AttachedStates", "BlockStates", "CutRod", "ObservedStates", "PathStates", "SoftLine"}
 
 
 def accepts(cls: type, argument: str) -> bool:

@@ -15,11 +15,10 @@ from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, settled
 from titop.blocks.basics.spatial import rotation_exp
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.interactions.distributed_load import (
+    density_fields,
     density_kinks,
-    density_parameters,
     density_values,
     read_density,
-    with_entry,
 )
 from titop.blocks.interactions.interaction import motion_among
 
@@ -263,20 +262,23 @@ def test_functions_are_of_the_abscissa() -> None:
 
     np.testing.assert_array_equal(at(density), np.column_stack([2 * PLACES, (2 * PLACES) ** 2, 0 * PLACES]))
     assert density_kinks(density).tolist() == [0.0, 1.0]
-    assert density_parameters("force", density, "N/m") == {}
+    assert density_fields("force", density, "N/m") == {}
     with pytest.raises(tt.ModelError, match=r"load\.force: got \[1\]"):
         at(lambda X: [1])
 
 
 def test_numbers_have_names_by_which_they_are_changed() -> None:
-    assert density_parameters("force", ROWS[0], "N/m") == {f"force.{x}": (float(k), "N/m") for k, x in enumerate("xyz")}
-    named = density_parameters("force", ROWS, "N/m")
-    assert len(named) == 9
-    assert named["force.1.z"] == (-2.0, "N/m")
-    changed = with_entry(ROWS, "1.z", 7.0)
-    assert changed[1, 2] == 7.0
-    assert np.count_nonzero(changed != ROWS) == 1
-    assert with_entry(ROWS[0], "y", 7.0).tolist() == [0.0, 7.0, 2.0]
+    load = tt.DistributedLoad("load", rod(), force=ROWS, torque=ROWS[0])
+    numbers = load.parameters()
+    assert {name: x for name, (x, unit) in numbers.items() if unit == "N m/m"} == {
+        f"torque.{x}": k for k, x in enumerate("xyz")
+    }
+    assert sum(unit == "N/m" for _, unit in numbers.values()) == 9
+    assert numbers["force.1.z"] == (-2.0, "N/m")
+    changed: Any = load.with_parameters({"force.1.z": 7.0, "torque.y": 7.0})
+    assert changed.force[1, 2] == 7.0
+    assert np.count_nonzero(changed.force != ROWS) == 1
+    assert changed.torque.tolist() == [0.0, 7.0, 2.0]
 
 
 @pytest.mark.parametrize(

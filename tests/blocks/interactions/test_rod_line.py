@@ -56,7 +56,7 @@ def test_tendons_run_through_rods_in_series() -> None:
         ("density", 900.0, False),
         ("young", 2e6, False),
         ("length", 0.6, True),
-        ("section.radius.start", 0.04, True),
+        ("section.radius.base", 0.04, True),
         ("reference_strain.bending_z", 0.5, True),
     ],
 )

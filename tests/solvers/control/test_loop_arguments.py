@@ -13,8 +13,8 @@ import pytest
 
 import titop as tt
 from tests.solvers.control.sliders import controller, gain, lead, slider
+from titop.solvers.control.control_loop import OperatingValues
 from titop.solvers.control.loop_arguments import suspicions
-from titop.solvers.control.operating_values import OperatingValues
 
 
 @pytest.mark.parametrize("seed", ["x", -1, 1.5])

@@ -13,7 +13,7 @@ import titop as tt
 from tests.solvers.pictures.animated import SINGLE, drawn_lines, motion, poses, read
 from tests.solvers.simulation.soft_arms import ROUND, L, arm
 from titop.blocks.basics.spatial import quaternion_matrix
-from titop.solvers.pictures.outlines import edges, solids, swept_rods
+from titop.solvers.pictures.frames import edges, solids, swept_rods
 
 SHAPES = [
     tt.Shape.sphere(0.3),

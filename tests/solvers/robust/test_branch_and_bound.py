@@ -77,7 +77,7 @@ def test_goes_on_from_its_checkpoint(analysis: Any, tmp_path: Path, monkeypatch:
 
 
 def test_six_parameters_between_whose_bounds_is_a_factor_of_two() -> None:
-    """Branching closes it: the member found is at the limit of stability; corners and random ones within the bound are stable."""
+    """Branching closes it: the member found is at the limit of stability, corners and random ones within the bound stable."""
     A, B, C, D = structure_of_modes([1] * 6, 6, 0.05, 4)
     blocks = [tt.DeltaBlock.real(f"p{k}") for k in range(6)]
     M = control.ss(A, B, C, D)

@@ -12,8 +12,8 @@ from scipy.linalg import expm
 
 import titop as tt
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.peaks import peak_gain
 from titop.solvers.synthesis.general_plant import close
-from titop.solvers.tuning.peaks import highest_gain
 
 pytest.importorskip("clarabel")
 
@@ -35,7 +35,7 @@ def springs(noise: float = 0.1) -> tt.LPVModel:
 
 
 def norm(system: Any) -> float:
-    return highest_gain(Matrices.of(system))[0]
+    return peak_gain(Matrices.of(system))[0]
 
 
 def random_plant(seed: int, n: int = 4) -> control.StateSpace:

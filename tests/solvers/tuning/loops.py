@@ -9,8 +9,7 @@ import numpy as np
 
 import titop as tt
 from titop.solvers.tuning.objective import Objective
-from titop.solvers.tuning.plant_families import read_family
-from titop.solvers.tuning.tune import _objective, _Problem
+from titop.solvers.tuning.tuning_problem import TuningProblem
 
 #: Two masses and a spring, damped a little: forces on both, both places.
 SIGNALS = {"inputs": ["push", "pull"], "outputs": ["near", "far"]}
@@ -30,8 +29,7 @@ def objective_of(
     plant: object, blocks: object, goals: Sequence[tt.Goal] | tt.Goal, sign: int = -1, delay: object = 0.0
 ) -> Objective:
     """Return the function that `tt.tune` minimises."""
-    goals = (goals,) if isinstance(goals, tt.Goal) else tuple(goals)
-    return _objective(_Problem(blocks, goals, read_family(plant, delay), sign))
+    return TuningProblem.read(plant, blocks, goals, sign, delay).objective()
 
 
 #: Blocks of every kind, from one or both places to one or both forces.

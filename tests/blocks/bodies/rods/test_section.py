@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 import titop as tt
-from titop.blocks.bodies.rods.section import along, dimension_parameters, with_end
+from titop.blocks.bodies.rods.section import along, dimension_parameters
+from titop.blocks.contract.block import with_number
 
 Array = NDArray[Any]
 
@@ -119,9 +120,9 @@ def test_parameters_are_the_numbers_that_change_it() -> None:
     tapered = (0.2, 0.1)
     assert dimension_parameters("radius", tapered, "m") == {"radius.base": (0.2, "m"), "radius.tip": (0.1, "m")}
     assert dimension_parameters("radius", lambda X: X, "m") == {}
-    assert along("radius", with_end(tapered, "base", 0.4), PLACES, 2.0)[0] == 0.4
-    assert along("radius", with_end(tapered, "tip", 0.4), PLACES, 2.0)[2] == 0.4
-    assert along("radius", with_end((0.2,), None, 0.4), PLACES, 2.0).tolist() == [0.4] * 3
+    assert along("radius", with_number(tapered, (0,), 0.4), PLACES, 2.0)[0] == 0.4
+    assert along("radius", with_number(tapered, (1,), 0.4), PLACES, 2.0)[2] == 0.4
+    assert along("radius", with_number((0.2,), (0,), 0.4), PLACES, 2.0).tolist() == [0.4] * 3
     assert dimension_parameters("radius", (0.2,), "m") == {"radius": (0.2, "m")}
 
 

@@ -1,4 +1,4 @@
-"""First-order states of the filter of an actuator or a sensor, as an interaction."""
+"""First-order states of blocks with own coordinates, and of the filters of actuators and sensors, as interactions."""
 
 from __future__ import annotations
 
@@ -78,17 +78,58 @@ def path_rates(numbers: Any, motion: Any, rates: Any) -> None:
 PATH_LAW = Law(path_loads, rates=path_rates)
 
 
-class PathStates(Interaction):
+class AttachedStates(Interaction):
+    """Common part of the first-order states of a `block`, as an interaction that has its inputs, named after it."""
+
+    def __init__(self, block: Any, suffix: str) -> None:
+        super().__init__(f"{block.name}/{suffix}")
+        self.block, self.own_blocks = block, (block,)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        names: tuple[str, ...] = self.block.input_names
+        return names
+
+    @property
+    def state_paths(self) -> tuple[str, ...]:
+        return tuple(f"{self.block.name}.{name}" for name in self.state_names)
+
+    @property
+    def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
+        """Range of each of the block's inputs, unbounded by default."""
+        return tuple(self.block.input_ranges) or super().input_ranges
+
+
+class BlockStates(AttachedStates):
+    """The efforts of a block's states and inputs on its plain coordinates; systems add it for every block with states."""
+
+    port_counts, coordinate_counts = (0, 0), (1, np.inf)
+
+    def __init__(self, block: Block) -> None:
+        super().__init__(block, "states")
+        self.own_coordinates = tuple(f"{block.name}.{name}" for name in block.coordinates)
+        self.inputs, self.input_units = tuple(block.inputs), block.input_units
+        self.state_names, self.state_units = tuple(block.state_names), block.state_units
+
+    def among(self, blocks: Mapping[str, Block]) -> BlockStates:
+        block = blocks[self.block.name]
+        return self if block is self.block else BlockStates(block)
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        """Return no wrenches (0, 6), and the efforts (n, N m or N) on the block's coordinates."""
+        efforts = self.block.state_efforts(motion.q, motion.v, motion.x)
+        driven = self.block.input_matrix(motion.q) @ motion.u if self.inputs else 0.0
+        return np.zeros((0, 6)), efforts + driven
+
+    def state_rates(self, motion: TargetMotion) -> Array:  # type: ignore[override]
+        return self.block.state_rates(motion.q, motion.v, motion.x, motion.u)
+
+
+class PathStates(AttachedStates):
     """What an actuator with a filter applies, or what the filter of a sensor receives; systems add it for every such device.
 
-    Parameters
-    ----------
-    device : Device
-        With a filter in its path.
-    gravity : (3,) array, m/s^2
-        Which accelerometers measure.
-    along : tuple of str
-        Units of the coordinates on which the filter acts, or which it receives.
+    `gravity` (3; m/s^2) is what accelerometers measure; `along` has the units of the coordinates on which the filter acts, or
+    which it receives.
     """
 
     port_counts, coordinate_counts = (0, 2), (0, 1)
@@ -96,9 +137,9 @@ class PathStates(Interaction):
     compiled_law = PATH_LAW
 
     def __init__(self, device: Device, gravity: Array, along: tuple[str, ...] = ()) -> None:
-        super().__init__(f"{device.name}/path")
+        super().__init__(device, "path")
         assert device.path is not None
-        self.device, self.own_blocks, self.gravity, self.coordinate_units = device, (device,), gravity, along
+        self.device, self.gravity, self.coordinate_units = device, gravity, along
         self.own_ports, self.own_coordinates = device.filter_ports, device.filter_coordinates
         count, units = len(device.channels), device.channel_units(along)
         self.inputs, self.input_units = device.inputs, units if device.inputs else ()
@@ -106,21 +147,8 @@ class PathStates(Interaction):
         self.state_units = device.path.state_units(units)
         self.matrices = device.path.law(count)
 
-    @property
-    def input_names(self) -> tuple[str, ...]:
-        return self.device.input_names
-
-    @property
-    def state_paths(self) -> tuple[str, ...]:
-        return tuple(f"{self.device.name}.{name}" for name in self.state_names)
-
-    @property
-    def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
-        return tuple(self.device.input_ranges)
-
-    def among(self, blocks: Mapping[str, Block]) -> PathStates:
+    def among(self, blocks: Mapping[str, Any]) -> PathStates:
         device = blocks[self.device.name]
-        assert isinstance(device, Device)
         return self if device is self.device else PathStates(device, self.gravity, self.coordinate_units)
 
     def under(self, gravity: Array) -> PathStates:
@@ -135,15 +163,7 @@ class PathStates(Interaction):
 
 
 class ObservedStates(PathStates):
-    """The same of a sensor that says itself what its filter receives, a function of poses and coordinates.
-
-    Parameters
-    ----------
-    blocks : mapping of str to Block
-        All blocks of the system.
-    gravity, along
-        As of `PathStates`.
-    """
+    """The same of a sensor that says itself what its filter receives, a function of poses and coordinates."""
 
     compiled_law = None  # type: ignore[assignment]
 
@@ -156,10 +176,8 @@ class ObservedStates(PathStates):
         """All that it receives."""
         return len(self.own_coordinates), len(self.own_coordinates)
 
-    def among(self, blocks: Mapping[str, Block]) -> PathStates:
-        device = blocks[self.device.name]
-        assert isinstance(device, Device)
-        return ObservedStates(device, blocks, self.gravity, self.coordinate_units)
+    def among(self, blocks: Mapping[str, Any]) -> PathStates:
+        return ObservedStates(blocks[self.device.name], blocks, self.gravity, self.coordinate_units)
 
     def under(self, gravity: Array) -> PathStates:
         return self

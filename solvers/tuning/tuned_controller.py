@@ -1,0 +1,124 @@
+"""What `tune` returns: the controller, what it reaches of each goal, and which goals bind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import COARSE
+from titop.solvers.tuning.goals import Goal
+from titop.solvers.tuning.minimax import Found, optimality
+from titop.solvers.tuning.objective import Objective
+from titop.solvers.tuning.proof import GoalProof
+from titop.solvers.tuning.tuning_problem import TuningProblem
+
+
+@dataclass(frozen=True)
+class GoalValue:
+    """What was reached of a goal.
+
+    Attributes
+    ----------
+    goal : Goal
+    value : float
+        Over what is allowed, of the worst member tuned on.
+    member : str
+        This member.
+    """
+
+    goal: Goal
+    value: float
+    member: str
+
+    def __str__(self) -> str:
+        mark = "hard" if self.goal.hard else "soft"
+        return f"{self.value:8.4f}  {mark}  {self.goal}  ({self.member})"
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A tuned controller.
+
+    Attributes
+    ----------
+    controller : control.StateSpace, or callable ``f(rho) -> control.StateSpace``
+        A function of the scheduling parameters if blocks are scheduled: a family for `ScheduledController`.
+    goals : tuple of GoalValue
+    binding : tuple of Goal
+        Those within one percent of the highest value.
+    optimality : float
+        Size of the least combination of gradients of what binds, in parts of the largest: zero at a local optimum.
+    proof : tuple of GoalProof
+        Of an uncertain family: bounds of all goals, or why there are none. Empty for others.
+    values : dict of str to float
+        The tuned numbers by name, in their units.
+    members : tuple of str
+        What was tuned on.
+    starts : tuple of float
+        The highest value of each whole search, for a first idea of how many optima there are.
+    """
+
+    controller: Any
+    goals: tuple[GoalValue, ...]
+    binding: tuple[Goal, ...]
+    optimality: float
+    proof: tuple[GoalProof, ...]
+    values: dict[str, float]
+    members: tuple[str, ...]
+    starts: tuple[float, ...] = field(default=())
+
+    def __str__(self) -> str:
+        lines = [str(value) for value in self.goals] + [str(proof) for proof in self.proof]
+        lines += [f"{name} = {value:.6g}" for name, value in self.values.items()]
+        return "\n".join(lines)
+
+
+def read_result(
+    objective: Objective, problem: TuningProblem, best: Found, starts: list[float], proof: tuple[GoalProof, ...]
+) -> Tuned:
+    """Return the controller of a point with what it reaches; hard goals that are not met are told."""
+    theta, family = objective.theta(best.x), problem.family
+    reach = objective.values(best.x)
+    if reach is None:
+        raise ModelError(unstable_pole(objective, best.x))
+    members = [member.name for member in objective.members]
+    values = tuple(
+        GoalValue(goal, float(column.max()), members[column.argmax()])
+        for goal, column in zip(problem.goals, reach.T, strict=True)
+    )
+    missed = [value for value in values if value.goal.hard and value.value > 1 + COARSE]
+    if missed:
+        shown = "; ".join(f"{value.goal} at {value.value:.4g}" for value in missed)
+        advice = "these contradict each other, or the structure cannot meet them: loosen one, or add states"
+        warn([Finding("hard-goals", "goals", shown, "at most 1", advice)], stacklevel=4)
+    parts = reach.max(axis=0) / objective.limits
+    binding = tuple(goal for goal, part in zip(problem.goals, parts, strict=True) if part >= (1 - COARSE) * parts.max())
+
+    def member(rho: Mapping[str, float]) -> Any:
+        return objective.blocks.system(theta, rho, family.period)
+
+    is_scheduled = any(one.rho for one in objective.members)
+    named = dict(zip(objective.blocks.names, theta.tolist(), strict=True))
+    controller = member if is_scheduled else member({})
+    return Tuned(controller, values, binding, optimality(best.pieces), proof, named, tuple(members), tuple(starts))
+
+
+def unstable_pole(objective: Objective, x: Array) -> Finding:
+    """Return which pole stays unstable, of which member; or that there is no solution at once."""
+    worst, name = -np.inf + 0j, ""
+    for k, member in enumerate(objective.members):
+        loops = objective.loops(k, objective.blocks.gain(objective.theta(x), member.rho))
+        if loops is None:
+            advice = "add a lag to a block, or take the feedthrough out of the plant"
+            expected = "a loop with a solution at once"
+            return Finding("algebraic-loop", "controller", f"a singular loop with the {member.name} plant", expected, advice)
+        for loop in loops.values():
+            if len(loop.poles) and (pole := loop.poles[np.argmax(loop.poles.real)]).real > worst.real:
+                worst, name = pole, member.name
+    advice = "a mode that the controller's inputs do not see, or its outputs do not reach, stays: give it these, or more states"
+    return Finding("unstable", "controller", f"a pole at {worst:.4g} rad/s of the {name} plant", "a stable loop", advice)
