@@ -22,7 +22,7 @@ from titop.solvers.linear.matrices import Matrices
 _PARTS, _BEYOND = np.linspace(0.0, 1.0, 40), 10.0
 #: A local maximum above this part of the highest one is refined: it may be higher than it seems.
 REFINED = 0.7
-#: How often a bracket is cut for all digits, on both sides of a parabola's vertex, in parts of the bracket.
+#: How often a bracket is cut, on both sides of a parabola's vertex, in parts of the bracket.
 _ROUNDS, _SIDES, _AROUND = 4, np.array([-0.1, 0.1]), np.array([-1, 0, 1])
 
 #: Frequencies (rad/s) between which a gain counts.
@@ -39,7 +39,7 @@ class Modal(NamedTuple):
 
     def responses(self, rows: Array, columns: Array, constant: Array) -> Callable[[Array], Array]:
         """Return a function from frequencies (n, rad/s) to responses (n, rows, columns), a constant added."""
-        residues = (self.left[rows].T[:, :, None] * self.right[:, None, columns]).reshape(len(self.poles), -1)
+        residues = (self.left[rows].T[:, :, None] * self.right[:, None, columns]).reshape(len(self.poles), constant.size)
 
         def at(omega: Array) -> Array:
             result: Array = (1 / (1j * omega[:, None] - self.poles)) @ residues
@@ -73,7 +73,7 @@ def frequencies(poles: Array, known: Array, band: Band) -> Array:
 
 
 def find_peaks(
-    gain: Callable[[Array], Array], bounds: Array, omega: Array, highest: float, near: float, most: int, rounds: int = _ROUNDS
+    gain: Callable[[Array], Array], bounds: Array, omega: Array, highest: float, near: float, most: int
 ) -> tuple[Array, Array]:
     """Return frequencies (rad/s) and heights of the local maxima of a gain, from the highest one down.
 
@@ -91,33 +91,31 @@ def find_peaks(
         This part of the highest.
     most : int
         So many peaks at most.
-    rounds : int
-        Of refinement: two leave an error of 5e-9, three of 1e-10.
     """
     top = max(float(bounds.max(initial=0.0)), highest)
     padded = np.concatenate([[-1.0], bounds, [-1.0]])
     local = np.flatnonzero((bounds >= padded[:-2]) & (bounds >= padded[2:]) & (bounds >= REFINED * top))
     local = local[np.argsort(-bounds[local], kind="stable")][:most]
-    if not len(local):
+    if not len(local) or not top > 0:
         return np.zeros(0), np.zeros(0)
     sides = np.stack([local - 1, local, local + 1], axis=1)
     inside = np.clip(sides, 0, len(omega) - 1)
     brackets = np.where(sides < 0, -omega[inside[:, ::-1]], omega[inside]) if not omega[0] else omega[inside]
     values = bounds[inside[:, ::-1]] * (sides < 0) + bounds[inside] * (sides >= 0)
-    places, heights = _refine(gain, brackets, values, rounds)
+    places, heights = _refine(gain, brackets, values)
     near_top = heights >= near * max(float(heights.max()), highest)
     order = np.argsort(-heights[near_top], kind="stable")
     return places[near_top][order], heights[near_top][order]
 
 
-def _refine(gain: Callable[[Array], Array], brackets: Array, values: Array, rounds: int) -> tuple[Array, Array]:
+def _refine(gain: Callable[[Array], Array], brackets: Array, values: Array) -> tuple[Array, Array]:
     """Return places and heights of the maxima in brackets (n, 3), all at once; an even gain counts on both sides of zero."""
 
     def at(omega: Array) -> Array:
         return gain(np.abs(omega).ravel()).reshape(omega.shape)
 
     peaks = np.arange(len(brackets))[:, None]
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         low, high = brackets[:, :1], brackets[:, 2:]
         both = _vertices(brackets, values)[:, None] + (high - low) * _SIDES
         both = np.minimum(np.maximum(both, low), high)
@@ -146,10 +144,14 @@ def _vertices(places: Array, values: Array) -> Array:
 def passing_frequencies(system: Matrices, level: float, band: Band = EVERYWHERE) -> Array:
     """Return frequencies (rad/s) at which the gain of a stable model is above a level: some of each range, none if nowhere.
 
+    Nor at a level of zero, that of channels without a connection.
+
     With the matrices in parts of the level, ``[A, 0, B, 0; 0, -Aᵀ, 0, -Cᵀ; C, 0, D, -1; 0, Bᵀ, -1, Dᵀ]`` is singular, less
     ``s`` in its first two rows, where s = jω and 1 is a singular value of the response. What is near the axis counts as on it:
     the gain itself decides.
     """
+    if not level > 0:
+        return np.zeros(0)
     A, B, C, D = system
     n, (p, m) = len(A), D.shape
     root = np.sqrt(level)

@@ -15,7 +15,8 @@ from titop.solvers.lft.delta_blocks import slices
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_system, read_linear
 from titop.solvers.signals.exported import REFERENCE, Signal
-from titop.solvers.tuning.tunables import Parameter, Tunable
+from titop.solvers.tuning.tunable_parameters import Parameter
+from titop.solvers.tuning.tunables import Tunable
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, BlockWires
 
 if TYPE_CHECKING:

@@ -17,6 +17,9 @@ from scipy.optimize import nnls
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, EXACT, NEGLIGIBLE, ONE_SIDED_STEP, RANK, TINY
 
+#: Steps over all pieces after which the curvature is measured, by differences of gradients.
+_MEASURED = 30
+
 
 class Piece(NamedTuple):
     """A smooth function near the maximum at a point: its value, gradient (n), term, and frequency."""
@@ -96,11 +99,14 @@ def minimise_maximum(objective: Objective, start: Found, steps: int = 150, gain:
         Steps that gain less, in parts of the maximum, several times in a row end the search.
     """
     found, curvature, slow = start, _Curvature(start), 0
-    for _ in range(steps):
+    for k in range(steps):
         pieces = found.pieces
         values, gradients = np.array([p.value for p in pieces]), np.array([p.gradient for p in pieces]).T
         try:
             weights = shares(values, gradients, curvature.inverse)
+            if k % _MEASURED == _MEASURED // 2:  # updates alone take hundreds of steps where units are far apart
+                curvature.measure(objective, found, pieces, weights)
+                weights = shares(values, gradients, curvature.inverse)
         except np.linalg.LinAlgError:
             if not curvature.restart(found):
                 break
@@ -114,10 +120,7 @@ def minimise_maximum(objective: Objective, start: Found, steps: int = 150, gain:
                 break
             continue
         size, new = step
-        after = sum(
-            (w * _same_piece(p, new.pieces).gradient for w, p in zip(weights, pieces, strict=True)), np.zeros_like(slope)
-        )
-        curvature.update(size * direction, after - slope, -size * slope)
+        curvature.update(size * direction, _slope(pieces, weights, new.pieces) - slope, -size * slope)
         slow = slow + 1 if found.value - new.value < gain * abs(found.value) else 0
         found = new
         if slow >= 5:
@@ -135,6 +138,13 @@ def _backtrack(objective: Objective, found: Found, direction: Array, expected: f
             return size, Found(x, pieces)
         size /= 2
     return None
+
+
+def _slope(pieces: Sequence[Piece], weights: Array, others: Sequence[Piece]) -> Array:
+    """Return the gradient of a sum of pieces, with their weights, elsewhere."""
+    return sum(
+        (w * _same_piece(p, others).gradient for w, p in zip(weights, pieces, strict=True) if w), 0.0 * pieces[0].gradient
+    )
 
 
 def _same_piece(piece: Piece, others: Sequence[Piece]) -> Piece:
@@ -167,16 +177,16 @@ class _Curvature:
         self._begin(found)
         return True
 
-    def measure(self, objective: Objective, found: Found) -> None:
+    def measure(self, objective: Objective, found: Found, pieces: Sequence[Piece], weights: Array) -> None:
         """Take the Hessian by differences of gradients, its directions of less curvature than none the other way round."""
-        step, rows = ONE_SIDED_STEP * np.maximum(1.0, np.abs(found.x)), []
+        step, rows, before = ONE_SIDED_STEP * np.maximum(1.0, np.abs(found.x)), [], _slope(pieces, weights, pieces)
         for k, size in enumerate(step):
             moved = found.x.copy()
             moved[k] += size
-            pieces = objective(moved)
-            if pieces is None:
+            others = objective(moved)
+            if others is None:
                 return
-            rows.append((pieces[0].gradient - found.pieces[0].gradient) / size)
+            rows.append((_slope(pieces, weights, others) - before) / size)
         bends, basis = np.linalg.eigh((np.array(rows) + np.array(rows).T) / 2)
         bends = np.abs(bends)
         if bends.max() > 0 and np.isfinite(bends).all():
@@ -227,7 +237,7 @@ def descend(
     found, curvature, slow = start, _Curvature(start), 0
     for k in range(steps):
         if measured and k % measured == 0:
-            curvature.measure(objective, found)
+            curvature.measure(objective, found, found.pieces[:1], np.ones(1))
         gradient = found.pieces[0].gradient
         direction = -curvature.inverse @ gradient
         is_down = np.isfinite(direction).all() and gradient @ direction < 0

@@ -107,6 +107,10 @@ class Objective:
         result.soft = self.soft
         return result
 
+    def augmented(self, k: int) -> AugmentedPlant:
+        """Return the augmented plant of a member, no loop opened."""
+        return self._plants[k][()]
+
     def leave_members(self, count: int) -> None:
         """Leave all members out but the first ones."""
         del self._plants[count:], self.members[count:]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.lft.feedback import read_delays, split_delay
 from titop.solvers.linear.matrices import Matrices
@@ -17,6 +20,9 @@ from titop.solvers.signals.exported import Signal
 from titop.solvers.tuning.objective import Member
 from titop.solvers.tuning.tuned_loop import Plant
 
+#: Corners of a family's box that are tuned on from the beginning, at most.
+_CORNERS = 4
+
 
 class PlantFamily(NamedTuple):
     """Plants as they were read.
@@ -25,7 +31,7 @@ class PlantFamily(NamedTuple):
     ----------
     members : list of Member
         Those known beforehand.
-    inputs, outputs : list of Signal
+    states, inputs, outputs : list of Signal
     period : float, s
         Zero in continuous time.
     uncertain : Plant or None
@@ -35,6 +41,7 @@ class PlantFamily(NamedTuple):
     """
 
     members: list[Member]
+    states: list[Signal]
     inputs: list[Signal]
     outputs: list[Signal]
     period: float
@@ -43,7 +50,7 @@ class PlantFamily(NamedTuple):
 
 
 def read_family(plants: Any, delay: Any) -> PlantFamily:
-    """Return plants as members; of an uncertain family the nominal one.
+    """Return plants as members; of an uncertain family the nominal one, and corners where there are few.
 
     Raises
     ------
@@ -60,7 +67,7 @@ def read_family(plants: Any, delay: Any) -> PlantFamily:
             if found != expected:
                 kind = "other-sample-time" if what == "dt" else "other-signals"
                 raise ModelError(Finding(kind, f"plants: {name}", found, f"{expected}, as of the first", "make all alike"))
-    _, inputs, outputs = named_signals(first)
+    states, inputs, outputs = named_signals(first)
     inputs, outputs = inputs[channels[0] :], outputs[channels[1] :]
     period = 1.0 if first.dt is True else float(first.dt or 0.0)
     late = _whole_samples(delay, inputs, period)
@@ -68,17 +75,37 @@ def read_family(plants: Any, delay: Any) -> PlantFamily:
         Plant.of(to_continuous(Matrices.of(s), period) if period else Matrices.of(s), channels, late, period) for s in systems
     ]
     if not blocks:
-        return PlantFamily(
-            [Member(p, name, rho) for (name, rho, _), p in zip(named, plants_, strict=True)], inputs, outputs, period, None, ()
-        )
-    structure, whole = Structure.of(blocks), plants_[0]
+        members = [Member(p, name, rho) for (name, rho, _), p in zip(named, plants_, strict=True)]
+        return PlantFamily(members, states, inputs, outputs, period, None, ())
+    members = _known_members(plants_[0], Structure.of(blocks))
+    return PlantFamily(members, states, inputs, outputs, period, plants_[0], blocks)
+
+
+def member_at(family: Plant, structure: Structure, delta: Array) -> Member:
+    """Return the member of normalised parameters (n).
+
+    Raises
+    ------
+    LinAlgError
+        Where it is ill-posed.
+    """
+    pairs = zip((structure.blocks[k] for k in structure.real), delta, strict=True)
+    name = ", ".join(f"{block.name} = {block.value(float(d)):.6g}" for block, d in pairs)
+    return Member(family.member(structure.real_matrix(delta)), name, {}, delta)
+
+
+def _known_members(family: Plant, structure: Structure) -> list[Member]:
+    """Return the nominal member, and all corners where these are few: optima of the nominal one may be far from theirs."""
+    count = len(structure.real)
+    corners = product((-1.0, 1.0), repeat=count) if count and 2**count <= _CORNERS else ()
     try:
-        nominal = whole.member(structure.real_matrix(np.zeros(len(structure.real))))
+        nominal = replace(member_at(family, structure, np.zeros(count)), name="nominal")
+        return [nominal, *(member_at(family, structure, np.array(corner)) for corner in corners)]
     except np.linalg.LinAlgError:
+        expected = "values with a response"
         raise ModelError(
-            Finding("ill-posed", "plants", "the nominal values", "values with a response", "look at the ranges")
+            Finding("ill-posed", "plants", "a nominal value or an end of a range", expected, "look at the ranges")
         ) from None
-    return PlantFamily([Member(nominal, "nominal")], inputs, outputs, period, whole, blocks)
 
 
 def _members(plants: Any) -> Iterator[tuple[str, Mapping[str, float], Any]]:

@@ -1,4 +1,4 @@
-"""Starts of searches: from the user, at random, from optima of the order below; and what searches from them give."""
+"""Starts of searches: the user's, random ones, optima of the order below, controllers of full order; and what they give."""
 
 from __future__ import annotations
 
@@ -11,52 +11,64 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.spread import Spread, death
+from titop.solvers.tuning.full_order import full_order_start
 from titop.solvers.tuning.minimax import Found
 from titop.solvers.tuning.objective import Objective
 from titop.solvers.tuning.tuning_problem import TuningProblem
-from titop.solvers.tuning.tuning_search import FED_BACK, TURNS, SearchStart, first_look, whole_search
+from titop.solvers.tuning.tuning_search import TURNS, SearchStart, first_look, whole_search
 
 #: Short searches for each start that is searched whole; of goals for poles alone: these are quick, their optima many.
 _LOOKS, _LOOKS_AT_POLES = 3, 16
 #: Turns of a search of the order below, and how much a state that is added is coupled, in units.
-_GROWING, _COUPLED = 2, 0.5
+_GROWING, _COUPLED = 1, 0.5
+#: Turns after which only so many whole searches go on.
+_FEW, _LAST = 3, 2
 #: Seeds of short searches between those of one search and of the next: a multiple of four, by which their kinds go round.
 _APART = 1000
 #: Powers of ten of distances of points around the user's, in the coordinates of a search.
 _NEAR = -0.5, 0.5
 
 
-class _Looks(NamedTuple):
-    """A task: short searches, of which the best is searched whole; from a point, around it, or from random ones.
-
-    Attributes
-    ----------
-    x : array (n) or None
-        The user's point.
-    seeds : range
-    is_first : bool
-        Whether one search starts at the point itself.
-    """
+class _Task(NamedTuple):
+    """A search from a point, or from what a seed tells; short, unless it has turns."""
 
     x: Array | None
-    seeds: range
-    is_first: bool
+    seed: int
+    turns: int = 0
+
+    @property
+    def descends(self) -> bool:
+        """Whether quasi-Newton steps come first."""
+        return self.seed % 4 < 2
 
 
 def search_starts(
     objective: Objective, problem: TuningProblem, starts: int, seed: int, workers: int | Executor, progress: bool
-) -> Iterator[Found]:
-    """Yield the optimum of each start; none of one whose loop stayed unstable."""
+) -> Iterator[tuple[int, Found]]:
+    """Yield optima by seed, the better ones twice: after some turns, and in the end; none where all loops stayed unstable."""
     count = 1 if objective.is_smooth else _LOOKS_AT_POLES if objective.has_poles_alone else _LOOKS
     given = given_start(objective)
     first = _APART * seed
-    tasks = [(k, _Looks(given, range(first + count * k, first + count * (k + 1)), not k)) for k in range(starts)]
-    bar = progress_bar(total=starts, progress=progress, desc="tuning", unit="start")
+    looks = [(k, _Task(given if k == first else None, k)) for k in range(first, first + starts * count)]
+    if (full := full_order_start(objective, problem)) is not None:
+        looks.append((-1, _Task(full, first + len(looks))))
+    bar = progress_bar(total=len(looks) + starts + min(starts, _LAST), progress=progress, desc="tuning", unit="search")
     with bar, Spread(_searcher, (problem,), workers, _died) as sweep:
-        for _, result in sweep.results(tasks):
-            bar.update()
-            if result is not None:
-                yield result
+
+        def answers(tasks: list[tuple[Any, _Task]]) -> Iterator[tuple[_Task, Found]]:
+            for (_, task), (_, result) in zip(tasks, sweep.results(tasks), strict=True):
+                bar.update()
+                if result is not None:
+                    yield task, result
+
+        best = sorted(answers(looks), key=lambda one: one[1].value)[:starts]
+        few = []
+        for task, result in answers([((k.seed, _FEW), _Task(look.x, k.seed, _FEW)) for k, look in best]):
+            few.append((task, result))
+            yield task.seed, result
+        best = sorted(few, key=lambda one: one[1].value)[: _LAST if problem.family.uncertain is None else 0]
+        for task, result in answers([((k.seed, TURNS), _Task(one.x, k.seed, TURNS)) for k, one in best]):
+            yield task.seed, result
 
 
 def given_start(objective: Objective) -> Array | None:
@@ -69,29 +81,23 @@ def given_start(objective: Objective) -> Array | None:
     return x
 
 
-def _died(task: _Looks, how: str) -> Any:
-    raise death(f"the search of seed {task.seeds[0]}", how)
+def _died(task: _Task, how: str) -> Any:
+    raise death(f"the search of seed {task.seed}", how)
 
 
-def _searcher(problem: TuningProblem) -> Callable[[_Looks], Found | None]:
+def _searcher(problem: TuningProblem) -> Callable[[_Task], Found | None]:
     """Return what does a task, in each process."""
 
-    def search(task: _Looks) -> Found | None:
+    def search(task: _Task) -> Found | None:
         objective = problem.objective()
-        smooth = objective.smooth()
-        looks = []
-        for k, seed in enumerate(task.seeds):
-            x = task.x if task.is_first and k == 0 else None
-            if x is None and seed % 2:
-                x = _around(task.x, seed) if (grown := _grow(problem, objective, seed)) is None else grown
-            start = SearchStart(x, seed, seed % 4 < 2)
-            look = first_look(objective, smooth if seed % 2 == 0 and x is None else None, start)
-            if look is not None:
-                looks.append((look.value, k, look, start.descends))
-        if not looks:
-            return None
-        _, _, look, descends = min(looks, key=lambda one: one[:2])
-        return whole_search(objective, look, descends, TURNS if problem.family.uncertain is None else FED_BACK)
+        if task.turns and task.x is not None:
+            pieces = objective(task.x)
+            return None if pieces is None else whole_search(objective, Found(task.x, pieces), task.descends, task.turns)
+        x = _grow(problem, objective, task.seed) if task.x is None and task.seed % 4 == 3 else task.x
+        if x is None and task.seed % 2:
+            x = _around(given_start(objective), task.seed)
+        smooth = objective.smooth() if x is None and task.seed % 2 == 0 else None
+        return first_look(objective, smooth, SearchStart(x, task.seed, task.descends))
 
     return search
 

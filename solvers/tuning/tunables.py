@@ -14,6 +14,18 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.state_space import named_signals, positions, read_linear, signal_names
+from titop.solvers.tuning.tunable_parameters import (
+    Parameter,
+    check_parameter,
+    count_states,
+    is_zero,
+    matrix_entries,
+    named_parameters,
+    read_matrix,
+    schedule_terms,
+    tridiagonal_form,
+)
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -22,29 +34,11 @@ if TYPE_CHECKING:
 Law = Callable[[Array, Mapping[str, float]], tuple[Any, Any, Any, Any]]
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A tuned number: its name, start (NaN: none) and bounds, in its own unit, and which unit that is beside a gain's.
-
-    `rate` is the power of 1/s in it: 1 of an integral gain, -1 of a derivative gain or a time constant. `is_gain` tells whether
-    it is measured in the gain's unit: those of the block's output over its input.
-    """
-
-    name: str
-    start: float = np.nan
-    lower: float = -np.inf
-    upper: float = np.inf
-    rate: int = 0
-    is_gain: bool = True
-
-    def is_inside(self, value: float) -> bool:
-        """Whether a value respects the bounds."""
-        return self.lower <= value <= self.upper
-
-
 @dataclass(frozen=True, eq=False)
 class Tunable:
     """A block of a controller with numbers to be tuned; made by the class methods, given to `tune`.
+
+    What cannot be is refused by a `ModelError`: names, shapes, bounds that exclude the start.
 
     Blocks are connected by names: an input that is an output of another block takes that; an output that is an input of the
     plant drives it, and several add. In continuous time; where a loop is sampled, `tune` returns the controller sampled by
@@ -63,6 +57,8 @@ class Tunable:
         Whether the matrices are affine in the parameters and do not depend on `rho`.
     smaller : Tunable or None
         Of a state space, that of the order below, from whose optimum a search may start.
+    numbers_of : callable ``f(control.StateSpace) -> array (n)``, or None
+        Of a state space, the numbers of a linear system of its order.
 
     Examples
     --------
@@ -80,6 +76,15 @@ class Tunable:
     law: Law
     is_affine: bool = False
     smaller: Tunable | None = None
+    numbers_of: Callable[[StateSpace], Array] | None = None
+
+    def __post_init__(self) -> None:
+        """Read names, and refuse what is none."""
+        name = self.name
+        if not isinstance(name, str) or not name:
+            raise ModelError(Finding("wrong-type", "name", name, "a name", "such as 'pid': its numbers are called 'pid.kp'"))
+        for where in ("inputs", "outputs"):
+            object.__setattr__(self, where, signal_names(f"{where} of {name}", getattr(self, where)))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -127,8 +132,15 @@ class Tunable:
         start : float, optional
             Where its search starts; without one, anywhere.
         lower, upper : float
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.gain("k", "gyro.x", "torque", start=2.0, lower=0.0).names
+        ('k.k',)
         """
-        return cls.matrix(name, [input], [output], None if start is None else [[start]], lower, upper)._renamed({"k[0,0]": "k"})
+        block = cls.matrix(name, input, output, start, lower, upper)
+        return replace(block, parameters=(replace(block.parameters[0], name="k"),))
 
     @classmethod
     def matrix(
@@ -140,15 +152,28 @@ class Tunable:
         lower: Any = -np.inf,
         upper: Any = np.inf,
     ) -> Tunable:
-        """Return a matrix of gains ``k[i,j]`` (outputs, inputs); `start`, `lower` and `upper` are numbers or matrices."""
-        shape = len(inputs), len(outputs)
-        rows, columns = shape[1], shape[0]
-        parameters = _entries("k", (rows, columns), start, lower, upper, name)
+        """Return a matrix of gains ``k[i,j]`` (outputs, inputs).
+
+        Parameters
+        ----------
+        name : str
+        inputs, outputs : sequence of str
+        start, lower, upper : float or array (outputs, inputs), optional
+            In units of the outputs over those of the inputs.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.matrix("pd", ["roll.q", "roll.v"], ["roll"]).names
+        ('pd.k[0,0]', 'pd.k[0,1]')
+        """
+        inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
+        parameters = matrix_entries("k", (len(outputs), len(inputs)), start, lower, upper, name)
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             return [], [], [], theta
 
-        return cls(name, tuple(inputs), tuple(outputs), parameters, 0, law, is_affine=True)
+        return cls(name, inputs, outputs, parameters, 0, law, is_affine=True)
 
     @classmethod
     def pid(
@@ -171,12 +196,18 @@ class Tunable:
             Where the search of each starts; ``ki=0`` or ``kd=0`` leaves the part out. The time (s) is positive.
         bounds : mapping of name to (float, float), optional
             ``{"kd": (0, 10)}``; ``{"time": (0.01, 0.01)}`` keeps a time constant.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.pid("pd", "roll.q", "roll", ki=0, bounds={"time": (0.05, 1.0)}).names
+        ('pd.kp', 'pd.kd', 'pd.time')
         """
         limits = {"time": (0.0, np.inf), **(bounds or {})}
-        with_i, with_d = not _is_zero(ki), not _is_zero(kd)
+        with_i, with_d = not is_zero(ki), not is_zero(kd)
         rows = [("kp", kp, 0, True)]
         rows += [("ki", ki, 1, True)] * with_i + [("kd", kd, -1, True), ("time", time, -1, False)] * with_d
-        parameters = _named(name, rows, limits)
+        parameters = named_parameters(name, rows, limits)
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             values = iter(theta)
@@ -212,9 +243,15 @@ class Tunable:
         gain, zero, pole : float, optional
             Where their search starts. Zero and pole (rad/s) are positive.
         bounds : mapping of name to (float, float), optional
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.lead("lead", "roll.q", "roll", zero=0.1, pole=1.0).names
+        ('lead.gain', 'lead.zero', 'lead.pole')
         """
         rows = [("gain", gain, 0, True), ("zero", zero, 1, False), ("pole", pole, 1, False)]
-        parameters = _named(name, rows, {"zero": (0.0, np.inf), "pole": (0.0, np.inf), **(bounds or {})})
+        parameters = named_parameters(name, rows, {"zero": (0.0, np.inf), "pole": (0.0, np.inf), **(bounds or {})})
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             k, zero, pole = theta
@@ -241,6 +278,12 @@ class Tunable:
         frequency, depth, damping : float, optional
             Where their search starts. The depth is the gain at w: below one a notch, above one the reverse. All are positive.
         bounds : mapping of name to (float, float), optional
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.notch("notch", "torque", "roll", frequency=2.0).names
+        ('notch.frequency', 'notch.depth', 'notch.damping')
         """
         positive = (0.0, np.inf)
         rows = [("frequency", frequency, 1, False), ("depth", depth, 0, False), ("damping", damping, 0, False)]
@@ -251,7 +294,7 @@ class Tunable:
             wide = 2 * damping * w
             return [[0, w], [-w, -wide]], [[0], [1]], [[0, wide * (depth - 1)]], [[1]]
 
-        return cls(name, (input,), (output,), _named(name, rows, limits), 2, law)
+        return cls(name, (input,), (output,), named_parameters(name, rows, limits), 2, law)
 
     @classmethod
     def low_pass(
@@ -276,11 +319,17 @@ class Tunable:
             Kept, unless it is None or has bounds.
         order : {1, 2}
         bounds : mapping of name to (float, float), optional
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.low_pass("filter", "torque", "roll", frequency=5.0).names
+        ('filter.frequency', 'filter.damping', 'filter.gain')
         """
         positive = (0.0, np.inf)
         rows = [("frequency", frequency, 1, False)]
         rows += [("damping", damping, 0, False)] * (order == 2) + [("gain", gain, 0, True)]
-        kept = {} if gain is None else {"gain": (float(gain), float(gain))}
+        kept = {} if gain is None else {"gain": (gain, gain)}
         limits = {"frequency": positive, "damping": positive, **kept, **(bounds or {})}
         if order not in (1, 2):
             raise ModelError(Finding("bad-value", f"order of {name}", order, "1 or 2", "connect several for more"))
@@ -292,7 +341,7 @@ class Tunable:
             w, damping, k = theta
             return [[0, w], [-w, -2 * damping * w]], [[0], [w]], [[k, 0]], [[0]]
 
-        return cls(name, (input,), (output,), _named(name, rows, limits), order, law)
+        return cls(name, (input,), (output,), named_parameters(name, rows, limits), order, law)
 
     @classmethod
     def state_space(
@@ -309,18 +358,34 @@ class Tunable:
             Of this order.
         proper : bool
             Whether it has a D.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.state_space("K", ["roll.q"], ["roll"], 1).names
+        ('K.A[0,0]', 'K.B[0,0]', 'K.C[0,0]', 'K.D[0,0]')
         """
+        inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
+        if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 0:
+            raise ModelError(Finding("bad-value", f"order of {name}", order, "a number of states, zero or more", "such as 2"))
         m, p = len(inputs), len(outputs)
         band = [(i, j) for i in range(order) for j in range(order) if abs(i - j) <= 1]
-        known = [None] * 4 if start is None else _tridiagonal(start, order, (p, m), name)
-        entries = [
-            *(Parameter(f"A[{i},{j}]", np.nan if known[0] is None else known[0][i, j], rate=1, is_gain=False) for i, j in band),
-            *_entries("B", (order, m), known[1]),
-            *_entries("C", (p, order), known[2]),
-            *(_entries("D", (p, m), known[3]) if proper else ()),
-        ]
-        rows, columns = np.array([i for i, _ in band], dtype=int), np.array([j for _, j in band], dtype=int)
+        rows, columns = np.array(band, dtype=int).reshape(-1, 2).T
+        names = [f"A[{i},{j}]" for i, j in band]
+        shapes = {"B": (order, m), "C": (p, order), **({"D": (p, m)} if proper else {})}
+        names += [f"{symbol}[{i},{j}]" for symbol, shape in shapes.items() for i, j in np.ndindex(shape)]
         ends = np.cumsum([len(band), order * m, p * order])
+
+        def numbers_of(system: StateSpace) -> Array:
+            A, *others = tridiagonal_form(system, order, (p, m), name)
+            parts = [A[rows, columns], *(part.ravel() for part in others)]
+            return np.concatenate(parts if proper else parts[:-1])
+
+        starts = np.full(len(names), np.nan) if start is None else numbers_of(start)
+        entries = [
+            Parameter(label, float(value), rate=int(label[0] == "A"), is_gain=label[0] != "A")
+            for label, value in zip(names, starts, strict=True)
+        ]
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             of_A, B, C, D = np.split(theta, ends)
@@ -329,28 +394,41 @@ class Tunable:
             return A, B, C, D if proper else np.zeros((p, m))
 
         smaller = cls.state_space(name, inputs, outputs, order - 1, proper=proper) if order > (not proper) else None
-        return cls(name, tuple(inputs), tuple(outputs), tuple(entries), order, law, is_affine=True, smaller=smaller)
+        return cls(name, inputs, outputs, tuple(entries), order, law, True, smaller, numbers_of)
 
     @classmethod
     def observer(cls, name: str, plant: StateSpace, inputs: Sequence[str], outputs: Sequence[str]) -> Tunable:
         """Return an observer with state feedback: gains ``L[i,j]`` and ``K[i,j]`` of ``dx/dt = A x + B u + L (y - C x - D u)``.
 
-        With ``u = -K x``. Its states are estimates of the states of a `plant` with named signals; `inputs` are outputs of the
-        plant that it takes, `outputs` inputs that it drives.
-        """
-        from titop.solvers.linear.state_space import named_signals, positions
+        With ``u = -K x``. Its states are estimates of those of a plant.
 
-        _, plant_inputs, plant_outputs = named_signals(plant)
+        Parameters
+        ----------
+        name : str
+        plant : control.StateSpace
+            With named signals.
+        inputs, outputs : sequence of str
+            Outputs of the plant that it takes, inputs that it drives.
+
+        Examples
+        --------
+        >>> import control, titop as tt
+        >>> plant = control.ss([[0.0]], [[1.0]], [[1.0]], [[0.0]], inputs=["u"], outputs=["y"])
+        >>> tt.Tunable.observer("K", plant, ["y"], ["u"]).names
+        ('K.K[0,0]', 'K.L[0,0]')
+        """
+        inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
+        _, plant_inputs, plant_outputs = named_signals(read_linear(f"plant of {name}", plant))
         u, y = positions("outputs", outputs, plant_inputs), positions("inputs", inputs, plant_outputs)
         A, B, C, D = Matrices.of(plant).part(y, u)
         n, m, p = len(A), len(u), len(y)
-        parameters = (*_entries("K", (m, n), None), *_entries("L", (n, p), None))
+        parameters = (*matrix_entries("K", (m, n), None), *matrix_entries("L", (n, p), None))
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             K, L = theta[: m * n].reshape(m, n), theta[m * n :].reshape(n, p)
             return A - B @ K - L @ (C - D @ K), L, -K, np.zeros((m, p))
 
-        return cls(name, tuple(inputs), tuple(outputs), parameters, n, law)
+        return cls(name, inputs, outputs, parameters, n, law)
 
     @classmethod
     def schedule(cls, block: Tunable, over: Mapping[str, Any]) -> Tunable:
@@ -362,8 +440,19 @@ class Tunable:
         over : mapping of parameter name to int or array_like
             Powers of the parameter up to a degree, or places between which numbers are interpolated linearly. Several
             parameters add, each with its own terms beside the constant one.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.schedule(tt.Tunable.gain("k", "y", "u"), {"angle": 2}).names
+        ('k.k[0]', 'k.k[1]', 'k.k[2]')
         """
-        terms = [_terms(name, kind) for name, kind in over.items()]
+        if not isinstance(block, Tunable):
+            raise ModelError(Finding("wrong-type", "block", block, "a Tunable", "such as tt.Tunable.gain('k', 'y', 'u')"))
+        if not isinstance(over, Mapping) or not over:
+            advice = 'such as {"angle": 2}'
+            raise ModelError(Finding("wrong-type", "over", over, "degrees or places by names of parameters", advice))
+        terms = [schedule_terms(name, kind) for name, kind in over.items()]
         count = 1 + sum(size for size, _ in terms)
         parameters = tuple(
             replace(p, name=f"{p.name}[{k}]", start=p.start if not k else 0.0, lower=-np.inf, upper=np.inf)
@@ -375,7 +464,7 @@ class Tunable:
             factors = np.concatenate([[1.0], *(values(rho) for _, values in terms)])
             return block.law(theta.reshape(-1, count) @ factors, rho)
 
-        return replace(block, parameters=parameters, law=law, is_affine=False, smaller=None)
+        return replace(block, parameters=parameters, law=law, is_affine=False, smaller=None, numbers_of=None)
 
     @classmethod
     def function(
@@ -387,6 +476,7 @@ class Tunable:
         outputs: Sequence[str],
         lower: Any = -np.inf,
         upper: Any = np.inf,
+        names: Sequence[str] = (),
     ) -> Tunable:
         """Return a block of one's own: ``law(theta) -> (A, B, C, D)``, in arithmetic that takes complex numbers.
 
@@ -398,114 +488,34 @@ class Tunable:
             Where the search starts.
         inputs, outputs : sequence of str
         lower, upper : float or array_like (n)
+        names : sequence of str (n)
+            Of the numbers; without them ``theta[k]``.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.function("k", lambda t: ([], [], [], [[t[0] ** 2]]), [1.0], ["y"], ["u"]).names
+        ('k.theta[0]',)
         """
         values = real_array(start)
         if values is None or values.ndim != 1 or not np.isfinite(values).all():
             raise ModelError(
                 Finding("wrong-type", f"start of {name}", start, "a list of finite numbers", "one for each parameter")
             )
-        A, *_ = law(values)
-        lowest, highest = np.broadcast_to(lower, values.shape), np.broadcast_to(upper, values.shape)
+        inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
+        bounds = (read_matrix(f"bounds of {name}", bound, values.shape).tolist() for bound in (lower, upper))
+        listed = signal_names(f"names of {name}", names or [f"theta[{k}]" for k in range(len(values))])
+        if len(set(listed)) != len(values):
+            expected = f"{len(values)} different names, one for each number"
+            raise ModelError(Finding("wrong-shape", f"names of {name}", names, expected, "name all of them, or none"))
         parameters = tuple(
-            Parameter(f"theta[{k}]", float(values[k]), float(lowest[k]), float(highest[k]), is_gain=False)
-            for k in range(len(values))
+            check_parameter(name, Parameter(one, number, low, high, is_gain=False))
+            for one, number, low, high in zip(listed, values.tolist(), *bounds, strict=True)
         )
-        for p in parameters:
-            _check(name, p)
-        return cls(
-            name, tuple(inputs), tuple(outputs), parameters, len(np.atleast_2d(A)) if np.size(A) else 0, lambda x, rho: law(x)
-        )
-
-    def _renamed(self, names: Mapping[str, str]) -> Tunable:
-        return replace(self, parameters=tuple(replace(p, name=names.get(p.name, p.name)) for p in self.parameters))
-
-
-# -- reading -----------------------------------------------------------------------------------------------------------------
-
-
-def _is_zero(value: Any) -> bool:
-    return value is not None and not np.any(value)
-
-
-def _check(block: str, parameter: Parameter) -> Parameter:
-    """Refuse bounds that exclude everything, or the start."""
-    name = f"{block}.{parameter.name}"
-    if not parameter.lower <= parameter.upper:
-        got = f"{parameter.lower:g} to {parameter.upper:g}"
-        raise ModelError(Finding("bad-bounds", name, got, "a lower bound below the upper one", "exchange them"))
-    if not np.isnan(parameter.start) and not parameter.is_inside(parameter.start):
-        expected = f"a start between {parameter.lower:g} and {parameter.upper:g}"
-        raise ModelError(Finding("bad-bounds", name, parameter.start, expected, "move the start, or widen the bounds"))
-    return parameter
-
-
-def _named(
-    block: str, rows: Sequence[tuple[str, Any, int, bool]], limits: Mapping[str, tuple[float, float]]
-) -> tuple[Parameter, ...]:
-    """Return parameters by name, start, power of a rate, and whether they are gains."""
-    known = [name for name, *_ in rows]
-    for name in limits:
-        if name not in known and name not in ("time", "ki", "kd", "damping"):
-            expected = f"one of {', '.join(known)}"
-            raise ModelError(
-                Finding("unknown-parameter", f"bounds of {block}", name, expected, "name a parameter of the block")
-            )
-    return tuple(
-        _check(
-            block, Parameter(name, np.nan if start is None else float(start), *limits.get(name, (-np.inf, np.inf)), rate, gain)
-        )
-        for name, start, rate, gain in rows
-    )
-
-
-def _entries(
-    symbol: str, shape: tuple[int, int], start: Any, lower: Any = -np.inf, upper: Any = np.inf, block: str = ""
-) -> tuple[Parameter, ...]:
-    """Return the entries of a matrix as parameters, row by row."""
-    starts, lows, highs = (_matrix(block, value, shape) for value in (np.nan if start is None else start, lower, upper))
-    return tuple(
-        _check(block, Parameter(f"{symbol}[{i},{j}]", float(starts[i, j]), float(lows[i, j]), float(highs[i, j])))
-        for i, j in np.ndindex(shape)
-    )
-
-
-def _matrix(block: str, value: Any, shape: tuple[int, int]) -> Array:
-    array = np.asarray(value, dtype=float)
-    if array.ndim and array.shape != shape:
-        raise ModelError(
-            Finding("wrong-shape", block, f"shape {array.shape}", f"shape {shape} (outputs, inputs)", "give one number for all")
-        )
-    return np.broadcast_to(array, shape)
-
-
-def _tridiagonal(system: Any, order: int, shape: tuple[int, int], name: str) -> list[Array]:
-    """Return a state space in coordinates in which A is tridiagonal: of its modes, pairs as blocks of two."""
-    from titop.solvers.linear.state_space import read_linear
-
-    given = Matrices.of(read_linear(f"start of {name}", system))
-    if len(given.A) != order or given.D.shape != shape:
-        got, expected = f"{len(given.A)} states, D {given.D.shape}", f"{order} states, D {shape}"
-        raise ModelError(Finding("wrong-shape", f"start of {name}", got, expected, "reduce it first, or take its order"))
-    poles, vectors = np.linalg.eig(given.A)
-    columns, k = [], 0
-    for k, pole in enumerate(poles):
-        if pole.imag > 0:
-            columns += [vectors[:, k].real, vectors[:, k].imag]
-        elif not pole.imag:
-            columns.append(vectors[:, k].real)
-    basis = np.array(columns).T.reshape(order, order)
-    back = np.linalg.pinv(basis)
-    return [back @ given.A @ basis, back @ given.B, given.C @ basis, given.D]
-
-
-def _terms(name: str, kind: Any) -> tuple[int, Callable[[Mapping[str, float]], Array]]:
-    """Return how many terms a scheduling parameter has, and their values: powers, or hats about places but the first."""
-    if isinstance(kind, int) and not isinstance(kind, bool) and kind >= 0:
-        powers = np.arange(1, kind + 1)
-        return kind, lambda rho: float(rho[name]) ** powers
-    places = real_array(kind)
-    if places is None or places.ndim != 1 or len(places) < 2 or not (np.diff(places) > 0).all():
-        expected = "a degree, or two places or more in ascending order"
-        raise ModelError(Finding("bad-value", f"over[{name!r}]", kind, expected, 'such as {"angle": 2}'))
-    hats = np.eye(len(places))[:, 1:]
-    return len(places) - 1, lambda rho: np.array([np.interp(rho[name], places, hat) for hat in hats.T])
+        result = cls(name, inputs, outputs, parameters, count_states(name, law, values), lambda x, rho: law(x))
+        try:
+            result.matrix_at(values, {})
+        except ValueError:
+            expected = f"A, B, C, D of {result.states} states, {len(result.inputs)} inputs and {len(result.outputs)} outputs"
+            raise ModelError(Finding("wrong-shape", f"law of {name}", "other shapes", expected, "see its start")) from None
+        return result

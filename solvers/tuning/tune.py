@@ -14,8 +14,9 @@ from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE
 from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.support.spread import SweepInterrupt, read_workers
 from titop.solvers.support.workers import one_thread
+from titop.solvers.tuning.full_order import refuse_unreached_modes
 from titop.solvers.tuning.goals import Goal
-from titop.solvers.tuning.minimax import Found
+from titop.solvers.tuning.minimax import Found, optimality
 from titop.solvers.tuning.objective import Objective
 from titop.solvers.tuning.proof import GoalProof
 from titop.solvers.tuning.proof import prove as prove_goals
@@ -59,8 +60,8 @@ def tune(
         Blocks connected by names; at least one is a `Tunable`.
     goals : sequence of Goal
     starts : int
-        Whole searches. Each is the best of some short ones, from random numbers (the first from the given starts), some by way
-        of the optimum of the H2 norm, of state spaces of that of a lower order.
+        Whole searches, from the best of three times as many short ones: from the given starts and from random numbers, some by
+        way of the optimum of the H2 norm, of state spaces of that of a lower order. The best go on to the end.
     seed : int
         Of random starts: the same seed gives the same controller on the same machine.
     workers : int or Executor
@@ -84,7 +85,7 @@ def tune(
     ------
     ModelError
         For unknown signals, blocks that cannot be connected, members of different signals or sample times, families that are
-        not well-posed, and loops that no search could stabilise: it names the pole and where it moves.
+        not well-posed, unstable modes that no block drives or sees, and loops that no search could stabilise: by pole.
 
     Notes
     -----
@@ -106,9 +107,10 @@ def tune(
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < (name == "starts"):
             raise ModelError(Finding("bad-value", name, value, "a whole number", "5 starts suffice for most"))
     objective, so_far, proof = problem.objective(), _SoFar(), tuple[GoalProof, ...]()
+    refuse_unreached_modes(objective, problem)
     try:
-        for result in search_starts(objective, problem, int(starts), int(seed), read_workers(workers), progress):
-            so_far.take(result, objective)
+        for key, result in search_starts(objective, problem, int(starts), int(seed), read_workers(workers), progress):
+            so_far.take(key, result, objective)
         if not so_far.reached:
             given = given_start(objective)
             raise ModelError(
@@ -125,8 +127,8 @@ def tune(
             raise
         objective.leave_members(so_far.members)
         message = "tuning was stopped; the best controller so far is in `found`"
-        raise SweepInterrupt(message, read_result(objective, problem, so_far.best, so_far.reached, ())) from None
-    return read_result(objective, problem, so_far.best, so_far.reached, proof)
+        raise SweepInterrupt(message, read_result(objective, problem, so_far.best, [*so_far.reached.values()], ())) from None
+    return read_result(objective, problem, so_far.best, [*so_far.reached.values()], proof)
 
 
 @dataclass
@@ -134,14 +136,14 @@ class _SoFar:
     """The best that was reached so far, what each start reached, and how many members the best is for."""
 
     best: Found = field(default_factory=lambda: Found(np.zeros(0), []))
-    reached: list[float] = field(default_factory=list)
+    reached: dict[int, float] = field(default_factory=dict)
     members: int = 0
 
-    def take(self, result: Found, objective: Objective) -> None:
+    def take(self, seed: int, result: Found, objective: Objective) -> None:
         """Take what a start reached."""
         if not self.reached or result.value < self.best.value:
             self.best, self.members = result, len(objective.members)
-        self.reached.append(result.value)
+        self.reached[seed] = result.value
 
 
 def _feed_back(objective: Objective, so_far: _SoFar, search: MemberSearch, proving: bool, seed: int) -> tuple[GoalProof, ...]:
@@ -149,7 +151,7 @@ def _feed_back(objective: Objective, so_far: _SoFar, search: MemberSearch, provi
     proof, finished = tuple[GoalProof, ...](), False
     for _ in range(_ROUNDS):
         worse = search.run(objective, so_far.best)
-        if not (worse or finished):
+        if not (worse or finished) and optimality(so_far.best.pieces) > CLOSE:
             so_far.best, finished = _at_levels(objective, finish(objective, so_far.best, seed)), True
             worse = search.run(objective, so_far.best)
         if not worse and proving:

@@ -109,11 +109,15 @@ def read_result(
 
 
 def unstable_pole(objective: Objective, x: Array) -> Finding:
-    """Return which pole stays unstable, of which member."""
+    """Return which pole stays unstable, of which member; or that there is no solution at once."""
     worst, name = -np.inf + 0j, ""
     for k, member in enumerate(objective.members):
         loops = objective.loops(k, objective.blocks.gain(objective.theta(x), member.rho))
-        for loop in (loops or {}).values():
+        if loops is None:
+            advice = "add a lag to a block, or take the feedthrough out of the plant"
+            expected = "a loop with a solution at once"
+            return Finding("algebraic-loop", "controller", f"a singular loop with the {member.name} plant", expected, advice)
+        for loop in loops.values():
             if len(loop.poles) and (pole := loop.poles[np.argmax(loop.poles.real)]).real > worst.real:
                 worst, name = pole, member.name
     advice = "a mode that the controller's inputs do not see, or its outputs do not reach, stays: give it these, or more states"

@@ -23,12 +23,12 @@ from titop.solvers.support.spread import SweepInterrupt
 from titop.solvers.support.workers import one_thread
 from titop.solvers.synthesis.general_plant import GeneralPlant, read_plant
 from titop.solvers.synthesis.reduce_controller import reduce_controller
-from titop.solvers.synthesis.structured_levels import MuTerm
 from titop.solvers.synthesis.synthesize import Synthesis, solve_hinf
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
 from titop.solvers.tuning.goals import Goal
 from titop.solvers.tuning.minimax import Found, minimise_maximum
 from titop.solvers.tuning.objective import Member, Objective, Requirement
+from titop.solvers.tuning.structured_levels import MuTerm
 from titop.solvers.tuning.tunables import Tunable
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, Plant, augment
 
