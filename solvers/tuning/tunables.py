@@ -14,32 +14,23 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.state_space import named_signals, positions
+from titop.solvers.tuning.tuned_parameters import (
+    Bounds,
+    Parameter,
+    check_bounds,
+    is_zero,
+    matrix_entries,
+    named_parameters,
+    schedule_terms,
+    tridiagonal_form,
+)
 
 if TYPE_CHECKING:
     from control import StateSpace
 
 #: Matrices A, B, C, D of numbers (real or complex), and of the values of scheduling parameters.
 Law = Callable[[Array, Mapping[str, float]], tuple[Any, Any, Any, Any]]
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A tuned number: its name, start (NaN: none) and bounds, in its own unit, and which unit that is beside a gain's.
-
-    `rate` is the power of 1/s in it: 1 of an integral gain, -1 of a derivative gain or a time constant. `is_gain` tells whether
-    it is measured in the gain's unit: those of the block's output over its input.
-    """
-
-    name: str
-    start: float = np.nan
-    lower: float = -np.inf
-    upper: float = np.inf
-    rate: int = 0
-    is_gain: bool = True
-
-    def is_inside(self, value: float) -> bool:
-        """Whether a value respects the bounds."""
-        return self.lower <= value <= self.upper
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,9 +135,7 @@ class Tunable:
         upper: Any = np.inf,
     ) -> Tunable:
         """Return a matrix of gains ``k[i,j]`` (outputs, inputs); `start`, `lower` and `upper` are numbers or matrices."""
-        shape = len(inputs), len(outputs)
-        rows, columns = shape[1], shape[0]
-        parameters = _entries("k", (rows, columns), start, lower, upper, name)
+        parameters = matrix_entries("k", (len(outputs), len(inputs)), start, lower, upper, name)
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             return [], [], [], theta
@@ -163,7 +152,7 @@ class Tunable:
         ki: Any = None,
         kd: Any = None,
         time: Any = None,
-        bounds: Mapping[str, tuple[float, float]] | None = None,
+        bounds: Bounds = None,
     ) -> Tunable:
         """Return ``kp + ki / s + kd s / (time s + 1)``.
 
@@ -175,11 +164,9 @@ class Tunable:
         bounds : mapping of name to (float, float), optional
             ``{"kd": (0, 10)}``; ``{"time": (0.01, 0.01)}`` keeps a time constant.
         """
-        limits = {"time": (0.0, np.inf), **(bounds or {})}
-        with_i, with_d = not _is_zero(ki), not _is_zero(kd)
-        rows = [("kp", kp, 0, True)]
-        rows += [("ki", ki, 1, True)] * with_i + [("kd", kd, -1, True), ("time", time, -1, False)] * with_d
-        parameters = _named(name, rows, limits)
+        with_i, with_d = not is_zero(ki), not is_zero(kd)
+        starts = {"kp": kp} | ({"ki": ki} if with_i else {}) | ({"kd": kd, "time": time} if with_d else {})
+        parameters = named_parameters(name, starts, bounds)
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             values = iter(theta)
@@ -198,14 +185,7 @@ class Tunable:
 
     @classmethod
     def lead(
-        cls,
-        name: str,
-        input: str,
-        output: str,
-        gain: Any = None,
-        zero: Any = None,
-        pole: Any = None,
-        bounds: Mapping[str, tuple[float, float]] | None = None,
+        cls, name: str, input: str, output: str, gain: Any = None, zero: Any = None, pole: Any = None, bounds: Bounds = None
     ) -> Tunable:
         """Return a lead or lag, ``gain (s / zero + 1) / (s / pole + 1)``.
 
@@ -216,8 +196,7 @@ class Tunable:
             Where their search starts. Zero and pole (rad/s) are positive.
         bounds : mapping of name to (float, float), optional
         """
-        rows = [("gain", gain, 0, True), ("zero", zero, 1, False), ("pole", pole, 1, False)]
-        parameters = _named(name, rows, {"zero": (0.0, np.inf), "pole": (0.0, np.inf), **(bounds or {})})
+        parameters = named_parameters(name, {"gain": gain, "zero": zero, "pole": pole}, bounds)
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             k, zero, pole = theta
@@ -234,7 +213,7 @@ class Tunable:
         frequency: Any = None,
         depth: Any = None,
         damping: Any = None,
-        bounds: Mapping[str, tuple[float, float]] | None = None,
+        bounds: Bounds = None,
     ) -> Tunable:
         """Return ``(s² + 2 depth damping w s + w²) / (s² + 2 damping w s + w²)`` of a `frequency` w (rad/s).
 
@@ -245,16 +224,14 @@ class Tunable:
             Where their search starts. The depth is the gain at w: below one a notch, above one the reverse. All are positive.
         bounds : mapping of name to (float, float), optional
         """
-        positive = (0.0, np.inf)
-        rows = [("frequency", frequency, 1, False), ("depth", depth, 0, False), ("damping", damping, 0, False)]
-        limits = {"frequency": positive, "depth": positive, "damping": positive, **(bounds or {})}
+        parameters = named_parameters(name, {"frequency": frequency, "depth": depth, "damping": damping}, bounds)
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             w, depth, damping = theta
             wide = 2 * damping * w
             return [[0, w], [-w, -wide]], [[0], [1]], [[0, wide * (depth - 1)]], [[1]]
 
-        return cls(name, (input,), (output,), _named(name, rows, limits), 2, law)
+        return cls(name, (input,), (output,), parameters, 2, law)
 
     @classmethod
     def low_pass(
@@ -266,7 +243,7 @@ class Tunable:
         damping: Any = None,
         gain: Any = 1.0,
         order: int = 2,
-        bounds: Mapping[str, tuple[float, float]] | None = None,
+        bounds: Bounds = None,
     ) -> Tunable:
         """Return ``gain w² / (s² + 2 damping w s + w²)``, or ``gain w / (s + w)`` of order 1.
 
@@ -280,13 +257,11 @@ class Tunable:
         order : {1, 2}
         bounds : mapping of name to (float, float), optional
         """
-        positive = (0.0, np.inf)
-        rows = [("frequency", frequency, 1, False)]
-        rows += [("damping", damping, 0, False)] * (order == 2) + [("gain", gain, 0, True)]
-        kept = {} if gain is None else {"gain": (float(gain), float(gain))}
-        limits = {"frequency": positive, "damping": positive, **kept, **(bounds or {})}
         if order not in (1, 2):
             raise ModelError(Finding("bad-value", f"order of {name}", order, "1 or 2", "connect several for more"))
+        kept = {} if gain is None else {"gain": (float(gain), float(gain))}
+        starts = {"frequency": frequency} | ({"damping": damping} if order == 2 else {}) | {"gain": gain}
+        parameters = named_parameters(name, starts, kept | dict(bounds or {}))
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             if order == 1:
@@ -295,7 +270,7 @@ class Tunable:
             w, damping, k = theta
             return [[0, w], [-w, -2 * damping * w]], [[0], [w]], [[k, 0]], [[0]]
 
-        return cls(name, (input,), (output,), _named(name, rows, limits), order, law)
+        return cls(name, (input,), (output,), parameters, order, law)
 
     @classmethod
     def state_space(
@@ -322,7 +297,7 @@ class Tunable:
         ends = np.cumsum([len(band), order * m, p * order])
 
         def numbers_of(system: StateSpace) -> Array:
-            A, *others = _tridiagonal(system, order, (p, m), name)
+            A, *others = tridiagonal_form(system, order, (p, m), name)
             parts = [A[rows, columns], *(part.ravel() for part in others)]
             return np.concatenate(parts if proper else parts[:-1])
 
@@ -348,13 +323,11 @@ class Tunable:
         With ``u = -K x``. Its states are estimates of the states of a `plant` with named signals; `inputs` are outputs of the
         plant that it takes, `outputs` inputs that it drives.
         """
-        from titop.solvers.linear.state_space import named_signals, positions
-
         _, plant_inputs, plant_outputs = named_signals(plant)
         u, y = positions("outputs", outputs, plant_inputs), positions("inputs", inputs, plant_outputs)
         A, B, C, D = Matrices.of(plant).part(y, u)
         n, m, p = len(A), len(u), len(y)
-        parameters = (*_entries("K", (m, n), None), *_entries("L", (n, p), None))
+        parameters = (*matrix_entries("K", (m, n), None), *matrix_entries("L", (n, p), None))
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             K, L = theta[: m * n].reshape(m, n), theta[m * n :].reshape(n, p)
@@ -373,7 +346,7 @@ class Tunable:
             Powers of the parameter up to a degree, or places between which numbers are interpolated linearly. Several
             parameters add, each with its own terms beside the constant one.
         """
-        terms = [_terms(name, kind) for name, kind in over.items()]
+        terms = [schedule_terms(name, kind) for name, kind in over.items()]
         count = 1 + sum(size for size, _ in terms)
         parameters = tuple(
             replace(p, name=f"{p.name}[{k}]", start=p.start if not k else 0.0, lower=-np.inf, upper=np.inf)
@@ -421,101 +394,10 @@ class Tunable:
             for k in range(len(values))
         )
         for p in parameters:
-            _check(name, p)
+            check_bounds(name, p)
         return cls(
             name, tuple(inputs), tuple(outputs), parameters, len(np.atleast_2d(A)) if np.size(A) else 0, lambda x, rho: law(x)
         )
 
     def _renamed(self, names: Mapping[str, str]) -> Tunable:
         return replace(self, parameters=tuple(replace(p, name=names.get(p.name, p.name)) for p in self.parameters))
-
-
-# -- reading -----------------------------------------------------------------------------------------------------------------
-
-
-def _is_zero(value: Any) -> bool:
-    return value is not None and not np.any(value)
-
-
-def _check(block: str, parameter: Parameter) -> Parameter:
-    """Refuse bounds that exclude everything, or the start."""
-    name = f"{block}.{parameter.name}"
-    if not parameter.lower <= parameter.upper:
-        got = f"{parameter.lower:g} to {parameter.upper:g}"
-        raise ModelError(Finding("bad-bounds", name, got, "a lower bound below the upper one", "exchange them"))
-    if not np.isnan(parameter.start) and not parameter.is_inside(parameter.start):
-        expected = f"a start between {parameter.lower:g} and {parameter.upper:g}"
-        raise ModelError(Finding("bad-bounds", name, parameter.start, expected, "move the start, or widen the bounds"))
-    return parameter
-
-
-def _named(
-    block: str, rows: Sequence[tuple[str, Any, int, bool]], limits: Mapping[str, tuple[float, float]]
-) -> tuple[Parameter, ...]:
-    """Return parameters by name, start, power of a rate, and whether they are gains."""
-    known = [name for name, *_ in rows]
-    for name in limits:
-        if name not in known and name not in ("time", "ki", "kd", "damping"):
-            expected = f"one of {', '.join(known)}"
-            raise ModelError(
-                Finding("unknown-parameter", f"bounds of {block}", name, expected, "name a parameter of the block")
-            )
-    return tuple(
-        _check(
-            block, Parameter(name, np.nan if start is None else float(start), *limits.get(name, (-np.inf, np.inf)), rate, gain)
-        )
-        for name, start, rate, gain in rows
-    )
-
-
-def _entries(
-    symbol: str, shape: tuple[int, int], start: Any, lower: Any = -np.inf, upper: Any = np.inf, block: str = ""
-) -> tuple[Parameter, ...]:
-    """Return the entries of a matrix as parameters, row by row."""
-    starts, lows, highs = (_matrix(block, value, shape) for value in (np.nan if start is None else start, lower, upper))
-    return tuple(
-        _check(block, Parameter(f"{symbol}[{i},{j}]", float(starts[i, j]), float(lows[i, j]), float(highs[i, j])))
-        for i, j in np.ndindex(shape)
-    )
-
-
-def _matrix(block: str, value: Any, shape: tuple[int, int]) -> Array:
-    array = np.asarray(value, dtype=float)
-    if array.ndim and array.shape != shape:
-        raise ModelError(
-            Finding("wrong-shape", block, f"shape {array.shape}", f"shape {shape} (outputs, inputs)", "give one number for all")
-        )
-    return np.broadcast_to(array, shape)
-
-
-def _tridiagonal(system: Any, order: int, shape: tuple[int, int], name: str) -> list[Array]:
-    """Return a state space in coordinates in which A is tridiagonal: of its modes, pairs as blocks of two."""
-    from titop.solvers.linear.state_space import read_linear
-
-    given = Matrices.of(read_linear(f"start of {name}", system))
-    if len(given.A) != order or given.D.shape != shape:
-        got, expected = f"{len(given.A)} states, D {given.D.shape}", f"{order} states, D {shape}"
-        raise ModelError(Finding("wrong-shape", f"start of {name}", got, expected, "reduce it first, or take its order"))
-    poles, vectors = np.linalg.eig(given.A)
-    columns, k = [], 0
-    for k, pole in enumerate(poles):
-        if pole.imag > 0:
-            columns += [vectors[:, k].real, vectors[:, k].imag]
-        elif not pole.imag:
-            columns.append(vectors[:, k].real)
-    basis = np.array(columns).T.reshape(order, order)
-    back = np.linalg.pinv(basis)
-    return [back @ given.A @ basis, back @ given.B, given.C @ basis, given.D]
-
-
-def _terms(name: str, kind: Any) -> tuple[int, Callable[[Mapping[str, float]], Array]]:
-    """Return how many terms a scheduling parameter has, and their values: powers, or hats about places but the first."""
-    if isinstance(kind, int) and not isinstance(kind, bool) and kind >= 0:
-        powers = np.arange(1, kind + 1)
-        return kind, lambda rho: float(rho[name]) ** powers
-    places = real_array(kind)
-    if places is None or places.ndim != 1 or len(places) < 2 or not (np.diff(places) > 0).all():
-        expected = "a degree, or two places or more in ascending order"
-        raise ModelError(Finding("bad-value", f"over[{name!r}]", kind, expected, 'such as {"angle": 2}'))
-    hats = np.eye(len(places))[:, 1:]
-    return len(places) - 1, lambda rho: np.array([np.interp(rho[name], places, hat) for hat in hats.T])
