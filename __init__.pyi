@@ -136,7 +136,6 @@ from .solvers.simulation.trajectory import load_trajectory as load_trajectory
 from .solvers.support.spread import SweepInterrupt as SweepInterrupt
 from .solvers.synthesis.loop_shaping import loopsyn as loopsyn
 from .solvers.synthesis.loop_shaping import mixsyn as mixsyn
-from .solvers.synthesis.musyn import musyn as musyn
 from .solvers.synthesis.reduce_controller import ReducedController as ReducedController
 from .solvers.synthesis.reduce_controller import reduce_controller as reduce_controller
 from .solvers.synthesis.scheduled_synthesis import LPVController as LPVController
@@ -146,6 +145,7 @@ from .solvers.synthesis.synthesize import Synthesis as Synthesis
 from .solvers.synthesis.synthesize import h2syn as h2syn
 from .solvers.synthesis.synthesize import hinfsyn as hinfsyn
 from .solvers.tuning.goals import Goal as Goal
+from .solvers.tuning.musyn import musyn as musyn
 from .solvers.tuning.proof import GoalProof as GoalProof
 from .solvers.tuning.tunables import Tunable as Tunable
 from .solvers.tuning.tune import tune as tune

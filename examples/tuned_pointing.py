@@ -24,7 +24,7 @@ import titop as tt
 from titop.blocks.basics.spatial import Array
 
 AXES = ["x", "y", "z"]
-MOTORS, TRACKER, DISTURBANCE = observatory.MOTORS, observatory.TRACKER, observatory.DISTURBANCE
+MOTORS, TRACKER = observatory.MOTORS, observatory.TRACKER
 FREQUENCY = observatory.both("panel.mode1.frequency")
 SPREAD = 0.25  # of the panels' frequency, relatively
 RANGES = {FREQUENCY: tt.percent(100 * SPREAD), "fuel.mass": (20.0, 60.0)}
@@ -54,9 +54,11 @@ def allocation(model: tt.Model) -> control.StateSpace:
 
 def tune(plants: Any, wheels: control.StateSpace) -> tt.Tuned:
     """Return what is tuned: least disturbance and noise, with 6 dB and 45 degrees at all sensors at once."""
-    filters = tt.Tunable.function("law", law, [0.15, 0.7, 1.0], TRACKER, AXES, lower=[0, 0.3, 0.1], upper=[1, 2, 10])
-    quiet = [tt.Goal.gain(DISTURBANCE, TRACKER, POINTING), tt.Goal.gain(TRACKER, MOTORS, TORQUE)]
-    return tt.tune(plants, [filters, wheels], [*quiet, tt.Goal.margins(TRACKER, gain=6.0, phase=45.0, hard=True)], starts=1)
+    limits = {"lower": [0, 0.3, 0.1], "upper": [1, 2, 10], "names": ["bandwidth", "damping", "roll_off"]}
+    filters = tt.Tunable.function("law", law, [0.15, 0.7, 1.0], TRACKER, AXES, **limits)
+    quiet = [tt.Goal.gain("hub.cooler.T", "star_tracker.theta", POINTING), tt.Goal.gain("star_tracker.theta", MOTORS, TORQUE)]
+    safe = tt.Goal.margins("star_tracker.theta", gain=6.0, phase=45.0, hard=True)
+    return tt.tune(plants, [filters, wheels], [*quiet, safe], starts=1)
 
 
 def slew(family: tt.LFTModel, K: control.StateSpace, member: dict[str, float]) -> tt.Trajectory:
@@ -64,7 +66,7 @@ def slew(family: tt.LFTModel, K: control.StateSpace, member: dict[str, float]) -
     point = family.operating_point(member)
     still = dict.fromkeys(held(point.model), lambda t: (0.0, 0.0, 0.0))
     how = {"controller": K, "reference": dict(zip(TRACKER, STEP, strict=True)), "prescribed": still}
-    return tt.simulate(point.model, np.linspace(0, 150, 601), point.q, point.v, point.tau, rtol=1e-6, atol=1e-9, **how)
+    return tt.simulate(point.model, np.linspace(0, 150, 601), point.q, point.v, point.tau, rtol=1e-8, atol=1e-11, **how)
 
 
 def errors(run: tt.Trajectory) -> Array:
@@ -100,7 +102,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
     output = Path(parser.parse_args(argv).output)
     model = observatory.build().resolve()
     place = {"omit": observatory.PLACE, "hold": held(model)}
-    family = tt.lft(model, model.neutral(), RANGES, [*MOTORS, *DISTURBANCE], TRACKER, **place)
+    family = tt.lft(model, model.neutral(), RANGES, [*MOTORS, "hub.cooler.T"], TRACKER, **place)
     results = {label: tune(plants, allocation(model)) for label, plants in ((NOMINAL, family.nominal), (FAMILY, family))}
     tuned = results[FAMILY]
     print(f"{family}\n{tuned}")

@@ -18,10 +18,7 @@ from titop.blocks.basics.taylor import coefficients_of, factors_of, numbers_with
 class SeriesArray:
     """A vector or matrix with its time derivatives, as coefficients of a power series.
 
-    Parameters
-    ----------
-    coefficients : (r + 1, ...) array
-        Of the powers of t: the k-th is the k-th derivative over k!.
+    `coefficients` (r + 1, ...): of the powers of t: the k-th is the k-th derivative over k!.
     """
 
     __slots__ = ("coefficients",)

@@ -20,10 +20,7 @@ from titop.blocks.basics.spatial import Array
 class Taylor:
     """A number with its time derivatives, as coefficients of a power series.
 
-    Parameters
-    ----------
-    coefficients : (r + 1,) array
-        Of the powers of t: the k-th is the k-th derivative over k!; complex in complex steps.
+    `coefficients` (r + 1) are those of the powers of t: the k-th is the k-th derivative over k!; complex in complex steps.
     """
 
     __slots__ = ("coefficients",)
@@ -159,7 +156,9 @@ class Taylor:
     def __repr__(self) -> str:
         return f"Taylor({self.coefficients.tolist()})"
 
-    # -- NumPy's functions, which call the method of their name on objects -----------------------------------------------------
+    # -- NumPy's functions, which call the method of their name on objects; `_INVERSES` has others --------------------------
+
+    log: Any
 
     def conjugate(self) -> Taylor:
         """Return the number itself."""
@@ -182,14 +181,6 @@ class Taylor:
         y = self.exp()
         y.coefficients[0] = np.expm1(self.coefficients[0])
         return y
-
-    def log(self) -> Taylor:
-        """Return the natural logarithm."""
-        return self._from_derivative(np.log, lambda x: x)
-
-    def log1p(self) -> Taylor:
-        """Return the natural logarithm of one more."""
-        return self._from_derivative(np.log1p, lambda x: 1.0 + x)
 
     def sin(self) -> Taylor:
         """Return the sine."""
@@ -222,30 +213,6 @@ class Taylor:
             y[k] = _rates(x, k) @ slope[::-1] / k
         return Taylor(y)
 
-    def arcsin(self) -> Taylor:
-        """Return the angle (rad) of a sine."""
-        return self._from_derivative(np.arcsin, _cosine)
-
-    def arccos(self) -> Taylor:
-        """Return the angle (rad) of a cosine."""
-        return self._from_derivative(np.arccos, lambda x: -_cosine(x))
-
-    def arctan(self) -> Taylor:
-        """Return the angle (rad) of a tangent."""
-        return self._from_derivative(np.arctan, lambda x: 1.0 + x * x)
-
-    def arcsinh(self) -> Taylor:
-        """Return the argument of a hyperbolic sine."""
-        return self._from_derivative(np.arcsinh, lambda x: (1.0 + x * x).sqrt())
-
-    def arccosh(self) -> Taylor:
-        """Return the positive argument of a hyperbolic cosine."""
-        return self._from_derivative(np.arccosh, lambda x: ((x - 1.0) * (x + 1.0)).sqrt())
-
-    def arctanh(self) -> Taylor:
-        """Return the argument of a hyperbolic tangent."""
-        return self._from_derivative(np.arctanh, lambda x: (1.0 - x) * (1.0 + x))
-
     def arctan2(self, x: Any) -> Taylor:
         """Return the angle (rad) of the point (x, self)."""
         across = x if isinstance(x, Taylor) else self._constant(x)
@@ -270,16 +237,36 @@ class Taylor:
             s[k], c[k] = rates @ c[k - 1 :: -1][:k] / k, sign * rates @ s[k - 1 :: -1][:k] / k
         return Taylor(s), Taylor(c)
 
-    def _from_derivative(self, function: Callable[[Any], Any], below: Callable[[Taylor], Taylor]) -> Taylor:
-        """Return a function whose derivative is ``1 / below(x)``."""
-        y = _integral(self.rate / below(self))
-        y.coefficients[0] = function(self.coefficients[0])
-        return y
-
 
 def _cosine(sine: Taylor) -> Taylor:
     """Return the cosine of an angle between -pi/2 and pi/2, by factors without cancellation near one."""
     return ((1.0 - sine) * (1.0 + sine)).sqrt()
+
+
+#: Functions y of x, and what dx/dy is of x.
+_INVERSES: dict[str, Callable[[Taylor], Taylor]] = {
+    "log": lambda x: x,
+    "log1p": lambda x: 1.0 + x,
+    "arcsin": _cosine,
+    "arccos": lambda x: -_cosine(x),
+    "arctan": lambda x: 1.0 + x * x,
+    "arcsinh": lambda x: (1.0 + x * x).sqrt(),
+    "arccosh": lambda x: ((x - 1.0) * (x + 1.0)).sqrt(),
+    "arctanh": lambda x: (1.0 - x) * (1.0 + x),
+}
+
+
+def _inverse(function: Callable[[Any], Any], slope: Callable[[Taylor], Taylor]) -> Callable[[Taylor], Taylor]:
+    def method(self: Taylor) -> Taylor:
+        y = _integral(self.rate / slope(self))
+        y.coefficients[0] = function(self.coefficients[0])
+        return y
+
+    return method
+
+
+for _name, _slope in _INVERSES.items():
+    setattr(Taylor, _name, _inverse(getattr(np, _name), _slope))
 
 
 def angle_of(y: Any, x: Any) -> Any:

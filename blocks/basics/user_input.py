@@ -110,10 +110,7 @@ def is_finite(array: Array) -> bool:
 class FieldReader:
     """Reads the fields of one block.
 
-    Parameters
-    ----------
-    owner : str
-        Name of the block, the first part of every finding's dotted path.
+    `owner`: name of the block, the first part of every finding's dotted path.
     """
 
     def __init__(self, owner: str) -> None:

@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.second_order import LOADS
-from titop.blocks.contract.block import PARENT_PORT
+from titop.blocks.contract.block import check_port_name
 
 
 def number_of_modes(reader: FieldReader, frequencies: Any, modal_mass: Any, modal_stiffness: Any, participation: Any) -> int:
@@ -67,9 +67,7 @@ def read_child_ports(reader: FieldReader, ports: Any) -> dict[str, Pose]:
     """Read the child ports of the undeformed body."""
     poses = read_ports(reader, ports)
     for port in poses:
-        if not isinstance(port, str) or not port or "." in port or not port.isprintable() or port == PARENT_PORT:
-            expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
-            reader.report("bad-name", str(port), port, expected, "rename the port")
+        check_port_name(reader, port)
     return {str(port): pose for port, pose in poses.items()}
 
 

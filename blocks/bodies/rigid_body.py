@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array, gyroscopic_wrench, rigid_inertia
 from titop.blocks.basics.tolerances import EPS, SAME, TYPED
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed import ImmersedBody
-from titop.blocks.contract.block import Block, ParameterFields, number_at, overrides, with_number
+from titop.blocks.contract.block import Block, ParameterFields, overrides, with_number
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.fields import Field, scalar, symmetric, vector, without
 from titop.blocks.contract.own_coordinates import redefines
@@ -90,7 +90,7 @@ class PortedBlock(Block):
         return errors, warnings
 
     def parameter_fields(self) -> ParameterFields:
-        return super().parameter_fields() | port_fields(tuple(self.port_poses))
+        return port_fields(tuple(self.port_poses)) if self.port_poses else {}
 
 
 #: By name, of the numbers of a pose: the paths in it, and units.
@@ -106,7 +106,8 @@ def port_fields(ports: tuple[str, ...], field: str = "port_poses", inside: tuple
 
 def pose_parameters(pose: Pose) -> dict[str, tuple[float, str]]:
     """Return a pose's six numbers by name, with units."""
-    return {name: (float(number_at(pose, path)), unit) for name, (path, unit) in _POSE.items()}
+    numbers = pose.position.tolist() + pose.rotation_vector.tolist()
+    return {name: (number, unit) for number, (name, (_, unit)) in zip(numbers, _POSE.items(), strict=True)}
 
 
 def moved_pose(pose: Pose, entry: str, value: float) -> Pose:
@@ -230,7 +231,8 @@ class RigidBody(ImmersedBody, PortedBlock):
         return errors, warnings
 
     def parameter_fields(self) -> ParameterFields:
-        return INERTIAL_FIELDS | super().parameter_fields() | self.fluid_fields()
+        fields = INERTIAL_FIELDS | super().parameter_fields()
+        return fields if self.fluid is None else fields | self.fluid_fields()
 
 
 def is_plainly_sound(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> bool:

@@ -11,13 +11,13 @@ import numpy as np
 from titop.blocks.basics.differences import derivative
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of
-from titop.blocks.basics.spatial import Array, cross, twist_transport
+from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.basics.tolerances import DIFFERENCE_ERROR, DIFFERENCE_STEP, SAME
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.checking.block_findings import naming_findings, own_law_findings, state_name_findings
 from titop.blocks.checking.complex_safety import law_takes_complex
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import Interaction, displaced, random_motion
+from titop.blocks.interactions.interaction import Interaction, displaced, power_of, random_motion, relative_twists
 
 
 def interaction_findings(
@@ -80,7 +80,7 @@ def energy_findings(interaction: Interaction, seed: int = 0) -> Iterator[Finding
     motion = random_motion(interaction, np.random.default_rng(seed))
     motion = motion._replace(x=0.0 * motion.x)
     resting = motion._replace(V=0.0 * motion.V, v=0.0 * motion.v)
-    power, at_rest = _power(interaction, motion, motion), _power(interaction, resting, motion)
+    power, at_rest = (float(power_of(interaction.act(acting), motion)) for acting in (motion, resting))
     lost = derivative(lambda t: np.array([-interaction.stored(moved(motion, t))]), DIFFERENCE_STEP)[0]
     size = abs(power) + abs(at_rest) + abs(lost)
     if not abs(at_rest - lost) <= DIFFERENCE_ERROR * size:
@@ -114,14 +114,7 @@ def resultant(motion: TargetMotion, wrenches: Array) -> Array:
 
 def moved(motion: TargetMotion, t: float) -> TargetMotion:
     """Return the targets after a short time of a motion, to first order."""
-    steps = [V - twist_transport(R, r) @ motion.V[0] for R, r, V in zip(motion.R[1:], motion.r[1:], motion.V[1:], strict=True)]
-    return displaced(motion, t * np.ravel(steps))._replace(q=motion.q + t * motion.v)
-
-
-def _power(interaction: Interaction, acting: TargetMotion, motion: TargetMotion) -> float:
-    """Return the power along `motion` of the loads at another motion."""
-    wrenches, efforts = interaction.act(acting)
-    return float(np.sum(np.asarray(wrenches) * motion.V) + np.dot(efforts, motion.v))
+    return displaced(motion, t * relative_twists(motion))._replace(q=motion.q + t * motion.v)
 
 
 def _unusable(interaction: Interaction, motion: TargetMotion) -> Generator[tuple[bool, Finding], None, bool]:

@@ -19,7 +19,7 @@ from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.closure import DISPLACEMENT, Closure
 from titop.blocks.contract.block import Block, ParameterFields
-from titop.blocks.contract.fields import Field, Fixed, Kept, optional, switch
+from titop.blocks.contract.fields import Field, Fixed, Kept, optional, switch, zero_axes
 from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
 
@@ -198,10 +198,7 @@ class RigidClosure(Closure):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
-        for field in ("axis", "axis2"):
-            if not getattr(self, field).any():
-                advice = "give a direction such as [0, 0, 1]"
-                errors.append(Finding("zero-axis", f"{self.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
+        errors += zero_axes(self, ("axis", "axis2"))
         if self.directions is not None and np.isfinite(self.directions).all():
             self._check_directions(self.directions, errors, warnings)
         if self.kind in _TWO_AXES and not errors and not _are_independent(self.axis, self.axis2):

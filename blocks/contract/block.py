@@ -14,7 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, replace_entry
-from titop.blocks.basics.user_input import is_name
+from titop.blocks.basics.user_input import FieldReader, is_name
 from titop.blocks.contract.block_law import BlockLaw
 from titop.blocks.contract.fields import Fielded, Redefined, put
 from titop.blocks.contract.own_coordinates import redefines
@@ -88,6 +88,16 @@ def with_number(value: Any, path: tuple[Any, ...], number: Any) -> Any:
 
 #: Name of the port by which a block is connected to its parent.
 PARENT_PORT = "P"
+
+
+def check_port_name(reader: FieldReader, name: Any) -> bool:
+    """Tell whether a child port may have a name; report it if not."""
+    if isinstance(name, str) and name and "." not in name and name.isprintable() and name != PARENT_PORT:
+        return True
+    expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
+    reader.report("bad-name", str(name), name, expected, "rename the port")
+    return False
+
 
 #: Types of attributes that a snapshot copies.
 _MUTABLE = (np.ndarray, dict, list)
@@ -253,8 +263,17 @@ class Block(BlockLaw, Fielded):
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the block's parameters by dotted name (without the block's name), each with its unit."""
-        fields = self.parameter_fields().items()
-        return {name: (float(number_at(getattr(self, field), path)), unit) for name, (field, path, unit) in fields}
+        numbers: dict[str, tuple[float, str]] = {}
+        last: str = ""
+        value: Any = None
+        for name, (field, path, unit) in self.parameter_fields().items():
+            if field != last:
+                last, value = field, getattr(self, field)
+            if value.__class__ is np.ndarray:  # without a call for entries of arrays, which most are
+                numbers[name] = float(value[path]), unit
+            else:
+                numbers[name] = float(number_at(value, path) if path else value), unit
+        return numbers
 
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed; names as in `parameters`."""

@@ -15,7 +15,7 @@ since only setting calls the reader.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from inspect import getattr_static
 from math import isfinite
@@ -136,10 +136,7 @@ class Kept(Field[T]):
 class Fixed(Field[T]):
     """A field that cannot be changed later, since too much depends on it.
 
-    Attributes
-    ----------
-    advice : str
-        What to do instead; by default, to make another block.
+    `advice`: what to do instead; by default, to make another block.
     """
 
     advice = ""
@@ -299,6 +296,15 @@ def _is_about(finding: Finding, where: str) -> bool:
 def _carries_derivatives(value: Any) -> bool:
     """Tell whether a number or an array carries a complex step, for derivatives by the fields of a block."""
     return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
+
+
+def zero_axes(block: Any, fields: Iterable[str]) -> list[Finding]:
+    """Return the findings about directions of zeros among some fields of a block."""
+    findings, advice = [], "give a direction such as [0, 0, 1]"
+    for field in fields:
+        if not getattr(block, field).any():
+            findings.append(Finding("zero-axis", f"{block.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
+    return findings
 
 
 # -- readers of fields ------------------------------------------------------------------------------------------------

@@ -21,12 +21,8 @@ _SECOND, _DIAGONAL = 0.1, np.exp(0.25j * np.pi)
 class CoordinateNames(tuple[str, ...]):
     """Names of coordinates, which can also be looked up by their names in an earlier version.
 
-    Parameters
-    ----------
-    names : iterable of str
-        The current names, which are listed, printed and written to files.
-    former : mapping of str to str
-        Former names, each with the current one; read wherever users name coordinates.
+    `names`: the current names, which are listed, printed and written to files; `former`: former names, each with the current
+    one; read wherever users name coordinates.
     """
 
     former: Mapping[str, str]

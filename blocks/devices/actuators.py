@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block, ParameterFields, PortRef, block_name
-from titop.blocks.contract.fields import Field, axis, bound, choice, non_negative, optional, refuse_change, scalar
+from titop.blocks.contract.fields import Field, axis, bound, choice, non_negative, optional, refuse_change, scalar, zero_axes
 from titop.blocks.contract.own_coordinates import effort_unit, inertia_unit
 from titop.blocks.devices.loads import FRAMES, read_target
 from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
@@ -167,10 +167,7 @@ class PortActuator(Actuator):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
-        if self.direction is not None and not self.direction.any():
-            where, advice = f"{self.name}.direction", "give one such as [0, 0, 1]"
-            errors.append(Finding("zero-axis", where, self.direction.tolist(), "a non-zero direction", advice))
-        return errors, warnings
+        return errors + ([] if self.direction is None else zero_axes(self, ("direction",))), warnings
 
     def parameter_fields(self) -> ParameterFields:
         axes = "xyz" if self.direction is not None else ""

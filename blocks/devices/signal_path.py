@@ -321,7 +321,6 @@ _DEFAULTS = inspect.signature(SignalPath).parameters
 
 
 def _read_per_channel(reader: FieldReader, name: str, value: Any) -> Any:
-    """Read a number, or one for each channel."""
     numbers = real_array(value)
     if numbers is None or numbers.ndim > 1 or not numbers.size:
         reader.report("wrong-type", name, value, "a number, or one for each channel", "give finite numbers")
@@ -487,7 +486,6 @@ class Device(Block):
         return super().parameters() | self._path_parameters(())
 
     def _path_parameters(self, along: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """Return the parameters of the path."""
         path, units = self.path, self.channel_units(along)
         if path is None:
             return {}

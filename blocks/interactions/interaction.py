@@ -355,13 +355,18 @@ def rates_by_motion(interaction: Interaction, motion: TargetMotion) -> Array:
 def power_of(loads: tuple[Array, Array], motion: TargetMotion) -> Any:
     """Return the power (W) of wrenches (p, 6) and efforts (n) along a motion."""
     wrenches, efforts = loads
-    return (wrenches * motion.V).sum() + efforts @ motion.v
+    return (np.asarray(wrenches) * motion.V).sum() + efforts @ motion.v
+
+
+def relative_twists(motion: TargetMotion) -> Array:
+    """Return the twists (6 each, concatenated) of all ports but the first relative to it, in their own frames."""
+    ports = zip(motion.R[1:], motion.r[1:], motion.V[1:], strict=True)
+    return np.concatenate([np.zeros(0), *(V - twist_transport(R, r) @ motion.V[0] for R, r, V in ports)])
 
 
 def stored_rate(interaction: Interaction, motion: TargetMotion) -> Any:
     """Return the rate (W) of the energy that an interaction stores."""
-    apart = [V - twist_transport(R, r) @ motion.V[0] for R, r, V in zip(motion.R, motion.r, motion.V, strict=True)][1:]
-    steps, rates = np.concatenate([np.zeros(0), *apart]), interaction.state_rates(motion)
+    steps, rates = relative_twists(motion), interaction.state_rates(motion)
 
     def later(t: Array) -> Any:
         on = motion._replace(q=motion.q + t * motion.v, x=motion.x + t * rates)

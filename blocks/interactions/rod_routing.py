@@ -38,10 +38,8 @@ class Routing(NamedTuple):
     #: Abscissas (m), counted through all rods at their original lengths.
     start: float
     end: float
-    #: Gauss points per smooth stretch of a rod.
-    points: int
-    #: Abscissas of all rods' ends (2, rods + 1; m): at their original lengths, and at the current ones.
-    seams: Array
+    points: int  #: Gauss points per smooth stretch of a rod.
+    seams: Array  #: Abscissas of all rods' ends (2, rods + 1; m): at their original lengths, and at the current ones.
 
     def dimension(self, name: str, dimension: Dimension, abscissas: Array) -> Array:
         """Return a number, taper or function of X at abscissas (k, m)."""
@@ -72,12 +70,9 @@ class Routing(NamedTuple):
 class RodPart(NamedTuple):
     """A line's points on one rod, at which ``dr/dX = straight + onto q`` in the section's frame."""
 
-    #: Of the quadrature (k, m), times the line's `content` per unit length.
-    weights: Array
-    #: y and z (m), and their derivatives by X (k, 4).
-    course: Array
-    #: The rod's reference strain ``[k; s]`` (k, 6; rad/m and no unit).
-    reference: Array
+    weights: Array  #: Of the quadrature (k, m), times the line's `content` per unit length.
+    course: Array  #: y and z (m), and their derivatives by X (k, 4).
+    reference: Array  #: The rod's reference strain ``[k; s]`` (k, 6; rad/m and no unit).
     #: Derivative of each coordinate's component of the strain by the coordinate (k, n; 1/m).
     shapes: Array
     components: Array

@@ -19,7 +19,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_input import is_finite
 from titop.blocks.contract.block import Block, ParameterFields, overrides
-from titop.blocks.contract.fields import Field, per_coordinate, without
+from titop.blocks.contract.fields import Field, per_coordinate, without, zero_axes
 from titop.blocks.contract.own_coordinates import effort_unit, in_brackets, inertia_unit, known_units, rate_unit
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.joints.friction_and_limits import (
@@ -274,11 +274,7 @@ class Joint(Block):
         wrong, suspicious = limit_findings(self.name, self.limit_numbers, self.coordinates, self._is_plain)
         errors += wrong
         warnings += suspicious
-        for field in self.axis_fields:
-            axis = getattr(self, field)
-            if not axis.any():
-                advice = "give a direction such as [0, 0, 1]"
-                errors.append(Finding("zero-axis", f"{self.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
+        errors += zero_axes(self, self.axis_fields)
         rest = self.rest[self.quaternion]
         if len(rest) and np.isfinite(rest).all() and abs(np.linalg.norm(rest) - 1) > TYPED:
             where, advice = f"{self.name}.rest", "change all four together, or build the joint anew with rest="

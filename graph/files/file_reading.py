@@ -15,15 +15,7 @@ from titop.graph.files.expressions import number
 class FileReading:
     """The reading of one file.
 
-    Attributes
-    ----------
-    parameters : dict of dotted name to float
-    names : dict of name to None
-        Of every block that the file describes, in its order.
-    blocks : dict of name to Block
-        Those that are made.
-    findings : list of Finding
-        What is wrong; so many end the reading.
+    Its `names` are those of every block that the file describes, in its order, its `blocks` those that are made.
     """
 
     def __init__(self) -> None:

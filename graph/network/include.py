@@ -22,13 +22,7 @@ SEPARATOR = "/"
 
 
 class Included:
-    """The blocks of an included system, by their names in that system.
-
-    Parameters
-    ----------
-    prefix : str
-    blocks : mapping of name to Block
-    """
+    """The blocks of an included system, by their names in that system."""
 
     def __init__(self, prefix: str, blocks: Mapping[str, Block]) -> None:
         self.prefix = prefix

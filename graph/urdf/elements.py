@@ -124,10 +124,7 @@ REPAIR, REPAIRED = "or from_urdf(..., repair=True) mends it", "repaired"
 class Report:
     """Collects errors and warnings of one robot.
 
-    Parameters
-    ----------
-    robot : str
-        Head of every finding's dotted path.
+    `robot`: head of every finding's dotted path.
     """
 
     def __init__(self, robot: str) -> None:
@@ -163,12 +160,7 @@ class ElementReader:
     """Reads single elements and attributes.
 
     What cannot be used is reported and replaced by something harmless, so that one report shows all that is wrong.
-
-    Parameters
-    ----------
-    report : Report
-    repair : bool
-        Whether leftovers that say nothing are mended.
+    Leftovers that say nothing are mended if `repair` is set.
     """
 
     def __init__(self, report: Report, repair: bool = False) -> None:

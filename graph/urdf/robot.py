@@ -79,23 +79,8 @@ class UrdfJoint:
 class RobotReader(ElementReader):
     """Reads the elements of a robot in the order of the file.
 
-    Parameters
-    ----------
-    root : xml.etree.ElementTree.Element
-    repair : bool
-        Whether leftovers that say nothing are mended.
-
-    Attributes
-    ----------
-    report : Report
-        What is wrong and suspicious.
-    links : list of UrdfLink
-    joints : list of UrdfJoint
-
-    Raises
-    ------
-    ModelError
-        If the root is not a robot, or there are too many links and joints.
+    Its `report` has what is wrong and suspicious. Leftovers that say nothing are mended if `repair` is set. Raises `ModelError`
+    if the root is not a robot, or there are too many links and joints.
     """
 
     def __init__(self, root: Element, repair: bool = False) -> None:

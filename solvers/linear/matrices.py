@@ -114,10 +114,6 @@ def side_by_side(systems: Sequence[Matrices]) -> Matrices:
     return Matrices(*(block_diag(*matrices) for matrices in zip(*systems, strict=True)))
 
 
-if TYPE_CHECKING:
-    from control import StateSpace
-
-
 def invert_channels(system: StateSpace, channels: Sequence[Any] | str) -> StateSpace:
     """Return a linear system with some channels inverted.
 

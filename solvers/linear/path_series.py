@@ -96,14 +96,11 @@ def with_paths(
             size = float(np.broadcast_to(getattr(device.path, NOISES[ending]), len(device.channels))[channel])
             matrices = _with_noise(matrices, k, size, rows, bool(device.inputs), ending == "walk")
             named += [Signal(signal.path, "1")] if ending == "walk" else []
-    for k, signal in enumerate(inputs, start=before):
-        if delay := _delay(devices, signal):
-            matrices = _behind_input(matrices, k, pade(ORDER, delay))
-            named += [Signal(f"{signal.path}.delay[{j}]", "1") for j in range(ORDER)]
-    for k, signal in enumerate(outputs, start=before):
-        if delay := _delay(devices, signal):
-            matrices = _behind_output(matrices, k, pade(ORDER, delay))
-            named += [Signal(f"{signal.path}.delay[{j}]", "1") for j in range(ORDER)]
+    for signals, behind in ((inputs, _behind_input), (outputs, _behind_output)):
+        for k, signal in enumerate(signals, start=before):
+            if delay := _delay(devices, signal):
+                matrices = behind(matrices, k, pade(ORDER, delay))
+                named += [Signal(f"{signal.path}.delay[{j}]", "1") for j in range(ORDER)]
     return matrices, named
 
 

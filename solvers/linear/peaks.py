@@ -39,7 +39,7 @@ class Modal(NamedTuple):
 
     def responses(self, rows: Array, columns: Array, constant: Array) -> Callable[[Array], Array]:
         """Return a function from frequencies (n, rad/s) to responses (n, rows, columns), a constant added."""
-        residues = (self.left[rows].T[:, :, None] * self.right[:, None, columns]).reshape(len(self.poles), -1)
+        residues = (self.left[rows].T[:, :, None] * self.right[:, None, columns]).reshape(len(self.poles), constant.size)
 
         def at(omega: Array) -> Array:
             result: Array = (1 / (1j * omega[:, None] - self.poles)) @ residues
@@ -96,7 +96,7 @@ def find_peaks(
     padded = np.concatenate([[-1.0], bounds, [-1.0]])
     local = np.flatnonzero((bounds >= padded[:-2]) & (bounds >= padded[2:]) & (bounds >= REFINED * top))
     local = local[np.argsort(-bounds[local], kind="stable")][:most]
-    if not len(local):
+    if not len(local) or not top > 0:
         return np.zeros(0), np.zeros(0)
     sides = np.stack([local - 1, local, local + 1], axis=1)
     inside = np.clip(sides, 0, len(omega) - 1)
@@ -144,10 +144,14 @@ def _vertices(places: Array, values: Array) -> Array:
 def passing_frequencies(system: Matrices, level: float, band: Band = EVERYWHERE) -> Array:
     """Return frequencies (rad/s) at which the gain of a stable model is above a level: some of each range, none if nowhere.
 
+    Nor at a level of zero, that of channels without a connection.
+
     With the matrices in parts of the level, ``[A, 0, B, 0; 0, -Aᵀ, 0, -Cᵀ; C, 0, D, -1; 0, Bᵀ, -1, Dᵀ]`` is singular, less
     ``s`` in its first two rows, where s = jω and 1 is a singular value of the response. What is near the axis counts as on it:
     the gain itself decides.
     """
+    if not level > 0:
+        return np.zeros(0)
     A, B, C, D = system
     n, (p, m) = len(A), D.shape
     root = np.sqrt(level)

@@ -204,6 +204,17 @@ def unlike(signals: Iterable[Signal], known: Iterable[Signal]) -> list[Signal]:
     return result
 
 
+def signal_names(where: str, names: Any, some: bool = True) -> tuple[str, ...]:
+    """Return one name or several of signals as a tuple.
+
+    Raises `ModelError` for others, and for none where there have to be some.
+    """
+    result = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (names,)
+    if (some and not result) or not all(isinstance(name, str) and name for name in result):
+        raise ModelError(Finding("wrong-type", where, names, "a signal's name or several", "such as 'hinge.q'"))
+    return result
+
+
 def positions(where: str, names: Sequence[str], known: Sequence[Signal]) -> list[int]:
     """Return where signals stand among others; the name of a vector stands for all of its entries.
 

@@ -125,7 +125,8 @@ class Configurations:
 
     @structural
     def _neutral(self) -> Array:
-        return self._blockwise(lambda block: block.neutral(), self.nq)
+        parts = [block.neutral() for block in self._assembly.blocks_with_coordinates]
+        return np.concatenate([np.zeros(0), *parts]).astype(float, copy=False)
 
     def random_configuration(self, rng: np.random.Generator) -> Array:
         """Return a random configuration (nq)."""
@@ -263,10 +264,6 @@ class Configurations:
 
     def _v(self, block: Block) -> slice:
         return self._assembly.v_slices[block.name]
-
-    def _blockwise(self, function: Any, size: int, dtype: Any = float) -> Array:
-        parts = [function(block) for block in self._assembly.blocks_with_coordinates]
-        return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(size)
 
     def bracket(self, v: Array) -> Array:
         """Return the matrix (nv, nv; 1/s) of the brackets of `v` with the velocities of free and spherical coordinates."""

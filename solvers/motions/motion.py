@@ -51,10 +51,7 @@ def read_motion(where: str, function: Any, sizes: tuple[int, int], span: tuple[f
 class Motion(ABC):
     """The motion of a joint or a coordinate.
 
-    Parameters
-    ----------
-    where, sizes
-        See `read_motion`.
+    `where`, `sizes`: see `read_motion`.
     """
 
     def __init__(self, where: str, sizes: tuple[int, int]) -> None:
@@ -92,13 +89,7 @@ class Motion(ABC):
 class FunctionMotion(Motion):
     """A motion that a function says, asked once for each of the last times.
 
-    Parameters
-    ----------
-    function : callable ``f(t)``
-    where, sizes
-        See `read_motion`.
-    knots : array, optional
-        Times (s) at which it may not be smooth.
+    `where`, `sizes`: see `read_motion`; `knots`: times (s) at which it may not be smooth.
     """
 
     def __init__(self, function: Callable[[float], Any], where: str, sizes: tuple[int, int], knots: Any = None) -> None:
@@ -138,10 +129,7 @@ class FunctionMotion(Motion):
 class PiecewiseMotion(Motion):
     """A piecewise polynomial and its derivatives, in one.
 
-    Parameters
-    ----------
-    where, sizes
-        See `read_motion`.
+    `where`, `sizes`: see `read_motion`.
     """
 
     def __init__(self, function: Any, where: str, sizes: tuple[int, int]) -> None:

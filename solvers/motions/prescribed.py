@@ -68,18 +68,8 @@ def _place(model: Model, name: str, argument: str) -> tuple[slice, slice]:
 class PrescribedMotion:
     """The prescribed coordinates of a simulation.
 
-    Parameters
-    ----------
-    functions : mapping of joint or coordinate name to callable
-        ``f(t)`` returns position, velocity and acceleration; a scipy spline is differentiated.
-    span : (float, float), s
-        Times over which they are used.
-
-    Attributes
-    ----------
-    names : list of str
-    mask : (nv,) bool array
-    mask_q : (nq,) bool array
+    `functions`: ``f(t)`` returns position, velocity and acceleration; a scipy spline is differentiated; `span` (float, float;
+    s): times over which they are used.
     """
 
     def __init__(

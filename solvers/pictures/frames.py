@@ -12,6 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.constraints.rigid_closure import perpendicular
 from titop.blocks.contract.block import PARENT_PORT, Block, PortRef
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.interactions.contact import Contact
@@ -137,7 +138,7 @@ def solids(shape: Shape, reach: float) -> list[Solid]:
     dimensions, straight, origin = shape.dimensions, np.eye(3), np.zeros(3)
     if shape.kind == "plane":
         thin = _THIN * reach
-        rotation = _rotation_to(dimensions["normal"])
+        rotation = rotation_to(dimensions["normal"])
         return [Solid("box", np.array([reach, reach, thin]), rotation, -0.5 * thin * dimensions["normal"])]
     if shape.kind == "box":
         return [Solid("box", dimensions["sides"], straight, origin)]
@@ -179,12 +180,9 @@ def edges(solid: Solid) -> list[Array]:
     return [solid.position + line @ solid.rotation.T for line in lines]
 
 
-def _rotation_to(normal: Array) -> Array:
-    """Return a rotation that takes z to a direction."""
-    beside = np.eye(3)[np.abs(normal).argmin()]
-    x = np.cross(beside, normal)
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(normal, x), normal])
+def rotation_to(direction: Array) -> Array:
+    """Return a rotation that takes z to a unit direction (3)."""
+    return np.column_stack([*perpendicular(direction), direction])
 
 
 #: Thinnest semi-axis of an ellipsoid, as a part of its longest: rods and plates, and inertias of no real body, stay visible.

@@ -12,13 +12,22 @@ import numpy as np
 
 from titop.blocks.basics.errors import ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array, matrix_quaternion, quaternion_matrix
-from titop.blocks.basics.tolerances import EXACT, TYPED
+from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.model.model import Model
-from titop.solvers.pictures.frames import WORLD, Anchor, Frames, contact_solids, ellipsoid, neutral_chord, port_anchor
+from titop.solvers.pictures.frames import (
+    WORLD,
+    Anchor,
+    Frames,
+    contact_solids,
+    ellipsoid,
+    neutral_chord,
+    port_anchor,
+    rotation_to,
+)
 
 #: Numbers that describe each kind of given shape.
 _DIMENSIONS = {"box": (3,), "cylinder": (2,), "sphere": ()}
@@ -206,7 +215,7 @@ class Scene(Frames):
         """Return a cylinder from an anchor to a point of its frame."""
         span = end - start.position
         length = float(np.linalg.norm(span))
-        middle = Anchor(start.name, _turn_z_to(span / length), start.position + span / 2)
+        middle = Anchor(start.name, rotation_to(span / length), start.position + span / 2)
         return self._shape(role, name, "cylinder", [radius, radius, length], middle, color)
 
     def _triad(self) -> Iterator[dict[str, Any]]:
@@ -305,11 +314,3 @@ class Scene(Frames):
         facts += f"on {joint.name} ({type(joint).__name__})"
         k = self.index[body.name]
         return {"name": body.name, "facts": facts, "frame": k, "position": at, "color": k}
-
-
-def _turn_z_to(direction: Array) -> Array:
-    """Return a rotation that turns z to a unit direction (3)."""
-    if direction[2] < -1 + EXACT:
-        return np.diag([1.0, -1.0, -1.0])
-    quaternion = np.array([-direction[1], direction[0], 0.0, 1 + direction[2]])
-    return quaternion_matrix(quaternion / np.sqrt(quaternion @ quaternion))

@@ -144,7 +144,7 @@ def branch_and_bound(
         try:
             proved, found, volume = box.prove(cells, progress, spread, number)
         except KeyboardInterrupt:
-            raise SweepInterrupt("branching was stopped", Branched(upper, nearest, left or 1.0)) from None
+            raise SweepInterrupt("branching was stopped", Branched(upper, nearest, box.left)) from None
         if found.value:
             nearest, lower = found, found.value
             level = min(lower * (1 + gap), upper)
@@ -165,47 +165,48 @@ class ParameterBox:
     """All members whose normalised parameters, and complex blocks, are no larger than a radius.
 
     `system`: with the channels of the uncertainty alone; stable; `look`: a function of the normalised parameters in the middle
-    of every cell that is looked at.
+    of every cell that is looked at; `left`: part of the volume that is not proved so far.
     """
 
     def __init__(
         self, system: Matrices, structure: Structure, radius: float, look: Callable[[Array], Any] | None = None
     ) -> None:
         self.system, self.structure, self.radius, self.look = system, structure, radius, look
-        self.centres = Centres(structure)
+        self.centres, self.left = Centres(structure), 1.0
 
     def prove(
         self, most: int, progress: bool, spread: Spread, number: int, keep: Callable[[Any], object] | None = None
     ) -> tuple[bool, Singular, float]:
         """Tell whether all members are stable; return one that is not, of value zero without; and the volume that is left.
 
-        Cells are examined side by side, but their turns come one after the other.
+        Cells are examined side by side, but their turns come one after the other, the largest first: what is left shrinks to
+        the members that resist.
 
         `most`: cells to examine; `number`: of the box, in this study; `keep`: what is done with what was looked at, cell by
         cell.
         """
         n = len(self.structure.real)
         root = _Cell(np.zeros(n), np.full(n, self.radius), [])
-        cells, seen, left = [((number, ""), root)], 0, 1.0
+        cells, seen, self.left = [((number, ""), root)], 0, 1.0
         layout = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
         with progress_bar(progress=progress, total=100, desc=f"box of radius {self.radius:.3g}", bar_format=layout) as bar:
             while cells and seen < most:
                 seen += 1
-                for key, cell in reversed(cells[-_AHEAD:]):
+                for key, cell in cells[:_AHEAD]:
                     spread.ask(key, (self, cell))
-                (_, path), cell = cells.pop()
+                (_, path), cell = cells.pop(0)
                 result: _Examined = spread.answer((number, path))
                 if keep is not None and result.seen is not None:
                     keep(result.seen)
                 if bad := max(result.member, result.singular, key=lambda found: found.value).value:
                     spread.forget()
-                    return False, result.member if result.member.value == bad else result.singular, left
+                    return False, result.member if result.member.value == bad else result.singular, self.left
                 if result.proved:
-                    left -= float(np.prod(cell.half / self.radius))
-                    bar.update(100 * (1 - left) - bar.n)
+                    self.left -= float(np.prod(cell.half / self.radius))
+                    bar.update(100 * (1 - self.left) - bar.n)
                 cells += [((number, f"{path}{k}"), half) for k, half in enumerate(result.halves)]
         spread.forget()
-        return not cells, NONE, left if cells else 0.0
+        return not cells, NONE, self.left if cells else 0.0
 
     def examine(self, cell: _Cell) -> _Examined:
         """Return what a cell comes to."""

@@ -158,11 +158,7 @@ class ParameterLyapunov:
 
     def _first(self) -> list[tuple[int, int]]:
         """Return the pairs of point and rates with which a search begins: the reference, and points far from each other."""
-        s, chosen = self.members.s, [0]
-        distance = np.linalg.norm(s - s[0], axis=1)
-        while len(chosen) < min(_FIRST, len(s)) and distance.max() > 0:
-            chosen.append(int(distance.argmax()))
-            distance = np.minimum(distance, np.linalg.norm(s - s[chosen[-1]], axis=1))
+        chosen = points_apart(self.members.s, _FIRST)
         return [(k, j) for k in chosen for j in range(len(self._motions))]
 
     def _failing(self, growth: Array, most: float) -> list[tuple[int, int]]:
@@ -244,6 +240,15 @@ def monomials(parameters: int, varying: Array, degree: int) -> Array:
     result = np.zeros((len(rows), parameters), dtype=int)
     result[:, places] = np.array(rows, dtype=int).reshape(len(rows), len(places))
     return result
+
+
+def points_apart(s: Array, count: int) -> list[int]:
+    """Return the places of the first of some points (k, p), and of others far from each other."""
+    chosen, distance = [0], np.linalg.norm(s - s[0], axis=1)
+    while len(chosen) < min(count, len(s)) and distance.max() > 0:
+        chosen.append(int(distance.argmax()))
+        distance = np.minimum(distance, np.linalg.norm(s - s[chosen[-1]], axis=1))
+    return chosen
 
 
 def ends_of_rates(rates: Array) -> Array:

@@ -151,7 +151,7 @@ def margins(
     at : str or sequence of str, optional
     skew : float
     gap : float, optional
-        Branch over the box of a family's real parameters, at most five, until gains, phases and disks are this close to those
+        Branch over the box of a family's real parameters until gains, phases and disks are this close to those
         of members (relative, of the blocks' sizes); this may take minutes. Delays are proved without.
     controller : control.StateSpace, control.TransferFunction or Loop, or a list of these, optional
     sign : {1, -1}

@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, NEGLIGIBLE
 
 #: To so much t is found, in parts of N, and relative residuals: roughly, and where t is then not clearly off zero.
-_TOLERANCES = ((NEGLIGIBLE, 0.1 * CLOSE), (10 * BALANCED, BALANCED))
+TOLERANCES = ((NEGLIGIBLE, 0.1 * CLOSE), (10 * BALANCED, BALANCED))
 
 #: What is clearly off zero.
 _CLEAR = COARSE
@@ -81,13 +81,19 @@ class Solution(NamedTuple):
     gap: float
 
 
-def greatest_decrease(unknowns: Sequence[UnknownMatrix], inequalities: Sequence[Inequality], size: Sequence[Array]) -> Solution:
+def greatest_decrease(
+    unknowns: Sequence[UnknownMatrix],
+    inequalities: Sequence[Inequality],
+    size: Sequence[Array],
+    tolerances: Sequence[tuple[float, float]] = TOLERANCES,
+) -> Solution:
     """Find unknowns for which the terms lie below zero as far as they can: t as large as possible.
 
     What is found is to be verified: the inequalities hold but for tolerances, and the search may end early.
 
     `inequalities`: all N are positive, or zero; `size`: what traces of the products of the unknowns with these matrices sum up
-    to is their sum of squares: unknowns are known but for a factor.
+    to is their sum of squares: unknowns are known but for a factor; `tolerances`: of t, in parts of N, and of residuals, one
+    pair after the other until t is clearly off zero.
 
     Raises `ModelError` if Clarabel is not installed.
     """
@@ -104,8 +110,8 @@ def greatest_decrease(unknowns: Sequence[UnknownMatrix], inequalities: Sequence[
     highest_t = -np.eye(1, len(kept), len(kept) - 1)[0]
     cones = [clarabel.PSDTriangleConeT(len(each.N)) for each in inequalities]
     b = -total * column.toarray().ravel()
-    for tolerances in _TOLERANCES:
-        found = clarabel.DefaultSolver(_no_squares(A), highest_t, A, b, cones, _settings(clarabel, *tolerances)).solve()
+    for each in tolerances:
+        found = clarabel.DefaultSolver(_no_squares(A), highest_t, A, b, cones, _settings(clarabel, *each)).solve()
         if abs(found.x[-1]) > _CLEAR:
             break
     x = np.insert(found.x, given, 0.0)

@@ -139,7 +139,7 @@ def mu(
     progress : bool
         Show a progress bar on a terminal when it takes longer than a second.
     gap : float, optional
-        Branch over the box of the real parameters, at most five, until the bounds are this close (relative), at each frequency;
+        Branch over the box of the real parameters until the bounds are this close (relative), at each frequency;
         this may take minutes.
     cells : int
         Largest number of parts of a box that branching examines; the result's `left` is the part that remains.

@@ -14,7 +14,7 @@ from titop.solvers.control.controllers import Loop, read_loops
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure, channel_signals
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear
+from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear, signal_names
 from titop.solvers.robust.uncertain_loop import UncertainLoop, check_stable, read_loop
 
 
@@ -23,7 +23,7 @@ def read_opened(loop: Any, at: Any, controller: Any, sign: int, blocks: Any) -> 
     model = loop
     if not isinstance(loop, LFTModel):
         model = LFTModel(read_linear("loop", loop), tuple(Structure.of(blocks or ()).blocks), ())
-    names = None if at is None else [at] if isinstance(at, str) else list(at)
+    names = None if at is None else list(signal_names("at", at))
     if controller is not None:
         model, names = _close(model, names, controller, sign)
     known = {block.name: k for k, block in enumerate(model.blocks) if block.kind != "real"}

@@ -121,7 +121,7 @@ def robust_stability(
     margin : bool
         Find the lowest level that can be proved, whatever `level` is.
     gap : float, optional
-        Branch over the box of the real parameters, at most five, until the bounds are this close (relative). May take minutes.
+        Branch over the box of the real parameters until the bounds are this close (relative). May take minutes.
     cells : int
         Largest number of parts of a box that branching examines; the result's `left` is the part that remains.
     tolerance : float

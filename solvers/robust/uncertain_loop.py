@@ -25,11 +25,8 @@ from titop.blocks.basics.tolerances import CLOSE, EXACT, SINGULAR
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.linear.state_space import named_signals, positions
+from titop.solvers.linear.state_space import named_signals, positions, signal_names
 from titop.solvers.signals.exported import Signal
-
-#: So many parameters can be branched over.
-_BRANCHED = 5
 
 
 @dataclass(frozen=True)
@@ -160,12 +157,11 @@ def check_positive(advice: str, **given: Any) -> None:
 
 
 def check_branching(structure: Structure, gap: Any, cells: Any) -> None:
-    """Refuse gaps and numbers of cells that are no positive numbers, and boxes without parameters or with too many."""
+    """Refuse gaps and numbers of cells that are no positive numbers, and boxes without parameters."""
     check_positive("leave it out: the default suits most models", gap=1.0 if gap is None else gap, cells=cells)
-    real = len(structure.real)
-    if gap is not None and not 0 < real <= _BRANCHED:
-        expected = f"one to {_BRANCHED} real parameters to branch over"
-        raise ModelError(Finding("too-many-parameters", "gap", f"{real} real blocks", expected, "leave gap out"))
+    if gap is not None and not structure.real:
+        expected = "a real parameter to branch over"
+        raise ModelError(Finding("no-parameters", "gap", "no real blocks", expected, "leave gap out"))
 
 
 def channels(names: Any, known: tuple[Signal, ...], skipped: int, where: str) -> list[int]:
@@ -173,7 +169,7 @@ def channels(names: Any, known: tuple[Signal, ...], skipped: int, where: str) ->
 
     Raises `ModelError` for unknown names, and signals named twice.
     """
-    wanted = [names] if isinstance(names, str) else list(names)
+    wanted = signal_names(where, names, some=False)
     if not wanted:
         advice = did_you_mean("", [signal.name for signal in known[skipped:]])
         raise ModelError(Finding("unknown-signal", where, names, "a signal or more", advice))

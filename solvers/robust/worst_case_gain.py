@@ -100,7 +100,7 @@ def worst_case_gain(
     blocks : sequence of DeltaBlock, optional
         For a state space.
     gap : float, optional
-        Branch over the box of the real parameters, at most five, until the bounds are this close (relative). May take minutes.
+        Branch over the box of the real parameters until the bounds are this close (relative). May take minutes.
     cells : int
         Largest number of parts of the box that branching examines; the result's `left` is the part that remains.
     tolerance : float
@@ -185,6 +185,7 @@ class RobustGain:
 
     def __str__(self) -> str:
         text = f"gain and inverse size of the ranges between {self.lower:.4g} and {self.upper:.4g}"
+        text = f"{text} ({100 * self.left:.3g} % of a box left: give more cells)" if self.left else text
         return f"{text}, at {self.omega:.4g} rad/s with {self.member}"
 
 
@@ -198,6 +199,8 @@ def robust_gain(
     cells: int = CELLS,
     tolerance: float = 0.01,
     progress: bool = True,
+    workers: int | Executor = 1,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> RobustGain:
     """Bound how much of the ranges and of a gain fit at once: robust performance.
 
@@ -211,7 +214,7 @@ def robust_gain(
         The nominal loop, stable; the first channels of a state space are those of the blocks.
     input, output : str or sequence of str
         Signals of the model; several as one vector.
-    gap, blocks, cells, tolerance, progress
+    gap, blocks, cells, tolerance, progress, workers, checkpoint
         See `robust_stability`.
 
     Returns
@@ -222,6 +225,8 @@ def robust_gain(
     ------
     ModelError
         For unknown signals and unusable arguments, and a nominal loop that is not stable.
+    SweepInterrupt
+        On Ctrl-C while it branches; its `found` has the bounds known until then.
 
     Examples
     --------
@@ -239,9 +244,15 @@ def robust_gain(
     part = Matrices.of(model).part([*range(z), *rows], [*range(w), *columns])
     names = named_signals(model)[0], *channel_signals(every)
     closed = named_system(part, *names, str(model.name), model.dt or 0.0)
-    found = robust_stability(closed, blocks=every, margin=True, gap=gap, cells=cells, tolerance=tolerance, progress=progress)
+    try:
+        found, stop = robust_stability(closed, 1.0, every, True, gap, cells, tolerance, progress, workers, checkpoint), ""
+    except SweepInterrupt as error:
+        found, stop = error.found, str(error)
     member = {name: value for name, value in found.member.items() if name != "performance"}
-    return RobustGain(found.upper, found.lower, member, found.omega, found.intervals, found.shares, found.left)
+    result = RobustGain(found.upper, found.lower, member, found.omega, found.intervals, found.shares, found.left)
+    if stop:
+        raise SweepInterrupt(stop, result)
+    return result
 
 
 class PerformanceBound(NamedTuple):
@@ -289,10 +300,7 @@ def bound_performance(
     if np.isinf(upper):
         found.keep_unstable(EigenvalueSearch(loop.uncertain, loop.structure, 1.0).run())
     if gap is not None and upper > max(found.best.value, unit) * (1 + gap):
-        try:
-            upper, left = _branch(skew.system, skew.structure, z, unit, upper, found, gap, cells, progress, spread)
-        except KeyboardInterrupt:
-            stopped, left = True, 1.0
+        upper, left, stopped = _branch(skew.system, skew.structure, z, unit, upper, found, gap, cells, progress, spread)
     return PerformanceBound(float(upper), np.array(sorted(proof.intervals)).reshape(-1, 2), left, stopped)
 
 
@@ -325,8 +333,8 @@ def _branch(
     cells: int,
     progress: bool,
     spread: Spread,
-) -> tuple[float, float]:
-    """Return a bound of the gain, and the part of the box that remains; gains of members on the way are recorded.
+) -> tuple[float, float, bool]:
+    """Return a bound of the gain, the part of the box that remains, and whether Ctrl-C came; gains on the way are recorded.
 
     The gain is below a number in all cells if mu is below one with a performance block for this number. If this cannot be
     proved within the cells, the next number lies halfway to the known bound.
@@ -339,17 +347,20 @@ def _branch(
     for number in range(_BOXES):
         outputs = np.concatenate([np.ones(z), np.full(len(system.C) - z, unit / level)])
         box = ParameterBox(system.scale(outputs), structure, 1.0, found.gain)
-        proved, member, left = box.prove(cells, progress, spread, number, found.keep)
+        try:
+            proved, member, left = box.prove(cells, progress, spread, number, found.keep)
+        except KeyboardInterrupt:
+            return upper, first or box.left, True
         first = first or left
         if member.value and len(structure.real) == n:
             found.keep_unstable(member)
-            return np.inf, first
+            return np.inf, first, False
         if member.value:  # a real performance has reached the level: there is a worse member
             found.look(np.clip([member.deltas[k] / member.value for k in found.structure.real], -1.0, 1.0))
         if proved:
-            return level, first
+            return level, first, False
         level = max(np.sqrt(level * min(upper, _HIGHEST * unit)), found.best.value * (1 + gap))
-    return upper, first
+    return upper, first, False
 
 
 class _SkewStart:

@@ -108,18 +108,14 @@ class Stepped:
 
 
 class Move(NamedTuple):
-    """The motion of a place per unit of the parameter, by small twists of its own frame.
-
-    `displacement` (6; m and rad); `rate`, `acceleration` (6): its time derivatives along the motion; `rows`: the coordinates
-    (n) on which it depends; `by_rows` (6, n): derivative of the displacement by these.
-    """
+    """The motion of a place per unit of the parameter, by small twists of its own frame."""
 
     place: MovablePlace
-    displacement: Array
-    rate: Array
-    acceleration: Array
-    rows: slice
-    by_rows: Array
+    displacement: Array  #: (6; m and rad)
+    rate: Array  #: (6): its time derivative along the motion.
+    acceleration: Array  #: (6): its second one.
+    rows: slice  #: The coordinates (n) on which it depends.
+    by_rows: Array  #: (6, n): derivative of the displacement by these.
 
     @classmethod
     def still(cls, place: MovablePlace, displacement: Array) -> Move:
@@ -128,25 +124,18 @@ class Move(NamedTuple):
 
 
 class ConstraintTurn(NamedTuple):
-    """The change of k constraints per unit of the parameter.
+    """The change of k constraints per unit of the parameter."""
 
-    `rows`: their rows among all constraints; `jacobian` (k, nv): change of their Jacobian; `opening` (k): change of ``J a +
-    bias``, m/s^2 and rad/s^2.
-    """
-
-    rows: slice
-    jacobian: Array
-    opening: Array
+    rows: slice  #: Their rows among all constraints.
+    jacobian: Array  #: (k, nv): change of their Jacobian.
+    opening: Array  #: (k; m/s^2 and rad/s^2): change of ``J a + bias``.
 
 
 @dataclass
 class Effect:
-    """The direct effect of a parameter, per unit.
+    """The direct effect of a parameter, per unit."""
 
-    `efforts` (nv): change of the efforts of inverse dynamics.
-    """
-
-    efforts: Array
+    efforts: Array  #: (nv): change of the efforts of inverse dynamics.
     moves: list[Move] = field(default_factory=list)
     turns: list[ConstraintTurn] = field(default_factory=list)
 

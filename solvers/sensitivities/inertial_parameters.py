@@ -21,33 +21,24 @@ _MOST_ROWS = 32
 
 
 class InertialRows(NamedTuple):
-    """Parameters that are masses, centres of mass or inertias.
+    """Parameters that are masses, centres of mass or inertias."""
 
-    `places`: their indices by name; `bodies`: the bodies to which they belong; `rows`: index of each among the own parameters
-    (10 per body) of these bodies.
-    """
-
-    places: dict[str, int]
-    bodies: tuple[str, ...]
-    rows: Array
+    places: dict[str, int]  #: Their indices by name.
+    bodies: tuple[str, ...]  #: The bodies to which they belong.
+    rows: Array  #: Index of each among the own parameters (10 per body) of these bodies.
 
 
 class InertialParameters:
-    """The names of the inertial parameters of a system; they do not depend on parameter values.
-
-    `bodies`: the rigid bodies that have them.
-
-    `names`: names of the inertial parameters, ten per body; `own_names`: names of the masses, centres of mass and inertias from
-    which they follow; `places` (str, int): body and index of each mass, centre of mass and inertia on which no interaction
-    depends; `met`: cached results of `rows`.
-    """
+    """The names of the inertial parameters of some rigid bodies; they do not depend on parameter values."""
 
     def __init__(self, assembly: Assembly, bodies: tuple[str, ...]) -> None:
         self.bodies = bodies
+        #: Names of the inertial parameters, ten per body; and of masses, centres of mass and inertias, from which they follow.
         self.names = tuple(f"{body}.{name}" for body in bodies for name in NAMES)
         self.own_names = tuple(f"{body}.{name}" for body in bodies for name in INERTIAL_NAMES)
         shared = {block.name for loop in assembly.loops for block in loop.closure.own_blocks}  # interactions depend on these
         alone = (body for body in bodies if body not in shared)
+        #: Body and index of each mass, centre of mass and inertia on which no interaction depends.
         self.places = {f"{body}.{name}": (body, row) for body in alone for row, name in enumerate(INERTIAL_NAMES)}
         self.met: dict[tuple[str, ...], InertialRows] = {}
 

@@ -32,10 +32,7 @@ class BaseTwists:
 
     Raises `ModelError` if `twists` is neither "body" nor "spatial".
 
-    Parameters
-    ----------
-    twists : {"body", "spatial"}
-        The frame in which users give and get these. With ``"body"`` nothing is converted.
+    `twists`: the frame in which users give and get these. With ``"body"`` nothing is converted.
     """
 
     def __init__(self, mechanism: ClosedMechanism, twists: str) -> None:

@@ -48,11 +48,7 @@ def _closing(loop: Joined, first: PortSeries, second: PortSeries) -> _Closing:
 class ConstraintSeries:
     """The constraints of a mechanism along a motion.
 
-    Parameters
-    ----------
-    q : (nq,) array
-    v_series : (r + 2, nv) array
-        The velocity and its derivatives.
+    `q` (nq); `v_series` (r + 2, nv): the velocity and its derivatives.
     """
 
     def __init__(self, mechanism: ClosedLoops, q: Array, v_series: Array) -> None:

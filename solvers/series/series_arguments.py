@@ -94,16 +94,18 @@ def _held(array: Array, rows: int, axes: int) -> Array:
 
 def up_to(pushes: Sequence[Push], order: int) -> list[Push]:
     """Return pushes with their derivatives up to an order."""
-    return [
-        push._replace(wrench=push.wrench[: order + 1]) if isinstance(push, PortPush) else push._replace(u=push.u[: order + 1])
-        for push in pushes
-    ]
+    return _rows_of(pushes, slice(order + 1))
 
 
 def at_start(pushes: Sequence[Push]) -> list[Push]:
     """Return pushes with their values only, without derivatives."""
+    return _rows_of(pushes, 0)
+
+
+def _rows_of(pushes: Sequence[Push], rows: Any) -> list[Push]:
     return [
-        push._replace(wrench=push.wrench[0]) if isinstance(push, PortPush) else push._replace(u=push.u[0]) for push in pushes
+        push._replace(wrench=push.wrench[rows]) if isinstance(push, PortPush) else push._replace(u=push.u[rows])
+        for push in pushes
     ]
 
 

@@ -58,7 +58,6 @@ class CoordinateForm:
         return (owner + ending for ending in self.endings for owner in owners)
 
 
-@dataclass(frozen=True)
 class PlainPositions:
     """Entries of q: plain coordinates and entries of quaternions, but not the displacements of free and spherical joints."""
 
@@ -138,7 +137,6 @@ class InputForm:
         return (*model.mechanism.assembly.actuators, *interactions)
 
 
-@dataclass(frozen=True)
 class NoiseForm:
     """White noise that errs in the paths of actuators and sensors: of a device, or of one of its channels.
 
@@ -167,7 +165,6 @@ class NoiseForm:
                 yield device, signals
 
 
-@dataclass(frozen=True)
 class SensorForm:
     """Sensors, their outputs, and outputs that are components of one vector."""
 
@@ -184,7 +181,6 @@ class SensorForm:
         )
 
 
-@dataclass(frozen=True)
 class ReactionForm:
     """Joints, and closures between ports, with the ending of their wrench."""
 
@@ -201,7 +197,6 @@ class ReactionForm:
         return (*model.joint_names, *(loop.closure.name for loop in model.mechanism.assembly.loops if len(loop.ports) > 1))
 
 
-@dataclass(frozen=True)
 class LineForm:
     """Lines in rods and deformable bodies: their length or volume, and its rate."""
 
@@ -216,7 +211,6 @@ class LineForm:
         return (f"{name}.{ending}" for name, line in lines_of(model).items() for ending in (line.measured, _RATE))
 
 
-@dataclass(frozen=True)
 class ContactForm:
     """Contacts, and their spheres and points: gaps and forces."""
 
@@ -239,7 +233,6 @@ class ContactForm:
                 yield from (f"{point}.gap", f"{point}.force")
 
 
-@dataclass(frozen=True)
 class OwnStateForm:
     """First-order states; and blocks, each of which stands for all of its states."""
 
@@ -252,7 +245,6 @@ class OwnStateForm:
         return iter(model.mechanism.inputs.state_names)
 
 
-@dataclass(frozen=True)
 class ParameterForm:
     """Parameters of blocks."""
 

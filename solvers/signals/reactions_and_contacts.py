@@ -34,8 +34,8 @@ def reaction_derivative(at: Snapshot, change: SnapshotChanges, of: Quantity, inp
 def _of_interaction(at: Snapshot, change: SnapshotChanges, loop: Joined, inputs: SystemInputs) -> Array:
     """Return the change of an interaction's wrench on its second port, by the motion of its targets and by its inputs."""
     model, interaction = at.model, loop.closure
+    motion = _motion(at, loop)
     places = np.arange(model.mechanism.inputs.count)[dict(model.mechanism.inputs.driving).get(interaction.name, slice(0))]
-    motion = target_motion(model.mechanism, loop, at.q, at.v, np.asarray(model.mechanism.inputs.whole(at.u))[places])
     by_motion = load_derivatives(interaction, motion, stepping(interaction))[6:12]
     result: Array = by_motion @ target_derivatives(model.mechanism, loop, at.q, at.v, motion) @ np.vstack([change.q, change.v])
     by_states = loads_by_states(interaction, motion)[6:12]
@@ -126,13 +126,14 @@ def section_wrench_derivative(at: Snapshot, change: SnapshotChanges, of: Quantit
 
 def contact_values(at: Snapshot, of: Quantity) -> Array:
     """Return the gaps (k) of a contact at a state, or the sum (3) of its forces followed by each of them (3 k)."""
-    loop, motion = _moving(at, of)
-    return _read(loop.closure, of.kind, motion)
+    loop = contacts_of(at.model.mechanism)[of.owner]
+    return _read(loop.closure, of.kind, _motion(at, loop))
 
 
 def contact_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
     """Return the change of the gaps or forces of a contact with ``z = [states; inputs]``."""
-    loop, motion = _moving(at, of)
+    loop = contacts_of(at.model.mechanism)[of.owner]
+    motion = _motion(at, loop)
     contact, step = loop.closure, stepping(loop.closure)
     slopes = motion_derivatives(lambda moved: _read(contact, of.kind, moved), motion, step)
     by_state = slopes @ target_derivatives(at.model.mechanism, loop, at.q, at.v, motion)
@@ -143,10 +144,10 @@ def contact_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity, inp
     return changed
 
 
-def _moving(at: Snapshot, of: Quantity) -> tuple[Joined, TargetMotion]:
-    loop, model = contacts_of(at.model.mechanism)[of.owner], at.model
-    places = dict(model.mechanism.inputs.driving).get(of.owner, [])
-    return loop, target_motion(model.mechanism, loop, at.q, at.v, np.asarray(model.mechanism.inputs.whole(at.u))[places])
+def _motion(at: Snapshot, loop: Joined) -> TargetMotion:
+    inputs = at.model.mechanism.inputs
+    places = dict(inputs.driving).get(loop.closure.name, slice(0))
+    return target_motion(at.model.mechanism, loop, at.q, at.v, np.asarray(inputs.whole(at.u))[places])
 
 
 def _read(contact: Any, kind: Kind, motion: TargetMotion) -> Array:

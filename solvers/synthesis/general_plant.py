@@ -12,7 +12,7 @@ from scipy.linalg import matrix_balance
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import NEAR_AXIS, RANK, ROUNDING, SINGULAR
+from titop.blocks.basics.tolerances import NEAR_AXIS, ROUNDING, SINGULAR
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear, unlike
 from titop.solvers.robust.uncertain_loop import middle_rate, to_continuous, to_sampled
@@ -238,7 +238,7 @@ def refuse_hidden_modes(plant: GeneralPlant) -> None:
             ("undetectable-mode", "measurements", np.vstack([shifted, parts.C2]), "no measurement sees it"),
         ):
             _, sizes, right = np.linalg.svd(matrix)
-            if sizes[-1] <= RANK * (1 + size):
+            if sizes[-1] <= SINGULAR * (1 + size):
                 # the shape of a mode that is not seen; of one that is not moved, what would have to be
                 shares = np.abs(right[-1]) * (units.x if where == "measurements" else 1 / units.x)
                 main = [s.path for s, part in zip(plant.states, shares, strict=True) if part >= _SHARE * shares.max()]

@@ -286,25 +286,13 @@ def _read_loop(loop: Any, controller: StateSpace, period: float, sign: Any) -> _
     plant = to_continuous(plant, period, "loop") if period else plant
     if not z or not w:  # all is measured, or driven: the sensitivities count
         plant = sensitivity_plant(plant.part(np.arange(len(z), len(outputs)), np.arange(len(w), len(inputs))), 1)
-        return _with_references(plant, len(u) + len(y), len(u) + len(y), referred, sign)
-    return _with_references(plant, len(z), len(w), referred, sign)
-
-
-def _with_references(plant: Matrices, z: int, w: int, referred: list[bool], sign: int) -> _Loop:
-    """Return the plant with references among its disturbances and measurements, where the controller takes them."""
-    count = sum(referred)
-    A, B, C, D = plant
-    m, p = B.shape[1] - w, len(C) - z
-    more_B, more_D = np.hstack([B[:, :w], np.zeros((len(A), count)), B[:, w:]]), np.zeros((z + p + count, w + count + m))
-    more_D[: z + p, :w], more_D[: z + p, w + count :] = D[:, :w], D[:, w:]
-    more_D[z + p :, w : w + count] = np.eye(count)
-    more_C = np.vstack([C, np.zeros((count, len(A)))])
-    # in the order of the controller's inputs, measurements with the sign of the feedback
-    order = np.argsort(np.argsort(np.asarray(referred), kind="stable"), kind="stable")
-    signs = np.r_[np.ones(z), np.full(p, float(sign)), np.ones(count)]
-    more_C, more_D = signs[:, None] * more_C, signs[:, None] * more_D
-    rows = np.r_[np.arange(z), z + order].astype(int)
-    return _Loop(Matrices(A, more_B, more_C[rows], more_D[rows]), z, w + count)
+        z, w = list(range(len(u) + len(y))), list(range(len(u) + len(y)))
+    # references are more disturbances, passed to where the controller takes them; measurements have the sign of the feedback
+    first, m, count = len(w), plant.B.shape[1], sum(referred)
+    whole = side_by_side([plant.scale(np.r_[np.ones(len(z)), np.full(len(y), sign)]), Matrices.constant(np.eye(count))])
+    order = np.argsort(np.argsort(referred, kind="stable"), kind="stable")
+    rows, columns = np.r_[: len(z), len(z) + order], np.r_[:first, m : m + count, first:m]
+    return _Loop(whole.part(rows.astype(int), columns.astype(int)), len(z), first + count)
 
 
 def _proof(loop: Any, controller: StateSpace, reduced: Matrices, period: float, sign: int) -> RobustStability | None:

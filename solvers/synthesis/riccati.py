@@ -3,7 +3,9 @@
 A plant is regular if all controls are seen in z (D12 of full column rank), all measurements have noise (D21 of full row rank),
 and no zero of these channels is on the axis. Every plant becomes regular with ``ε u`` and ``ε x`` as further errors, noise of
 size ε on measurements and states as further disturbances. That only adds to the gain: with the plant itself a controller has
-at most the gain that it has with the perturbed one, and the least gain falls to the infimum with ε.
+at most the gain that it has with the perturbed one, and the least gain falls to the infimum with ε. Zeros on the axis, as of
+undamped modes that no disturbance excites, cost less if the axis is moved: what is stable with a gain to the right of -ε has no
+more on the axis, so that ``A + ε`` stands for A.
 
 Source: Glover and Doyle, State-space formulae for all stabilizing controllers that satisfy an H-infinity norm bound, Systems &
 Control Letters 11 (1988); in the notation of Zhou, Doyle and Glover, Robust and Optimal Control (1996), theorem 17.1.
@@ -43,23 +45,24 @@ class Parts(NamedTuple):
             for sizes in [np.linalg.svd(D, compute_uv=False)]
         )
 
-    def perturb(self, epsilon: float) -> Parts:
-        """Return the plant with further errors and disturbances."""
-        if not epsilon:
-            return self
+    def perturb(self, noise: float, shift: float = 0.0) -> Parts:
+        """Return the plant with further errors and disturbances of a size, and its axis moved to the left."""
         A, B1, B2, C1, C2, D11, D12, D21 = self
         n, m, p, (z, w) = len(A), B2.shape[1], len(C2), D11.shape
+        A = A + shift * np.eye(n)
+        if not noise:
+            return self._replace(A=A)
         more_D = np.zeros((z + n + m, w + n + p))
         more_D[:z, :w] = D11
         return Parts(
             A,
-            np.hstack([B1, epsilon * np.eye(n, n + p)]),
+            np.hstack([B1, noise * np.eye(n, n + p)]),
             B2,
-            np.vstack([C1, epsilon * np.eye(n + m, n)]),
+            np.vstack([C1, noise * np.eye(n + m, n)]),
             C2,
             more_D,
-            np.vstack([D12, np.zeros((n, m)), epsilon * np.eye(m)]),
-            np.hstack([D21, np.zeros((p, n)), epsilon * np.eye(p)]),
+            np.vstack([D12, np.zeros((n, m)), noise * np.eye(m)]),
+            np.hstack([D21, np.zeros((p, n)), noise * np.eye(p)]),
         )
 
     def normalise(self) -> tuple[Parts, Array, Array]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.linear.matrices import Matrices
+from titop.solvers.synthesis.general_plant import close
 from titop.solvers.synthesis.riccati import Parts
 
 
@@ -47,7 +48,7 @@ def controller_at(plant: Parts, functions: Functions, level: float) -> Matrices:
     """Return the controller of a regular plant for a gain below a level, at which X and Y satisfy their inequalities."""
     (A, B1, B2, C1, C2, D11, D12, D21), by_u, by_y = plant.normalise()
     X, Y, _, Y_rate, by_x = functions
-    (z, w), m, p, n = D11.shape, B2.shape[1], len(C2), len(A)
+    (z, w), m, p = D11.shape, B2.shape[1], len(C2)
     a, b = z - m, w - p
     inner = level**2 * np.eye(b) - D11[:a, :b].T @ D11[:a, :b]
     through = -D11[a:, b:] - D11[a:, :b] @ np.linalg.solve(inner, D11[:a, :b].T @ D11[:a, b:])
@@ -55,39 +56,34 @@ def controller_at(plant: Parts, functions: Functions, level: float) -> Matrices:
     into, out, closed = B1 + B2 @ through @ D21, C1 + D12 @ through @ C2, A + B2 @ through @ C2
     weight = np.block([[-level * np.eye(w), passing.T], [passing, -level * np.eye(z)]])
     seen, moved = np.hstack([D21, np.zeros((p, z))]), np.hstack([np.zeros((m, w)), D12.T])
-    by_measurements = np.linalg.solve(np.block([[np.zeros((p, p)), seen], [seen.T, weight]]), -np.vstack([C2, B1.T @ X, out]))[
-        :p
-    ].T
-    by_states = np.linalg.solve(np.block([[np.zeros((m, m)), moved], [moved.T, weight]]), -np.vstack([B2.T, into.T, C1 @ Y]))[
-        :m
-    ]
-    left = np.hstack([X @ B1 + by_measurements @ D21, out.T])
-    right = np.vstack([into.T, C1 @ Y + D12 @ by_states])
-    free = -closed.T + left @ np.linalg.solve(weight, right)
+    # the terms of controls and measurements in both inequalities: L of ``X``, F of ``Y``; what u passes at once apart
+    L = _best(seen, weight, np.vstack([C2, B1.T @ X, out])).T
+    F = _best(moved, weight, np.vstack([B2.T, into.T, C1 @ Y]))
+    across = np.hstack([X @ B1 + L @ D21, out.T]) @ np.linalg.solve(weight, np.vstack([into.T, C1 @ Y + D12 @ F]))
+    L, F = L - X @ B2 @ through, F - through @ C2 @ Y
     inverse = np.linalg.inv(Y)
     N, M = (-X, Y - np.linalg.inv(X)) if by_x else (inverse - X, Y)
-    moving = np.zeros((n, n)) if by_x else inverse @ Y_rate
-    inside = (
-        moving + free - X @ closed @ Y - (by_measurements - X @ B2 @ through) @ C2 @ Y - X @ B2 @ (by_states - through @ C2 @ Y)
-    )
-    back = np.linalg.inv(M)
-    K_B, K_C = np.linalg.solve(N, by_measurements - X @ B2 @ through), (by_states - through @ C2 @ Y) @ back.T
-    return Matrices(np.linalg.solve(N, inside) @ back.T, K_B @ by_y, by_u @ K_C, by_u @ through @ by_y)
+    inside = across - closed.T - X @ closed @ Y - L @ C2 @ Y - X @ B2 @ F
+    if not by_x:
+        inside = inside + inverse @ Y_rate
+    A_K, C_K = (np.linalg.solve(M, part.T).T for part in (np.linalg.solve(N, inside), F))
+    return Matrices(A_K, np.linalg.solve(N, L) @ by_y, by_u @ C_K, by_u @ through @ by_y)
+
+
+def _best(seen: Array, weight: Array, right: Array) -> Array:
+    """Return what lowers an inequality most: the multipliers of ``seen v = -right`` for the least of a quadratic form."""
+    size = len(seen)
+    return np.asarray(np.linalg.solve(np.block([[np.zeros((size, size)), seen], [seen.T, weight]]), -right)[:size])
 
 
 def proved_level(plant: Parts, K: Matrices, functions: Functions) -> float:
     """Return the least level of a loop's gain that its function proves, infinite where the function does not fall."""
-    A, B1, B2, C1, C2, D11, D12, D21 = plant
-    n, k = len(A), len(K.A)
-    into, out = (
-        np.block([[B2 @ K.D, B2 @ K.C], [K.B, K.A]]),
-        np.block([[C2, np.zeros((len(C2), k))], [np.zeros((k, n)), np.eye(k)]]),
-    )
-    loop = np.block([[A, np.zeros((n, k))], [np.zeros((k, n + k))]]) + into @ out
-    B = np.vstack([B1 + B2 @ K.D @ D21, K.B @ D21])
-    C, D = np.hstack([C1 + D12 @ K.D @ C2, D12 @ K.C]), D11 + D12 @ K.D @ D21
+    B1, C1, D11 = plant.B1, plant.C1, plant.D11
+    through = np.block([[D11, plant.D12], [plant.D21, np.zeros((len(plant.C2), plant.B2.shape[1]))]])
+    open_loop = Matrices(plant.A, np.hstack([B1, plant.B2]), np.vstack([C1, plant.C2]), through)
+    A, B, C, D = close(open_loop, K, *D11.shape)
     P, change = functions.whole()
-    fall = -(loop.T @ P + P @ loop + change)
+    fall = -(A.T @ P + P @ A + change)
     try:
         np.linalg.cholesky(P)
         root = np.linalg.cholesky((fall + fall.T) / 2)

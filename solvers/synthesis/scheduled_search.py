@@ -21,8 +21,8 @@ import numpy as np
 from scipy.linalg import null_space
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import COARSE, NEGLIGIBLE
-from titop.solvers.robust.lyapunov_functions import monomial_values
+from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE
+from titop.solvers.robust.lyapunov_functions import monomial_values, points_apart
 from titop.solvers.robust.matrix_inequalities import Inequality, Solution, Term, UnknownMatrix, greatest_decrease
 from titop.solvers.robust.varying_members import Members
 from titop.solvers.synthesis.riccati import Parts
@@ -34,6 +34,10 @@ _FIRST, _ADDED, _ROUNDS = 3, 3, 12
 #: The controller is that of a level so much above the least, the first at which rounding leaves X and Y what they are; its
 #: formula is that of one a little higher still.
 _BACK, _FORMULA = (1 + COARSE, 1 + 5 * COARSE, 1 + 20 * COARSE), 1 + NEGLIGIBLE
+
+
+#: To so much levels are found, and residuals, in parts of the least gain in the middle.
+_TOLERANCES = ((CLOSE, COARSE * CLOSE),)
 
 
 @dataclass(frozen=True)
@@ -150,13 +154,8 @@ class ScheduledSearch:
         return self.x_terms + self.y_terms
 
     def first(self) -> list[int]:
-        """Return the middle, and points far from each other."""
-        s, chosen = self.points.s, [0]
-        distance = np.linalg.norm(s - s[0], axis=1)
-        while len(chosen) < min(_FIRST, len(s)) and distance.max() > 0:
-            chosen.append(int(distance.argmax()))
-            distance = np.minimum(distance, np.linalg.norm(s - s[chosen[-1]], axis=1))
-        return chosen
+        """Return the points at which a search begins."""
+        return points_apart(self.points.s, _FIRST)
 
     def _coupled(self, active: list[int]) -> list[int]:
         return active if self.x_terms > 1 or self.y_terms > 1 else active[:1]
@@ -208,7 +207,7 @@ class ScheduledSearch:
         count = self.x_terms + self.y_terms
         unknowns = [UnknownMatrix(self._n)] * count + [UnknownMatrix(1)]
         size = [np.zeros((self._n, self._n))] * count + [np.ones((1, 1))]
-        return greatest_decrease(unknowns, inequalities, size)
+        return greatest_decrease(unknowns, inequalities, size, _TOLERANCES)
 
     def _functions(self, solution: Solution) -> tuple[Array, Array]:
         matrices = np.array(solution.unknowns[:-1])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 _KNOWN, _BACK = 2 * NEGLIGIBLE, 1 + COARSE
 #: Perturbations that make a plant regular, from the one whose least gain is nearest to the infimum.
 _PERTURBATIONS = (CLOSE**2, 10 * CLOSE**2, COARSE * CLOSE, 10 * COARSE * CLOSE, CLOSE, NEGLIGIBLE)
+#: What is perturbed: by noise, and by moving the axis.
+_KINDS = ((0, 1), (1, 0), (1, 1))
 #: Cuts of the range, by decades, in which the largest perturbation is sought that keeps the gain.
 _CUTS = 6
 
@@ -154,23 +158,24 @@ def solve_hinf(plant: GeneralPlant) -> Synthesis:
     """Return the H-infinity controller of a plant."""
     parts, units = plant.balance(plant.continuous)
 
-    def design(epsilon: float, level: float) -> Matrices | None:
+    def design(kind: tuple[int, int], epsilon: float, level: float) -> Matrices | None:
         try:
-            K = hinf_controller(parts.perturb(epsilon), level)
+            K = hinf_controller(parts.perturb(*(epsilon * which for which in kind)), level)
             return None if K is None or not _stabilizes(parts, K) else plant.controller(K, units)
         except np.linalg.LinAlgError:
             return None
 
-    least, best = np.inf, 0.0
-    for epsilon in (*(0.0,) * parts.is_regular, *_PERTURBATIONS):
-        less = _least_level(design, epsilon, least)
+    least, best, kind = np.inf, 0.0, _KINDS[0]
+    kinds = _KINDS if parts.is_regular else _KINDS[1:]
+    for other, epsilon in [*((kind, 0.0),) * parts.is_regular, *product(kinds, _PERTURBATIONS)]:
+        less = _least_level(partial(design, other), epsilon, least)
         # controllers that exist but for rounding are none
-        if less is not None and np.isfinite(_loop_norm(plant, design(epsilon, less * _BACK), is_h2=False)):
-            least, best = less, epsilon
+        if less is not None and np.isfinite(_loop_norm(plant, design(other, epsilon, less * _BACK), is_h2=False)):
+            least, best, kind = less, epsilon, other
     if not np.isfinite(least):
         raise _no_controller()
     level = least * _BACK
-    result = _finish(plant, lambda epsilon: design(epsilon, level), best, level * units.gain, least * units.gain)
+    result = _finish(plant, lambda epsilon: design(kind, epsilon, level), best, level * units.gain, least * units.gain)
     low, high = (1 - _KNOWN) * least * units.gain, (1 + COARSE / 2) * level * units.gain
     if least > NEGLIGIBLE and not low <= result.gain <= high:
         expected = f"one near {least * units.gain:.6g}, the least of the plant perturbed by {best:.0e}"

@@ -15,9 +15,9 @@ from titop.solvers.lft.delta_blocks import slices
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_system, read_linear
 from titop.solvers.signals.exported import REFERENCE, Signal
+from titop.solvers.tuning.tunable_parameters import Parameter
 from titop.solvers.tuning.tunables import Tunable
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, BlockWires
-from titop.solvers.tuning.tuned_parameters import Parameter
 
 if TYPE_CHECKING:
     from control import StateSpace

@@ -6,9 +6,9 @@ the variance of outputs, and poles outside of a region.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -314,19 +314,21 @@ class GoalChannels:
                      **{name: (column, -1.0) for name, column in reference.items()}}  # fmt: skip
         self._columns = disturbance | noise | {f"{REFERENCE}{name}": column for name, (column, _) in self._led.items()}
         self._output, self._rows = output, command | output
+        taken = [signal for signal in outputs if signal.path in blocks.taken] + blocks.references
+        self._taken = list(dict.fromkeys(name for signal in taken for name in (signal.path, signal.name)))
         self._places = {name: (row, (disturbance | noise)[name]) for name, row in (whole | measured).items()}
 
     def inputs(self, names: Sequence[str]) -> Array:
         """Return columns of what goals name as inputs."""
-        return np.array([_find("input of a goal", name, self._columns) for name in names], dtype=int)
+        return np.array([self._columns[name] for name in spread_names("input of a goal", names, self._columns)], dtype=int)
 
     def outputs(self, names: Sequence[str]) -> Array:
         """Return rows of what goals name as outputs."""
-        return np.array([_find("output of a goal", name, self._rows) for name in names], dtype=int)
+        return np.array([self._rows[name] for name in spread_names("output of a goal", names, self._rows)], dtype=int)
 
     def places(self, names: Sequence[str]) -> tuple[Array, Array]:
         """Return rows and columns of places in loops: from what is added there to all that is there."""
-        pairs = [_find("at", name, self._places) for name in names]
+        pairs = [self._places[name] for name in spread_names("at", names, self._places)]
         return np.array([row for row, _ in pairs], dtype=int), np.array([column for _, column in pairs], dtype=int)
 
     def references(self, names: Sequence[str]) -> tuple[Array, Array, float]:
@@ -335,7 +337,12 @@ class GoalChannels:
         The column of a reference is that of the blocks that take it (the error is the response less one), otherwise that of
         noise on the measurement, a reference's negative.
         """
-        rows = np.array([_find("output of a goal", name, self._output) for name in names], dtype=int)
+        names = spread_names("output of a goal", names, self._output)
+        rows = np.array([self._output[name] for name in names], dtype=int)
+        for name in names:
+            if name not in self._taken:
+                expected = f"an output that blocks take, one of {', '.join(self._taken)}"
+                raise ModelError(Finding("not-measured", "tracking", name, expected, "let a block take it, or its reference"))
         columns, offsets = zip(*(self._led[name] for name in names), strict=True)
         if len(set(offsets)) > 1:
             expected = "references of all outputs, or of none"
@@ -347,13 +354,18 @@ def _places(signals: Sequence[Signal], first: int) -> dict[str, int]:
     return {name: first + k for k, signal in enumerate(signals) for name in (signal.name, signal.path)}
 
 
-_Place = TypeVar("_Place")
+def spread_names(where: str, names: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return names of signals, those of a vector's entries in place of its own.
 
-
-def _find(where: str, name: str, known: Mapping[str, _Place]) -> _Place:
-    if name not in known:
-        raise ModelError(Finding("unknown-signal", where, name, "a signal of the plant", did_you_mean(name, list(known))))
-    return known[name]
+    Raises `ModelError` for unknown ones.
+    """
+    result: list[str] = []
+    for name in names:
+        entries = [name] if name in known else [other for other in known if other.startswith(f"{name}[")]
+        if not entries:
+            raise ModelError(Finding("unknown-signal", where, name, "a signal of the plant", did_you_mean(name, list(known))))
+        result += entries
+    return result
 
 
 def read_terms(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]:
@@ -365,6 +377,9 @@ def read_terms(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]
         For signals that are not there.
     """
     numbers = goal.numbers
+    if time.period and goal.band[0] >= np.pi / time.period:
+        expected = f"frequencies below that of Nyquist, {np.pi / time.period:.4g} rad/s"
+        raise ModelError(Finding("bad-value", "band", goal.band, expected, "a sampled loop has no gain beyond"))
     if goal.kind == "gain":
         rows, columns = channels.outputs(goal.outputs), channels.inputs(goal.inputs)
         return [PeakTerm(rows, columns, goal.weight, False, goal.bound, goal.band, time)]

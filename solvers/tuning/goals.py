@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import TINY
+from titop.blocks.basics.tolerances import SAME, TINY
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.peaks import EVERYWHERE, Band
-from titop.solvers.linear.state_space import read_linear
+from titop.solvers.linear.state_space import read_linear, signal_names
 
 #: What a goal may be about.
 KINDS = ("gain", "h2", "shape", "margins", "poles", "tracking", "rejection")
@@ -35,10 +36,10 @@ class Weight:
         Raises
         ------
         ModelError
-            For others, and for weights that are sampled, unstable or not scalar.
+            For others, and for weights that are sampled, unstable, not scalar or not positive.
         """
-        if isinstance(weight, int | float) and not isinstance(weight, bool):
-            return cls(Matrices.constant(np.array([[float(weight)]])))
+        if isinstance(weight, Real):
+            return cls(Matrices.constant(np.array([[_positive(where, weight)]])))
         system = read_linear(where, weight, "a number, a control.TransferFunction or a control.StateSpace")
         if (system.ninputs, system.noutputs) != (1, 1) or system.dt:
             expected = "one input and one output in continuous time"
@@ -92,11 +93,14 @@ def _square_on_axis(polynomial: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """A goal of `tune`; made by the class methods. Its value is what was reached over what is allowed: met if at most one.
+    """A goal of `tune`; made by the class methods, which refuse wrong values by a `ModelError`.
 
-    Channels are named by the plant's signals. An input of a goal that is one of the plant's is a disturbance there; one that is
-    an output of the plant is noise on that measurement; ``r_`` before an output is its reference. An output that is one of the
-    plant's is its true value; one that is an input of the plant is what the controller gives to it.
+    Its value is what was reached over what is allowed: met if at most one.
+
+    Channels are named by the plant's signals; the name of a vector stands for its entries. An input of a goal that is one of
+    the plant's is a disturbance there; one that is an output of the plant is noise on that measurement; ``r_`` before an output
+    is its reference. An output that is one of the plant's is its true value; one that is an input of the plant is what the
+    controller gives to it.
 
     Attributes
     ----------
@@ -166,8 +170,14 @@ class Goal:
             Where it counts.
         opened : str or sequence of str
             Inputs of the plant at which the loop is opened.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> print(tt.Goal.gain("hub.T", "tracker.theta", 0.1, band=(0.1, 10.0)))
+        gain hub.T -> tracker.theta
         """
-        u, y, size = _names("input", input), _names("output", output), _positive("bound", bound)
+        u, y, size = signal_names("input", input), signal_names("output", output), _positive("bound", bound)
         return cls("gain", u, y, bound=size, weight=Weight.read("weight", weight), **_common(hard, band, opened))
 
     @classmethod
@@ -183,8 +193,14 @@ class Goal:
         hard : bool
         opened : str or sequence of str
             Inputs of the plant at which the loop is opened.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> print(tt.Goal.h2("gyro", "wheel", 0.02))
+        h2 gyro -> wheel
         """
-        u, y = _names("input", input), _names("output", output)
+        u, y = signal_names("input", input), signal_names("output", output)
         return cls("h2", u, y, bound=_positive("bound", bound), **_common(hard, None, opened))
 
     @classmethod
@@ -203,8 +219,17 @@ class Goal:
         hard : bool
         band : (float, float), rad/s, optional
         opened : str or sequence of str
+
+        Examples
+        --------
+        >>> import control, titop as tt
+        >>> print(tt.Goal.shape("motor", control.tf([0.01, 2.0], [1.0, 0.01])))
+        shape motor
         """
-        place, weight = _names("at", at), Weight.read("target", target)
+        place, weight = signal_names("at", at), Weight.read("target", target)
+        if _band(band)[1] == np.inf and not weight.system.D.all():
+            advice = "add a zero far above the crossover, or give a band"
+            raise ModelError(Finding("bad-value", "target", "fewer zeros than poles", "as many zeros as poles", advice))
         return cls("shape", at=place, bound=math.sqrt(2), weight=weight, **_common(hard, band, opened))
 
     @classmethod
@@ -237,12 +262,24 @@ class Goal:
         hard : bool
         band : (float, float), rad/s, optional
         opened : str or sequence of str
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> print(tt.Goal.margins(["roll", "pitch"], gain=6.0, phase=45.0, hard=True))
+        margins roll, pitch disk 0.828427, skew 0
         """
         skew, factor = _finite("skew", skew), 10 ** (_positive("gain", gain) / 20)
-        ends = factor, 1 / factor, cmath.exp(1j * math.radians(_positive("phase", phase)))
+        ends = (
+            factor,
+            1 / factor,
+            cmath.exp(1j * math.radians(_positive("phase", phase, 180.0, "degrees; 30 to 60 are common"))),
+        )
         needed = max(2 * abs(f - 1) / max(abs(1 - skew + (1 + skew) * f), TINY) for f in ends)
         numbers = {"disk": needed if disk is None else _positive("disk", disk), "skew": skew}
-        return cls("margins", at=_names("at", at), bound=1 / numbers["disk"], numbers=numbers, **_common(hard, band, opened))
+        return cls(
+            "margins", at=signal_names("at", at), bound=1 / numbers["disk"], numbers=numbers, **_common(hard, band, opened)
+        )
 
     @classmethod
     def poles(
@@ -261,14 +298,21 @@ class Goal:
         of : {"loop", "controller"}
             Whose poles: a controller's own stability is ``decay`` just above zero.
         hard : bool
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> print(tt.Goal.poles(decay=0.1, damping=0.5))
+        poles decay 0.1, damping 0.5
         """
         if of not in ("loop", "controller"):
             raise ModelError(Finding("bad-value", "of", of, '"loop" or "controller"', "whose poles are meant"))
         numbers = {"decay": decay, "damping": damping, "fastest": fastest}
-        numbers = {name: _positive(name, value) for name, value in numbers.items() if value not in (0, np.inf)}
+        most = {"damping": 1 + SAME}
+        numbers = {n: _positive(n, value, most.get(n, np.inf)) for n, value in numbers.items() if value not in (0, np.inf)}
         if not numbers:
             raise ModelError(Finding("bad-value", "poles", 0.0, "a decay, damping or fastest pole", "such as decay=0.5"))
-        return cls("poles", hard=hard, numbers=numbers, of=of)
+        return cls("poles", hard=_common(hard)["hard"], numbers=numbers, of=of)
 
     @classmethod
     def tracking(
@@ -298,10 +342,23 @@ class Goal:
             Of a step, as a part of it: it limits the response's gain to the highest of a pair of poles with this overshoot.
         hard : bool
         band : (float, float), rad/s, optional
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> print(tt.Goal.tracking("hinge.q", time=2.0, overshoot=0.1))
+        tracking hinge.q time 2, error 0.001, peak 1.5, overshoot 0.1
         """
         numbers = {"time": time, "error": error, "peak": peak} | ({} if overshoot is None else {"overshoot": overshoot})
-        numbers = {name: _positive(name, value) for name, value in numbers.items()}
-        return cls("tracking", at=_names("output", output), numbers=numbers, **_common(hard, band))
+        most, advice = {"error": 1.0, "overshoot": 1.0}, "a part of one: 0.1 for 10 percent"
+        numbers = {
+            name: _positive(name, value, most[name], advice) if name in most else _positive(name, value)
+            for name, value in numbers.items()
+        }
+        if numbers["peak"] <= 1:
+            advice = "fast references are not followed: their error's gain is one"
+            raise ModelError(Finding("bad-value", "peak", peak, "a number above one", advice))
+        return cls("tracking", at=signal_names("output", output), numbers=numbers, **_common(hard, band))
 
     @classmethod
     def rejection(cls, at: Any, factor: Any, *, hard: bool = False, band: Band | None = None, opened: Any = ()) -> Goal:
@@ -316,31 +373,32 @@ class Goal:
         hard : bool
         band : (float, float), rad/s, optional
         opened : str or sequence of str
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> print(tt.Goal.rejection("hinge", 10.0, band=(0.0, 0.1)))
+        rejection hinge
         """
-        return cls("rejection", at=_names("at", at), weight=Weight.read("factor", factor), **_common(hard, band, opened))
+        return cls("rejection", at=signal_names("at", at), weight=Weight.read("factor", factor), **_common(hard, band, opened))
 
 
 def _common(hard: Any, band: Any = None, opened: Any = ()) -> dict[str, Any]:
     """Return the arguments that most goals have."""
-    return {"hard": bool(hard), "band": _band(band), "opened": _names("opened", opened, some=False)}
+    if not isinstance(hard, bool | np.bool_):
+        raise ModelError(Finding("bad-value", "hard", hard, "True or False", "hard goals are met before soft ones"))
+    return {"hard": bool(hard), "band": _band(band), "opened": signal_names("opened", opened, some=False)}
 
 
-def _names(where: str, names: Any, some: bool = True) -> tuple[str, ...]:
-    """Return one name or several."""
-    result = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Sequence) else ()
-    if (some and not result) or not all(isinstance(name, str) for name in result):
-        raise ModelError(Finding("wrong-type", where, names, "a signal's name or several", "such as 'hinge.q'"))
-    return result
-
-
-def _positive(where: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating) or not 0 < value < np.inf:
-        raise ModelError(Finding("bad-value", where, value, "a positive number", "see the goal's description"))
+def _positive(where: str, value: Any, below: float = np.inf, advice: str = "see the goal's description") -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < below:
+        limit = f", below {below:g}" if below < np.inf else ""
+        raise ModelError(Finding("bad-value", where, value, f"a positive number{limit}", advice))
     return float(value)
 
 
 def _finite(where: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise ModelError(Finding("bad-value", where, value, "a finite number", "see the goal's description"))
     return float(value)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.lft.feedback import read_delays, split_delay
 from titop.solvers.linear.matrices import Matrices
@@ -16,6 +19,9 @@ from titop.solvers.robust.uncertain_loop import to_continuous
 from titop.solvers.signals.exported import Signal
 from titop.solvers.tuning.objective import Member
 from titop.solvers.tuning.tuned_loop import Plant
+
+#: Corners of a family's box that are tuned on from the beginning, at most.
+_CORNERS = 4
 
 
 class PlantFamily(NamedTuple):
@@ -44,7 +50,7 @@ class PlantFamily(NamedTuple):
 
 
 def read_family(plants: Any, delay: Any) -> PlantFamily:
-    """Return plants as members; of an uncertain family the nominal one.
+    """Return plants as members; of an uncertain family the nominal one, and corners where there are few.
 
     Raises
     ------
@@ -71,14 +77,35 @@ def read_family(plants: Any, delay: Any) -> PlantFamily:
     if not blocks:
         members = [Member(p, name, rho) for (name, rho, _), p in zip(named, plants_, strict=True)]
         return PlantFamily(members, states, inputs, outputs, period, None, ())
-    structure, whole = Structure.of(blocks), plants_[0]
+    members = _known_members(plants_[0], Structure.of(blocks))
+    return PlantFamily(members, states, inputs, outputs, period, plants_[0], blocks)
+
+
+def member_at(family: Plant, structure: Structure, delta: Array) -> Member:
+    """Return the member of normalised parameters (n).
+
+    Raises
+    ------
+    LinAlgError
+        Where it is ill-posed.
+    """
+    pairs = zip((structure.blocks[k] for k in structure.real), delta, strict=True)
+    name = ", ".join(f"{block.name} = {block.value(float(d)):.6g}" for block, d in pairs)
+    return Member(family.member(structure.real_matrix(delta)), name, {}, delta)
+
+
+def _known_members(family: Plant, structure: Structure) -> list[Member]:
+    """Return the nominal member, and all corners where these are few: optima of the nominal one may be far from theirs."""
+    count = len(structure.real)
+    corners = product((-1.0, 1.0), repeat=count) if count and 2**count <= _CORNERS else ()
     try:
-        nominal = whole.member(structure.real_matrix(np.zeros(len(structure.real))))
+        nominal = replace(member_at(family, structure, np.zeros(count)), name="nominal")
+        return [nominal, *(member_at(family, structure, np.array(corner)) for corner in corners)]
     except np.linalg.LinAlgError:
+        expected = "values with a response"
         raise ModelError(
-            Finding("ill-posed", "plants", "the nominal values", "values with a response", "look at the ranges")
+            Finding("ill-posed", "plants", "a nominal value or an end of a range", expected, "look at the ranges")
         ) from None
-    return PlantFamily([Member(nominal, "nominal")], states, inputs, outputs, period, whole, blocks)
 
 
 def _members(plants: Any) -> Iterator[tuple[str, Mapping[str, float], Any]]:

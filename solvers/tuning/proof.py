@@ -18,7 +18,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import COARSE, NEGLIGIBLE
+from titop.blocks.basics.tolerances import COARSE
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure, channel_signals
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.peaks import Band
@@ -39,7 +39,7 @@ from titop.solvers.tuning.tuned_loop import AugmentedPlant, augment
 from titop.solvers.tuning.worst_members import MemberSearch
 
 #: How far a bound may be above the worst member found, relative, and how often it is raised by twice as much.
-_TOLERANCE, _RAISES = COARSE, 7
+_TOLERANCE, _RAISES = 2 * COARSE, 6
 #: Bands of frequency at most, and how many times wider the next one beside a frequency is, towards zero and infinity.
 _BANDS, _WIDER = 400, 8.0
 #: Parts of a band in which a weight and what stands in for it are compared.
@@ -56,7 +56,8 @@ class GoalProof:
     ----------
     goal : Goal
     upper : float
-        No member has more, at any frequency; infinite if nothing was proved.
+        No member has more, at any frequency; infinite if nothing was proved. Of goals that do not bind it is that of those that
+        do, which is proved sooner.
     lower : float
         That of the worst member found. Of margins of several loops at once it is the structured singular value, which the value
         that was tuned is above.
@@ -100,7 +101,7 @@ def prove(objective: Objective, found: Found, search: MemberSearch) -> tuple[Goa
     theta = objective.theta(found.x)
     S, structure, result = objective.blocks.gain(theta, {}), search.structure, []
     lows, deltas = search.values(objective, found)
-    search.worst = deltas
+    search.worst, top = deltas, float((lows / objective.limits).max())
     loops: dict[tuple[int, ...], _FamilyLoop | None] = {}
     for k, goal in enumerate(objective.goals):
         bounds = []
@@ -111,7 +112,8 @@ def prove(objective: Objective, found: Found, search: MemberSearch) -> tuple[Goa
                 )
                 closed = plant.close(S)
                 loops[requirement.opened] = None if closed is None else _FamilyLoop(closed.system, structure)
-            bounds.append(_bound(requirement, loops[requirement.opened], found.x, float(lows[k]), deltas[k]))
+            low, least = float(lows[k]), top * float(objective.limits[k])
+            bounds.append(_bound(requirement, loops[requirement.opened], found.x, (low, least), deltas[k]))
         worst = max(bounds, key=lambda one: one.lower)
         if worst.delta is not None and worst.lower > lows[k]:
             search.worst[k] = worst.delta
@@ -125,18 +127,20 @@ def prove(objective: Objective, found: Found, search: MemberSearch) -> tuple[Goa
     return tuple(result)
 
 
-def _bound(requirement: Requirement, loop: _FamilyLoop | None, x: Array, lower: float, delta: Array) -> _TermBound:
-    """Return what is proved of a term; `lower` and `delta`: of the worst member known of its goal."""
-    term = requirement.term
+def _bound(
+    requirement: Requirement, loop: _FamilyLoop | None, x: Array, levels: tuple[float, float], delta: Array
+) -> _TermBound:
+    """Return what is proved of a term; `levels`: that of the worst member known (`delta`), and the least to be proved."""
+    term, (lower, least) = requirement.term, levels
     if requirement.of_controller:  # nothing is uncertain there
         return _TermBound(lower, lower)
     if loop is None:
         return _TermBound(np.inf, lower, None, "the family's loop is ill-posed at nominal values")
     try:
         if isinstance(term, PeakTerm):
-            return loop.gain(term, x[requirement.scalings], lower, delta)
+            return loop.gain(term, x[requirement.scalings], levels, delta)
         if isinstance(term, PoleTerm):
-            return loop.poles(term, lower)
+            return loop.poles(term, lower, least)
     except ModelError as error:
         return _TermBound(np.inf, lower, None, str(error.findings[0]))
     return _TermBound(np.inf, lower, None, "variances over a family are not bounded")
@@ -151,7 +155,7 @@ class _FamilyLoop:
 
     # -- gains -------------------------------------------------------------------------------------------------------------
 
-    def gain(self, term: PeakTerm, scalings: Array, lower: float, delta: Array) -> _TermBound:
+    def gain(self, term: PeakTerm, scalings: Array, levels: tuple[float, float], delta: Array) -> _TermBound:
         """Return bounds of a gain."""
         w, z = self.structure.shape
         part = self.system.part(np.r_[:z, z + term.rows], np.r_[:w, w + term.columns])
@@ -165,7 +169,7 @@ class _FamilyLoop:
         if weight is None or (term.time.period and len(weight.A)) or term.band != (0.0, np.inf):
             weights = [weight, None] if weight is not None and len(weight.A) else [weight]
             loops = [(each, self._weighted(part, each or _ONE)) for each in weights]
-            return self._in_bands(_Banded(loops, performance, term), lower)
+            return self._in_bands(_Banded(loops, performance, term), *levels)
         loop = self._weighted(part, weight)
         system, place = balance(loop.system, loop.structure), _exchange(self.structure, loop.structure, delta)
         search = GainSearch(system, loop.structure)
@@ -179,7 +183,7 @@ class _FamilyLoop:
             search.run(starts=[place])
         with cells_spread(1, None) as spread:
             options = None, CELLS, _TOLERANCE
-            bound = bound_performance(loop, system, performance, search, options, False, spread, NEGLIGIBLE)
+            bound = bound_performance(loop, system, performance, search, options, False, spread, levels[1])
         best = search.best
         reason = "" if np.isfinite(bound.upper) else "a member is unstable" if np.isinf(best.value) else "bounds are too loose"
         return _TermBound(bound.upper, best.value, _exchange(loop.structure, self.structure, best.deltas), reason)
@@ -190,10 +194,10 @@ class _FamilyLoop:
         passing = [Matrices.constant(np.eye(z))] if z else []
         return _read(part.in_series(side_by_side([*passing, *[weight] * (len(part.C) - z)])), self.structure.blocks)
 
-    def _in_bands(self, banded: _Banded, lower: float) -> _TermBound:
+    def _in_bands(self, banded: _Banded, lower: float, least: float) -> _TermBound:
         if not self.is_stable:
             return _TermBound(np.inf, lower, None, "not proved stable")
-        upper = banded.run(lower)
+        upper = banded.run(max(lower, least))
         return _TermBound(upper, lower, None, "" if np.isfinite(upper) else "bounds are too loose")
 
     # -- poles -------------------------------------------------------------------------------------------------------------
@@ -208,7 +212,7 @@ class _FamilyLoop:
         w, z = self.structure.shape
         return self.system.part(np.arange(z), np.arange(w))
 
-    def poles(self, term: PoleTerm, lower: float) -> _TermBound:
+    def poles(self, term: PoleTerm, lower: float, least: float) -> _TermBound:
         """Return the lowest level of a region's value that is proved, not far above that of the worst member known."""
         if not self.structure.is_real:
             return _TermBound(np.inf, lower, None, "poles with neglected dynamics are not bounded")
@@ -217,7 +221,7 @@ class _FamilyLoop:
         if not np.isfinite(lower):
             return _TermBound(np.inf, lower, None, "a member is unstable")
         for k in range(_RAISES):
-            level = lower * (1 + _TOLERANCE * 2**k)
+            level = max(lower, least) * (1 + _TOLERANCE * 2**k)
             try:
                 if all(_is_proved_stable(*region) for region in self._regions(term, level)):
                     return _TermBound(level, lower)
@@ -263,9 +267,9 @@ class _Banded:
     performance: Sequence[DeltaBlock]
     term: PeakTerm
 
-    def run(self, lower: float) -> float:
-        """Return a bound of a family that is stable, infinite where there is none; `lower`: what a member has."""
-        level, count = max(lower, NEGLIGIBLE) * (1 + _TOLERANCE), 0
+    def run(self, lowest: float) -> float:
+        """Return a bound of a family that is stable, a little above the `lowest` or more; infinite where there is none."""
+        level, count = lowest * (1 + _TOLERANCE), 0
         bands = [self.term.warped]
         while bands:
             band, count = bands.pop(), count + 1

@@ -14,14 +14,15 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.linear.state_space import named_signals, positions
-from titop.solvers.tuning.tuned_parameters import (
-    Bounds,
+from titop.solvers.linear.state_space import named_signals, positions, read_linear, signal_names
+from titop.solvers.tuning.tunable_parameters import (
     Parameter,
-    check_bounds,
+    check_parameter,
+    count_states,
     is_zero,
     matrix_entries,
     named_parameters,
+    read_matrix,
     schedule_terms,
     tridiagonal_form,
 )
@@ -36,6 +37,8 @@ Law = Callable[[Array, Mapping[str, float]], tuple[Any, Any, Any, Any]]
 @dataclass(frozen=True, eq=False)
 class Tunable:
     """A block of a controller with numbers to be tuned; made by the class methods, given to `tune`.
+
+    What cannot be is refused by a `ModelError`: names, shapes, bounds that exclude the start.
 
     Blocks are connected by names: an input that is an output of another block takes that; an output that is an input of the
     plant drives it, and several add. In continuous time; where a loop is sampled, `tune` returns the controller sampled by
@@ -74,6 +77,14 @@ class Tunable:
     is_affine: bool = False
     smaller: Tunable | None = None
     numbers_of: Callable[[StateSpace], Array] | None = None
+
+    def __post_init__(self) -> None:
+        """Read names, and refuse what is none."""
+        name = self.name
+        if not isinstance(name, str) or not name:
+            raise ModelError(Finding("wrong-type", "name", name, "a name", "such as 'pid': its numbers are called 'pid.kp'"))
+        for where in ("inputs", "outputs"):
+            object.__setattr__(self, where, signal_names(f"{where} of {name}", getattr(self, where)))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -121,8 +132,15 @@ class Tunable:
         start : float, optional
             Where its search starts; without one, anywhere.
         lower, upper : float
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.gain("k", "gyro.x", "torque", start=2.0, lower=0.0).names
+        ('k.k',)
         """
-        return cls.matrix(name, [input], [output], None if start is None else [[start]], lower, upper)._renamed({"k[0,0]": "k"})
+        block = cls.matrix(name, input, output, start, lower, upper)
+        return replace(block, parameters=(replace(block.parameters[0], name="k"),))
 
     @classmethod
     def matrix(
@@ -134,13 +152,28 @@ class Tunable:
         lower: Any = -np.inf,
         upper: Any = np.inf,
     ) -> Tunable:
-        """Return a matrix of gains ``k[i,j]`` (outputs, inputs); `start`, `lower` and `upper` are numbers or matrices."""
+        """Return a matrix of gains ``k[i,j]`` (outputs, inputs).
+
+        Parameters
+        ----------
+        name : str
+        inputs, outputs : sequence of str
+        start, lower, upper : float or array (outputs, inputs), optional
+            In units of the outputs over those of the inputs.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.matrix("pd", ["roll.q", "roll.v"], ["roll"]).names
+        ('pd.k[0,0]', 'pd.k[0,1]')
+        """
+        inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
         parameters = matrix_entries("k", (len(outputs), len(inputs)), start, lower, upper, name)
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             return [], [], [], theta
 
-        return cls(name, tuple(inputs), tuple(outputs), parameters, 0, law, is_affine=True)
+        return cls(name, inputs, outputs, parameters, 0, law, is_affine=True)
 
     @classmethod
     def pid(
@@ -152,7 +185,7 @@ class Tunable:
         ki: Any = None,
         kd: Any = None,
         time: Any = None,
-        bounds: Bounds = None,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
     ) -> Tunable:
         """Return ``kp + ki / s + kd s / (time s + 1)``.
 
@@ -163,10 +196,18 @@ class Tunable:
             Where the search of each starts; ``ki=0`` or ``kd=0`` leaves the part out. The time (s) is positive.
         bounds : mapping of name to (float, float), optional
             ``{"kd": (0, 10)}``; ``{"time": (0.01, 0.01)}`` keeps a time constant.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.pid("pd", "roll.q", "roll", ki=0, bounds={"time": (0.05, 1.0)}).names
+        ('pd.kp', 'pd.kd', 'pd.time')
         """
+        limits = {"time": (0.0, np.inf), **(bounds or {})}
         with_i, with_d = not is_zero(ki), not is_zero(kd)
-        starts = {"kp": kp} | ({"ki": ki} if with_i else {}) | ({"kd": kd, "time": time} if with_d else {})
-        parameters = named_parameters(name, starts, bounds)
+        rows = [("kp", kp, 0, True)]
+        rows += [("ki", ki, 1, True)] * with_i + [("kd", kd, -1, True), ("time", time, -1, False)] * with_d
+        parameters = named_parameters(name, rows, limits)
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             values = iter(theta)
@@ -185,7 +226,14 @@ class Tunable:
 
     @classmethod
     def lead(
-        cls, name: str, input: str, output: str, gain: Any = None, zero: Any = None, pole: Any = None, bounds: Bounds = None
+        cls,
+        name: str,
+        input: str,
+        output: str,
+        gain: Any = None,
+        zero: Any = None,
+        pole: Any = None,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
     ) -> Tunable:
         """Return a lead or lag, ``gain (s / zero + 1) / (s / pole + 1)``.
 
@@ -195,8 +243,15 @@ class Tunable:
         gain, zero, pole : float, optional
             Where their search starts. Zero and pole (rad/s) are positive.
         bounds : mapping of name to (float, float), optional
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.lead("lead", "roll.q", "roll", zero=0.1, pole=1.0).names
+        ('lead.gain', 'lead.zero', 'lead.pole')
         """
-        parameters = named_parameters(name, {"gain": gain, "zero": zero, "pole": pole}, bounds)
+        rows = [("gain", gain, 0, True), ("zero", zero, 1, False), ("pole", pole, 1, False)]
+        parameters = named_parameters(name, rows, {"zero": (0.0, np.inf), "pole": (0.0, np.inf), **(bounds or {})})
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             k, zero, pole = theta
@@ -213,7 +268,7 @@ class Tunable:
         frequency: Any = None,
         depth: Any = None,
         damping: Any = None,
-        bounds: Bounds = None,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
     ) -> Tunable:
         """Return ``(s² + 2 depth damping w s + w²) / (s² + 2 damping w s + w²)`` of a `frequency` w (rad/s).
 
@@ -223,15 +278,23 @@ class Tunable:
         frequency, depth, damping : float, optional
             Where their search starts. The depth is the gain at w: below one a notch, above one the reverse. All are positive.
         bounds : mapping of name to (float, float), optional
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.notch("notch", "torque", "roll", frequency=2.0).names
+        ('notch.frequency', 'notch.depth', 'notch.damping')
         """
-        parameters = named_parameters(name, {"frequency": frequency, "depth": depth, "damping": damping}, bounds)
+        positive = (0.0, np.inf)
+        rows = [("frequency", frequency, 1, False), ("depth", depth, 0, False), ("damping", damping, 0, False)]
+        limits = {"frequency": positive, "depth": positive, "damping": positive, **(bounds or {})}
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             w, depth, damping = theta
             wide = 2 * damping * w
             return [[0, w], [-w, -wide]], [[0], [1]], [[0, wide * (depth - 1)]], [[1]]
 
-        return cls(name, (input,), (output,), parameters, 2, law)
+        return cls(name, (input,), (output,), named_parameters(name, rows, limits), 2, law)
 
     @classmethod
     def low_pass(
@@ -243,7 +306,7 @@ class Tunable:
         damping: Any = None,
         gain: Any = 1.0,
         order: int = 2,
-        bounds: Bounds = None,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
     ) -> Tunable:
         """Return ``gain w² / (s² + 2 damping w s + w²)``, or ``gain w / (s + w)`` of order 1.
 
@@ -256,12 +319,20 @@ class Tunable:
             Kept, unless it is None or has bounds.
         order : {1, 2}
         bounds : mapping of name to (float, float), optional
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.low_pass("filter", "torque", "roll", frequency=5.0).names
+        ('filter.frequency', 'filter.damping', 'filter.gain')
         """
+        positive = (0.0, np.inf)
+        rows = [("frequency", frequency, 1, False)]
+        rows += [("damping", damping, 0, False)] * (order == 2) + [("gain", gain, 0, True)]
+        kept = {} if gain is None else {"gain": (gain, gain)}
+        limits = {"frequency": positive, "damping": positive, **kept, **(bounds or {})}
         if order not in (1, 2):
             raise ModelError(Finding("bad-value", f"order of {name}", order, "1 or 2", "connect several for more"))
-        kept = {} if gain is None else {"gain": (float(gain), float(gain))}
-        starts = {"frequency": frequency} | ({"damping": damping} if order == 2 else {}) | {"gain": gain}
-        parameters = named_parameters(name, starts, kept | dict(bounds or {}))
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             if order == 1:
@@ -270,7 +341,7 @@ class Tunable:
             w, damping, k = theta
             return [[0, w], [-w, -2 * damping * w]], [[0], [w]], [[k, 0]], [[0]]
 
-        return cls(name, (input,), (output,), parameters, order, law)
+        return cls(name, (input,), (output,), named_parameters(name, rows, limits), order, law)
 
     @classmethod
     def state_space(
@@ -287,7 +358,16 @@ class Tunable:
             Of this order.
         proper : bool
             Whether it has a D.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.state_space("K", ["roll.q"], ["roll"], 1).names
+        ('K.A[0,0]', 'K.B[0,0]', 'K.C[0,0]', 'K.D[0,0]')
         """
+        inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
+        if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 0:
+            raise ModelError(Finding("bad-value", f"order of {name}", order, "a number of states, zero or more", "such as 2"))
         m, p = len(inputs), len(outputs)
         band = [(i, j) for i in range(order) for j in range(order) if abs(i - j) <= 1]
         rows, columns = np.array(band, dtype=int).reshape(-1, 2).T
@@ -314,16 +394,31 @@ class Tunable:
             return A, B, C, D if proper else np.zeros((p, m))
 
         smaller = cls.state_space(name, inputs, outputs, order - 1, proper=proper) if order > (not proper) else None
-        return cls(name, tuple(inputs), tuple(outputs), tuple(entries), order, law, True, smaller, numbers_of)
+        return cls(name, inputs, outputs, tuple(entries), order, law, True, smaller, numbers_of)
 
     @classmethod
     def observer(cls, name: str, plant: StateSpace, inputs: Sequence[str], outputs: Sequence[str]) -> Tunable:
         """Return an observer with state feedback: gains ``L[i,j]`` and ``K[i,j]`` of ``dx/dt = A x + B u + L (y - C x - D u)``.
 
-        With ``u = -K x``. Its states are estimates of the states of a `plant` with named signals; `inputs` are outputs of the
-        plant that it takes, `outputs` inputs that it drives.
+        With ``u = -K x``. Its states are estimates of those of a plant.
+
+        Parameters
+        ----------
+        name : str
+        plant : control.StateSpace
+            With named signals.
+        inputs, outputs : sequence of str
+            Outputs of the plant that it takes, inputs that it drives.
+
+        Examples
+        --------
+        >>> import control, titop as tt
+        >>> plant = control.ss([[0.0]], [[1.0]], [[1.0]], [[0.0]], inputs=["u"], outputs=["y"])
+        >>> tt.Tunable.observer("K", plant, ["y"], ["u"]).names
+        ('K.K[0,0]', 'K.L[0,0]')
         """
-        _, plant_inputs, plant_outputs = named_signals(plant)
+        inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
+        _, plant_inputs, plant_outputs = named_signals(read_linear(f"plant of {name}", plant))
         u, y = positions("outputs", outputs, plant_inputs), positions("inputs", inputs, plant_outputs)
         A, B, C, D = Matrices.of(plant).part(y, u)
         n, m, p = len(A), len(u), len(y)
@@ -333,7 +428,7 @@ class Tunable:
             K, L = theta[: m * n].reshape(m, n), theta[m * n :].reshape(n, p)
             return A - B @ K - L @ (C - D @ K), L, -K, np.zeros((m, p))
 
-        return cls(name, tuple(inputs), tuple(outputs), parameters, n, law)
+        return cls(name, inputs, outputs, parameters, n, law)
 
     @classmethod
     def schedule(cls, block: Tunable, over: Mapping[str, Any]) -> Tunable:
@@ -345,7 +440,18 @@ class Tunable:
         over : mapping of parameter name to int or array_like
             Powers of the parameter up to a degree, or places between which numbers are interpolated linearly. Several
             parameters add, each with its own terms beside the constant one.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.schedule(tt.Tunable.gain("k", "y", "u"), {"angle": 2}).names
+        ('k.k[0]', 'k.k[1]', 'k.k[2]')
         """
+        if not isinstance(block, Tunable):
+            raise ModelError(Finding("wrong-type", "block", block, "a Tunable", "such as tt.Tunable.gain('k', 'y', 'u')"))
+        if not isinstance(over, Mapping) or not over:
+            advice = 'such as {"angle": 2}'
+            raise ModelError(Finding("wrong-type", "over", over, "degrees or places by names of parameters", advice))
         terms = [schedule_terms(name, kind) for name, kind in over.items()]
         count = 1 + sum(size for size, _ in terms)
         parameters = tuple(
@@ -370,6 +476,7 @@ class Tunable:
         outputs: Sequence[str],
         lower: Any = -np.inf,
         upper: Any = np.inf,
+        names: Sequence[str] = (),
     ) -> Tunable:
         """Return a block of one's own: ``law(theta) -> (A, B, C, D)``, in arithmetic that takes complex numbers.
 
@@ -381,23 +488,34 @@ class Tunable:
             Where the search starts.
         inputs, outputs : sequence of str
         lower, upper : float or array_like (n)
+        names : sequence of str (n)
+            Of the numbers; without them ``theta[k]``.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> tt.Tunable.function("k", lambda t: ([], [], [], [[t[0] ** 2]]), [1.0], ["y"], ["u"]).names
+        ('k.theta[0]',)
         """
         values = real_array(start)
         if values is None or values.ndim != 1 or not np.isfinite(values).all():
             raise ModelError(
                 Finding("wrong-type", f"start of {name}", start, "a list of finite numbers", "one for each parameter")
             )
-        A, *_ = law(values)
-        lowest, highest = np.broadcast_to(lower, values.shape), np.broadcast_to(upper, values.shape)
+        inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
+        bounds = (read_matrix(f"bounds of {name}", bound, values.shape).tolist() for bound in (lower, upper))
+        listed = signal_names(f"names of {name}", names or [f"theta[{k}]" for k in range(len(values))])
+        if len(set(listed)) != len(values):
+            expected = f"{len(values)} different names, one for each number"
+            raise ModelError(Finding("wrong-shape", f"names of {name}", names, expected, "name all of them, or none"))
         parameters = tuple(
-            Parameter(f"theta[{k}]", float(values[k]), float(lowest[k]), float(highest[k]), is_gain=False)
-            for k in range(len(values))
+            check_parameter(name, Parameter(one, number, low, high, is_gain=False))
+            for one, number, low, high in zip(listed, values.tolist(), *bounds, strict=True)
         )
-        for p in parameters:
-            check_bounds(name, p)
-        return cls(
-            name, tuple(inputs), tuple(outputs), parameters, len(np.atleast_2d(A)) if np.size(A) else 0, lambda x, rho: law(x)
-        )
-
-    def _renamed(self, names: Mapping[str, str]) -> Tunable:
-        return replace(self, parameters=tuple(replace(p, name=names.get(p.name, p.name)) for p in self.parameters))
+        result = cls(name, inputs, outputs, parameters, count_states(name, law, values), lambda x, rho: law(x))
+        try:
+            result.matrix_at(values, {})
+        except ValueError:
+            expected = f"A, B, C, D of {result.states} states, {len(result.inputs)} inputs and {len(result.outputs)} outputs"
+            raise ModelError(Finding("wrong-shape", f"law of {name}", "other shapes", expected, "see its start")) from None
+        return result

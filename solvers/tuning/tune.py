@@ -16,7 +16,7 @@ from titop.solvers.support.spread import SweepInterrupt, read_workers
 from titop.solvers.support.workers import one_thread
 from titop.solvers.tuning.full_order import refuse_unreached_modes
 from titop.solvers.tuning.goals import Goal
-from titop.solvers.tuning.minimax import Found
+from titop.solvers.tuning.minimax import Found, optimality
 from titop.solvers.tuning.objective import Objective
 from titop.solvers.tuning.proof import GoalProof
 from titop.solvers.tuning.proof import prove as prove_goals
@@ -151,7 +151,7 @@ def _feed_back(objective: Objective, so_far: _SoFar, search: MemberSearch, provi
     proof, finished = tuple[GoalProof, ...](), False
     for _ in range(_ROUNDS):
         worse = search.run(objective, so_far.best)
-        if not (worse or finished):
+        if not (worse or finished) and optimality(so_far.best.pieces) > CLOSE:
             so_far.best, finished = _at_levels(objective, finish(objective, so_far.best, seed)), True
             worse = search.run(objective, so_far.best)
         if not worse and proving:

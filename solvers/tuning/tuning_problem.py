@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.solvers.robust.uncertain_loop import middle_rate
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
-from titop.solvers.tuning.goal_terms import GoalChannels, Time, read_terms
+from titop.solvers.tuning.goal_terms import GoalChannels, Time, read_terms, spread_names
 from titop.solvers.tuning.goals import Goal
 from titop.solvers.tuning.objective import Objective, Requirement
 from titop.solvers.tuning.plant_families import PlantFamily, read_family
@@ -53,11 +53,7 @@ class TuningProblem(NamedTuple):
         requirements, size = [], len(blocks.parameters)
         places = {name: k for k, signal in enumerate(family.inputs) for name in (signal.path, signal.name)}
         for k, goal in enumerate(self.goals):
-            for name in goal.opened:
-                if name not in places:
-                    advice = did_you_mean(name, list(places))
-                    raise ModelError(Finding("unknown-signal", "opened", name, "an input of the plant", advice))
-            opened = tuple(sorted(places[name] for name in goal.opened))
+            opened = tuple(sorted(places[name] for name in spread_names("opened", goal.opened, places)))
             for term in read_terms(goal, channels, time):
                 scalings = slice(size, size + term.scalings)
                 size += term.scalings

@@ -12,6 +12,7 @@ from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.tuning.minimax import Found
 from titop.solvers.tuning.objective import Member, Objective
+from titop.solvers.tuning.plant_families import member_at
 from titop.solvers.tuning.tuned_loop import Plant
 
 #: Corners of the box at most, random members beside them, climbs from the worst, and steps along each parameter.
@@ -80,9 +81,7 @@ class MemberSearch:
 
     def member(self, delta: Array) -> Member:
         """Return the member of normalised parameters (n)."""
-        blocks = [self.structure.blocks[k] for k in self.structure.real]
-        name = ", ".join(f"{block.name} = {block.value(float(d)):.6g}" for block, d in zip(blocks, delta, strict=True))
-        return Member(self.family.member(self.structure.real_matrix(delta)), name, {}, delta)
+        return member_at(self.family, self.structure, delta)
 
     def _corners(self, count: int) -> Array:
         if 2**count <= _CORNERS:

@@ -30,7 +30,7 @@ from titop.blocks.bodies.rods.strains import COMPONENTS, STRAIGHT, StrainBasis, 
 from titop.blocks.bodies.water.fluid import Fluid, read_coefficients, read_fluid, read_lift, report_dry
 from titop.blocks.bodies.water.immersed import Immersed
 from titop.blocks.bodies.water.immersion import ADDED, DRAG, POTENTIAL, water_around
-from titop.blocks.contract.block import PARENT_PORT, Block, ParameterFields
+from titop.blocks.contract.block import Block, ParameterFields, check_port_name
 from titop.blocks.contract.fields import Consumed, Field, Fixed, Kept, optional, scalar
 
 #: Name of the port at the tip, which every rod has.
@@ -48,9 +48,7 @@ def read_rod_ports(reader: FieldReader, ports: Any, length: float) -> dict[str, 
     """Read the ports of a rod: abscissas X (m), or pairs of one and a pose in the section's frame; the tip comes first."""
     read = {TIP: RodPort(length, Pose())}
     for name, value in reader.mapping("ports", ports, "names to abscissas", '{"camera": 0.2}').items():
-        if not isinstance(name, str) or not name or "." in name or not name.isprintable() or name == PARENT_PORT:
-            expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
-            reader.report("bad-name", str(name), name, expected, "rename the port")
+        check_port_name(reader, name)
         read[str(name)] = _read_port(reader, f"ports.{name}", value, length)
     return read
 

@@ -21,15 +21,12 @@ _FIFTH_POWERS = 1.0045237627951398
 class SectionMoments(NamedTuple):
     """Numbers of a rod's cross-sections at k places."""
 
-    #: m^2
-    area: Array
+    area: Array  #: m^2
     #: Second moments (k, m^4) about y (integral of z^2) and z.
     iy: Array
     iz: Array
-    #: m^4
-    torsion_constant: Array
-    #: Of the shear areas along y and z (2, k).
-    shear_factors: Array
+    torsion_constant: Array  #: m^4
+    shear_factors: Array  #: Of the shear areas along y and z (2, k).
 
 
 def circle(radius: Array, poisson: Any) -> SectionMoments:

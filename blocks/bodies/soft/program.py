@@ -23,18 +23,14 @@ class Value(NamedTuple):
 class Program(NamedTuple):
     """A list of operations, the same at every material point."""
 
-    #: Each computed from earlier ones.
-    values: tuple[Value, ...]
+    values: tuple[Value, ...]  #: Each computed from earlier ones.
     #: How many numbers all points share, how many each has, and how many act on each.
     shared: int
     own: int
     loads: int
-    #: Which values, of shared numbers alone, are added to the totals once.
-    once: tuple[int, ...]
-    #: Which values are summed over the points.
-    totals: tuple[int, ...]
-    #: Which values are results at every point.
-    each: tuple[int, ...]
+    once: tuple[int, ...]  #: Which values, of shared numbers alone, are added to the totals once.
+    totals: tuple[int, ...]  #: Which values are summed over the points.
+    each: tuple[int, ...]  #: Which values are results at every point.
 
     def evaluate(self, shared: Array, own: Array, loads: Array | None = None) -> tuple[Array, Array]:
         """Return the totals (count), and the results at every point (points, count); numbers may be complex.

@@ -13,7 +13,7 @@ from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.soft.chain import Chain
 from titop.blocks.bodies.soft.differentiation import casadi, column, substitute, symbols
 from titop.blocks.bodies.soft.domain import Domain
-from titop.blocks.contract.block import PARENT_PORT
+from titop.blocks.contract.block import check_port_name
 
 
 class SoftPort(NamedTuple):
@@ -33,10 +33,7 @@ def read_soft_ports(reader: FieldReader, ports: Any, domain: Domain) -> dict[str
         ports = {} if domain.tip is None else {TIP: _end_points(domain, domain.tip)}
     read: dict[str, SoftPort] = {}
     for name, value in reader.mapping("ports", ports, "names to material points", '{"tip": [0, 0, 0.2]}').items():
-        if not isinstance(name, str) or not name or "." in name or not name.isprintable() or name == PARENT_PORT:
-            expected = f"a port name without dots or control characters, other than {PARENT_PORT!r}"
-            reader.report("bad-name", str(name), name, expected, "rename the port")
-        elif port := _read_port(reader, f"ports.{name}", value):
+        if check_port_name(reader, name) and (port := _read_port(reader, f"ports.{name}", value)):
             read[name] = port
     return read
 

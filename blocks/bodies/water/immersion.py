@@ -29,18 +29,12 @@ from titop.blocks.bodies.water.fluid import (
 class Water(NamedTuple):
     """The numbers of a fluid at s sections."""
 
-    #: In the inertial frame (3, m/s).
-    current: Array
-    #: Mass (kg) and first moment (kg m) of the displaced fluid (s, 4).
-    displaced: Array
-    #: Added mass (s, 6, 6; kg, kg m, kg m^2).
-    added: Array
-    #: Drag wrench per unit of speed and twist (s, 6, 6; kg/m, times m for each moment and rotation).
-    quadratic: Array
-    #: Drag wrench per unit of twist (s, 6, 6).
-    linear: Array
-    #: Drag moment per unit of angular speed and angular velocity (s, 3, 3; N m s^2).
-    spinning: Array
+    current: Array  #: In the inertial frame (3, m/s).
+    displaced: Array  #: Mass (kg) and first moment (kg m) of the displaced fluid (s, 4).
+    added: Array  #: Added mass (s, 6, 6; kg, kg m, kg m^2).
+    quadratic: Array  #: Drag wrench per unit of speed and twist (s, 6, 6; kg/m, times m for each moment and rotation).
+    linear: Array  #: Drag wrench per unit of twist (s, 6, 6).
+    spinning: Array  #: Drag moment per unit of angular speed and angular velocity (s, 3, 3; N m s^2).
 
     @property
     def moves_along(self) -> bool:

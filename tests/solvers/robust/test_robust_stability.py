@@ -279,7 +279,7 @@ def test_a_margin_ends_with_a_bound_however_short_intervals_are(monkeypatch: pyt
         ({"gap": -1.0}, "bad-value"),
         ({"gap": 0.1, "cells": 0}, "bad-value"),
         ({"blocks": [REAL("a", 5)]}, "wrong-shape"),
-        ({"blocks": [FULL("a", 3)], "gap": 0.1}, "too-many-parameters"),
+        ({"blocks": [FULL("a", 3)], "gap": 0.1}, "no-parameters"),
         ({"lft": 3.0}, "wrong-type"),
     ],
 )

@@ -21,7 +21,7 @@ from titop.solvers.tuning.worst_members import MemberSearch
 STIFFNESS = (0.5, 2.0)
 WEIGHT = control.tf([1.0, 0.5], [1.0, 3.0])
 TARGET = control.tf([0.1, 1.0], [1.0, 0.5])
-#: Proofs are within one percent of the worst member; of poles and of bands levels are raised by up to two percent more.
+#: Proofs are within two percent of the worst member, and what the search for it leaves.
 ROOM = 1.03
 
 
@@ -131,7 +131,7 @@ def test_regions_of_poles_are_bounded(name: str) -> None:
 def test_poles_of_sampled_loops() -> None:
     """Decay is a circle of z; others are told."""
     dt, family = 0.2, oscillator(0.2)
-    decay, damping = proofs(family, gains(), [tt.Goal.poles(decay=0.5), tt.Goal.poles(damping=0.4)])
+    (decay,), (damping,) = (proofs(family, gains(), [goal]) for goal in (tt.Goal.poles(decay=0.5), tt.Goal.poles(damping=0.4)))
     worst = 0.0
     for member in members(family):
         A = member.A - member.B @ np.linalg.solve(np.eye(1) + [[1.0, 0.7]] @ member.D[:2], [[1.0, 0.7]] @ member.C[:2])
@@ -153,7 +153,15 @@ def test_weights_of_sampled_loops() -> None:
     assert highest <= proof.upper <= ROOM * highest
 
 
-def test_variances_and_dynamics_are_told() -> None:
+def test_goals_that_do_not_bind_are_bounded_by_those_that_do() -> None:
+    """This is sooner proved than what each has."""
+    high, low = proofs(oscillator(), gains(), [tt.Goal.gain("u", "x", 0.1), tt.Goal.gain("u", "x")])
+    assert high.lower < high.upper <= ROOM * high.lower
+    assert low.lower == pytest.approx(high.lower / 10, rel=1e-6)  # one norm in two units
+    assert low.upper <= ROOM * high.lower
+
+
+def test_variances_are_told() -> None:
     (variance,) = proofs(oscillator(), gains(), [tt.Goal.h2("u", "x")])
     assert not variance.proved
     assert np.isinf(variance.upper)
@@ -169,14 +177,14 @@ def test_margins_are_those_of_margins() -> None:
     family = tt.LFTModel(M, (tt.DeltaBlock.real("k"),), ())
     start = np.array([[1.0, 0.3], [-0.4, 0.8]])
     block = tt.Tunable.matrix("K", ["x", "y"], ["a", "b"], start=start)
-    both, one = proofs(family, block, [tt.Goal.margins(["a", "b"], disk=1.0), tt.Goal.margins("b", disk=1.0)])
+    (both,), (one,) = (proofs(family, block, [tt.Goal.margins(at, disk=1.0)]) for at in (["a", "b"], "a"))
     K = control.ss([], [], [], start, inputs=["x", "y"], outputs=["a", "b"])
     loop, names = read_opened(family, None, K, -1, None)
     assert names == ("a", "b")
     peer, side = MarginProof(centre_ranges(loop), names, 0.0, 0.01), margin_sides(0.0)["disk"]
-    for proof, places in ((both, [0, 1]), (one, [1])):
+    for proof, places in ((both, [0, 1]), (one, [0])):
         bound = peer.bound(side, places)
-        assert bound.attained <= proof.upper <= 1.02 * bound.attained
+        assert bound.attained <= proof.upper <= ROOM * bound.attained
         assert proof.lower == pytest.approx(bound.attained, rel=2e-3)  # of the searches for the worst member
 
 

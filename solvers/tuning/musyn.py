@@ -23,12 +23,12 @@ from titop.solvers.support.spread import SweepInterrupt
 from titop.solvers.support.workers import one_thread
 from titop.solvers.synthesis.general_plant import GeneralPlant, read_plant
 from titop.solvers.synthesis.reduce_controller import reduce_controller
-from titop.solvers.synthesis.structured_levels import MuTerm
 from titop.solvers.synthesis.synthesize import Synthesis, solve_hinf
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
 from titop.solvers.tuning.goals import Goal
-from titop.solvers.tuning.minimax import Found, descend, minimise_maximum
+from titop.solvers.tuning.minimax import Found, minimise_maximum
 from titop.solvers.tuning.objective import Member, Objective, Requirement
+from titop.solvers.tuning.structured_levels import MuTerm
 from titop.solvers.tuning.tunables import Tunable
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, Plant, augment
 
@@ -77,8 +77,7 @@ def musyn(
     Returns
     -------
     Synthesis
-        Its `gain` is the upper bound that its `proof` proves, infinite where nothing was proved; its `optimum` is that of the
-        plant without uncertainty, which no controller undercuts.
+        Its `gain` is the upper bound that its `proof` proves, infinite where nothing was proved; its `optimum` is not known.
 
     Raises
     ------
@@ -138,14 +137,7 @@ class _MuSearch:
         self.order = n if order is None else int(order)
         performance = DeltaBlock.full("performance", columns - self.w, rows - self.z)
         self.term = MuTerm(Centres(Structure.of([*centred.blocks, performance])), np.arange(rows), np.arange(columns))
-        self.nominal = self._nominal()
-        self.level, self.best = np.inf, Matrices.of(self.nominal.controller)
-
-    def _nominal(self) -> Synthesis:
-        """Return the controller of the plant without uncertainty."""
-        plant, (w, z) = self.plant, (self.w, self.z)
-        part = plant.system.part(np.arange(z, len(plant.system.C)), np.arange(w, plant.system.B.shape[1]))
-        return solve_hinf(replace(plant, system=part, disturbances=plant.disturbances[w:], errors=plant.errors[z:]))
+        self.level, self.best = np.inf, Matrices.of(solve_hinf(self.plant).controller)
 
     def run(self, progress: bool) -> None:
         """Search, and keep the best that was found."""
@@ -156,16 +148,18 @@ class _MuSearch:
             for _ in range(_ROUNDS):
                 S = objective.blocks.gain(objective.theta(x), {})
                 (loop,) = (objective.loops(0, S) or {}).values()
-                level = self.term.renew(loop.system)
+                level = self.term.prove(loop.system)
                 if level < self.level:
                     n = self.order
                     self.level, self.best = level, Matrices(S[:n, :n], S[:n, n:], S[n:, :n], S[n:, n:])
                 levels.append(self.level)
-                pieces = objective(x) if np.isfinite(level) else None
-                if pieces is None or (len(levels) > _LAST and levels[-1] > levels[-1 - _LAST] * (1 - _GAINED)):
+                if not np.isfinite(level) or (len(levels) > _LAST and levels[-1] > levels[-1 - _LAST] * (1 - _GAINED)):
                     break
-                found = minimise_maximum(objective, Found(x, pieces), _STEPS)
-                x = descend(objective, found, _STEPS).x
+                self.term.renew(loop.system, level)
+                pieces = objective(x)
+                if pieces is None:
+                    break
+                x = minimise_maximum(objective, Found(x, pieces), _STEPS).x
                 bar.update()
 
     def _start_at_constant_scalings(self) -> None:
@@ -184,7 +178,7 @@ class _MuSearch:
     def _judge(self, K: Matrices) -> Scaling:
         """Keep a controller if its bound is the lowest, and return the scaling at its highest."""
         closed = self.plant.close(K)
-        level = self.term.renew(closed)
+        level = self.term.prove(closed)
         if level < self.level:
             self.level, self.best = level, K
         return self.term.worst
@@ -217,4 +211,4 @@ class _MuSearch:
         loop = plant.name_loop(K)
         inputs, outputs = ([s.path for s in each] for each in (plant.disturbances[self.w :], plant.errors[self.z :]))
         proof = robust_gain(loop, inputs, outputs, blocks=self.blocks, tolerance=NEGLIGIBLE, progress=False)
-        return Synthesis(K, loop, proof.upper, self.nominal.optimum, plant.named, proof)
+        return Synthesis(K, loop, proof.upper, np.nan, plant.named, proof)

@@ -7,24 +7,22 @@ from typing import Any
 import control
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import titop as tt
 from titop.blocks.basics.errors import ModelError
 from titop.solvers.linear.matrices import Matrices, side_by_side
 
-RELATIVE = 2e-3  # of a proved level: a tolerance of 1e-3 at the peak, and as much for what lies between
 
-
-def lag(real: bool) -> tuple[Any, list[tt.DeltaBlock]]:
-    """Return an unstable lag with an uncertain gain (``z = u / 2``), a weighted output and a little effort."""
-    weight = control.ss(control.tf([0.1, 0.5], [1, 0.05]))
+def lag(kind: str) -> tuple[Any, list[tt.DeltaBlock]]:
+    """Return a lag, unstable at 0.5 rad/s, whose gain is uncertain by 40 %, with a weighted output and a little effort."""
+    weight = control.ss(control.tf([0.1, 0.5], [1, 0.25]))
     names = {"inputs": ["gain_w[0]", "force", "noise", "u"], "outputs": ["gain_z[0]", "error", "effort", "y"]}
-    D = [[0, 0, 0, 0.4], [0, 0, 0, 0], [0, 0, 0, 0.1], [0, 0, 0.1, 0]]
-    plain = Matrices(np.array([[0.5]]), np.array([[1, 1, 0, 1.0]]), np.array([[0], [1], [0], [1.0]]), np.array(D))
+    D = [[0, 0, 0, 0.4], [0, 0, 0, 0], [0, 0, 0, 0.05], [0, 0, 0.05, 0]]
+    plain = Matrices(np.array([[0.5]]), np.array([[1, 0.3, 0, 1.0]]), np.array([[0], [1], [0], [1.0]]), np.array(D))
     one, two = Matrices.constant(np.eye(1)), Matrices.constant(np.eye(2))
     whole = plain.in_series(side_by_side([one, Matrices.of(weight), two]))
-    block = tt.DeltaBlock.real("gain") if real else tt.DeltaBlock.complex("gain")
-    return control.ss(*whole, **names), [block]
+    return control.ss(*whole, **names), [getattr(tt.DeltaBlock, kind)("gain")]
 
 
 def loop_gain(loop: Any, delta: complex, omega: float) -> float:
@@ -34,45 +32,34 @@ def loop_gain(loop: Any, delta: complex, omega: float) -> float:
     return float(np.linalg.norm(closed, 2))
 
 
-@pytest.mark.long
 def test_a_proved_level_holds_for_members_and_is_reached() -> None:
-    """Complex numbers on the circle of size ``1 / β``: mu of a number and a full block is its upper bound."""
-    P, blocks = lag(real=False)
+    """Complex numbers on the circle of size ``1 / β``: mu of a number and a full block is its upper bound.
+
+    Whatever the controller, ``0.4 T`` is 0.4 at the unstable pole: by the maximum modulus theorem no level is below that.
+    """
+    P, blocks = lag("complex")
     result = tt.musyn(P, "y", "u", blocks=blocks, progress=False)
     assert result.proof is not None
     assert result.gain == result.proof.upper
-    size = 1 / result.gain
-    turns = size * np.exp(1j * np.linspace(0, 2 * np.pi, 121))
+    turns = np.exp(1j * np.linspace(0, 2 * np.pi, 121)) / result.gain
     reached = max(loop_gain(result.loop, delta, omega) for delta in turns for omega in np.geomspace(1e-3, 1e3, 121))
-    assert reached <= result.gain
-    assert reached >= result.gain * (1 - 0.02), "grids of 5 % in frequency and 3 degrees; slopes at both peaks are zero"
-    assert result.optimum < result.gain
+    assert result.gain * (1 - 0.03) <= reached <= result.gain, "a grid of 3 degrees and 12 % in frequency"
+    assert result.gain >= 0.4
+    assert result.gain <= 1.01 * by_hand(P, 0), "H-infinity controllers are one percent above the optimum"
 
 
 def by_hand(P: Any, order: int) -> float:
-    """Return the least H-infinity optimum over scalings d (a gain, or a lag beside it) of the uncertainty's channels."""
-    from scipy.optimize import minimize
+    """Return the least H-infinity optimum over scalings of the uncertainty's channels: a number, or a lag with a lead."""
 
     def level(x: Any) -> float:
-        d = control.tf([np.exp(x[0])], [1]) if not order else np.exp(x[0]) * control.tf([1, np.exp(x[1])], [1, np.exp(x[2])])
-        both = [control.ss(d), control.ss(1 / d)]
-        before, behind = (side_by_side([Matrices.of(s), Matrices.constant(np.eye(3))]) for s in (both[1], both[0]))
-        scaled = before.in_series(Matrices.of(P)).in_series(behind)
-        named = control.ss(*scaled, inputs=P.input_labels, outputs=P.output_labels)
-        return tt.hinfsyn(named, "y", "u").optimum
+        d = np.exp(x[0]) * (control.tf([1, np.exp(x[1])], [1, np.exp(x[2])]) if order else control.tf([1], [1]))
+        one, other = (side_by_side([Matrices.of(control.ss(s)), Matrices.constant(np.eye(3))]) for s in (1 / d, d))
+        scaled = one.in_series(Matrices.of(P)).in_series(other)
+        return tt.hinfsyn(control.ss(*scaled, inputs=P.input_labels, outputs=P.output_labels), "y", "u").optimum
 
-    found = minimize(level, np.zeros(1 + 2 * order), method="Nelder-Mead", options={"xatol": 0.05, "fatol": 2e-3, "maxfev": 60})
-    return float(found.fun)
-
-
-@pytest.mark.long
-def test_no_worse_than_scalings_fitted_by_hand() -> None:
-    """D-K with a lag for D has two more states; five percent is what the issue of this function allows."""
-    P, blocks = lag(real=False)
-    result = tt.musyn(P, "y", "u", blocks=blocks, progress=False)
-    assert result.gain <= 1.05 * by_hand(P, 1)
-    real = tt.musyn(*lag(real=True)[:1], "y", "u", blocks=[tt.DeltaBlock.real("gain")], progress=False)
-    assert real.gain <= result.gain * (1 + RELATIVE), "real numbers are complex ones"
+    x = np.array([1.0, 0.0, 0.0])[: 1 + 2 * order]
+    options = {"xatol": 0.05, "fatol": 2e-3, "maxfev": 60, "initial_simplex": np.vstack([x, x + 0.5 * np.eye(len(x))])}
+    return float(minimize(level, x, method="Nelder-Mead", options=options).fun)
 
 
 def two_masses() -> Any:
@@ -89,19 +76,28 @@ def two_masses() -> Any:
 
 
 @pytest.mark.long
-def test_two_masses_with_an_uncertain_spring() -> None:
-    """The least level of long runs is 0.76; constant scalings have 0.92. Both are of the search alone: no closed form."""
+def test_complex_spring_against_scalings_fitted_by_hand() -> None:
+    """D-K with a lag for D has two more states, and its optimum is one percent below its controllers."""
+    P = two_masses()
+    result = tt.musyn(P, "y", "u", blocks=[tt.DeltaBlock.complex("k")], progress=False)
+    assert result.gain <= 1.02 * by_hand(P, 1)
+
+
+@pytest.mark.long
+def test_uncertain_spring() -> None:
+    """The least level known of several searches is 0.7595, of constant scalings 0.919; five percent is what issue 40 allows."""
     P = two_masses()
     result = tt.musyn(P, "y", "u", blocks=[tt.DeltaBlock.real("k")], progress=False)
-    assert result.gain <= 1.05 * 0.76 < 0.85 * by_hand(P, 0) * 1.05
+    assert result.gain <= 1.05 * 0.7595
+    assert result.gain <= 0.87 * by_hand(P, 0)
     deltas = np.linspace(-1, 1, 21) / result.gain
     reached = max(loop_gain(result.loop, delta, omega) for delta in deltas for omega in np.geomspace(0.01, 100, 200))
-    assert reached <= result.gain
+    assert 0.9 * result.gain <= reached <= result.gain, "a coarse grid"
 
 
 @pytest.mark.long
 def test_sampled_plants_are_those_of_the_bilinear_map() -> None:
-    P, blocks = lag(real=False)
+    P, blocks = lag("complex")
     sampled = control.sample_system(P, 0.05, "bilinear")
     sampled = control.ss(*Matrices.of(sampled), 0.05, inputs=P.input_labels, outputs=P.output_labels)
     one = tt.musyn(P, "y", "u", blocks=blocks, order=1, progress=False)
@@ -112,7 +108,7 @@ def test_sampled_plants_are_those_of_the_bilinear_map() -> None:
 
 
 def test_what_cannot_be_done() -> None:
-    P, blocks = lag(real=True)
+    P, blocks = lag("real")
     with pytest.raises(ModelError, match="no uncertain blocks") as caught:
         tt.musyn(P, "y", "u")
     assert caught.value.findings[0].code == "no-uncertainty"

@@ -7,7 +7,9 @@ of mu is an eigenvalue, smooth in the controller, and near to mu itself for cont
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.peaks import EVERYWHERE, find_peaks, frequencies
 from titop.solvers.robust.scalings import Centres, Scaling
 from titop.solvers.robust.sweep import sweep, valid_interval
-from titop.solvers.robust.upper_bound import Known
+from titop.solvers.robust.upper_bound import Known, UpperBound, upper_bound
 from titop.solvers.tuning.goal_terms import GoalTerm, Scan, Slope
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop
 
@@ -26,6 +28,19 @@ from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop
 _MOST, _FINE = 12, 500
 #: How near a sweep comes to the least level.
 _NEAR = 5 * NEGLIGIBLE
+#: Below this part of the level scalings need not be the best ones.
+_LOW = 0.8
+#: Scalings of so many frequencies on either side are tried.
+_NEAREST = 2
+
+
+class _Valid(NamedTuple):
+    """A scaling at a frequency (rad/s), and between which two it is valid."""
+
+    omega: float
+    low: float
+    high: float
+    scaling: Scaling
 
 
 class _Interpolated(NamedTuple):
@@ -37,24 +52,24 @@ class _Interpolated(NamedTuple):
     G: Array
 
     @classmethod
-    def of(cls, valid: list[tuple[tuple[float, float], Scaling]]) -> _Interpolated:
-        """Return those that are valid in intervals (rad/s) which together cover all frequencies."""
-        chosen: list[tuple[tuple[float, float], Scaling]] = []
-        reached = 0.0
-        while np.isfinite(reached):
-            further = max((one for one in valid if one[0][0] <= reached), key=lambda one: one[0][1])
-            if further[0][1] <= reached and chosen:
-                break
-            chosen.append(further)
-            reached = further[0][1]
-        knots, matrices = [], []
-        for k, ((low, high), scaling) in enumerate(chosen):
-            begin = chosen[k - 1][0][1] if k else low
-            end = chosen[k + 1][0][0] if k + 1 < len(chosen) else high
-            knots += [begin, max(end, begin)]
-            matrices += [[part / np.trace(scaling.D_w).real for part in scaling]] * 2
-        finite = [w if np.isfinite(w) else 1 / TINY for w in knots]
-        return cls(np.array(finite), *(np.array(parts) for parts in zip(*matrices, strict=True)))
+    def of(cls, best: Sequence[_Valid], cover: Sequence[_Valid]) -> _Interpolated:
+        """Return the best scalings where they are valid, between them those that together cover all frequencies."""
+        chosen: list[_Valid] = []
+        for one in sorted(best, key=lambda one: one.omega):
+            while (reached := chosen[-1].high if chosen else 0.0) < one.low:
+                other = max((each for each in cover if each.low <= reached), key=lambda each: each.high)
+                if not other.high > reached:
+                    break
+                chosen.append(other._replace(omega=reached))
+            chosen.append(one)
+        knots, matrices = [chosen[0].omega], [chosen[0].scaling]
+        for one, after in pairwise(chosen):
+            begin = max(one.omega, after.low)
+            knots += [begin, max(min(after.omega, one.high), begin)]
+            matrices += [one.scaling, after.scaling]
+        sizes = [float(np.trace(each.D_w).real) for each in matrices]
+        parts = (np.array([part / s for part, s in zip(each, sizes, strict=True)]) for each in zip(*matrices, strict=True))
+        return cls(np.minimum(knots, 1 / TINY), *parts)
 
     def at(self, omega: Array) -> tuple[Array, Array, Array]:
         """Return D of w, D of z and G at frequencies (n, rad/s)."""
@@ -76,7 +91,7 @@ class MuTerm:
     rows, columns : array of int
         Of z and of w.
     known : list of (float, UpperBound)
-        Scalings at frequencies (rad/s), of which searches begin.
+        Scalings at frequencies (rad/s), with which searches begin.
     """
 
     centres: Centres
@@ -85,22 +100,34 @@ class MuTerm:
     known: Known = field(default_factory=list)
     scalings: int = 0
 
-    def renew(self, loop: Matrices) -> float:
-        """Find the scalings of the least level of a stable loop, and return it; infinite if none was proved."""
+    def prove(self, loop: Matrices) -> float:
+        """Return the least level of a stable loop that a sweep proves; infinite if it proves none."""
         system = loop.part(self.rows, self.columns)
         proof = sweep(self.centres, system, COARSE, True, _NEAR, progress=False, known=self.known)
+        self.known = sorted(proof.known[len(self.known) :], key=lambda one: one[0])
         if proof.worst is not None:
             self.worst = self.centres.scaling(proof.worst.x, proof.worst.g)
-        if not proof.proved:
-            return np.inf
-        valid, levels = [], self.centres.levels(proof.level)
-        self.known = proof.known[len(self.known) :]
-        for omega, bound in self.known:
-            scaling = self.centres.scaling(bound.x, bound.g)
-            if scaling.bound(system.response(omega)) < proof.level:
-                valid.append((valid_interval(system, scaling, levels, omega), scaling))
-        self._scalings = _Interpolated.of(valid)
-        return proof.level
+        return proof.bound
+
+    def renew(self, loop: Matrices, level: float) -> None:
+        """Find the best scalings of a loop for which a level is proved."""
+        system, centres, level = loop.part(self.rows, self.columns), self.centres, level * (1 + _NEAR)
+        levels = centres.levels(level)
+
+        def valid(omega: float, bound: UpperBound) -> _Valid:
+            scaling = centres.scaling(bound.x, bound.g)
+            return _Valid(omega, *valid_interval(system, scaling, levels, omega), scaling)
+
+        cover = [valid(w, b) for w, b in self.known if centres.bound(system.response(w), b.x, b.g) < level]
+        places, best = np.array([w for w, _ in self.known]), list[tuple[float, UpperBound]]()
+        for w in [*frequencies(system.poles, places, EVERYWHERE).tolist(), np.inf]:
+            M, near = system.response(w), max(int(np.searchsorted(places, w)) - _NEAREST, 0)
+            starts = [one for _, one in (*self.known[near : near + 2 * _NEAREST], *best[-1:])]
+            start = min(starts, key=lambda one: centres.bound(M, one.x, one.g))
+            bound = upper_bound(centres, M, NEGLIGIBLE, start, _LOW * level)
+            if bound.level < level:
+                best.append((w, bound))
+        self.known, self._scalings = best, _Interpolated.of([valid(*one) for one in best], cover)
 
     def levels(self, M: Array, omega: Array) -> Array:
         """Return the bounds (n) that the scalings give for responses (n, z, w) at frequencies (n, rad/s)."""
@@ -124,8 +151,8 @@ class MuTerm:
             return self.levels(responses(omega), omega)
 
         knots = self._scalings.omega
-        between = np.sqrt(knots[1:-1] * knots[:-2])
-        omega = frequencies(modal.poles, np.concatenate([known, knots[:-1], between]), EVERYWHERE)
+        knots = knots[knots < 1 / TINY]
+        omega = frequencies(modal.poles, np.concatenate([known, knots, np.sqrt(knots[1:] * knots[:-1])]), EVERYWHERE)
         bounds = gain(omega)
         last = float(self.levels(constant[None].astype(complex), np.array([np.inf]))[0])
 
