@@ -1,4 +1,4 @@
-"""Controllers of full order for one plant, by Riccati equations; and reduced ones.
+"""Controllers of full order for one plant, by Riccati equations, or for a family; and reduced ones.
 
 - `general_plant`: plants with disturbances, errors, measurements and controls: read, checked, in balanced units, closed;
 - `riccati`: central H-infinity and H2 controllers at a level, in observer form; perturbations that make plants regular;

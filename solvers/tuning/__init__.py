@@ -14,5 +14,5 @@ highest of all goals of all members of a family is minimised.
 - `plant_families`: plants of all kinds as they are read;
 - `worst_members`: those of a family for a tuned controller; `proof`: bounds of goals for all members;
 - `tuning_problem`: all that is given; `tune`: what users call; `tuned_controller`: what they get;
-- `musyn`: mu synthesis for families; `structured_levels`: mu of a loop as a function of its controller.
+- `musyn`: mu synthesis for families, which tunes controllers of full order; `structured_levels`: mu of a loop as a goal.
 """
