@@ -137,7 +137,14 @@ class _MuSearch:
         self.order = n if order is None else int(order)
         performance = DeltaBlock.full("performance", columns - self.w, rows - self.z)
         self.term = MuTerm(Centres(Structure.of([*centred.blocks, performance])), np.arange(rows), np.arange(columns))
-        self.level, self.best = np.inf, Matrices.of(solve_hinf(self.plant).controller)
+        self.level, self.best = np.inf, Matrices.of(solve_hinf(self._first_plant()).controller)
+
+    def _first_plant(self) -> GeneralPlant:
+        """Return the plant without uncertainty, but with it where its best controllers would be infinitely fast."""
+        plant, (w, z) = self.plant, (self.w, self.z)
+        part = plant.system.part(np.arange(z, len(plant.system.C)), np.arange(w, plant.system.B.shape[1]))
+        nominal = replace(plant, system=part, disturbances=plant.disturbances[w:], errors=plant.errors[z:])
+        return nominal if nominal.balance(part)[0].is_regular else plant
 
     def run(self, progress: bool) -> None:
         """Search, and keep the best that was found."""

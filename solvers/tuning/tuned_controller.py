@@ -105,7 +105,7 @@ def read_result(
     is_scheduled = any(one.rho for one in objective.members)
     named = dict(zip(objective.blocks.names, theta.tolist(), strict=True))
     controller = member if is_scheduled else member({})
-    return Tuned(controller, values, binding, optimality(best.pieces), proof, named, tuple(members), tuple(starts))
+    return Tuned(controller, values, binding, optimality(best.pieces), proof, named, tuple(members), tuple(map(float, starts)))
 
 
 def unstable_pole(objective: Objective, x: Array) -> Finding:

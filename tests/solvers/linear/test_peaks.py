@@ -27,7 +27,7 @@ def peaks(system: Matrices, band: Band = EVERYWHERE, near: float = 0.5) -> tuple
     rows, columns = (np.arange(k) for k in system.D.shape)
 
     def gain(omega: Array) -> Array:
-        return largest_gains(modal.responses(omega, rows, columns) + system.D)
+        return largest_gains(modal.responses(rows, columns, system.D)(omega))
 
     omega = frequencies(poles, np.zeros(0), band)
     return find_peaks(gain, gain(omega), omega, 0.0, near, 12)

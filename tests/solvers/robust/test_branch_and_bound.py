@@ -13,7 +13,10 @@ import pytest
 import titop as tt
 from tests.refusals import refusal
 from tests.solvers.robust.families import structure_of_modes
-from titop.solvers.robust.branch_and_bound import ParameterBox
+from titop.solvers.lft.delta_blocks import Structure
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.robust.branch_and_bound import ParameterBox, _Cell, _Examined, cells_spread
+from titop.solvers.robust.least_size import NONE
 
 BLOCKS = [tt.DeltaBlock.real("a", 1), tt.DeltaBlock.real("b", 2)]
 
@@ -66,11 +69,80 @@ def test_goes_on_from_its_checkpoint(analysis: Any, tmp_path: Path, monkeypatch:
     found = stopped.value.found
     assert found.lower <= whole.lower
     assert found.upper >= whole.upper * (1 - 1e-12)  # a bound that holds, if not as close
-    assert found.left > 0
+    assert 0 < found.left <= 1
     counts.stop = np.inf
     again = analysis(checkpoint=tmp_path / "file")
     assert counts.calls == cells
     assert str(numbers(again)) == str(numbers(whole))
+
+
+def test_six_parameters_between_whose_bounds_is_a_factor_of_two() -> None:
+    """Branching closes it: the member found is at the limit of stability, corners and random ones within the bound stable."""
+    A, B, C, D = structure_of_modes([1] * 6, 6, 0.05, 4)
+    blocks = [tt.DeltaBlock.real(f"p{k}") for k in range(6)]
+    M = control.ss(A, B, C, D)
+    loose = tt.robust_stability(M, blocks=blocks, margin=True, progress=False)
+    assert loose.upper > 1.9 * loose.lower
+    found = tt.robust_stability(M, blocks=blocks, gap=0.1, progress=False)
+    assert found.left == 0
+    assert found.upper <= found.lower * (1.1 + 1e-6)  # the bounds are known to rounding
+
+    def abscissa(deltas: Any) -> float:
+        return float(np.linalg.eigvals(A + B @ np.diag(deltas) @ C).real.max())
+
+    # poles of single multiplicity: errors of rounding alone
+    assert abscissa(np.array([found.member[f"p{k}"] for k in range(6)])) == pytest.approx(0.0, abs=1e-6)
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 6)).reshape(6, -1).T
+    inside = np.vstack([signs, np.random.default_rng(0).uniform(-1, 1, (2000, 6))]) / found.upper
+    assert max(abscissa(deltas) for deltas in inside) < 0
+    assert max(abscissa(deltas) for deltas in 1.2 * found.upper / found.lower * inside) > 0, "a negative control"
+
+
+class Half:
+    """Examines cells of which those with a positive first parameter are proved, the others never; stops at one of them."""
+
+    def __init__(self, stop: float = np.inf) -> None:
+        self.calls, self.stop = 0, stop
+
+    def __call__(self, box: ParameterBox, cell: _Cell) -> _Examined:
+        self.calls += 1
+        if self.calls == self.stop:
+            raise KeyboardInterrupt
+        half, step = cell.half * [0.5, 1], cell.half * [0.5, 0]
+        proved = bool(cell.middle[0] > 0)
+        halves = [] if proved else [_Cell(cell.middle + sign * step, half, []) for sign in (-1, 1)]
+        return _Examined(NONE, None, proved, NONE, halves)
+
+
+def test_the_part_proved_is_kept_when_cells_run_out_and_at_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the whole, its halves, and the quarters of the negative half only the positive half is proved."""
+    box = ParameterBox(Matrices(*structure_of_modes([1, 2], 4, 0.05, 1)), Structure.of(BLOCKS), 1.0)
+    for most, left in ((1, 1.0), (3, 0.5), (5, 0.5)):
+        examined = Half()
+        monkeypatch.setattr(ParameterBox, "examine", lambda box, cell, examined=examined: examined(box, cell))
+        with cells_spread(1, None) as spread:
+            proved, _, result = box.prove(most, False, spread, 0)
+        assert not proved
+        assert result == left
+    stopped = Half(stop=5)
+    monkeypatch.setattr(ParameterBox, "examine", lambda box, cell: stopped(box, cell))
+    with pytest.raises(KeyboardInterrupt), cells_spread(1, None) as spread:
+        box.prove(100, False, spread, 0)
+    assert box.left == 0.5
+
+
+def test_performance_is_branched_over_processes_and_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    A, B, C, _ = structure_of_modes([1, 2], 4, 0.05, 1)
+    B, C = np.hstack([2300.0 * B, [[0], [1], [0], [1]]]), np.vstack([C, [1, 0, 1, 0]])
+    M = control.ss(A, B, C, np.zeros((4, 4)), inputs=["a", "b", "c", "f"], outputs=["p", "q", "r", "x"])
+    options: dict[str, Any] = {"blocks": BLOCKS, "gap": 0.002, "progress": False}
+    whole = tt.robust_gain(M, "f", "x", **options)
+    assert str(numbers(tt.robust_gain(M, "f", "x", workers=2, **options))) == str(numbers(whole))
+    Counting(monkeypatch, stop=0)
+    with pytest.raises(tt.SweepInterrupt, match="bounds known") as stopped:
+        tt.robust_gain(M, "f", "x", **options)
+    assert isinstance(stopped.value.found, tt.RobustGain)
+    assert stopped.value.found.left == 1.0
 
 
 def test_checkpoints_of_other_analyses_are_refused(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import titop as tt
+from examples.benchmarks.tuning import attitude_control, pointing_goals, satellite
 from tests.solvers.tuning.loops import objective_of
 from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.tuning.minimax import Found
@@ -82,3 +83,25 @@ def test_ctrl_c_keeps_the_best(where: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert found.proof == ()
     assert len(found.members) == (2 if where == "prove_goals" else 1)
     assert max(value.value for value in found.goals) < 10
+
+
+@pytest.mark.long
+def test_a_satellite_is_tuned_and_proved() -> None:
+    """40 states, five uncertain numbers in nine copies, twelve tuned ones, five goals.
+
+    All are proved within two percent of the worst member and what its search leaves; random members are below the bounds.
+    """
+    family = satellite()
+    assert (family.M.nstates, sum(block.repetitions for block in family.blocks)) == (40, 9)
+    goals = pointing_goals()
+    tuned = tt.tune(family, attitude_control(), goals, starts=1, progress=False)
+    highest = max(value.value for value in tuned.goals)
+    assert all(proof.proved and proof.upper <= 1.03 * highest for proof in tuned.proof)
+    closed, omega = family.close(tuned.controller, sign=-1), np.geomspace(1e-2, 30.0, 600)
+    for values in closed.samples(10):
+        member = closed.at(values)
+        assert member.poles().real.max() < 0
+        rows = [member.output_labels.index(f"tracker_theta[{k}]") for k in range(3)]
+        columns = [member.input_labels.index(f"wheels_{axis}") for axis in "xyz"]
+        responses = np.moveaxis(member(1j * omega)[np.ix_(rows, columns)], 2, 0)
+        assert np.linalg.norm(responses, 2, (1, 2)).max() / goals[0].bound <= tuned.proof[0].upper

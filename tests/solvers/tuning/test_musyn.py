@@ -123,3 +123,40 @@ def test_what_cannot_be_done() -> None:
     with pytest.raises(ModelError) as caught:
         tt.musyn(bare, "y", "u", blocks=blocks)
     assert caught.value.findings[0].code == "no-channel"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("block", [tt.DeltaBlock.real("a", 2), tt.DeltaBlock.complex("a", 2), tt.DeltaBlock.full("a", 2, 2)])
+def test_repeated_and_full_blocks(block: tt.DeltaBlock) -> None:
+    """A lag whose gain and pole change: members on the edge of the family have what is proved, no more."""
+    P, _ = lag("real")
+    B, C = np.insert(P.B, 1, [0.3, 0], axis=1), np.insert(P.C, 1, [1, 0], axis=0)
+    D = np.insert(np.insert(P.D, 1, 0, axis=1), 1, 0, axis=0)
+    names = {"inputs": ["a_w[0]", "a_w[1]", *P.input_labels[1:]], "outputs": ["a_z[0]", "a_z[1]", *P.output_labels[1:]]}
+    result = tt.musyn(control.ss(P.A, B, C, D, **names), "y", "u", blocks=[block], progress=False)
+    assert 0.4 <= result.gain < 1 or block.kind == "real"
+    rng, reached = np.random.default_rng(0), 0.0
+    for _ in range(200):
+        turn = np.exp(2j * np.pi * rng.uniform()) if block.kind == "complex" else rng.choice([-1.0, 1.0])
+        delta = (
+            turn * np.eye(2) if block.kind != "full" else np.outer(*(x / np.linalg.norm(x) for x in rng.normal(size=(2, 2))))
+        )
+        for omega in np.geomspace(0.01, 100, 25):
+            M = result.loop(1j * omega)
+            inner = delta / result.gain @ np.linalg.inv(np.eye(2) - M[:2, :2] @ delta / result.gain)
+            reached = max(reached, float(np.linalg.norm(M[2:, 2:] + M[2:, :2] @ inner @ M[:2, 2:], 2)))
+    assert 0.5 * result.gain <= reached <= result.gain
+
+
+def test_what_was_reached_is_kept_when_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    from titop.solvers.support.spread import SweepInterrupt
+    from titop.solvers.tuning import musyn as module
+
+    def stop(*arguments: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "minimise_maximum", stop)
+    P, blocks = lag("complex")
+    with pytest.raises(SweepInterrupt) as caught:
+        tt.musyn(P, "y", "u", blocks=blocks, progress=False)
+    assert 0.4 <= caught.value.found.gain == caught.value.found.proof.upper < 0.5
