@@ -14,7 +14,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import SAME, TINY
+from titop.blocks.basics.tolerances import SAME, SINGULAR, TINY
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.peaks import EVERYWHERE, Band
 from titop.solvers.linear.state_space import read_linear, signal_names
@@ -51,6 +51,8 @@ class Weight:
             raise ModelError(
                 Finding("unstable", where, f"a pole at {result.system.poles.real.max():.4g}", "a stable weight", advice)
             )
+        if not (result.system.D.any() or result.sizes(result.places).any()):
+            raise ModelError(Finding("bad-value", where, "zero at all frequencies", "a weight", "leave it out for one"))
         return result
 
     @property
@@ -82,7 +84,7 @@ class Weight:
 
     @cached_property
     def places(self) -> Array:
-        """Frequencies (n, rad/s) near which its size may have a peak or a hole, however narrow: those of extremes and of edges."""
+        """Frequencies (n, rad/s) at which its size may have a peak or a hole, however narrow, and beside these."""
         if self.is_constant:
             return np.zeros(0)
         rate, top, bottom = self._fraction
@@ -244,9 +246,17 @@ class Goal:
         shape motor
         """
         place, weight = signal_names("at", at), Weight.read("target", target)
-        if _band(band)[1] == np.inf and not weight.system.D.all():
+        low, high = _band(band)
+        if high == np.inf and not weight.system.D.all():
             advice = "add a zero far above the crossover, or give a band"
             raise ModelError(Finding("bad-value", "target", "fewer zeros than poles", "as many zeros as poles", advice))
+        ends = np.array([low, high])
+        every = np.concatenate([ends, weight.places[(weight.places > low) & (weight.places < high)]])
+        sizes = weight.sizes(every)
+        if sizes.min() <= SINGULAR * sizes.max():
+            where = f"a zero at {every[sizes.argmin()]:.4g} rad/s"
+            advice = "move zeros off the axis, or give a band without them"
+            raise ModelError(Finding("bad-value", "target", where, "a target above zero", advice))
         return cls("shape", at=place, bound=math.sqrt(2), weight=weight, **_common(hard, band, opened))
 
     @classmethod
@@ -326,7 +336,7 @@ class Goal:
             raise ModelError(Finding("bad-value", "of", of, '"loop" or "controller"', "whose poles are meant"))
         numbers = {"decay": decay, "damping": damping, "fastest": fastest}
         most = {"damping": 1 + SAME}
-        numbers = {n: _positive(n, value, most.get(n, np.inf)) for n, value in numbers.items() if value not in (0, np.inf)}
+        numbers = {n: _positive(n, value, most.get(n, np.inf)) for n, value in numbers.items() if not _is_left_out(value)}
         if not numbers:
             raise ModelError(Finding("bad-value", "poles", 0.0, "a decay, damping or fastest pole", "such as decay=0.5"))
         return cls("poles", hard=_common(hard)["hard"], numbers=numbers, of=of)
@@ -412,6 +422,10 @@ def _positive(where: str, value: Any, below: float = np.inf, advice: str = "see 
         limit = f", below {below:g}" if below < np.inf else ""
         raise ModelError(Finding("bad-value", where, value, f"a positive number{limit}", advice))
     return float(value)
+
+
+def _is_left_out(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and float(value) in (0.0, np.inf)
 
 
 def _finite(where: str, value: Any) -> float:

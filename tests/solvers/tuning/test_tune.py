@@ -287,6 +287,11 @@ def hidden(B: list[list[float]], C: list[list[float]]) -> control.StateSpace:
 DIRECT = control.ss([[-1.0]], [[1.0]], [[0.0]], [[1.0]], inputs=["force"], outputs=["place"], name="direct")
 KEPT = tt.Tunable.gain("k", "place", "force", 1.0, 1.0, 1.0)
 GOAL = tt.Goal.margins("force")
+#: Two lags, the second with feedthrough, and a gain of the first one alone.
+PASSING = control.ss(
+    -np.eye(2), np.eye(2), np.eye(2), [[0.0, 0.0], [0.0, 1.0]], inputs=["a", "b"], outputs=["x", "y"], name="lags"
+)
+SIDE = tt.Tunable.gain("k", "x", "a")
 RING, BACK = tt.Tunable.gain("a", "x", "y", 1.0, 1.0, 1.0), tt.Tunable.gain("b", "y", "x", 1.0, 1.0, 1.0)
 KNEAR = tt.Tunable.gain("k", "near", "push")
 
@@ -337,6 +342,13 @@ BAD: list[tuple[str, str, Any]] = [
     ("bad-value", "hard", lambda: tt.Goal.margins("force", hard="yes")),
     ("bad-value", "phase", lambda: tt.Goal.margins("force", phase=180.0)),
     ("bad-value", "target", lambda: tt.Goal.shape("force", control.tf([1.0], [1.0, 1.0]))),
+    ("bad-value", "target", lambda: tt.Goal.shape("force", control.tf([1.0, 0.0], [1.0, 1.0]))),
+    ("bad-value", "target", lambda: tt.Goal.shape("force", control.tf([1.0, 0.0, 4.0], [1.0, 1.0, 1.0]))),
+    ("bad-value", "weight", lambda: tt.Goal.gain("force", "place", weight=control.tf([0.0], [1.0, 1.0]))),
+    ("bad-value", "decay", lambda: tt.Goal.poles(decay=np.array([1.0, 2.0]))),
+    ("bad-value", "sign", lambda: tt.tune(cart(), PID, GOAL, sign=np.array([1, 1]))),
+    ("nothing-to-tune", "goals", lambda: tt.tune(PASSING, SIDE, tt.Goal.gain("a", "y"), starts=1)),
+    ("nothing-to-tune", "goals", lambda: tt.tune(PASSING, SIDE, tt.Goal.h2("b", "y"), starts=1)),
     ("bad-value", "damping", lambda: tt.Goal.poles(damping=2.0)),
     ("bad-value", "overshoot", lambda: tt.Goal.tracking("place", 1.0, overshoot=10)),
     ("bad-value", "peak", lambda: tt.Goal.tracking("place", 1.0, peak=0.5)),
