@@ -240,6 +240,8 @@ class VarianceTerm:
 
     def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan:
         """Return the norm, with its gradient."""
+        if not self.time.period and loop.system.D[self.rows[:, None], self.columns].any():
+            return Scan(np.inf, lambda highest, near: [])
         left, right = np.full(len(self.rows), 1 / self.bound), np.ones(len(self.columns))
         found = loop.variance(self.columns, self.rows, left, right, self.time.period)
         if found is None or not np.isfinite(found[0]):

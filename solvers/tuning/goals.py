@@ -203,7 +203,8 @@ class Goal:
     def h2(cls, input: Any, output: Any, bound: float = 1.0, *, hard: bool = False, opened: Any = ()) -> Goal:
         """Return a limit of the H2 norm: the root of the sum of variances of outputs for white noise of unit density.
 
-        Of a sampled loop, for independent samples of unit variance.
+        Of a sampled loop, for independent samples of unit variance. In continuous time infinite where the channels have
+        feedthrough, that of the controller included: give it a lag, or ``proper=False``.
 
         Parameters
         ----------

@@ -123,7 +123,7 @@ def unstable_pole(objective: Objective, x: Array) -> Finding:
     reach = objective.values(x) if worst.real < 0 else None
     if reach is not None:
         values = "; ".join(f"{goal} at {v:.4g}" for goal, v in zip(objective.goals, reach.max(axis=0).tolist(), strict=True))
-        advice = "zero: name channels with a path between them; infinite: of an H2 norm channels without feedthrough"
+        advice = "zero: name channels with a path between them; an H2 norm is infinite with feedthrough: filter it"
         return Finding("nothing-to-tune", "goals", values, "goals with a finite value above zero", advice)
     advice = "a mode that the controller's inputs do not see, or its outputs do not reach, stays: give it these, or more states"
     return Finding("unstable", "controller", f"a pole at {worst:.4g} rad/s of the {name} plant", "a stable loop", advice)

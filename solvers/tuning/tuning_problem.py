@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +41,7 @@ class TuningProblem(NamedTuple):
         if not every or not all(isinstance(goal, Goal) for goal in every):
             example = "such as [tt.Goal.margins('hinge.tau')]"
             raise ModelError(Finding("wrong-type", "goals", goals, "one tt.Goal or more", example))
-        if isinstance(sign, bool) or not isinstance(sign, Real) or sign not in (-1, 1):
+        if isinstance(sign, bool) or not isinstance(sign, int | float | np.number) or sign not in (-1, 1):
             raise ModelError(Finding("bad-value", "sign", sign, "1 or -1", "-1 for u = K (reference - y), 1 for u = K y"))
         return cls(tuple(controller) if isinstance(controller, Sequence) else (controller,), every, family, int(sign))
 
