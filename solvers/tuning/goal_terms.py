@@ -211,14 +211,18 @@ class PeakTerm:
         return passing_frequencies(system, value * (1 + SAME), self.warped)
 
     def _above(self, system: Matrices, value: float, poles: Array) -> Array:
-        """Return frequencies of a fine grid at which a weighted gain is above a value: the weight is no system of the map."""
+        """Return the peaks above a value that a fine grid shows of a weighted gain: the weight is no system of the map."""
         sizes = np.abs(poles)
         fastest = float(sizes.max(initial=0.0)) or 1.0
         slowest = max(float(sizes.min(initial=fastest)), CLOSE * fastest)
         fine = np.geomspace(slowest / 10, fastest * 10, _FINE)
         omega = frequencies(poles, np.concatenate([fine, self._places]), self.warped)
-        gains = largest_gains(system.responses(1j * omega)) * self._factors(omega) * self.bound
-        return omega[gains > value]
+
+        def gain(places: Array) -> Array:
+            return largest_gains(system.responses(1j * places)) * self._factors(places) * self.bound
+
+        places, heights = find_peaks(gain, gain(omega), omega, value, REFINED, _MOST)
+        return places[heights > value]
 
     def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
         """Return the H2 norm of these channels, where no entry of D can make it infinite."""
