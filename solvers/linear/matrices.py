@@ -101,7 +101,7 @@ class Matrices:
         return Matrices(self.A, self.B * inputs, outputs[:, None] * self.C, outputs[:, None] * self.D * inputs)
 
     def balance(self) -> Matrices:
-        """Return the model with its states in units, powers of two, in which they, what drives and what sees them are about one."""
+        """Return the model with units of its states (powers of two) in which they, what drives and what sees them are alike."""
         from scipy.linalg import matrix_balance
 
         n = len(self.A)

@@ -209,6 +209,10 @@ def read_plant(plant: Any, measurements: Any, controls: Any, nmeas: Any = None, 
 
 def _channels(where: str, names: Any, count: Any, known: Sequence[Signal]) -> list[int]:
     """Return the places of channels given by name, or of the last ones by their number."""
+    if names is not None and count is not None:
+        short = "nmeas" if where == "measurements" else "ncon"
+        advice = f"{where} are {names!r}: leave one of them out"
+        raise ModelError(Finding("given-twice", short, count, f"{where} or {short}", advice))
     names = count if names is None else names
     if isinstance(names, int | np.integer) and not isinstance(names, bool):
         if not 0 < names <= len(known):

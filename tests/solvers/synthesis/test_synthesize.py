@@ -301,6 +301,13 @@ def test_wrong_signals(arguments: tuple[Any, ...], code: str) -> None:
         assert caught.value.code == code
 
 
+def test_channels_by_name_and_by_number_at_once() -> None:
+    for more, where in (({"nmeas": 1}, "nmeas"), ({"ncon": 2}, "ncon")):
+        with pytest.raises(tt.ModelError) as caught:
+            tt.hinfsyn(first_order(1.0), 1, 1, **more)
+        assert (caught.value.code, caught.value.where) == ("given-twice", where)
+
+
 def test_other_refusals() -> None:
     with pytest.raises(tt.ModelError) as caught:
         tt.hinfsyn(np.eye(2), 1, 1)
