@@ -150,7 +150,7 @@ def test_repeated_and_full_blocks(block: tt.DeltaBlock) -> None:
 
 def test_what_was_reached_is_kept_when_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     from titop.solvers.support.spread import SweepInterrupt
-    from titop.solvers.synthesis import musyn as module
+    from titop.solvers.tuning import musyn as module
 
     def stop(*arguments: Any) -> Any:
         raise KeyboardInterrupt
