@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.user_input import FieldReader, is_name
@@ -276,12 +276,16 @@ class Block(BlockLaw, Fielded):
         return numbers
 
     def with_parameters(self, values: dict[str, float]) -> Block:
-        """Return a copy with some parameters changed; names as in `parameters`."""
-        changed = copy.copy(self)
-        fields = {} if values.keys() <= self.parameter_units.keys() else self.parameter_fields()
+        """Return a copy with some parameters changed, independent of later changes of the block; names as in `parameters`."""
+        changed = self.snapshot()
+        units = self.parameter_units
+        fields = {} if values.keys() <= units.keys() else self.parameter_fields()
         for name, value in values.items():
+            if name not in units and name not in fields and name not in (known := self.parameters()):
+                where, advice = f"{self.name}.{name}", did_you_mean(name, known)
+                raise ModelError(Finding("unknown-parameter", where, value, "a parameter of the block", advice))
             field, path, _ = fields.get(name, (name, (), ""))
-            entry: Any = with_number(getattr(changed, field), path, value) if path else value
+            entry: Any = with_number(getattr(changed, field), path, value) if path else value + 0.0
             if field in self.symmetric_fields:
                 entry[path[::-1]] = value
             put(changed, field, entry)

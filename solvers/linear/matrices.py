@@ -100,6 +100,20 @@ class Matrices:
         """Return the model with outputs and inputs multiplied by numbers."""
         return Matrices(self.A, self.B * inputs, outputs[:, None] * self.C, outputs[:, None] * self.D * inputs)
 
+    def balance(self) -> Matrices:
+        """Return the model with units of its states (powers of two) in which they, what drives and what sees them are alike."""
+        from scipy.linalg import matrix_balance
+
+        n = len(self.A)
+        around = np.zeros((n + 1, n + 1))
+        around[:n, :n], around[:n, n], around[n, :n] = (
+            self.A,
+            np.linalg.norm(self.B, axis=1),
+            np.linalg.norm(self.C, axis=0),
+        )
+        x = matrix_balance(around, permute=False, separate=True)[1][0][:n]
+        return Matrices(self.A * x / x[:, None], self.B / x[:, None], self.C * x, self.D)
+
     def in_series(self, behind: Matrices) -> Matrices:
         """Return the model with another behind its outputs, whose states come last."""
         (A, B, C, D), (a, b, c, d) = self, behind

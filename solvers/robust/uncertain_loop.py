@@ -234,13 +234,15 @@ def _in_units(system: Matrices, rate: float) -> tuple[Matrices, Array]:
 
 def to_continuous(system: Matrices, period: float, where: str = "lft") -> Matrices:
     """Return a sampled model by the bilinear map ``z = (1 + s T/2) / (1 - s T/2)``."""
-    A, B, C, D = system
+    A, (units, _) = matrix_balance(system.A, permute=False, separate=True) if len(system.A) else (system.A, (np.ones(0), None))
+    B, C, D = system.B / units[:, None], system.C * units, system.D
     one = np.eye(len(A))
     if len(A) and np.linalg.svd(A + one, compute_uv=False)[-1] < SINGULAR * (1 + np.linalg.norm(A, 2)):
         raise ModelError(Finding("bad-pole", where, "a pole at -1", "none there", "take another sample time"))
     inner = np.linalg.inv(A + one)
     root = 2 / np.sqrt(period)
-    return Matrices(2 / period * inner @ (A - one), root * inner @ B, root * C @ inner, D - C @ inner @ B)
+    A, B, C, D = 2 / period * inner @ (A - one), root * inner @ B, root * C @ inner, D - C @ inner @ B
+    return Matrices(A * units[:, None] / units, B * units[:, None], C / units, D)
 
 
 def to_sampled(system: Matrices, period: float) -> Matrices:

@@ -127,17 +127,17 @@ class GeneralPlant:
         LinAlgError
             Where the loop through what passes from u to y at once has no solution.
         """
-        A, B, C, D = central
         x, u, y, _, _, rate = units
-        K = Matrices(rate * A * x[:, None] / x, rate * B * x[:, None] / y, C * u[:, None] / x, D * u[:, None] / y)
         system = self.system if is_sampled else self.continuous
-        through = system.D[len(self.errors) :, len(self.disturbances) :]
+        through = system.D[len(self.errors) :, len(self.disturbances) :] * u / y[:, None]
+        A, B, C, D = central
         if through.any():
-            loop = np.eye(len(K.C)) + K.D @ through
+            loop = np.eye(len(C)) + D @ through
             if not np.linalg.svd(loop, compute_uv=False)[-1] > SINGULAR * (1 + np.linalg.norm(loop, 2)):
                 raise np.linalg.LinAlgError("the loop has no solution at once")
-            out, passing = np.linalg.solve(loop, K.C), np.linalg.solve(loop, K.D)
-            K = Matrices(K.A - K.B @ through @ out, K.B - K.B @ through @ passing, out, passing)
+            C, D = np.linalg.solve(loop, C), np.linalg.solve(loop, D)
+            A, B = A - B @ through @ C, B - B @ through @ D
+        K = Matrices(rate * A * x[:, None] / x, rate * B * x[:, None] / y, C * u[:, None] / x, D * u[:, None] / y)
         return to_sampled(K, self.period) if self.period and not is_sampled else K
 
     def close(self, K: Matrices) -> Matrices:
@@ -209,6 +209,10 @@ def read_plant(plant: Any, measurements: Any, controls: Any, nmeas: Any = None, 
 
 def _channels(where: str, names: Any, count: Any, known: Sequence[Signal]) -> list[int]:
     """Return the places of channels given by name, or of the last ones by their number."""
+    if names is not None and count is not None:
+        short = "nmeas" if where == "measurements" else "ncon"
+        advice = f"{where} are {names!r}: leave one of them out"
+        raise ModelError(Finding("given-twice", short, count, f"{where} or {short}", advice))
     names = count if names is None else names
     if isinstance(names, int | np.integer) and not isinstance(names, bool):
         if not 0 < names <= len(known):

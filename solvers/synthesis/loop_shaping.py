@@ -177,6 +177,9 @@ class _Weight:
         if numbers is not None:
             if not np.isfinite(numbers).all():
                 raise ModelError(Finding("not-finite", name, weight, "finite numbers", "look at what it was made from"))
+            if numbers.ndim > 2:
+                expected = "a number, a vector or a matrix"
+                raise ModelError(Finding("wrong-shape", name, f"shape {numbers.shape}", expected, "give a matrix"))
             system = Matrices.constant(np.atleast_2d(numbers) if numbers.ndim != 1 else np.diag(numbers))
         else:
             model = read_linear(name, weight, "a control.StateSpace, a control.TransferFunction, a number or a matrix")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import matrix_balance, schur, solve_continuous_lyapunov, solve_sylvester
+from scipy.linalg import schur, solve_continuous_lyapunov, solve_sylvester
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
@@ -131,7 +131,7 @@ def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int =
         )
     period = 1.0 if model.dt is True else float(model.dt or 0.0)
     full = Matrices.of(model)
-    K = _balance(to_continuous(full, period, "controller") if period else full)
+    K = (to_continuous(full, period, "controller") if period else full).balance()
     if isinstance(loop, Synthesis):
         loop, sign = loop.plant, 1
     around = None if loop is None else _read_loop(loop, model, period, sign)
@@ -217,15 +217,6 @@ def _split(K: Matrices, is_kept: Callable[[float], bool]) -> tuple[Matrices, Mat
 def _root(P: Array) -> Array:
     sizes, vectors = np.linalg.eigh((P + P.T) / 2)
     return np.asarray(vectors * np.sqrt(np.maximum(sizes, 0.0)))
-
-
-def _balance(K: Matrices) -> Matrices:
-    """Return a controller with its states in units in which they are about one."""
-    n = len(K.A)
-    around = np.zeros((n + 1, n + 1))
-    around[:n, :n], around[:n, n], around[n, :n] = K.A, np.linalg.norm(K.B, axis=1), np.linalg.norm(K.C, axis=0)
-    x = matrix_balance(around, permute=False, separate=True)[1][0][:n]
-    return Matrices(K.A * x / x[:, None], K.B / x[:, None], K.C * x, K.D)
 
 
 def _alone(K: Matrices) -> _Choice:

@@ -9,10 +9,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
+from scipy.linalg import qr, schur, solve_continuous_lyapunov
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
-from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE, ROUNDING, SAME
+from titop.blocks.basics.tolerances import CLOSE, COARSE, EPS, NEGLIGIBLE, ROUNDING, SAME
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.peaks import peak_gain
 from titop.solvers.robust.uncertain_loop import to_continuous
@@ -285,12 +285,18 @@ def _loop_norm(plant: GeneralPlant, K: Matrices | None, is_h2: bool) -> float:
 
 
 def _h2_norm(system: Matrices, is_sampled: bool) -> float:
-    A, B, C, D = system
+    A, B, C, D = system = system.balance()
     if not (np.abs(system.poles) < 1 if is_sampled else system.poles.real < 0).all():
         return np.inf
-    P = solve_discrete_lyapunov(A, B @ B.T) if is_sampled else solve_continuous_lyapunov(A, -B @ B.T)
-    square = np.sum((C @ P) * C) + (np.sum(D**2) if is_sampled else 0.0)
-    return float(np.sqrt(max(square, 0.0)))
+    if not is_sampled:
+        P = solve_continuous_lyapunov(A, -B @ B.T)
+        return float(np.sqrt(max(np.sum((C @ P) * C), 0.0)))
+    # a factor of the Gramian, doubled in steps; powers of a triangular matrix keep small parts beside large ones
+    A, turned = schur(A, output="complex")
+    factor, C = turned.conj().T @ B, C @ turned
+    while np.abs(A).max(initial=0.0) > EPS**2:
+        factor, A = qr(np.hstack([factor, A @ factor]).conj().T, mode="r")[0].conj().T, A @ A
+    return float(np.hypot(np.linalg.norm(C @ factor), np.linalg.norm(D)))
 
 
 def _without_passing(parts: Parts, plant: GeneralPlant) -> tuple[Parts, Any]:

@@ -36,6 +36,35 @@ def test_later_changes_do_not_reach_a_snapshot() -> None:
     assert (taken.length, taken.knots.tolist(), taken.labels, taken.marks) == (2.0, [0.0, 0.0], {"a": 1}, [1.0])
 
 
+def _ported() -> list[tt.RigidBody | tt.FlexibleBody]:
+    flexible = tt.FlexibleBody(
+        "panel", 2.0, inertia=0.5, frequencies=[3.0], participation=np.zeros((1, 6)), ports={"A": [1, 0, 0]}
+    )
+    return [tt.RigidBody("hub", 2.0, inertia=0.1, ports={"A": [1, 0, 0]}), flexible]
+
+
+@pytest.mark.parametrize("body", _ported(), ids=lambda body: type(body).__name__)
+def test_bodies_with_changed_parameters_share_no_ports_with_the_original(body: tt.RigidBody | tt.FlexibleBody) -> None:
+    changed = body.with_parameters({"mass": 3.0})
+    assert isinstance(changed, tt.RigidBody | tt.FlexibleBody)
+    changed.port_poses["A"], changed.com[0] = tt.Pose([0, 5, 0]), 7.0
+    assert (body.port_poses["A"].position.tolist(), body.com[0]) == ([1.0, 0.0, 0.0], 0.0)
+
+
+def test_names_that_are_no_parameters_of_a_block_are_refused() -> None:
+    for block in (*_ported(), Rope("rope"), tt.SpringDamper("spring", 2.0), tt.Revolute("hinge")):
+        for name in ("mas", "mass.x"):
+            with pytest.raises(tt.ModelError, match=rf"{block.name}\.{name}.*\[unknown-parameter\]"):
+                block.with_parameters({name: 1.0})
+
+
+def test_whole_numbers_become_those_that_constructors_make_of_them() -> None:
+    for body in _ported():
+        changed = body.with_parameters({"mass": 3})
+        assert isinstance(changed, tt.RigidBody | tt.FlexibleBody)
+        assert type(changed.mass) is float
+
+
 def test_changed_parameters_are_those_of_the_copy_alone() -> None:
     rope = Rope("rope")
     changed = rope.with_parameters({"tension": 7.0})

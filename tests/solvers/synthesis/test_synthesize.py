@@ -182,6 +182,20 @@ def test_units_of_states_and_time_do_not_matter() -> None:
     assert two.optimum == pytest.approx(one.optimum, rel=4e-3), "the brackets"
 
 
+@pytest.mark.parametrize("period", [0.0, 0.1])
+def test_units_of_all_signals_do_not_matter_to_h2(period: float) -> None:
+    """Powers of two: the numbers are the same but for the order in which they are rounded."""
+    P = random_plant(3, 4, through=False)
+    P = control.StateSpace(P.A / 2, P.B, P.C, P.D + np.pad(np.eye(2), ((4, 0), (3, 0))), period)
+    x, u, y = (2.0 ** np.array(powers) for powers in ([20, -18, 3, -20], [20, -17], [-20, 19]))
+    rows, columns = np.r_[np.full(4, 2.0**-9), y], np.r_[np.full(3, 2.0**15), u]
+    speed = 1.0 if period else 2.0**20
+    D = rows[:, None] * P.D * columns
+    A, B, C = P.A / x * x[:, None], P.B * columns * x[:, None], rows[:, None] * P.C / x
+    one, two = tt.h2syn(P, 2, 2), tt.h2syn(control.StateSpace(speed * A, speed * B, C, D, period), 2, 2)
+    assert two.gain == pytest.approx(one.gain * 2.0**6 * np.sqrt(speed), rel=1e-9), "rounding times the condition"
+
+
 # -- sampled -----------------------------------------------------------------------------------------------------------------
 
 
@@ -217,6 +231,25 @@ def test_no_change_of_a_sampled_h2_controller_is_better(seed: int) -> None:
             norms.append(control.system_norm(P.lft(control.StateSpace(*parts, 0.1)), 2))
         assert min(norms) > result.gain * (1 - 1e-12), "a minimum"
         assert abs(norms[1] - norms[0]) < 1e-2 * (sum(norms) - 2 * result.gain) + 1e-9, "smooth there: even but for third order"
+
+
+def test_the_norm_of_a_sampled_loop_with_large_transients() -> None:
+    """The energy of its pulse responses, plant and controller stepped apart; Gramians of this loop are all rounding."""
+    rng = np.random.default_rng(5)
+    A, B, C = (rng.normal(size=shape) for shape in ((8, 8), (8, 2), (2, 8)))
+    D = np.array([[0.0, 1.0], [1.0, 0.0]])
+    P = control.StateSpace(A, B, C, D, 0.1)
+    K, _, gain = tt.h2syn(P, 1, 1)
+    x, state, energy = np.zeros((8, 1)), np.zeros((8, 1)), 0.0
+    w = 1.0
+    for _ in range(1000):
+        y = C[1:] @ x + D[1, 0] * w
+        u = K.C @ state + K.D @ y
+        energy += float(((C[:1] @ x + D[0, 1] * u) ** 2).sum())
+        x, state = A @ x + B[:, :1] * w + B[:, 1:] @ u, K.A @ state + K.B @ y
+        w = 0.0
+    assert gain > 1e4, "large transients"
+    assert gain == pytest.approx(np.sqrt(energy), rel=1e-6), "rounding times such transients"
 
 
 def test_a_measurement_that_is_not_used_at_once_is_worse() -> None:
@@ -266,6 +299,13 @@ def test_wrong_signals(arguments: tuple[Any, ...], code: str) -> None:
         with pytest.raises(tt.ModelError) as caught:
             synthesis(first_order(1.0), *arguments)
         assert caught.value.code == code
+
+
+def test_channels_by_name_and_by_number_at_once() -> None:
+    for more, where in (({"nmeas": 1}, "nmeas"), ({"ncon": 2}, "ncon")):
+        with pytest.raises(tt.ModelError) as caught:
+            tt.hinfsyn(first_order(1.0), 1, 1, **more)
+        assert (caught.value.code, caught.value.where) == ("given-twice", where)
 
 
 def test_other_refusals() -> None:
