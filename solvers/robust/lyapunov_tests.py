@@ -16,7 +16,7 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.robust.lyapunov_functions import Certificate, ParameterLyapunov, common_lyapunov, monomials
-from titop.solvers.robust.uncertain_loop import UncertainLoop, balance, check_stable, middle_rate, read_loop
+from titop.solvers.robust.uncertain_loop import UncertainLoop, balance, check_stable, middle_rate, read_loop, tolerance_findings
 from titop.solvers.robust.varying_members import FractionalFamily, SampledFamily, VaryingFamily
 
 #: Highest degree of P, and values of each parameter on a grid of one or two, and of more.
@@ -215,9 +215,7 @@ def check_numbers(degree: Any, points: Any, tolerance: Any) -> None:
         findings.append(Finding("bad-value", "degree", degree, expected, "2 is a good start"))
     if points is not None and not _is_count(points, 2, np.inf):
         findings.append(Finding("bad-value", "points", points, "2 or more", "leave it out for a choice"))
-    number = real_array(tolerance)
-    if number is None or number.ndim or not 0 < number < 1:
-        findings.append(Finding("bad-value", "tolerance", tolerance, "between 0 and 1", "such as 0.01"))
+    findings += tolerance_findings(tolerance)
     if findings:
         raise ModelError(findings)
 

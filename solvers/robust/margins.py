@@ -21,7 +21,7 @@ from titop.solvers.robust.exact_margins import exact_margins, margins_together
 from titop.solvers.robust.margin_plots import draw_loops, draw_over
 from titop.solvers.robust.margin_proof import MarginProof, Row
 from titop.solvers.robust.opened_loops import read_opened
-from titop.solvers.robust.uncertain_loop import UncertainLoop, centre_ranges, check_branching
+from titop.solvers.robust.uncertain_loop import UncertainLoop, centre_ranges, check_precision
 from titop.solvers.support.workers import one_thread
 
 if TYPE_CHECKING:
@@ -188,13 +188,13 @@ def margins(
     if isinstance(loop, LPVModel | list | tuple):
         return _over_grid(loop, at, float(skew), controller, sign)
     uncertain, names = read_opened(loop, at, controller, sign, blocks)
+    check_precision(uncertain.structure, tolerance, gap, cells)
     if len(uncertain.structure.blocks) == len(names):
         result = _of_model(uncertain, names, float(skew))
         if len(names) > 1:
             shortest, proof = int(np.argmin(result.delay[:-1])), MarginProof(uncertain, names, float(skew), tolerance=tolerance)
             result.delay[-1] = proof.delay_of_all(float(result.delay[shortest]), float(result.omega[shortest, 3]))
         return result
-    check_branching(uncertain.structure, gap, cells)
     found = MarginProof(centre_ranges(uncertain), names, float(skew), tolerance, gap, cells, progress).run()
     attained = replace(_of_rows(found.attained, names, float(skew)), member=found.worst, members=found.members)
     proved = _of_rows(found.proved, names, float(skew))

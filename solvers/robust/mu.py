@@ -22,7 +22,7 @@ from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.uncertain_loop import (
     balance,
     centre_system,
-    check_branching,
+    check_precision,
     check_sizes,
     in_given_ranges,
     read_blocks,
@@ -173,7 +173,7 @@ def mu(
     [4.0, 4.0]
     """
     given, structure, frequencies, responses = _read(lft, omega, blocks)
-    check_branching(structure, gap, cells)
+    check_precision(structure, tolerance, gap, cells)
     about = {"responses": responses, "blocks": structure.blocks, "options": (tolerance, gap, cells)}
     keeper = None if checkpoint is None else Checkpoint(checkpoint, "mu", about, (_Bounds, Singular))
     at: dict[int, _Bounds] = {}

@@ -149,7 +149,7 @@ def robust_stability(
     lyapunov_stability : for parameters that change with time.
     """
     check_positive("1.0 stands for the given ranges", level=level)
-    loop = read_stable_loop(lft, blocks, gap, cells)
+    loop = read_stable_loop(lft, blocks, tolerance, gap, cells)
     loop = replace(loop, system=balance(loop.system, loop.structure))
     about = {"loop": (loop.uncertain, loop.structure.blocks), "options": (level, margin, gap, cells, tolerance)}
     keeper = None if checkpoint is None else Checkpoint(checkpoint, "robust_stability", about, (*EXAMINED, Sweep))

@@ -87,13 +87,15 @@ class UncertainLoop:
         return float(2 / self.period * np.tan(omega * self.period / 2) if self.period else omega) / self.rate
 
 
-def read_stable_loop(lft: Any, blocks: Sequence[DeltaBlock] | None, gap: Any = None, cells: Any = 1) -> UncertainLoop:
-    """Return a stable loop as `read_loop` does, its ranges centred; `gap` and `cells` of branching are checked too.
+def read_stable_loop(
+    lft: Any, blocks: Sequence[DeltaBlock] | None, tolerance: Any = 0.5, gap: Any = None, cells: Any = 1
+) -> UncertainLoop:
+    """Return a stable loop as `read_loop` does, its ranges centred; the tolerance, `gap` and `cells` are checked too.
 
     Raises `ModelError` for unusable arguments, and a nominal loop that is not stable.
     """
     loop = read_loop(lft, blocks)
-    check_branching(loop.structure, gap, cells)
+    check_precision(loop.structure, tolerance, gap, cells)
     check_stable(loop)
     return centre_ranges(loop)
 
@@ -156,8 +158,18 @@ def check_positive(advice: str, **given: Any) -> None:
             raise ModelError(Finding("bad-value", name, value, "a positive number", advice))
 
 
-def check_branching(structure: Structure, gap: Any, cells: Any) -> None:
-    """Refuse gaps and numbers of cells that are no positive numbers, and boxes without parameters."""
+def tolerance_findings(tolerance: Any) -> list[Finding]:
+    """Return what is wrong with a relative tolerance, if anything."""
+    number = real_array(tolerance)
+    if number is not None and not number.ndim and 0 < number < 1:
+        return []
+    return [Finding("bad-value", "tolerance", tolerance, "between 0 and 1", "such as 0.01")]
+
+
+def check_precision(structure: Structure, tolerance: Any, gap: Any, cells: Any) -> None:
+    """Refuse what is no relative tolerance, gaps and numbers of cells that are not positive, and boxes without parameters."""
+    if findings := tolerance_findings(tolerance):
+        raise ModelError(findings)
     check_positive("leave it out: the default suits most models", gap=1.0 if gap is None else gap, cells=cells)
     if gap is not None and not structure.real:
         expected = "a real parameter to branch over"

@@ -127,7 +127,7 @@ def worst_case_gain(
     --------
     lyapunov_stability : for parameters that change with time.
     """
-    loop = read_stable_loop(lft, blocks, gap, cells)
+    loop = read_stable_loop(lft, blocks, tolerance, gap, cells)
     w, z = loop.structure.shape
     columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
     system = balance(loop.system, loop.structure).part([*range(z), *rows], [*range(w), *columns])
@@ -237,7 +237,7 @@ def robust_gain(
     >>> round(tt.robust_gain(M, "u", "y", blocks=[tt.DeltaBlock.real("k")]).lower, 3)
     0.809
     """
-    loop, model = read_stable_loop(lft, blocks, gap, cells), getattr(lft, "M", lft)
+    loop, model = read_stable_loop(lft, blocks, tolerance, gap, cells), getattr(lft, "M", lft)
     w, z = loop.structure.shape
     columns, rows = channels(input, loop.inputs, w, "input"), channels(output, loop.outputs, z, "output")
     every = [*loop.given.blocks, DeltaBlock.full("performance", len(columns), len(rows))]

@@ -90,6 +90,7 @@ REFUSED: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("unknown-signal", "hinge", lag(1.0), {"at": "hinge"}),
     ("bad-value", "skew", lag(1.0), {"skew": np.nan}),
     ("bad-value", "skew", lag(1.0), {"skew": "S"}),
+    ("bad-value", "tolerance", lag(1.0), {"tolerance": 0.0}),
     ("wrong-type", "loop", "loop", {}),
     ("no-members", "loop", [], {}),
     ("unstable-nominal", "of member (1,)", [lag(1.0), lag(9.0)], {}),

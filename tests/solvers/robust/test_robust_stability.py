@@ -276,6 +276,8 @@ def test_a_margin_ends_with_a_bound_however_short_intervals_are(monkeypatch: pyt
     ("arguments", "code"),
     [
         ({"level": 0.0}, "bad-value"),
+        ({"tolerance": 0}, "bad-value"),
+        ({"tolerance": "fine"}, "bad-value"),
         ({"gap": -1.0}, "bad-value"),
         ({"gap": 0.1, "cells": 0}, "bad-value"),
         ({"blocks": [REAL("a", 5)]}, "wrong-shape"),

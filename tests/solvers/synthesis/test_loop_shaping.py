@@ -114,6 +114,7 @@ def test_weights_of_the_shape_are_in_the_controller() -> None:
         ({"w1": np.ones((1, 2))}, "wrong-shape", "w1"),
         ({"w1": np.nan}, "not-finite", "w1"),
         ({"w1": np.ones((1, 1, 1))}, "wrong-shape", "w1"),
+        ({"w1": 0.0}, "bad-value", "w1"),
         ({"w1": "high"}, "wrong-type", "w1"),
     ],
 )
