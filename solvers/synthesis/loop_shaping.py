@@ -179,7 +179,7 @@ class _Weight:
                 raise ModelError(Finding("not-finite", name, weight, "finite numbers", "look at what it was made from"))
             if not numbers.any():
                 raise ModelError(
-                    Finding("bad-value", name, weight, "a weight that is not zero", "leave it out, or give others")
+                    Finding("bad-value", name, weight, "a weight that is not zero", "leave it out")
                 )
             if numbers.ndim > 2:
                 expected = "a number, a vector or a matrix"
