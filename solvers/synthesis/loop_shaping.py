@@ -178,9 +178,7 @@ class _Weight:
             if not np.isfinite(numbers).all():
                 raise ModelError(Finding("not-finite", name, weight, "finite numbers", "look at what it was made from"))
             if not numbers.any():
-                raise ModelError(
-                    Finding("bad-value", name, weight, "a weight that is not zero", "leave it out")
-                )
+                raise ModelError(Finding("bad-value", name, weight, "a weight that is not zero", "leave it out"))
             if numbers.ndim > 2:
                 expected = "a number, a vector or a matrix"
                 raise ModelError(Finding("wrong-shape", name, f"shape {numbers.shape}", expected, "give a matrix"))
