@@ -99,7 +99,9 @@ class GeneralPlant:
         B2, C2 = B[:, w:] / rate, C[z:]
         u = 1 / _sizes(np.vstack([B2, D[:z, w:]]), 0)
         y = _sizes(np.hstack([C2, D[z:, :w]]), 1)
-        error, disturbance = (float(np.linalg.norm(part, 2)) or 1.0 for part in (C[:z], B[:, :w] / rate))
+        error, disturbance = (
+            (float(np.linalg.norm(part, 2)) if part.size else 0.0) or 1.0 for part in (C[:z], B[:, :w] / rate)
+        )
         units = Units(x, u, y, error, disturbance, rate)
         return self.in_units(system, units), units
 
