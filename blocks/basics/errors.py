@@ -30,7 +30,8 @@ def shown(value: Any, length: int = VALUE_LENGTH) -> str:
     >>> print(shown("red \\x1b[31m\\n alert"))
     red \\x1b[31m alert
     """
-    text = str(value)
+    with np.printoptions(legacy=False):  # which some libraries change
+        text = str(value)
     line = " ".join(text[: 2 * length].split())
     return escape(line, length) if len(text) <= 2 * length else f"{escape(line[:length])} ..."
 

@@ -83,6 +83,14 @@ def test_what_is_short_and_printable_stays_as_it_is() -> None:
     assert str(Finding(code="c", where="w" * 200, value="v" * 201, expected="e", advice="a")).count("...") == 1
 
 
+def test_arrays_are_written_alike_whatever_the_print_options_are() -> None:
+    finding = Finding("bad", "hub.com", np.array([0.5, 1.0, 2.0]), "other numbers", "look")
+    usual = str(finding)
+    with np.printoptions(legacy="1.13"):
+        assert str(finding.value) not in usual  # the negative control: NumPy itself writes them otherwise
+        assert str(finding) == usual
+
+
 def test_advice_names_the_same_as_a_comparison_with_all() -> None:
     """As many names as are compared closely and more: the best match is found, as `difflib` alone finds it."""
     rng = random.Random(1)
