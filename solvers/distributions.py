@@ -197,7 +197,7 @@ def initial_state(
     if model.is_constrained:
         q = model.assemble(q, fixed=fixed["q"])
         v = model.assemble_velocity(q, v, fixed=fixed["v"])
-    return OperatingPoint(model, q, v, point.tau, point.u, point.wrenches, x=x)
+    return OperatingPoint(model, q, v, point.tau, point.u, point.wrenches, x=x, a=point.a)
 
 
 def _key(names: tuple[str, ...]) -> Any:

@@ -122,7 +122,7 @@ def monte_carlo(
     keeper, few = None, [drawing.sample(np.random.default_rng(study.seeds(k)[0])) for k in range(_FEW)]
     if checkpoint is not None:
         about = {"model": identity(model), "distributions": few, "seed": seed, "run": run}
-        about["point"] = (drawing.point.q, drawing.point.v, drawing.point.x, drawing.point.tau, drawing.point.u)
+        about["point"] = tuple(getattr(drawing.point, name) for name in ("q", "v", "a", "x", "tau", "u"))
         keeper = Checkpoint(checkpoint, "monte_carlo", about)
     tasks = [(k, (values, study.seed_of_run(k))) for k, values in zip(numbers, drawn, strict=True)]
     results = study.results(tasks, keeper)
@@ -263,7 +263,7 @@ def _read_point(model: Model, point: Any) -> OperatingPoint:
     if point.model.coordinate_names != model.coordinate_names:
         got = f"a point of {point.model.name!r}"
         raise ModelError(Finding("other-model", "point", got, f"a point of {model.name!r}", "take one of this model"))
-    return OperatingPoint(model, point.q, point.v, point.tau, point.u, point.wrenches, x=point.x)
+    return OperatingPoint(model, point.q, point.v, point.tau, point.u, point.wrenches, x=point.x, a=point.a)
 
 
 def _takes_seed(run: Callable[..., Any]) -> bool:

@@ -50,6 +50,7 @@ class BarePoint:
     wrenches: Any
     parameters: Any
     x: Array
+    a: Array
     findings: dict[str, Any]
 
     def on(self, model: Model) -> OperatingPoint:
@@ -66,7 +67,7 @@ def bare(point: OperatingPoint, model: Model | None = None) -> BarePoint:
         known = model.parameters()
         parameters |= {name: value for name, (value, _) in point.model.parameters().items() if value != known[name][0]}
     findings = {name: getattr(point, name) for name in ("unknowns", "rank", "free", "overdetermined", "negative")}
-    return BarePoint(point.q, point.v, point.tau, point.u, point.wrenches, parameters, point.x, findings)
+    return BarePoint(point.q, point.v, point.tau, point.u, point.wrenches, parameters, point.x, point.a, findings)
 
 
 def trim_along(
@@ -96,7 +97,7 @@ def trim_along(
     ----------
     model : Model
     name : str
-        The quantity to vary: ``"hinge.q"``, ``"shaft.v"``, ``"hinge.tau"``, an actuator's input or a parameter
+        The quantity to vary: ``"hinge.q"``, ``"shaft.v"``, ``"base.z.a"``, ``"hinge.tau"``, an actuator's input or a parameter
         ``"slider.mass"``.
     values : array_like (n,)
         Its values, in this order.

@@ -1,7 +1,8 @@
 """The equations of equilibria, at rest and moving, in the unknowns of a search, their derivatives, and what these tell.
 
 At a relative equilibrium the accelerations vanish, ``a(q, v) = 0``, and remain zero while the configuration moves with v:
-``a_q v = 0``. Coordinates on which the accelerations do not depend may move at any rate. A closed loop stays closed:
+``a_q v = 0``. Coordinates on which the accelerations do not depend may move at any rate. Where some accelerate by a0, they
+do so for good: ``a(q, v) = a0`` and ``a_q v + a_v a0 = 0``. A closed loop stays closed:
 ``closure_error(q) = 0`` and ``J v = 0``. At rest an equivalent condition is a balance of efforts, ``f(q) + J^T m = 0``.
 
 Derivatives tell which unknowns an equilibrium determines, what does not depend on them (`with_rank`), and whether it `stands`.
@@ -113,8 +114,7 @@ class AccelerationEquations(Equations):
         point = self._point(y)
         model, values = point.model, [point.residual]
         if self.moving:
-            a, A, _ = point.state_matrices
-            values = [a, A[model.nv :, : model.nv] @ point.v]
+            values.append(point.drift)
         if model.is_constrained:
             rows = model.mechanism.engine.dynamics.constraints(point.q, point.v)
             values += [rows.error, rows.jacobian @ point.v]
@@ -123,7 +123,8 @@ class AccelerationEquations(Equations):
     def _fill_exact(self, point: OperatingPoint, y: Array, by_y: Array) -> None:
         unknowns, model, accelerations = self.unknowns, point.model, by_y[: point.model.nv]
         by_q, by_v, by_tau = point.forward_derivatives
-        for kind, matrix in ((Kind.POSITION, by_q), (Kind.RATE, by_v), (Kind.EFFORT, by_tau)):
+        by_kind = (Kind.POSITION, by_q), (Kind.RATE, by_v), (Kind.ACCELERATION, -np.eye(model.nv)), (Kind.EFFORT, by_tau)
+        for kind, matrix in by_kind:
             unknowns.fill_columns(kind, matrix, y, accelerations)
         if unknowns.select(Kind.INPUT)[0]:
             unknowns.fill_columns(Kind.INPUT, by_tau @ _input_matrix(point), y, accelerations)
@@ -174,7 +175,7 @@ class EffortEquations(Equations):
         point = self._point(y)
         model = point.model
         if not self.multipliers:
-            needed = model.inverse_dynamics(point.q, point.v, self._rest, point.wrenches or None, u=point.driving)
+            needed = model.inverse_dynamics(point.q, point.v, point.a, point.wrenches or None, u=point.driving)
             return point.tau - needed
         rows = model.mechanism.engine.dynamics.constraints(point.q, self._rest)
         pushes = model.mechanism.external_pushes(point.wrenches, point.driving)
@@ -190,6 +191,8 @@ class EffortEquations(Equations):
             unknowns.fill_columns(Kind.POSITION, -by_q, y[:count], efforts)
             unknowns.fill_columns(Kind.POSITION, jacobian, y[:count], openings)
             efforts[:, count:] = jacobian.T * self._forces
+        if unknowns.select(Kind.ACCELERATION)[0]:
+            unknowns.fill_columns(Kind.ACCELERATION, -model.mass_matrix(point.q), y[:count], efforts)
         if unknowns.select(Kind.EFFORT)[0]:
             unknowns.fill_columns(Kind.EFFORT, np.eye(model.nv), y[:count], efforts)
         if unknowns.select(Kind.INPUT)[0]:
@@ -203,7 +206,7 @@ class EffortEquations(Equations):
             changes, rows = model.mechanism.engine.derivatives.with_closures(q, self._rest, self._rest, pushes, multipliers)
             by_q, jacobian = changes[0], rows[0]
         else:
-            by_q = model.inverse_dynamics_derivatives(q, point.v, self._rest, point.wrenches or None, u=point.driving)[0]
+            by_q = model.inverse_dynamics_derivatives(q, point.v, point.a, point.wrenches or None, u=point.driving)[0]
             jacobian = np.zeros((0, model.nv))
         return by_q if point.following is None else by_q - point.following.by_q, jacobian
 
@@ -255,7 +258,7 @@ def _negative(unknowns: TrimUnknowns, efforts: Array, motions: Array) -> int | N
     Where loops are closed they are those along the motions, of all coordinates only.
     """
     nv, count = motions.shape
-    rows = [entry.number for entry in unknowns.entries if entry.kind in (Kind.POSITION, Kind.EFFORT)]
+    rows = [entry.number for entry in unknowns.entries if entry.kind in (Kind.POSITION, Kind.ACCELERATION, Kind.EFFORT)]
     if unknowns.are_all_coordinates:
         return negative_stiffnesses(-motions.T @ (efforts / unknowns.scales) @ motions)
     if count == nv and len(set(rows)) == len(unknowns.entries):

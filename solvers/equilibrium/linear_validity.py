@@ -159,6 +159,26 @@ def switching_findings(model: Model, q: Array, v: Array) -> Iterator[Finding]:
             yield Finding("near-switching", name, value, expected, advice)
 
 
+# -- what accelerates ------------------------------------------------------------------------------------------------------
+
+
+def about_reference(model: NamedModel, A: Array, a: Array, t: float = 0.0) -> Array:
+    """Return A (2nv, 2nv) of ``[dq; dv]`` for states relative to a reference that accelerates by `a` (nv), after a time t (s).
+
+    The displacements change by ``d(dq)/dt = dv - ad(v0 + a t) dq``. With ``w = dv - ad(a t) dq`` in the place of dv, the rate
+    as seen by whoever moves along, time does not enter: ``dw/dt = da - ad(a) dq - ad(a t) dw + ...``. The term in a is that
+    by which gravity would turn against the body in a frame that accelerates.
+    """
+    if not a.any():
+        return A
+    n, ad = len(a), model.mechanism.bracket(a)
+    A = A.copy()
+    A[n:] -= t * ad @ A[:n]
+    A[:, :n] += t * A[:, n:] @ ad
+    A[n:, :n] -= ad
+    return A
+
+
 # -- steadiness ------------------------------------------------------------------------------------------------------------
 
 
@@ -167,11 +187,11 @@ def steadiness_findings(point: LoadedState, where: str = "point", held: Array | 
 
     So the linear model about an unsymmetric rotor changes while it turns. `held` (nv) are coordinates that it leaves out.
     """
-    if not point.v.any():
+    if not point.v.any() and not point.a.any():
         return
     model, nv = point.model, point.model.nv
     a, A, B = point.state_matrices
-    if excess(point, a, A[nv:, :nv] @ point.v).max(initial=0.0) > 1.0:
+    if excess(point, a, point.drift).max(initial=0.0) > 1.0:
         return
     held = np.zeros(nv, dtype=bool) if held is None else held
     reduced = reduction(model, point.q, point.v, held)
@@ -222,7 +242,8 @@ def _hold_accelerations(A: Array, B: Array, held: Array) -> Array:
 
 def _slowest_and_fastest(point: LoadedState, about: _LinearModel) -> list[float]:
     """Return the rates (1/s) of the slowest and the fastest of the coordinates that move noticeably."""
-    rates, n = _over_reach(point.v, reaches(point.model, point.q)), len(about.by_state)
+    reach, n = reaches(point.model, point.q), len(about.by_state)
+    rates = np.maximum(_over_reach(point.v, reach), np.sqrt(_over_reach(point.a, reach)))
     natural = max(np.sqrt(np.abs(about.by_state[:, :n]).max(initial=0.0)), np.abs(about.by_state[:, n:]).max(initial=0.0))
     moving = rates[rates > STEADY * max(rates.max(initial=0.0), natural)]
     return sorted({float(moving.min()), float(moving.max())}) if len(moving) else []
@@ -231,11 +252,12 @@ def _slowest_and_fastest(point: LoadedState, about: _LinearModel) -> list[float]
 def _change(point: LoadedState, about: _LinearModel, rate: float, fastest: float) -> float:
     """Return by which part the linear model changes while what moves at a rate (1/s) goes until things look different."""
     model, t = point.model, COARSE / rate
-    q, v = model.integrate(point.q, t * point.v), point.v
+    q, v = point.reference(t)
     if model.is_constrained:
         q = model.assemble(q)
         v = model.assemble_velocity(q, v)
     _, A, B = raw_linear_matrices(model, q, v, point.tau, point.wrenches, point.driving)
+    A = about_reference(model, A, point.a, t)
     A = _hold_accelerations(A, B, about.held)
     names = [model.coordinate_names[k] for k in about.chosen] if model.is_constrained else None
     later = _over_reaches(reduction(model, q, v, about.held, names), A, about.reach)

@@ -16,7 +16,7 @@ from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import check_quaternions, read_state, read_wrenches
 from titop.solvers.constraints.assembling import refuse_open
 from titop.solvers.equilibrium.displacements import FollowingEfforts, following_efforts, without_integrators
-from titop.solvers.equilibrium.linear_validity import steadiness_findings
+from titop.solvers.equilibrium.linear_validity import about_reference, steadiness_findings
 from titop.solvers.model.closures import reduction
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model, read_model
@@ -29,7 +29,9 @@ from titop.solvers.signals.quantities import Kind, of_all_coordinates
 class OperatingPoint:
     """A state with its loads. `trim` returns equilibria; any other point may be made directly.
 
-    About a point with velocities, states are measured from the moving reference ``integrate(q, v t)``.
+    About a point with velocities, states are measured from the moving reference ``integrate(q, v t)``; with accelerations,
+    from ``integrate(q, v t + a t^2 / 2)``, with rates as seen by whoever moves along. Then linear models are those of the
+    system in a frame in which gravity, opposite to the acceleration, takes its place; outputs are those with the velocities v.
 
     Parameters
     ----------
@@ -57,6 +59,8 @@ class OperatingPoint:
         square, or not all unknowns are determined.
     x : array_like (nx,) or mapping of state name to number, optional
         First-order states, each in its own unit; zero by default.
+    a : array_like (nv,), optional
+        Accelerations (rad/s^2 or m/s^2) at which the point is an equilibrium; zero by default.
 
     Notes
     -----
@@ -77,6 +81,7 @@ class OperatingPoint:
     overdetermined: tuple[str, ...] = ()
     negative: int | None = None
     x: Array = None  # type: ignore[assignment]
+    a: Array = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         model = self.model
@@ -84,7 +89,7 @@ class OperatingPoint:
         q = read_state("q", self.q, model.configuration_names)
         check_quaternions(q, model.mechanism.quaternions, model.configuration_names)
         values: dict[str, Any] = {"q": model.mechanism.unit_configuration(q)}
-        for name in ("v", "tau"):
+        for name in ("v", "tau", "a"):
             value = getattr(self, name)
             values[name] = np.zeros(model.nv) if value is None else read_state(name, value, model.coordinate_names)
         values["u"] = None if self.u is None else model.mechanism.inputs.read(self.u)
@@ -94,10 +99,10 @@ class OperatingPoint:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def with_state(self, q: Array, v: Array, tau: Array, u: Array | None, x: Array) -> OperatingPoint:
+    def with_state(self, q: Array, v: Array, tau: Array, u: Array | None, x: Array, a: Array | None = None) -> OperatingPoint:
         """Return the point with another state, efforts and inputs, unchecked; for searches, which make many points."""
         kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return self.of_members(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x})
+        return self.of_members(kept | {"q": q, "v": v, "tau": tau, "u": u, "x": x, "a": self.a if a is None else a})
 
     def with_findings(self, **findings: Any) -> OperatingPoint:
         """Return the point, with all data computed so far, and the `findings` of a search: `unknowns`, `rank` and so on."""
@@ -130,18 +135,18 @@ class OperatingPoint:
         return self.model.mechanism.inputs.with_states(self.u, self.x) if self.model.nx else self.u
 
     def values_by_name(self) -> dict[str, dict[str, float]]:
-        """Return the numbers of ``q``, ``v``, ``tau``, ``u``, ``x``, ``wrenches`` and ``parameters``, by name.
+        """Return the numbers of ``q``, ``v``, ``a``, ``tau``, ``u``, ``x``, ``wrenches`` and ``parameters``, by name.
 
         Each in its own unit; zeros are left out, but for those of q. A wrench is six numbers, ``"hub.A.F[0]"`` to
         ``"hub.A.T[2]"``.
         """
         model = self.model
-        names = model.configuration_names, *[model.coordinate_names] * 2
+        names = model.configuration_names, *[model.coordinate_names] * 3
         names = *names, model.mechanism.inputs.names, model.mechanism.inputs.state_names
-        arrays = self.q, self.v, self.tau, () if self.u is None else self.u, self.x
+        arrays = self.q, self.v, self.a, self.tau, () if self.u is None else self.u, self.x
         result = {
             kind: {name: float(value) for name, value in zip(labels, array, strict=False) if value or kind == "q"}
-            for kind, labels, array in zip(("q", "v", "tau", "u", "x"), names, arrays, strict=True)
+            for kind, labels, array in zip(("q", "v", "a", "tau", "u", "x"), names, arrays, strict=True)
         }
         wrenches = {
             f"{port}.{part}[{k}]": float(wrench[3 * (part == "T") + k])
@@ -153,8 +158,22 @@ class OperatingPoint:
 
     @cached_property
     def residual(self) -> Array:
-        """Accelerations (nv, rad/s^2 or m/s^2) at the point: zero at an equilibrium, also at a moving one."""
-        return self.model.forward_dynamics(self.q, self.v, self.tau, self.wrenches or None, u=self.driving)
+        """Accelerations (nv, rad/s^2 or m/s^2) beyond `a`: zero at an equilibrium, also at a moving one."""
+        return self.model.forward_dynamics(self.q, self.v, self.tau, self.wrenches or None, u=self.driving) - self.a
+
+    def reference(self, t: float) -> tuple[Array, Array]:
+        """Return configuration (nq) and rates (nv) of the moving reference, a time t (s) after the point."""
+        return self.model.integrate(self.q, t * self.v + 0.5 * t**2 * self.a), self.v + t * self.a
+
+    @cached_property
+    def drift(self) -> Array:
+        """Rates (nv, rad/s^3 or m/s^3) of the accelerations while the reference moves: zero at an equilibrium."""
+        by_state = self._raw_matrices[1][self.model.nv :]
+        return by_state @ np.concatenate([self.v, self.a])
+
+    @cached_property
+    def _raw_matrices(self) -> tuple[Array, Array, Array]:
+        return raw_linear_matrices(self.model, self.q, self.v, self.tau, self.wrenches, self.driving)
 
     @cached_property
     def forward_derivatives(self) -> tuple[Array, Array, Array]:
@@ -170,12 +189,13 @@ class OperatingPoint:
 
     @cached_property
     def state_matrices(self) -> tuple[Array, Array, Array]:
-        """Accelerations (nv; rad/s^2 or m/s^2), and ``dx/dt`` by the state (2nv, 2nv) and by efforts (2nv, nv): read-only.
+        """Accelerations (nv) beyond `a`, and ``dx/dt`` by the state (2nv, 2nv) and by efforts (2nv, nv): read-only.
 
         In rad/s^2 or m/s^2, and these per unit of the state and of efforts. The state ``x = [dq; dv]`` is relative to the
         reference that moves with the point, first-order states held; in closed loops all coordinates.
         """
-        return raw_linear_matrices(self.model, self.q, self.v, self.tau, self.wrenches, self.driving)
+        a, A, B = self._raw_matrices
+        return a - self.a, about_reference(self.model, A, self.a), B
 
     @cached_property
     def following(self) -> FollowingEfforts | None:
@@ -269,10 +289,12 @@ class OperatingPoint:
         ModelError
             If the system has states that this model lacks.
         """
-        reference = self.model.integrate(self.q, float(t) * self.v)
-        rates = read_state("v", v, self.model.coordinate_names)
+        reference, moved = self.reference(float(t))
+        displacements = self.model.difference(reference, q)
+        rates = read_state("v", v, self.model.coordinate_names) - moved
+        rates = rates - float(t) * self.model.mechanism.bracket(self.a) @ displacements
         states = self.model.mechanism.inputs.read_states(x) - self.x
-        whole = np.concatenate([self.model.difference(reference, q), rates - self.v, states])
+        whole = np.concatenate([displacements, rates, states])
         if system is None:
             return whole
         names = self.state_names
@@ -289,7 +311,8 @@ class OperatingPoint:
             _line(*each)
             for each in zip(model.configuration_names, self.q, model.mechanism.assembly.configuration_units, strict=True)
         ]
-        for kind, suffix, values in ((Kind.RATE, ".v", self.v), (Kind.EFFORT, ".tau", self.tau)):
+        by_kind = (Kind.RATE, ".v", self.v), (Kind.ACCELERATION, ".a", self.a), (Kind.EFFORT, ".tau", self.tau)
+        for kind, suffix, values in by_kind:
             signals = signals_of(model, of_all_coordinates(kind, model.coordinate_names, suffix))
             lines += [_line(signal.path, x, signal.unit) for signal, x in zip(signals, values, strict=True) if x]
         if self.u is not None:
@@ -325,7 +348,8 @@ def _point_of(model: Any, point: Any) -> OperatingPoint:
         changed = changed_model(model, point.parameters) if point.parameters and point.model is not model else model
         if changed is point.model:
             return point
-        return OperatingPoint(changed, point.q, point.v, point.tau, point.u, point.wrenches, point.parameters, x=point.x)
+        of = point.q, point.v, point.tau, point.u, point.wrenches, point.parameters
+        return OperatingPoint(changed, *of, x=point.x, a=point.a)
     if isinstance(point, tuple | list) and len(point) in (2, 3) and all(axes_of(part) == 1 for part in point):
         return OperatingPoint(model, *point)
     if getattr(point, "ndim", None) == 1 or axes_of(point) == 1:

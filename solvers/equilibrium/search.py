@@ -48,7 +48,9 @@ def search(
     """
     limits = unknowns.bounds(bounds)
     judged = AccelerationEquations(unknowns, limits)
-    sought = judged if judged.moving else EffortEquations(unknowns, limits)
+    accelerated = unknowns.guess.a.any() or unknowns.select(Kind.ACCELERATION)[0]
+    by_efforts = not judged.moving and not (accelerated and unknowns.guess.model.is_constrained)
+    sought = EffortEquations(unknowns, limits) if by_efforts else judged
     x = np.clip(np.zeros(len(unknowns.entries)) if start is None else start, *limits)
     if start is not None and not np.isfinite(judged.residual(x)).all():
         x = np.clip(np.zeros(len(x)), *limits)
@@ -178,7 +180,7 @@ class Candidate:
                 f"no equilibrium near the guess: {left} at {self._where() or 'the given point'}; {self._hints()}"
                 "try another guess, or more unknowns"
             )
-        if self.point.v.any():
+        if self.point.v.any() or self.point.a.any():
             self._refuse_passing()
 
     def _where(self) -> str:
@@ -212,7 +214,7 @@ class Candidate:
         opened = np.maximum(np.abs(openings), np.abs(rates) / (sizes.rate + sizes.speed(self.point.v)))
         opened = (opened / sizes.coordinates).max(axis=0) / allowed
         for parts, what in (
-            (accelerated, "the accelerations vanish, but not while the system moves"),
+            (accelerated, "the accelerations vanish, or are the point's, but not while the system moves"),
             (opened, "closures and gears do not hold while the system moves at constant rates"),
         ):
             if (parts > 1).any():
@@ -222,16 +224,17 @@ class Candidate:
                 )
 
     def _later(self) -> Array:
-        """Return accelerations and the corrections of q and v at some later instants of the motion (3, instants, nv)."""
-        point, model = self.point, self.point.model
-        instants = np.array([0.7, 1.9, 3.7]) / self._unknowns.sizes.speed(point.v)
+        """Return accelerations beyond the point's, and corrections of q and v, at some later instants (3, instants, nv)."""
+        point, model, sizes = self.point, self.point.model, self._unknowns.sizes
+        speed = max(sizes.speed(point.v), float(np.sqrt(np.abs(point.a / sizes.coordinates).max(initial=0.0))))
+        instants = np.array([0.7, 1.9, 3.7]) / speed
         later = np.zeros((3, len(instants), model.nv))
         for k, t in enumerate(instants):
-            q, v = model.integrate(point.q, t * point.v), point.v
+            q, v = point.reference(t)
             if model.is_constrained:
                 closed = model.assemble(q)
-                v = model.assemble_velocity(closed, v)
-                later[1:, k] = model.difference(q, closed), v - point.v
-                q = closed
-            later[0, k] = model.forward_dynamics(q, v, point.tau, point.wrenches or None, u=point.driving)
+                kept = model.assemble_velocity(closed, v)
+                later[1:, k] = model.difference(q, closed), kept - v
+                q, v = closed, kept
+            later[0, k] = model.forward_dynamics(q, v, point.tau, point.wrenches or None, u=point.driving) - point.a
         return later

@@ -46,6 +46,7 @@ def with_part_of_loads(point: OperatingPoint, part: float) -> OperatingPoint:
         point,
         model=changed_model(point.model, changes) if changes else point.model,
         tau=part * point.tau,
+        a=part * point.a,
         u=None if point.u is None else part * point.u,
         wrenches={port: part * np.asarray(wrench) for port, wrench in (point.wrenches or {}).items()},
     )

@@ -20,6 +20,7 @@ from titop.solvers.equilibrium.settling import Settling, can_settle, nothing_fou
 from titop.solvers.equilibrium.unknowns import TrimUnknowns, is_open_guess, with_dependents
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
+from titop.solvers.signals.grammar import COORDINATE, read_name, read_names
 
 #: Newton steps under the full load before the load is raised in steps.
 _DIRECT = 25
@@ -39,8 +40,9 @@ def trim(
     max_iterations: int = 200,
     prefer: str | None = None,
     x: Any = None,
+    accelerating: Sequence[str] | str = (),
 ) -> OperatingPoint:
-    """Find an equilibrium: a state that persists, at rest or moving at constant rates.
+    """Find an equilibrium: a state that persists, at rest, moving at constant rates or with constant accelerations.
 
     Systems with a shape of their own (rods, springs) may need a detour: if Newton's method under the whole load fails, or
     strays to an unstable equilibrium (without a guess `q`: moves to one), loads are raised from zero in steps. If these
@@ -51,14 +53,21 @@ def trim(
     constant), and remain zero while the configuration moves: steady spin, uniform motion, steady turns. Coordinates that do not
     influence the dynamics may drift.
 
+    At an equilibrium that accelerates, as under thrust, some coordinates have constant accelerations, all others rest or
+    move as above: in a frame that moves along, gravity opposite to the acceleration would take its place. Nothing may depend
+    on how far and how fast the system has come: not on friction of the ground, and not on the rate of a rotation, whose
+    gyroscopic and centrifugal efforts grow. A rotation may accelerate if these do not matter, as of a balanced wheel on a fixed
+    axis.
+
     Parameters
     ----------
     model : Model
     unknowns : sequence of str, optional
         The quantities to find: coordinates ``"hinge"`` (a joint's name stands for all of its coordinates), rates ``"hinge.v"``,
-        efforts ``"hinge.tau"``, actuators or their inputs, parameters ``"slider.mass"``. All coordinates by default. All other
-        quantities are fixed; positions of free joints are measured along the axes of their bodies in the guess. If the guess
-        does not close the loops, the coordinates that close them are unknowns too.
+        accelerations ``"base.z.a"``, efforts ``"hinge.tau"``, actuators or their inputs, parameters ``"slider.mass"``. All
+        coordinates by default, but those that accelerate. All other quantities are fixed; positions of free joints are measured
+        along the axes of their bodies in the guess. If the guess does not close the loops, the coordinates that close them are
+        unknowns too.
     q : (nq,) array or mapping of joint or coordinate name to value, optional
         Guess of the unknown coordinates and values of the fixed ones; neutral by default.
     v : (nv,) array or mapping, optional
@@ -86,6 +95,9 @@ def trim(
         Guess of the first-order states; zero by default. They are found such that their rates are zero. A state whose rate
         does not depend on it follows the coordinates from the guess, as if they moved slowly: a sticking bristle
         bends by its slip, an integrator of inputs keeps its value.
+    accelerating : sequence of str, optional
+        Joints and coordinates whose accelerations are unknowns too. A joint with displacements stands for these: name
+        rotations one by one.
 
     Returns
     -------
@@ -130,10 +142,20 @@ def trim(
     >>> hanging = tt.trim(m, ["hinge.tau"], q={"hinge": 0.5})
     >>> round(float(hanging.tau[0]), 6)  # 2 kg * 9.81 m/s^2 * sin(0.5) m
     9.406329
+
+    A stage of 2 kg under a thrust of 30 N, in weightlessness:
+
+    >>> s = tt.System("stage")
+    >>> stage = tt.RigidBody("stage", mass=2.0, inertia=1.0)
+    >>> s.connect("world", stage, joint=tt.Free("base"))
+    >>> s.add_load(tt.Load("thrust", stage, force=[0, 0, 30.0]))
+    >>> tt.trim(s.resolve(), accelerating="base").a.round(6).tolist()
+    [0.0, 0.0, 15.0, 0.0, 0.0, 0.0]
     """
     guess = read_guess(model, q, v, tau, u, wrenches, parameters, x)
     tolerance = read_tolerance(tolerance)
     max_iterations = read_count("max_iterations", max_iterations, "unknowns=[] only looks whether the guess is an equilibrium")
+    unknowns = _with_accelerations(model, unknowns, accelerating)
     sought = TrimUnknowns(guess, unknowns)
     if unknowns is not None and sought.entries and is_open_guess(guess):
         sought = TrimUnknowns(guess, with_dependents(guess, sought.entries))
@@ -150,6 +172,17 @@ def trim(
         warn(settling.strayed_findings(point, sought))
     warn([*spin_findings(point.model, point.q, point.v), *overlaps(point.model, point.q[None])])
     return point
+
+
+def _with_accelerations(model: Model, unknowns: Any, accelerating: Any) -> Any:
+    """Return the names of unknowns with the accelerations of some joints and coordinates."""
+    names, accelerations = list(model.coordinate_names), list[str]()
+    for name in read_names("accelerating", accelerating):
+        of = read_name(model, COORDINATE, name)
+        units = [model.mechanism.assembly.coordinate_units[k] for k in of.entries]
+        names = [path for path in names if path not in of.paths]
+        accelerations += [f"{path}.a" for path, unit in zip(of.paths, units, strict=True) if unit == "m" or "m" not in units]
+    return [*(names if unknowns is None else read_names("unknowns", unknowns)), *accelerations] if accelerations else unknowns
 
 
 def _under_loads(

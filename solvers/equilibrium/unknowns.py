@@ -1,4 +1,4 @@
-"""What an equilibrium is searched over: coordinates, rates, efforts, inputs and parameters, by name.
+"""What an equilibrium is searched over: coordinates, rates, accelerations, efforts, inputs and parameters, by name.
 
 Coordinates that closures and gears make follow others are unknowns of every search in which those change (`with_dependents`).
 """
@@ -37,7 +37,7 @@ from titop.solvers.signals.quantities import Kind
 
 
 class TrimUnknown(NamedTuple):
-    """One unknown. `number`: in v, tau or u; -1 for a parameter."""
+    """One unknown. `number`: in v, a, tau or u; -1 for a parameter."""
 
     kind: Kind
     name: str
@@ -52,8 +52,8 @@ class TrimUnknowns:
     parameters in parts of the guess, but forces and moments that are next to none.
 
     - `names`: all coordinates by default. ``"hinge"`` or ``"hinge.q"`` a coordinate (a joint's name stands for all of its own),
-      ``"hinge.v"`` its rate, ``"hinge.tau"`` its effort, the name of an actuator's input, the name of a parameter. Or what was
-      read of them already;
+      ``"hinge.v"`` its rate, ``"hinge.a"`` its acceleration, ``"hinge.tau"`` its effort, the name of an actuator's input, the
+      name of a parameter. Or what was read of them already;
     - `sizes`: of the guess's system by default;
     - `axes` (nq): the configuration whose axes count; the guess's by default;
     - `scales` (n): what a unit of x stands for: the same for all efforts of one unit, and for all inputs;
@@ -97,6 +97,7 @@ class TrimUnknowns:
         """What a unit of x stands for."""
         sizes = self.sizes
         scales = {Kind.POSITION: sizes.coordinates, Kind.RATE: sizes.coordinates * sizes.rate, Kind.EFFORT: sizes.efforts}
+        scales[Kind.ACCELERATION] = sizes.accelerations
         if Kind.INPUT in self._by_kind:
             scales[Kind.INPUT] = self._inputs[0]
         return np.array([self._parameter(e.name) if e.number < 0 else scales[e.kind][e.number] for e in self.entries])
@@ -148,7 +149,7 @@ class TrimUnknowns:
         return tuple(entry.name for entry in self.entries)
 
     def select(self, kind: Kind) -> tuple[list[int], list[int]]:
-        """Return positions in x, and indices in v, tau or u, of the unknowns of a kind."""
+        """Return positions in x, and indices in v, a, tau or u, of the unknowns of a kind."""
         return self._by_kind.get(kind, ([], []))
 
     @cached_property
@@ -189,8 +190,8 @@ class TrimUnknowns:
     def _shift(self, by: Array) -> OperatingPoint:
         """Return the operating point with the unknowns changed, each in its own unit."""
         guess, model = self.guess, self.guess.model
-        dq, v, tau, u = np.zeros(model.nv), guess.v.copy(), guess.tau.copy(), guess.u
-        targets = {Kind.POSITION: dq, Kind.RATE: v, Kind.EFFORT: tau}
+        dq, v, a, tau, u = np.zeros(model.nv), guess.v.copy(), guess.a.copy(), guess.tau.copy(), guess.u
+        targets = {Kind.POSITION: dq, Kind.RATE: v, Kind.ACCELERATION: a, Kind.EFFORT: tau}
         if Kind.INPUT in self._indices:
             targets[Kind.INPUT] = u = np.zeros(model.nu) if u is None else u.copy()
         for kind, (positions, indices) in self._indices.items():
@@ -204,7 +205,7 @@ class TrimUnknowns:
         if changes:
             model = changed_model(model, changes)
             guess = replace(guess, model=model, parameters={**guess.parameters, **changes})
-        point = guess.with_state(displace(model, guess.q, dq), v, tau, u, following_states(guess, dq))
+        point = guess.with_state(displace(model, guess.q, dq), v, tau, u, following_states(guess, dq), a)
         return point.with_state(point.q, v, tau, u, steady_states(point)) if model.nx else point
 
     def fill_columns(self, kind: Kind, derivatives: Array, x: Array, by_x: Array) -> None:
@@ -275,8 +276,10 @@ class TrimUnknowns:
                 values[k] = guess.q[model.configuration_names.index(model.coordinate_names[index])] if plain else np.nan
             elif kind == Kind.INPUT:
                 values[k] = 0.0 if guess.u is None else guess.u[index]
+            elif kind == Kind.PARAMETER:
+                values[k] = self._numbers[name][0]
             else:
-                values[k] = {Kind.RATE: guess.v, Kind.EFFORT: guess.tau}[kind][index] if index >= 0 else self._numbers[name][0]
+                values[k] = {Kind.RATE: guess.v, Kind.ACCELERATION: guess.a, Kind.EFFORT: guess.tau}[kind][index]
         return values
 
 

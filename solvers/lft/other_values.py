@@ -289,15 +289,16 @@ def held_point(point: OperatingPoint, model: Model, values: Mapping[str, float],
         pushes = before.mechanism.external_pushes(point.wrenches, point.driving)
         carried = before.mechanism.multipliers(point.q, point.v, a, pushes, point.driving, point.tau)
         tau = tau - (model.closure_jacobian(q) - before.closure_jacobian(point.q)).T @ carried
-    return OperatingPoint(model, q, v, tau, u, point.wrenches, x=point.x)
+    return OperatingPoint(model, q, v, tau, u, point.wrenches, x=point.x, a=point.a)
 
 
 def accelerations_at(point: OperatingPoint, system_inputs: SystemInputs) -> Array:
-    """Return the accelerations (nv) at a point, but for what rounding leaves of them; none where it is an equilibrium."""
+    """Return the accelerations (nv) at a point, but for what rounding leaves of them; the point's at an equilibrium."""
     if system_inputs.prescribed.any():
         a = system_inputs.accelerations(point.model, point.q, point.v, point.tau, point.wrenches, point.driving)
     else:
-        a = point.residual
-    if not a.any() or excess(point, a, np.zeros_like(a)).max(initial=0.0) <= 1.0:
-        return np.zeros_like(a)
+        a = point.residual + point.a
+    left = a - point.a
+    if not left.any() or excess(point, left, np.zeros_like(a)).max(initial=0.0) <= 1.0:
+        return point.a
     return np.where(np.abs(a) > ROUNDING * np.abs(a).max(), a, 0.0)

@@ -205,10 +205,9 @@ def _directions(n: int) -> Array:
 
 def warn_of_motion(point: OperatingPoint, a: Array) -> None:
     """Warn of a point that is no equilibrium, or of a motion along which the linear model changes."""
-    if point.v.any():
-        warn(steadiness_findings(point), stacklevel=4)
-    if a.any():
-        worst = int(np.abs(a).argmax())
+    warn(steadiness_findings(point), stacklevel=4)
+    if (a - point.a).any():
+        worst = int(np.abs(a - point.a).argmax())
         found = f"accelerated by {a[worst]:.3g}"
         advice = "find an equilibrium with tt.trim; members keep these accelerations, by efforts, and hold for short times only"
         where = f"point: {point.model.coordinate_names[worst]}"

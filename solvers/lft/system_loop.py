@@ -55,7 +55,7 @@ class SystemLoop:
         middle = uncertainty.values_at({})
         model = uncertainty.model_at(middle)
         q, v = state_at(point.model, point.q, point.v, middle)
-        self.ends = read_ends(model, lambda: (q, v, point.residual, np.zeros(model.nu)), inputs, outputs, omit, hold)
+        self.ends = read_ends(model, lambda: (q, v, point.residual + point.a, np.zeros(model.nu)), inputs, outputs, omit, hold)
         self.a = accelerations_at(point, self.ends.inputs)
         self.constraints = LoopConstraints(point, self.a, uncertainty) if model.is_constrained else None
         state = NominalState(model, q, v, self.a)
@@ -165,7 +165,8 @@ class SystemLoop:
         moving = SystemChanges(q, v, a, mask @ needed + (np.eye(nv) - mask) @ applied, driven, states[2 * n :], changes)
         rates_q = v - model.mechanism.bracket(self.tree.state.v) @ q
         own_rates += [filtered.rates(moving, self._whole @ driven, inputs) for filtered in self.filters]
-        self._rates = stack(rates_q[independent], a[independent], *own_rates)
+        rates_v = a - model.mechanism.bracket(self.point.a) @ q
+        self._rates = stack(rates_q[independent], rates_v[independent], *own_rates)
         readings = [_read(moving, group.of, group.derivatives) for group in self.ends.outputs]
         frozen = (group for group, (_, exact) in zip(self.ends.outputs, readings, strict=True) if not exact)
         self.frozen = tuple(signal.path for group in frozen for signal in group.signals)

@@ -4,7 +4,8 @@ With ``x = [dq; dv]`` relative to a reference that moves with the point's veloci
 
     d(dq)/dt = dv - ad(v0) dq          d(dv)/dt = da        da = a_q dq + a_v dv + a_w w
 
-where w are the inputs and ``ad`` acts on free and spherical coordinates. The states are x, reduced to independent coordinates.
+where w are the inputs and ``ad`` acts on free and spherical coordinates; about a point with accelerations a0, ``- ad(a0) dq``
+is added to d(dv)/dt (`about_reference`). The states are x, reduced to independent coordinates.
 First-order states are treated as inputs first; finally they are appended to the states.
 
 Displacements r as inputs take the place of the accelerations of coordinates. With x the states of all other coordinates::
@@ -30,6 +31,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, SAME
 from titop.solvers.constraints.closed_dynamics import refuse_overdriven
+from titop.solvers.equilibrium.linear_validity import about_reference
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import ActedState
 from titop.solvers.linear.system_outputs import SystemOutputs
@@ -145,9 +147,11 @@ def _by_accelerations(
     efforts = motion.effort_by_state, motion.effort_by_input
     change = SnapshotDerivatives(reduced.columns, motion.by_state, motion.by_input, *efforts)
     outputs = _outputs(points, motion, system_outputs, change)
-    A, B = reduced.rows(reduced.columns(motion.by_state)), reduced.rows(motion.by_input)
+    about = np.array([about_reference(model, A, point.a) for A, point in zip(motion.by_state, points, strict=True)])
+    A, B = reduced.rows(reduced.columns(about)), reduced.rows(motion.by_input)
     y = np.concatenate(outputs, axis=1) if outputs else np.zeros((len(A), 0, A.shape[2] + B.shape[2]))
-    drift = (motion.by_state[:, model.nv :, : model.nv] @ np.array([point.v for point in points])[:, :, None])[..., 0]
+    along = np.array([np.concatenate([point.v, point.a]) for point in points])
+    drift = (motion.by_state[:, model.nv :] @ along[:, :, None])[..., 0]
     matrices = A, B, y[..., : A.shape[1]], y[..., A.shape[1] :]
     states = reduced.states
     if model.nx:

@@ -67,7 +67,7 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
     elif model.is_constrained:
         point.refuse_open()
     _, A, B = raw_linear_matrices(point.model, point.q, point.v, point.tau, point.wrenches, point.driving)
-    return A, B
+    return linear_validity.about_reference(model, A, point.a), B
 
 
 def linearize(
@@ -299,7 +299,7 @@ def _judge(rows: Array, out: Array) -> tuple[Array, Array]:
 
 def _acceleration_findings(point: OperatingPoint, rates: Array, linear: LinearEquations) -> Iterator[Finding]:
     """Yield a finding if coordinates (`rates` are entries of v) accelerate, now or while the reference moves."""
-    both = linear.a[0], linear.drift[0]
+    both = linear.a[0] - point.a, linear.drift[0]
     away = linear_validity.excess(point, *both, linear.of_first)
     for what, values, parts in zip(("accelerated", "accelerated ever more"), both, away, strict=True):
         if parts[rates].max(initial=0.0) > 1:

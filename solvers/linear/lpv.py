@@ -175,7 +175,7 @@ def _assemble(
     if points is not None:
         _warn_away_from_equilibria(points, results, results.states[kept])
     if valid.any():
-        warn([*spin_findings(model, results.q[valid], results.v[valid]), *family.steadiness(results.v[valid])], stacklevel=4)
+        warn([*spin_findings(model, results.q[valid], results.v[valid]), *family.steadiness()], stacklevel=4)
         warn(switching_findings(model, results.q[valid], results.v[valid]), stacklevel=4)
     shape = tuple(len(values) for values in axes.values()) if grid else (len(valid),)
     recipe, search = family.recipe, dict[str, Any]()
@@ -215,12 +215,13 @@ def _warn_of_failures(family: FamilyMembers, targets: Array) -> None:
 def _warn_away_from_equilibria(points: Sequence[OperatingPoint], results: Results, states: Array) -> None:
     model = points[0].model
     rates = rates_among(states, model.nv)
-    parts = np.array([np.maximum(*excess(*each)) for each in zip(points, results.a, results.drift, strict=True)])[:, rates]
+    left = results.a - [point.a for point in points]
+    parts = np.array([np.maximum(*excess(*each)) for each in zip(points, left, results.drift, strict=True)])[:, rates]
     away = int((parts.max(axis=1, initial=0.0) > 1.0).sum())
     if away:
         row, column = np.unravel_index(int(parts.argmax()), parts.shape)
-        left = max(abs(results.a[row, rates[column]]), abs(results.drift[row, rates[column]]))
-        got = f"{away} of {len(parts)}; the worst, points[{row}], with {left:.3g}"
+        most = max(abs(left[row, rates[column]]), abs(results.drift[row, rates[column]]))
+        got = f"{away} of {len(parts)}; the worst, points[{row}], with {most:.3g}"
         where = f"points: {model.coordinate_names[rates[column]]}"
         advice = "trim them: leave points= out"
         warn([Finding("no-equilibrium", where, got, "points without acceleration", advice)], stacklevel=4)

@@ -201,10 +201,10 @@ class FamilyMembers:
         """Return a complete operating point from one that may be numbers only."""
         return point.on(self.guess.model) if isinstance(point, BarePoint) else point
 
-    def steadiness(self, v: Array) -> list[Finding]:
-        """Return the warnings about the first motion of points linearised last, with velocities v (n, nv)."""
-        moving = np.flatnonzero(v.any(axis=1))[:1]
-        return [finding for k in moving for finding in steadiness_findings(self.whole(self._linearised_at[0][k]), "points")]
+    def steadiness(self) -> list[Finding]:
+        """Return the warnings about the first motion of points linearised last."""
+        moving = [point for point in self._linearised_at[0] if point.v.any() or point.a.any()][:1]
+        return [finding for point in moving for finding in steadiness_findings(self.whole(point), "points")]
 
     def _independent(self, points: Sequence[AnyPoint], rows: Array, targets: Array, lines: LineRows) -> Any:
         model, asked = self.guess.model, self.recipe.independent

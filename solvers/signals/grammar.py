@@ -100,9 +100,11 @@ INPUT = Role(
 #: Unknowns of an equilibrium, and parameters of a family of models.
 UNKNOWN = Role(
     "unknown",
-    "a coordinate, rate, effort, input or parameter",
+    "a coordinate, rate, acceleration, effort, input or parameter",
     (
-        CoordinateForm(_POSITIONS | {".v": (Kind.RATE, ".v"), ".tau": (Kind.EFFORT, ".tau")}, full=True),
+        CoordinateForm(
+            _POSITIONS | {".v": (Kind.RATE, ".v"), ".a": (Kind.ACCELERATION, ".a"), ".tau": (Kind.EFFORT, ".tau")}, full=True
+        ),
         InputForm(),
         ParameterForm(),
     ),
