@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,12 @@ from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import put
+from titop.blocks.devices.composite_device import CompositeDevice
 from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, BlockType, types_in
 from titop.graph.files.expressions import evaluate_parameters
 from titop.graph.files.file_fields import FileField, read_fields
 from titop.graph.files.file_reading import FileReading
-from titop.graph.files.saving import FORMAT, KEYS, SECTIONS, SYSTEM, VERSION, WORLD
+from titop.graph.files.saving import FORMAT, KEYS, SECTIONS, SYSTEM, VERSION, WORLD, sequences
 from titop.graph.files.toml_text import MAX_SIZE, parse_toml
 from titop.graph.system import System
 
@@ -36,6 +37,9 @@ def system_of(document: Mapping[str, Any]) -> System:
     """
     _check_version(document)
     reading = FileReading()
+    order = document.get("order", [])
+    if not (isinstance(order, list) and all(isinstance(name, str) for name in order)):
+        reading.report("wrong-type", "order", order, "a list of names of blocks", 'write order = ["hinge", "wheel"]')
     reading.refuse_unknown_keys(document, KEYS, "")
     table = reading.table(document.get("parameters", {}), "parameters")
     reading.parameters, findings = evaluate_parameters(table)
@@ -45,6 +49,7 @@ def system_of(document: Mapping[str, Any]) -> System:
     reading.names = dict.fromkeys(["world", *itertools.chain.from_iterable(sections.values())])
     reading.blocks = {"world": system.world}
     _read_bodies(sections["bodies"], system, reading)
+    devices = list(_read_devices(sections["devices"], reading))
     connections = _read_between("joints", "joint", sections, reading)
     loops = _read_between("closures", "closure", sections, reading)
     interactions = _read_between("interactions", "interaction", sections, reading)
@@ -62,6 +67,12 @@ def system_of(document: Mapping[str, Any]) -> System:
     for section, method in System.ATTACHMENTS.items():
         for name in sections[section]:
             getattr(system, method)(reading.blocks[name])
+    for device in devices:
+        system.add_device(device)
+    rank = {name: k for k, name in enumerate(order)}
+    for entries, names in sequences(system) if rank else ():
+        places = np.argsort([rank.get(name, len(rank)) for name in names], kind="stable")
+        entries[:] = [entries[k] for k in places]
     return system
 
 
@@ -109,6 +120,18 @@ def _read_bodies(section: Mapping[str, Any], system: System, reading: FileReadin
         if modes > MAX_MODES:
             expected = f"at most {MAX_MODES} own coordinates of all bodies"
             raise ModelError([*reading.findings, Finding("too-large", f"bodies.{name}", modes, expected, "keep fewer modes")])
+
+
+def _read_devices(section: Mapping[str, Any], reading: FileReading) -> Iterator[CompositeDevice]:
+    """Make the devices, and let others be attached to their parts."""
+    for name, table in section.items():
+        device: Any = _read_block("devices", name, table, reading)
+        if device is not None:
+            del reading.blocks[name]
+            yield device
+            parts = {} if device.check()[0] else device.blocks
+            reading.blocks |= parts
+            reading.names |= dict.fromkeys(parts)
 
 
 def _read_between(section: str, role: str, sections: Mapping[str, Any], reading: FileReading) -> list[dict[str, Any]]:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding
 from titop.blocks.bodies.rigid_body import RigidBody
-from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.contract.fields import Consumed
+from titop.blocks.contract.block import Block, ParameterFields, PortRef
+from titop.blocks.contract.fields import Field, Fixed, axis, bound, non_negative, scalar, zero_axes
 from titop.blocks.devices.actuators import Motor
+from titop.blocks.devices.composite_device import CompositeDevice
+from titop.blocks.devices.loads import read_target
 from titop.blocks.devices.sensors import WheelMomentum
-from titop.blocks.devices.signal_path import SignalPath
-from titop.blocks.joints.friction_and_limits import Limits
+from titop.blocks.devices.signal_path import SignalPath, read_path
+from titop.blocks.joints.friction_and_limits import Limits, read_friction
 from titop.blocks.joints.joint import unit_vector
 from titop.blocks.joints.plain_joints import Revolute
 
 
-class ReactionWheel:
-    """A balanced wheel with its motor; `System.add_actuator` installs its parts.
+class ReactionWheel(CompositeDevice):
+    """A balanced wheel with its motor; `System.add_device` installs its parts.
 
     The bearing is the joint ``name`` (one coordinate, the wheel's angle), the rotor the body ``name/rotor``; the input
     ``name/motor`` is the motor's torque on the rotor, the output ``name/momentum`` the wheel's stored momentum.
@@ -40,14 +44,16 @@ class ReactionWheel:
         Of the bearing.
     path : SignalPath, optional
         Of the motor's commands.
-
-    Notes
-    -----
-    To change a wheel later, set fields of its parts `bearing`, `rotor` and `motor`; those of the wheel itself are refused.
     """
 
-    axis, inertia, mass = Consumed(), Consumed(), Consumed()
-    torque_limit, friction, path = Consumed(), Consumed(), Consumed()
+    parameter_units = {"inertia": "kg m^2", "mass": "kg"}  # noqa: RUF012
+    target = Fixed(read_target)
+    axis = Field(axis)
+    inertia = Field(scalar)
+    mass = Field(non_negative("negative-mass"))
+    torque_limit = Field(bound)
+    friction = Field(lambda wheel, field, value: read_friction(wheel.reader, value, 1))
+    path = Field(read_path)
 
     def __init__(
         self,
@@ -61,11 +67,21 @@ class ReactionWheel:
         *,
         path: SignalPath | None = None,
     ) -> None:
-        self.name, self.target = name, target
-        self.motor = Motor(f"{name}/motor", name, effort_limit=torque_limit, path=path)
-        self.bearing = Revolute(name, axis=axis, friction=friction, limits=Limits(effort=self.motor.upper))
-        usable = not self.bearing.reader.findings and self.bearing.axis.any()
-        spin = unit_vector(self.bearing.axis) if usable else np.array([0.0, 0.0, 1.0])
-        inertia = self.bearing.reader.scalar("inertia", inertia)
-        self.rotor = RigidBody(f"{name}/rotor", mass, inertia=inertia / 2 * (np.eye(3) + np.outer(spin, spin)))
-        self.momentum = WheelMomentum(f"{name}/momentum", self.bearing)
+        super().__init__(name)
+        self.target, self.axis, self.inertia, self.mass = target, axis, inertia, mass
+        self.torque_limit, self.friction, self.path = torque_limit, friction, path
+
+    def parameter_fields(self) -> ParameterFields:
+        return super().parameter_fields() | {f"axis.{each}": ("axis", (k,), "1") for k, each in enumerate("xyz")}
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        errors, warnings = super().check()
+        return errors + zero_axes(self, ("axis",)), warnings
+
+    def parts(self) -> Iterator[tuple[Any, ...]]:
+        spin = unit_vector(self.axis)
+        bearing = Revolute(self.name, axis=self.axis, friction=self.friction, limits=Limits(effort=self.torque_limit))
+        inertia = self.inertia / 2 * (np.eye(3) + np.outer(spin, spin))
+        yield "connect", self.target, RigidBody(f"{self.name}/rotor", self.mass, inertia=inertia), bearing
+        yield "add_actuator", Motor(f"{self.name}/motor", self.name, effort_limit=self.torque_limit, path=self.path)
+        yield "add_sensor", WheelMomentum(f"{self.name}/momentum", self.name)

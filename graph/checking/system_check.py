@@ -27,6 +27,7 @@ from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
 from titop.graph.checking.targets import (
+    ambiguous_devices,
     ambiguous_ports,
     foreign_targets,
     lines_across_joints,
@@ -66,7 +67,10 @@ def check_system(system: Network) -> tuple[list[Finding], list[Finding]]:
         block_errors, block_warnings = block.check()
         errors += block_errors
         warnings += block_warnings
-    errors += renamed_blocks(system)
+    for device in system.devices:
+        errors += [*device.check()[0], *altered_fields(device)]
+        warnings += device.check()[1]
+    errors += [*renamed_blocks(system), *ambiguous_devices(system)]
     if any(finding.code in ("duplicate-name", "renamed-block") for finding in errors):
         return errors, warnings  # edges by name would be edges of two blocks, or of none
     rules = (reserved_names, unknown_ports, foreign_targets, loose_loops, wrong_targets, unknown_joints, wrong_lines, no_tree)

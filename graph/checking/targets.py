@@ -44,6 +44,15 @@ def reserved_names(system: Network) -> Iterator[Finding]:
             yield Finding("reserved-name", _GRAVITY, block, expected, "rename the block")
 
 
+def ambiguous_devices(system: Network) -> Iterator[Finding]:
+    """Find devices that have the name of another block, or device, so that their parameters would have the same names."""
+    counts = Counter(device.name for device in system.devices)
+    for device in system.devices:
+        if counts[device.name] > 1 or (device.name in system.graph and device.name not in device.blocks):
+            expected = "a name that no other block or device has"
+            yield Finding("duplicate-name", device.name, device, expected, "rename one of the two")
+
+
 def ambiguous_ports(system: Network) -> Iterator[Finding]:
     """Find ports with the name of a parameter or coordinate of their block, which takes precedence."""
     for block in system.blocks:

@@ -6,7 +6,7 @@ Every picture starts from it: the drawing (`draw`), Graphviz, Mermaid and the no
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import networkx as nx
@@ -122,7 +122,33 @@ def outline(system: Network) -> Outline:
     kinds = ["world", *["body"] * (len(bodies) - 1), *["joint"] * len(joints), *["closure"] * len(closures)]
     boxes = [_box(*entry) for entry in zip((*bodies, *joints, *closures), kinds, faults, strict=True)]
     signals = [*_signals(acting, index, by_name), *_own_inputs((*bodies, *joints, *closures))]
-    return Outline(boxes, wires, chords, signals, findings)
+    return _with_devices(Outline(boxes, wires, chords, signals, findings), system, by_name)
+
+
+def _with_devices(picture: Outline, system: Network, by_name: dict[str, int]) -> Outline:
+    """Return the outline with one box for each device, in place of its bodies and joints, and of closures between these."""
+    boxes, place = picture.boxes, list(range(len(picture.boxes)))
+    for device in system.devices:
+        inner = {by_name[name] for name in device.blocks if name in by_name}
+        leaving = {chord.child for chord in picture.chords if chord.parent not in inner}
+        members = sorted(inner - leaving)
+        if any(boxes[k].kind != "closure" for k in members):
+            mass, nv = (sum(getattr(boxes[k], what) for k in members) for what in ("mass", "nv"))
+            faults = tuple(dict.fromkeys(fault for k in members for fault in boxes[k].faults))
+            weights, moves = [f"{mass:.4g} kg"] * bool(mass), [f"{nv} coordinate{'s' * (nv > 1)}"] * bool(nv)
+            details = (type(device).__name__, *weights, *moves)
+            boxes[members[0]] = Box("group", printable(device.name), details, nv, faults, len(members), mass)
+            for k in members:
+                place[k] = members[0]
+    kept = [k for k in range(len(boxes)) if place[k] == k]
+    index = {k: kept.index(place[k]) for k in range(len(boxes))}
+
+    def moved(wires: list[Wire]) -> list[Wire]:
+        ends = [replace(wire, parent=index[wire.parent], child=index[wire.child]) for wire in wires]
+        return [wire for wire in ends if wire.parent != wire.child]
+
+    signals = [replace(signal, target=index[signal.target]) for signal in picture.signals]
+    return Outline([boxes[k] for k in kept], moved(picture.wires), moved(picture.chords), signals, picture.findings)
 
 
 def _box(block: Block, kind: str, faults: tuple[str, ...]) -> Box:

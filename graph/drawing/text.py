@@ -79,7 +79,7 @@ def _describe_child(connection: Connection) -> str:
 
 
 #: Opening and closing of a node's text, which choose its shape.
-_SHAPES = {"world": ("[[", "]]"), "body": ("[", "]"), "joint": ("(", ")"), "closure": ("{{", "}}")}
+_SHAPES = {"world": ("[[", "]]"), "body": ("[", "]"), "joint": ("(", ")"), "closure": ("{{", "}}"), "group": ("[[", "]]")}
 
 
 def to_mermaid(system: Network) -> str:
@@ -126,7 +126,7 @@ def to_dot(system: Network) -> str:
     A ``digraph``; names are escaped.
     """
     picture = outline(system)
-    shapes = {"world": "box3d", "body": "box", "joint": "box, style=rounded", "closure": "hexagon"}
+    shapes = {"world": "box3d", "body": "box", "joint": "box, style=rounded", "closure": "hexagon", "group": "component"}
     lines = [f"digraph {_dot_text(system.name)} {{", "  rankdir=LR;", "  node [fontname=Helvetica, fontsize=10];"]
     for k, box in enumerate(picture.boxes):
         label = _dot_text(box.name, *box.details, *(f"! {fault}" for fault in box.faults))
@@ -229,6 +229,9 @@ def _branch(picture: Outline, children: dict[int, list[tuple[int, str]]], root: 
         opened += 1
         if not again:
             for position, port in reversed(children.get(body, [])):
+                if picture.boxes[position].kind == "group":
+                    stack.append((position, depth + 1, ""))
+                    continue
                 at = f"<span style='color:{_GREY}'>at {_text(port)}</span> " if port else ""
                 hung = f"{at}{_label(picture, position)} → "
                 stack += [(child, depth + 1, hung) for child, _ in children.get(position, [])]

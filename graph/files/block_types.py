@@ -32,6 +32,7 @@ from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import Block
 from titop.blocks.devices import actuators, sensors
 from titop.blocks.devices.loads import Load
+from titop.blocks.devices.reaction_wheel import ReactionWheel
 from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.distributed_load import DistributedLoad
@@ -188,12 +189,13 @@ def _register(cls: type[Block], type_name: str, **kinds: FileField | ValueKind) 
     register_block(cls, type_name, fields)
 
 
+_FRICTION = FileField(FRICTION, ((0.0, 0.0, 0.01, 0.001),))
 _PASSIVE = {
     "stiffness": FileField(SYMMETRIC, 0.0),
     "damping": FileField(SYMMETRIC, 0.0),
     "rest": FileField(NUMBERS, lambda joint: joint.neutral(), normalised=True),
     "armature": FileField(SYMMETRIC, 0.0),
-    "friction": FileField(FRICTION, ((0.0, 0.0, 0.01, 0.001),)),
+    "friction": _FRICTION,
     "limits": FileField(LIMITS, (Limits(),)),
 }
 _BODY_PORTS = FileField(PORTS, {}, attribute="port_poses")
@@ -263,6 +265,7 @@ _register(actuators.Motor, "motor", effort_limit=_UPPER)
 _register(actuators.Thruster, "thruster", direction=_DIRECTION, max_thrust=_UPPER)
 _register(actuators.Force, "force", direction=_DIRECTION)
 _register(actuators.Torque, "torque", direction=_DIRECTION)
+_register(ReactionWheel, "reactionwheel", axis=NUMBERS, torque_limit=FileField(UNLIMITED, float("inf")), friction=_FRICTION)
 _register(sensors.Accelerometer, "accelerometer")
 _register(sensors.Gyro, "gyro")
 _register(sensors.Encoder, "encoder")

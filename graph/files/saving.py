@@ -2,7 +2,9 @@
 
 A file holds, in this order: ``format`` and ``version``, ``[system]``, ``[parameters]``, ``[world]``, and a table for each
 block, ``[bodies.NAME]``, ``[joints.NAME]`` (in the order of the coordinates), ``[closures.NAME]``, ``[interactions.NAME]``,
-``[gears.NAME]``, ``[limits.NAME]``, ``[loads.NAME]``, ``[actuators.NAME]`` and ``[sensors.NAME]``.
+``[gears.NAME]``, ``[limits.NAME]``, ``[loads.NAME]``, ``[actuators.NAME]``, ``[sensors.NAME]`` and ``[devices.NAME]``, which
+stands for all parts of a device. `order` names joints and others that are added one after the other, if parts of devices are
+not the last of these.
 `titop.graph.files.block_types` lists what may stand in such a table.
 """
 
@@ -28,8 +30,8 @@ from titop.graph.network.network import Network
 FORMAT, VERSION = "titop", 1
 _HEADER = "# A model for titop. Units: m, kg, s, rad, N.\n"
 
-SECTIONS = ("bodies", *ENDS, *Network.ATTACHMENTS)
-KEYS = ("format", "version", "system", "parameters", "world", *SECTIONS)
+SECTIONS = ("bodies", *ENDS, *Network.ATTACHMENTS, "devices")
+KEYS = ("format", "version", "order", "system", "parameters", "world", *SECTIONS)
 SYSTEM = {"name": FileField(TEXT, None), "gravity": FileField(NUMBERS, None)}
 WORLD = {"ports": FileField(PORTS, {}, attribute="port_poses")}
 
@@ -42,15 +44,20 @@ def tables_of(system: Network) -> Iterator[tuple[tuple[str, ...], dict[str, Any]
     """
     system_findings(system)
     _check_types(system)
-    yield (), {"format": FORMAT, "version": VERSION}
+    parts = {name for device in system.devices for name in device.blocks}
+    mixed = [names for _, names in sequences(system) if names != sorted(names, key=parts.__contains__)]
+    order = {"order": [name for names in mixed for name in names]} if mixed else {}
+    yield (), {"format": FORMAT, "version": VERSION} | order
     yield ("system",), write_fields(SYSTEM, system)
     world = write_fields(WORLD, system.world)
     if world:
         yield ("world",), world
-    joints = {connection.joint.name: connection for connection in system.connections}
-    loops = {loop.closure.name: loop for loop in system.loops}
-    attached = {section: list(getattr(system, section)) for section in Network.ATTACHMENTS}
-    others = {"world", *joints, *loops, *(block.name for blocks in attached.values() for block in blocks)}
+    joints = {c.joint.name: c for c in system.connections if c.joint.name not in parts}
+    loops = {loop.closure.name: loop for loop in system.loops if loop.closure.name not in parts}
+    attached = {
+        section: [each for each in getattr(system, section) if each.name not in parts] for section in Network.ATTACHMENTS
+    }
+    others = {"world", *parts, *joints, *loops, *(block.name for blocks in attached.values() for block in blocks)}
     for name, block in system.graph.nodes(data="block"):
         if name not in others:
             yield ("bodies", name), _block_entries("bodies", block)
@@ -64,6 +71,16 @@ def tables_of(system: Network) -> Iterator[tuple[tuple[str, ...], dict[str, Any]
     for section, blocks in attached.items():
         for block in blocks:
             yield (section, block.name), _block_entries(section, block)
+    for device in system.devices:
+        yield ("devices", device.name), _block_entries("devices", device)
+
+
+def sequences(system: Network) -> Iterator[tuple[list[Any], list[str]]]:
+    """Yield the lists of a system in which the order matters, each with the names of its entries."""
+    yield system.connections, [connection.joint.name for connection in system.connections]
+    yield system.loops, [loop.closure.name for loop in system.loops]
+    for section in system.ATTACHMENTS:
+        yield getattr(system, section), [block.name for block in getattr(system, section)]
 
 
 def _sections_of(loops: Mapping[str, Joined]) -> dict[str, str]:
@@ -79,10 +96,15 @@ def _sections_of(loops: Mapping[str, Joined]) -> dict[str, str]:
 
 
 def _check_types(system: Network) -> None:
-    findings = []
-    for name, block in system.graph.nodes(data="block"):
-        if block is not system.world and type_of(block) is None:
+    findings, parts = [], {name for device in system.devices for name in device.blocks}
+    for name, block in [*system.graph.nodes(data="block"), *((device.name, device) for device in system.devices)]:
+        if block is not system.world and type_of(block) is None and (name not in parts or block in system.devices):
             findings.append(_unwritten(name, block))
+    for device in system.devices:
+        changed = [name for name, value in device.part_numbers().items() if device.numbers.get(name) != value]
+        if changed:
+            advice = "set the fields of the device instead: a file holds only these"
+            findings.append(Finding("changed-part", device.name, ", ".join(changed), "parts as the device makes them", advice))
     if findings:
         raise ModelError(findings)
 

@@ -17,8 +17,10 @@ from titop.blocks.bodies.rigid_body import World
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.description import MassProperties
+from titop.blocks.contract.fields import put
 from titop.blocks.contract.own_coordinates import CoordinateNames, known_units
 from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
+from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.devices.first_order_states import BlockStates, path_states
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
@@ -46,6 +48,7 @@ class Assembly:
     loops: tuple[Joined, ...] = ()
     gears: tuple[Gear, ...] = ()
     limits: tuple[CoordinateLimits, ...] = ()  #: Of own coordinates of bodies.
+    devices: tuple[CompositeDevice, ...] = ()  #: Whose parts are among the others.
 
     @cached_property
     def blocks(self) -> dict[str, Block]:
@@ -146,12 +149,18 @@ def assemble(system: Network) -> Assembly:
     rank = {index: k for k, index in enumerate(order)}
     snapshots: dict[str, Any] = {name: block.snapshot() for name, block in system.graph.nodes(data="block")}
     reflect_rotors(snapshots, system.actuators)
+    placed = {joint: pose.copy() for device in system.devices for joint, pose in device.placements}
     return Assembly(
         name=system.name,
         gravity=system.gravity.copy(),
         world=snapshots["world"],
         connections=tuple(
-            Connection(_port_among(c.parent, snapshots), _port_among(c.child, snapshots), snapshots[c.joint.name], c.placement)
+            Connection(
+                _port_among(c.parent, snapshots),
+                _port_among(c.child, snapshots),
+                snapshots[c.joint.name],
+                placed.get(c.joint.name, c.placement),
+            )
             for c in (system.connections[index] for index in order)
         ),
         connect_order=tuple(rank[index] for index in range(len(order))),
@@ -161,6 +170,7 @@ def assemble(system: Network) -> Assembly:
         loops=(*(loop_among(loop, snapshots) for loop in system.loops), *_stated(snapshots, system)),
         gears=tuple(snapshots[gear.name] for gear in system.gears),
         limits=tuple(snapshots[limits.name] for limits in system.limits),
+        devices=tuple(_device_snapshot(device, snapshots) for device in system.devices),
     )
 
 
@@ -202,6 +212,15 @@ def _acting_snapshot(block: Any, snapshots: dict[str, Any]) -> Any:
     snapshot = snapshots[block.name]
     if hasattr(block, "target"):
         snapshot.target = _port_among(block.target, snapshots)
+    return snapshot
+
+
+def _device_snapshot(device: CompositeDevice, snapshots: dict[str, Any]) -> CompositeDevice:
+    """Return the snapshot of a device, with the snapshots of the blocks that carry it."""
+    snapshot: Any = device.snapshot()
+    for field, value in vars(snapshot).items():
+        if isinstance(value, PortRef):
+            put(snapshot, field, _port_among(value, snapshots))
     return snapshot
 
 

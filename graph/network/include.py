@@ -14,6 +14,7 @@ from titop.blocks.basics.user_input import FieldReader, is_name
 from titop.blocks.bodies.rigid_body import PortedBlock
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import put
+from titop.blocks.devices.composite_device import CompositeDevice
 from titop.graph.network.connections import Connection, Joined
 from titop.graph.network.network import Network, port_ref
 
@@ -77,6 +78,7 @@ def include(system: Network, other: Network, prefix: str, at: Block | PortRef | 
             getattr(system, method)(*arguments)
         for method, block in attachments:
             getattr(system, method)(block)
+        system.devices += [mount.device(device) for device in other.devices]
     except Exception:
         before.restore()
         raise
@@ -92,7 +94,12 @@ class _Before:
     def __init__(self, system: Network, at: Block, names: list[str]) -> None:
         self._system, self._at = system, at
         self._names = [*names, *([at.name] if at.name not in system.graph else [])]
-        self._lists = [system.connections, system.loops, *(getattr(system, section) for section in system.ATTACHMENTS)]
+        self._lists = [
+            system.connections,
+            system.loops,
+            system.devices,
+            *(getattr(system, section) for section in system.ATTACHMENTS),
+        ]
         self._lengths = [len(entries) for entries in self._lists]
         self._ports = dict(at.port_poses) if isinstance(at, PortedBlock) else {}
         self.findings = len(system.reader.findings)
@@ -110,13 +117,18 @@ def _copies(other: Network, prefix: str) -> dict[str, Any]:
     """Return copies of a system's blocks with prefixed names, by their names in that system."""
     names = {name: f"{prefix}{SEPARATOR}{name}" for name in other.graph if name != "world"}
     copies: dict[str, Any] = {name: other.graph.nodes[name]["block"].snapshot() for name in names}
-    for name, copy in copies.items():
-        copy.name, findings = names[name], copy.reader.findings
-        copy.reader = FieldReader(copy.name)
-        copy.reader.findings = [replace(finding, where=f"{prefix}{SEPARATOR}{finding.where}") for finding in findings]
-        for field in copy.joint_fields:
-            put(copy, field, _renamed(getattr(copy, field), names))
+    for copy in copies.values():
+        _rename(copy, prefix, names)
     return copies
+
+
+def _rename(copy: Any, prefix: str, names: Mapping[str, str]) -> None:
+    """Give a block's copy its prefix, and the new `names` of blocks that it knows by name."""
+    copy.name, findings = f"{prefix}{SEPARATOR}{copy.name}", copy.reader.findings
+    copy.reader = FieldReader(copy.name)
+    copy.reader.findings = [replace(finding, where=f"{prefix}{SEPARATOR}{finding.where}") for finding in findings]
+    for field in copy.joint_fields:
+        put(copy, field, _renamed(getattr(copy, field), names))
 
 
 def _renamed(coordinate: str, names: Mapping[str, str]) -> str:
@@ -132,11 +144,13 @@ class _Inclusion:
         self.other, self.prefix, self.copies, self.here = other, prefix, copies, here
         self.names = {name: copy.name for name, copy in copies.items()}
         self.ports: dict[str, Pose] = {}
+        self._of_devices = {name for device in other.devices for name in device.blocks}
 
     def connection(self, connection: Connection) -> tuple[PortRef, PortRef, Block, Pose]:
         """Return parent, child, joint and placement of a connection's copy."""
         parent, placement, world = connection.parent, connection.placement, self.other.world
-        if parent.block is world and (parent.name is None or parent.name in world.ports):
+        known = parent.name is None or parent.name in world.ports
+        if parent.block is world and known and connection.joint.name not in self._of_devices:
             parent, placement = self.here, _in_world(self.other, parent.name, placement)
         else:
             parent = self.port(parent)
@@ -171,6 +185,18 @@ class _Inclusion:
         copy = self.copies[acting.name]
         if hasattr(acting, "target"):
             copy.target = self.port(acting.target)
+        return copy
+
+    def device(self, device: CompositeDevice) -> CompositeDevice:
+        """Return the copy of a device, with the copies of its parts."""
+        copy: Any = device.snapshot()
+        _rename(copy, self.prefix, self.names)
+        for field, value in vars(copy).items():
+            if isinstance(value, PortRef):
+                put(copy, field, self.port(value))
+        copy.calls = tuple(
+            tuple(self.copies[part.name] if isinstance(part, Block) else part for part in call) for call in device.calls
+        )
         return copy
 
 

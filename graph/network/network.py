@@ -17,8 +17,8 @@ from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import Field, Fielded, vector
 from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
+from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.devices.loads import Load
-from titop.blocks.devices.reaction_wheel import ReactionWheel
 from titop.blocks.devices.sensors import KINDS, Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
@@ -26,7 +26,7 @@ from titop.blocks.joints.joint import CHILD_PORT, Joint
 from titop.graph.network.connections import Connection, Joined
 
 #: Blocks to which no joint leads, and on which no loop closes.
-_NO_BODIES = Joint | Gear | CoordinateLimits | Load | Actuator | Sensor | Closure
+_NO_BODIES = Joint | Gear | CoordinateLimits | Load | Actuator | Sensor | Closure | CompositeDevice
 
 
 class Network(Fielded):
@@ -55,6 +55,7 @@ class Network(Fielded):
         self.loads: list[Load] = []
         self.actuators: list[Actuator] = []
         self.sensors: list[Sensor] = []
+        self.devices: list[CompositeDevice] = []
         self.graph = nx.DiGraph(name=name)
         self.graph.add_node("world", block=self.world)
 
@@ -208,21 +209,36 @@ class Network(Fielded):
         advice = 'write s.add_load(tt.Load("push", body.port("C"), force=...))'
         self._attach("loads", load, Load, "not-a-load", "a tt.Load", advice)
 
-    def add_actuator(self, actuator: Actuator | ReactionWheel) -> None:
+    def add_actuator(self, actuator: Actuator | CompositeDevice) -> None:
         """Add an actuator; its inputs are appended to the model's.
 
         Parameters
         ----------
-        actuator : Motor, Thruster, Force, Torque or ReactionWheel
-            A reaction wheel also brings a joint, a body and a sensor.
+        actuator : Motor, Thruster, Force or Torque
+            Or a device, such as a ReactionWheel, as by `add_device`.
         """
-        if isinstance(actuator, ReactionWheel):
-            self.connect(actuator.target, actuator.rotor, actuator.bearing)
-            self.add_actuator(actuator.motor)
-            self.add_sensor(actuator.momentum)
+        if isinstance(actuator, CompositeDevice):
+            self.add_device(actuator)
         else:
             expected, advice = "an actuator of a joint or a port", "use tt.Motor, tt.Thruster, tt.Force, ..."
             self._attach("actuators", actuator, Motor | PortActuator, "not-an-actuator", expected, advice)
+
+    def add_device(self, device: CompositeDevice) -> None:
+        """Add a device that is made of several blocks: all its parts.
+
+        Parameters
+        ----------
+        device : ReactionWheel or another CompositeDevice
+        """
+        if not isinstance(device, CompositeDevice):
+            advice = "use tt.ReactionWheel, or a tt.CompositeDevice of your own"
+            self._report("not-a-device", "add_device", device, "a device made of several blocks", advice)
+        elif wrong := device.check()[0]:
+            self.reader.findings += wrong
+        else:
+            for method, *arguments in device.calls:
+                getattr(self, method)(*arguments)
+            self.devices.append(device)
 
     def add_sensor(self, sensor: Sensor) -> None:
         """Add a sensor; its outputs are appended to the model's.

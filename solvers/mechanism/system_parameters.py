@@ -18,6 +18,7 @@ from titop.blocks.basics.user_input import LARGEST, out_of_range
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, moved_pose, pose_parameters
 from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.devices.actuators import Motor
+from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.assembly import Assembly, loop_among, reflect_rotors, rotor_without_armature
 from titop.graph.network.connections import Connection
@@ -66,15 +67,50 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float], known: Col
             motor = assembly.blocks.get(owner_of(name)) if str(name).endswith(".rotor_inertia") else None
             if isinstance(motor, Motor):
                 raise ModelError(rotor_without_armature(motor, value))
-            advice = did_you_mean(name, known)
+            advice = did_you_mean(name, [*known, *device_parameters(assembly.devices)])
             raise ModelError(Finding("unknown-parameter", str(name), value, "a parameter of the model", advice))
-        if not isinstance(value, Real):
-            raise ModelError(Finding("wrong-type", name, value, "a number", "check the value"))
-        if not is_float(value) and abs(value) < math.inf:  # type: ignore[operator]
-            raise ModelError(out_of_range(name, value))
-        if not is_float(value):
-            raise ModelError(Finding("not-finite", name, value, "a finite number", "check the value"))
+        _check_number(name, value)
     return known_changed(assembly, values)
+
+
+def _check_number(name: str, value: Any) -> None:
+    """Refuse a parameter's value that is no finite number."""
+    if not isinstance(value, Real):
+        raise ModelError(Finding("wrong-type", name, value, "a number", "check the value"))
+    if not is_float(value) and abs(value) < math.inf:  # type: ignore[operator]
+        raise ModelError(out_of_range(name, value))
+    if not is_float(value):
+        raise ModelError(Finding("not-finite", name, value, "a finite number", "check the value"))
+
+
+def device_parameters(devices: Iterable[CompositeDevice]) -> dict[str, tuple[float, str]]:
+    """Return every parameter of devices by dotted name: its value and unit."""
+    return {f"{device.name}.{entry}": value for device in devices for entry, value in device.parameters().items()}
+
+
+def followed(
+    devices: tuple[CompositeDevice, ...], values: Mapping[str, Any]
+) -> tuple[tuple[CompositeDevice, ...], Mapping[str, Any]]:
+    """Return devices with some of their parameters changed; and the values, with those of parts that follow from devices'.
+
+    What is given for a part itself precedes what follows. Raises `ModelError` for values that a device refuses.
+    """
+    if not devices:
+        return devices, values
+    result, changed = dict(values), []
+    for device in devices:
+        names = {name.removeprefix(f"{device.name}."): name for name in map(str, values) if name.startswith(f"{device.name}.")}
+        own = {entry: values[names[entry]] for entry in (device.parameters() if names else ()) if entry in names}
+        for entry, value in own.items():
+            _check_number(names[entry], value)
+            if names[entry] not in device.numbers:
+                del result[names[entry]]
+        changed.append(device.with_parameters(own) if own else device)
+        if own:
+            if wrong := changed[-1].check()[0]:
+                raise ModelError(wrong)
+            result = {name: x for name, x in changed[-1].numbers.items() if x != device.numbers[name]} | result
+    return tuple(changed), result
 
 
 def known_changed(assembly: Assembly, values: Mapping[str, float], blocks: Mapping[str, Block] | None = None) -> Assembly:

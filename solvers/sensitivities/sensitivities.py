@@ -23,6 +23,7 @@ from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import Block, is_titops_own, overrides
 from titop.blocks.devices.actuators import Actuator, Motor
+from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.interaction import Interaction
@@ -160,6 +161,27 @@ class ParameterChange:
         )
 
 
+def part_slopes(device: CompositeDevice, entry: str) -> dict[str, float]:
+    """Return the derivatives of the parameters of a device's parts by one of its own: sixth-order differences.
+
+    They are exact to rounding where what follows is a polynomial of sixth degree or less.
+    """
+    value, names = device.parameters()[entry][0], list(device.numbers)
+
+    @cache
+    def at(step: float) -> list[Array]:
+        changed: Any = device.with_parameters({entry: value + step})
+        return [np.array([changed.numbers[name]]) for name in names]
+
+    step = DIFFERENCE_STEP * (abs(value) or 1.0)
+    if abs(value) < SAME:
+        step = settled_step(at, step) or step
+    moved = at(step)
+    return {
+        name: float(derivative(_entry(at, k), step)[0]) for k, name in enumerate(names) if moved[k][0] != device.numbers[name]
+    }
+
+
 #: The changed part of blocks that are neither bodies nor joints, by class.
 _BY_KIND: dict[type, Callable[[str], ChangedPart]] = {
     Load: lambda name: ChangedEfforts(name, load_efforts),
@@ -200,8 +222,13 @@ class Sensitivities:
     """
 
     def __init__(self, model: SensitiveModel, names: Iterable[str], pushed: Iterable[str] = ()) -> None:
-        self.model, self.names, self._pushed = model, tuple(names), frozenset(pushed)
-        self._causes = {name: read_name(model, CAUSE, name) for name in self.names}
+        self.model, self.asked, self._pushed = model, tuple(names), frozenset(pushed)
+        self._causes = {name: read_name(model, CAUSE, name) for name in self.asked}
+        assembly = model.mechanism.assembly
+        of_devices = {f"{device.name}.{entry}": (device, entry) for device in assembly.devices for entry in device.parameters()}
+        self._shares = {name: part_slopes(*of_devices[name]) for name in self.asked if name in of_devices}
+        #: The names asked for, with parameters of parts in place of those of devices.
+        self.names = tuple(dict.fromkeys(part for name in self.asked for part in self._shares.get(name, (name,))))
         self._movable: Movable | None = None
 
     @cached_property
@@ -268,7 +295,11 @@ class Sensitivities:
             still = np.zeros((constraints, *needed.shape[1:]))
             return _Change(needed, still, still)
 
-        return {name: change(name) for name in self.names}
+        changes, nothing = {name: change(name) for name in self.names}, np.zeros((constraints, 1))[:, 0]
+        return {
+            name: changes[name] if name not in self._shares else _total(changes, self._shares[name], state.model.nv, nothing)
+            for name in self.asked
+        }
 
     def _followed(self, state: SensitivityState, closed: _Closed | None, effects: Mapping[str, Effect]) -> dict[str, _Change]:
         """Return the changes by effects, including those of moving ports and changing constraints."""
@@ -305,6 +336,14 @@ class Sensitivities:
         if cause.kind == Kind.INPUT:
             return self.model.actuation_matrix(state.q)[:, cause.entries[0]]
         return state.jacobian(cause.owner).T[:, list(cause.entries)]
+
+
+def _total(changes: Mapping[str, _Change], shares: Mapping[str, float], nv: int, nothing: Array) -> _Change:
+    """Return the change by a parameter of a device, from those by parameters of its parts and their `shares`."""
+    total = _Change(np.zeros(nv), nothing, nothing)
+    for name, share in shares.items():
+        total = _Change(*(part + share * more for part, more in zip(total, changes[name], strict=True)))
+    return total
 
 
 def _together(changes: Mapping[str, _Change], function: Callable[[Array, Array, Array], Array]) -> dict[str, Array]:

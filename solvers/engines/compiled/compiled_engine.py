@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on
+from titop.blocks.devices.composite_device import CompositeDevice
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.engines.compiled.compiled_derivatives import CompiledDerivatives
@@ -33,7 +35,7 @@ from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.inputs import Push
-from titop.solvers.mechanism.system_parameters import changed_assembly, is_float, look_at, suspicions
+from titop.solvers.mechanism.system_parameters import changed_assembly, followed, is_float, look_at, suspicions
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 
@@ -139,12 +141,12 @@ class CompiledEngine:
         return self.system.params if keeps(self.system, part, self._mechanism.probes) else None
 
     def with_values(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
-        values = read_mapping("parameters", values)
         system, repacking, ample = self.system, self._repacking, self._ample
+        devices, values = followed(system.devices, read_mapping("parameters", values))
         params, index = system.params.copy(), repacking.positions
         for name, value in values.items():
             if name not in index or not isinstance(value, _NUMBERS) or not is_float(value):
-                return self._rebuilt(values)
+                return self._rebuilt(values, devices)
             params[index[name]] = value
         near = ample is not None and are_near(ample, params, map(repacking.inertial.get, values))
         blocks = repacking.changed_numbers(system, values)
@@ -155,7 +157,8 @@ class CompiledEngine:
                 raise ModelError(errors)
         packed = with_parameters_of(system, params, values, blocks)
         if packed is None:
-            return self._rebuilt(values)
+            return self._rebuilt(values, devices)
+        packed.devices = devices
         reshaped = bool(blocks) and not system.tables.general_names.isdisjoint(blocks)
         still = not (near or reshaped) and packed.moves_like(system)
         engine = partial(CompiledEngine.on, packed, repacking, {"_ample": ample} if near or still else {})
@@ -167,11 +170,11 @@ class CompiledEngine:
             return mechanism, warnings
         return mechanism, warnings + mechanism.check_inertia()
 
-    def _rebuilt(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
+    def _rebuilt(self, values: Mapping[str, float], devices: tuple[CompositeDevice, ...]) -> tuple[Mechanism, list[Finding]]:
         """Return the mechanism built again with changed parameters: other springs, general blocks, or an error."""
         structure, changes = self.system.structure, {**self.system.changes, **values}
         changed = changed_assembly(structure, changes, dict.fromkeys(self.system.tables.parameter_names))
-        mechanism = self._mechanism.with_assembly(changed)
+        mechanism = self._mechanism.with_assembly(replace(changed, devices=devices))
         if self._mechanism.is_constrained:
             mechanism.regular_before = self._mechanism.regular_configuration
         return mechanism, suspicions(structure, changes, values, changed.blocks) + mechanism.check_inertia()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -23,7 +24,7 @@ from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, acting_inputs, port_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
-from titop.solvers.mechanism.system_parameters import assembly_parameters, known_changed
+from titop.solvers.mechanism.system_parameters import assembly_parameters, device_parameters, known_changed
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
@@ -70,6 +71,8 @@ class PackedSystem:
         Parameters that are not those of `structure`.
     blocks : dict of str to Block
         Blocks with these parameters, where their laws' numbers have been written anew.
+    devices : tuple of CompositeDevice
+        With their current parameters.
     ints, floats, frames, ports, numbers : arrays
         See `titop.solvers.kernels.interface.layout`.
     laws : LawStages
@@ -84,6 +87,7 @@ class PackedSystem:
         self.params = np.array([value for value, _ in described.values()])
         self.changes: dict[str, float] = {}
         self.blocks: dict[str, Block] = {}
+        self.devices = assembly.devices
         self.ints = tables.ints
         self.numbers = law_numbers((*tables.general, *tables.interactions), self.ints)
         reserve_space(tables.general, self.ints, self.numbers)
@@ -129,12 +133,14 @@ class PackedSystem:
     @cached_property
     def assembly(self) -> Assembly:
         """The assembly with the parameters' current values."""
-        return known_changed(self.structure, self.changes, self.blocks) if self.changes else self.structure
+        if not self.changes and self.devices is self.structure.devices:
+            return self.structure
+        return replace(known_changed(self.structure, self.changes, self.blocks), devices=self.devices)
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return values and units of all parameters by name."""
         rows = zip(self.tables.parameter_names, self.params.tolist(), self.units, strict=True)
-        return {name: (value, unit) for name, value, unit in rows}
+        return {name: (value, unit) for name, value, unit in rows} | device_parameters(self.devices)
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 

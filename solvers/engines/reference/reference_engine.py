@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.graph.network.assembly import Assembly
+from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.engines.reference.passes import Passes
 from titop.solvers.engines.reference.reference_derivatives import ReferenceDerivatives, ReferenceStates
 from titop.solvers.engines.reference.reference_dynamics import ReferenceDynamics, ReferenceObservations
 from titop.solvers.engines.reference.reference_series import ReferenceSeries
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.kernel_calls import NO_CALLS
-from titop.solvers.mechanism.system_parameters import assembly_parameters, changed_assembly, suspicions
+from titop.solvers.mechanism.system_parameters import (
+    assembly_parameters,
+    changed_assembly,
+    device_parameters,
+    followed,
+    suspicions,
+)
 from titop.solvers.model.mechanism import Mechanism
 
 
@@ -41,10 +49,11 @@ class ReferenceEngine:
         return self.assembly.gravity
 
     def parameters(self) -> dict[str, tuple[float, str]]:
-        return assembly_parameters(self.assembly)
+        return assembly_parameters(self.assembly) | device_parameters(self.assembly.devices)
 
     def with_values(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
-        changed = changed_assembly(self.assembly, values, self.parameters())
+        devices, values = followed(self.assembly.devices, read_mapping("parameters", values))
+        changed = replace(changed_assembly(self.assembly, values, assembly_parameters(self.assembly)), devices=devices)
         mechanism = Mechanism(changed, ReferenceEngine)
         return mechanism, suspicions(self.assembly, values, changed=changed.blocks) + mechanism.check_inertia()
 

@@ -72,6 +72,7 @@ def blocks() -> list[Block]:
         tt.Tachometer("tachometer", "r"),
         tt.ReactionSensor("reaction", "r"),
         tt.WheelMomentum("momentum", "r"),
+        tt.ReactionWheel("wheel", BODY, [0, 0, 1], 0.1, 2.0),
         tt.TendonSensor("length", "tendon"),
     ]
 
@@ -114,7 +115,7 @@ def test_every_argument_of_every_class_has_a_gate() -> None:
 
 def test_all_that_users_make_is_tried_here() -> None:
     public = {value for name in dir(tt) if isinstance(value := getattr(tt, name), type) and issubclass(value, Block)}
-    bases = {tt.Block, tt.Joint, tt.Interaction, tt.Law} & public
+    bases = {tt.Block, tt.Joint, tt.Interaction, tt.Law, tt.CompositeDevice} & public
     assert {cls.__name__ for cls in public - bases} <= {type(block).__name__ for block in blocks()}
 
 

@@ -39,8 +39,8 @@ class TestSaving:
 
 
 def test_sections_are_told_once_and_in_order() -> None:
-    assert KEYS[:5] == ("format", "version", "system", "parameters", "world")
-    assert KEYS[5:] == SECTIONS
+    assert KEYS[:6] == ("format", "version", "order", "system", "parameters", "world")
+    assert KEYS[6:] == SECTIONS
     assert len(set(KEYS)) == len(KEYS)
 
 
