@@ -13,7 +13,6 @@ from titop.blocks.basics.spatial import rotation_log
 from titop.blocks.basics.user_input import FieldReader, is_name
 from titop.blocks.bodies.rigid_body import PortedBlock
 from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.contract.fields import put
 from titop.graph.network.connections import Connection, Joined
 from titop.graph.network.network import Network, port_ref
 
@@ -114,8 +113,7 @@ def _copies(other: Network, prefix: str) -> dict[str, Any]:
         copy.name, findings = names[name], copy.reader.findings
         copy.reader = FieldReader(copy.name)
         copy.reader.findings = [replace(finding, where=f"{prefix}{SEPARATOR}{finding.where}") for finding in findings]
-        for field in copy.joint_fields:
-            put(copy, field, _renamed(getattr(copy, field), names))
+        copy.rename_coordinates(lambda coordinate: _renamed(coordinate, names))
     return copies
 
 
