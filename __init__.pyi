@@ -21,6 +21,7 @@ from .blocks.bodies.soft.soft_kinematics import Kinematics as Kinematics
 from .blocks.bodies.water.fluid import Fluid as Fluid
 from .blocks.checking.block_check import check_block as check_block
 from .blocks.constraints.gear import Gear as Gear
+from .blocks.constraints.relation import LinearRelation as LinearRelation
 from .blocks.constraints.rigid_closure import RigidClosure as RigidClosure
 from .blocks.contract.block import Block as Block
 from .blocks.contract.block import PortRef as PortRef

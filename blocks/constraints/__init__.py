@@ -1,5 +1,6 @@
 """Constraints on the coordinates of a tree of joints: ports joined in loops, and coupled coordinates.
 
 - `closure`: the common part of loop closures, the relative motion of two ports;
-- `rigid_closure`: two ports joined as by a joint; `gear`: two coupled coordinates.
+- `rigid_closure`: two ports joined as by a joint;
+- `relation`: coordinates with a linear relation; `gear`: two coupled coordinates.
 """

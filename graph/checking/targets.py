@@ -14,6 +14,7 @@ from titop.blocks.basics.errors import Finding, did_you_mean
 from titop.blocks.basics.paths import split_path
 from titop.blocks.bodies.rigid_body import PortedBlock
 from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import PARENT_PORT, Block, PortRef
 from titop.blocks.contract.own_coordinates import CoordinateNames
 from titop.blocks.devices.actuators import Motor
@@ -172,8 +173,8 @@ def unknown_joints(system: Network) -> Iterator[Finding]:
     moving = moving_blocks(system)
     joints = {connection.joint.name for connection in system.connections}
     closures = {loop.closure.name for loop in system.loops if len(loop.ports) > 1}
-    for block, field in [(acting, field) for acting in system.attachments for field in acting.joint_fields]:
-        name = getattr(block, field)
+    named = [(acting, *each) for acting in system.attachments for each in acting.named_coordinates.items()]
+    for block, field, name in named:
         if isinstance(block, TendonSensor) or (isinstance(block, ReactionSensor) and name in closures):
             continue
         target, coordinate = split_path(name)
@@ -184,9 +185,11 @@ def unknown_joints(system: Network) -> Iterator[Finding]:
         elif not isinstance(block, ReactionSensor):
             yield from _not_a_coordinate(block, where, moving[target], coordinate)
     for gear in system.gears:
-        if len({full_name(moving, gear.driver), full_name(moving, gear.driven)}) == 1:
-            yield Finding("self-connection", gear.name, gear.driver, "two different coordinates", "name another joint")
-    driving = nx.DiGraph([(full_name(moving, gear.driver), full_name(moving, gear.driven)) for gear in system.gears])
+        if len({full_name(moving, name) for name in gear.terms}) < max(len(gear.named_coordinates), len(gear.terms)):
+            got, expected = ", ".join(gear.terms), "two different coordinates"
+            yield Finding("self-connection", gear.name, got, expected, "name another joint")
+    gears = (gear for gear in system.gears if isinstance(gear, Gear))
+    driving = nx.DiGraph([(full_name(moving, gear.driver), full_name(moving, gear.driven)) for gear in gears])
     for circle in (sorted(part) for part in nx.strongly_connected_components(driving) if len(part) > 1):
         advice = "leave one of these gears out, or turn it round"
         yield Finding("gear-cycle", circle[0], " and ".join(circle), "a coordinate that drives the others", advice)
@@ -201,8 +204,8 @@ def _not_a_coordinate(acting: Block, where: str, target: Block, coordinate: str 
         yield Finding("limits-of-a-joint", where, name, "an own coordinate of a body", advice)
     elif isinstance(acting, CoordinateLimits) and target.configuration_names != target.coordinates:
         yield Finding("no-stop", where, name, "a coordinate whose rate is a velocity", "limit one of another block")
-    elif isinstance(acting, Gear | Interaction) and target.configuration_names != target.coordinates:
-        who, code = ("gears join", "gear") if isinstance(acting, Gear) else ("interactions act on", "plain")
+    elif isinstance(acting, Relation | Interaction) and target.configuration_names != target.coordinates:
+        who, code = ("gears join", "gear") if isinstance(acting, Relation) else ("interactions act on", "plain")
         advice = f"{who} coordinates of revolute, prismatic and such joints, and plain ones of other blocks"
         yield Finding(f"not-a-{code}-coordinate", where, name, "a coordinate whose rate is a velocity", advice)
     elif coordinate is not None and coordinate not in target.coordinates:

@@ -99,11 +99,12 @@ def contradicting_gears(system: Network) -> Iterator[Finding]:
     lines: dict[str, tuple[str, float, float]] = {}  # by coordinate: root, factor, offset
     members: dict[str, list[str]] = {}  # by root: its gears
     followers: dict[str, list[str]] = {}  # by root: the coordinates on its lines, others than itself
-    for gear in system.gears:
-        driver, driven = full_name(moving, gear.driver), full_name(moving, gear.driven)
+    for gear in (gear for gear in system.gears if len(gear.terms) == 2):
+        (driven, own), (driver, other_factor) = ((full_name(moving, name), factor) for name, factor in gear.terms.items())
+        ratio, shift_of = -other_factor / own, gear.offset / own
         root, factor, offset = lines.setdefault(driver, (driver, 1.0, 0.0))
         other, times, plus = lines.setdefault(driven, (driven, 1.0, 0.0))
-        factor, offset = gear.ratio * factor, gear.ratio * offset + gear.offset  # of the driven coordinate, over the root
+        factor, offset = ratio * factor, ratio * offset + shift_of  # of the driven coordinate, over the root
         if root == other:
             if abs(factor - times) > SAME * abs(times) or abs(offset - plus) > SAME * (abs(offset) + abs(plus)):
                 others = ", ".join(members[root])
@@ -134,7 +135,7 @@ def massless_leaves(system: Network) -> Iterator[tuple[bool, Finding]]:
     found = [str(name) for name in idle(nodes_of(system.connections, driven, all))]
     moving, geared = moving_blocks(system), nx.Graph()
     for gear in system.gears:
-        geared.add_edge(full_name(moving, gear.driver), full_name(moving, gear.driven))
+        nx.add_path(geared, [full_name(moving, name) for name in gear.terms])
     groups = ({owner_of(coordinate): coordinate for coordinate in group} for group in nx.connected_components(geared))
     heavy = {coordinate for group in groups if group.keys() - set(found) for coordinate in group.values()}
     for name in found:

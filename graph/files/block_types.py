@@ -28,6 +28,7 @@ from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.relation import LinearRelation
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import Block
 from titop.blocks.devices import actuators, sensors
@@ -45,6 +46,7 @@ from titop.graph.files import block_fields as special
 from titop.graph.files.file_fields import (
     BLOCK_NAME,
     COORDINATE_LIST,
+    FACTORS,
     FLAG,
     FRICTION,
     LIMITS,
@@ -259,6 +261,7 @@ _register(
     directions=NUMBERS,
 )
 _register(Gear, "gear", driver=BLOCK_NAME, driven=BLOCK_NAME)
+_register(LinearRelation, "relation", factors=FACTORS)
 _register(CoordinateLimits, "limits", limits=LIMITS)
 _register(Load, "constant")
 _register(actuators.Motor, "motor", effort_limit=_UPPER)

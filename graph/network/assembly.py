@@ -14,7 +14,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of, split_path
 from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.bodies.rigid_body import World
-from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.fields import put
@@ -46,7 +46,7 @@ class Assembly:
     sensors: tuple[Sensor, ...] = ()
     #: Loads of blocks' first-order states come last, as interactions, those of actuators' and sensors' filters too.
     loops: tuple[Joined, ...] = ()
-    gears: tuple[Gear, ...] = ()
+    gears: tuple[Relation, ...] = ()
     limits: tuple[CoordinateLimits, ...] = ()  #: Of own coordinates of bodies.
     devices: tuple[CompositeDevice, ...] = ()  #: Whose parts are among the others.
 

@@ -28,6 +28,7 @@ from titop.blocks.interactions.interaction import (
     stepping,
 )
 from titop.graph.network.connections import Joined
+from titop.solvers.constraints.closed_mechanism import GearConstraint
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -183,9 +184,10 @@ class LoopConstraints:
         self._comparable = model.mechanism.scale.comparable(model.closure_jacobian(point.q))
         self._refuse_motion(uncertainty)
         for gear in self.gears:
-            if uncertainty.at(f"{gear.gear.name}.ratio") and point.q[gear.driver[0]]:
-                where, advice = f"{gear.gear.name}.ratio", "choose a point at which the driver's coordinate is zero"
-                raise ModelError(Finding("moved-closure", where, point.q[gear.driver[0]], "coordinates that stay", advice))
+            for name, (k, _) in zip(gear.gear.factor_parameters, gear.places, strict=True):
+                if uncertainty.at(where := f"{gear.gear.name}.{name}") and point.q[k]:
+                    advice = "choose a point at which the coordinate that the factor multiplies is zero"
+                    raise ModelError(Finding("moved-closure", where, point.q[k], "coordinates that stay", advice))
 
     def _refuse_motion(self, uncertainty: Uncertainty) -> None:
         model = self.model
@@ -194,7 +196,7 @@ class LoopConstraints:
                 rows = np.flatnonzero(column)
                 raise ModelError(_closure_finding(found.delta, model.constraint_names[rows[0]]))
         for gear in self.gears:
-            for _, k in (gear.driver, gear.driven):
+            for _, k in gear.places:
                 if found := uncertainty.at(f"{model.coordinate_names[k]}.q"):
                     raise ModelError(_closure_finding(found.delta, gear.gear.name))
 
@@ -211,9 +213,10 @@ class LoopConstraints:
             found.append(first @ moved[0] + second @ moved[1])
         source = {"displacement": changes.q, "twist": changes.v, "acceleration": changes.a}[kind]
         for gear in self.gears:
-            driven, driver = source[gear.driven[1]], source[gear.driver[1]]
-            ratio = tree.uncertainty.vector([f"{gear.gear.name}.ratio"], np.array([gear.gear.ratio])).column()
-            found.append(driven - ratio.apply(changes.loop, driver))
+            total = zeros(1)
+            for k, sign, factor in _factors(tree, gear):
+                total += factor.apply(changes.loop, source[k]) * sign
+            found.append(total)
         return stack(*found) if found else zeros(0)
 
     def chosen(self, free: Array) -> Array:
@@ -240,10 +243,16 @@ class LoopConstraints:
         for gear in self.gears:
             multiplier = multipliers[row]
             row += 1
-            ratio = tree.uncertainty.vector([f"{gear.gear.name}.ratio"], np.array([gear.gear.ratio])).column()
-            unit = np.eye(len(total))
-            total += unit[:, [gear.driven[1]]] @ multiplier - unit[:, [gear.driver[1]]] @ ratio.apply(changes.loop, multiplier)
+            for k, sign, factor in _factors(tree, gear):
+                total += np.eye(len(total))[:, [k]] @ factor.apply(changes.loop, multiplier) * sign
         return total
+
+
+def _factors(tree: Tree, gear: GearConstraint) -> Iterator[tuple[int, float, Polynomial]]:
+    """Yield the place of each coordinate of a gear in v, and its factor as a sign and what may be uncertain."""
+    for name, factor, (_, k) in zip(gear.gear.factor_parameters, gear.factors, gear.places, strict=True):
+        sign = -1.0 if name == "ratio" else 1.0
+        yield k, sign, tree.uncertainty.vector([f"{gear.gear.name}.{name}"], np.array([sign * factor])).column()
 
 
 def _wrench_slopes(joined: Joined, pose: tuple[Array, Array], kept: Array, k: int) -> Array:

@@ -119,7 +119,7 @@ def refuse_rescaled(model: Model, uncertainty: Uncertainty, ends: Ends) -> None:
     for joined in model.mechanism.interactions:
         touched |= {model.mechanism.assembly.place(name)[1]: joined.closure.name for name in joined.coordinates}
     for gear in model.mechanism.gear_constraints:
-        touched |= dict.fromkeys((gear.driven[1], gear.driver[1]), gear.gear.name)
+        touched |= dict.fromkeys((k for _, k in gear.places), gear.gear.name)
     expected = "coordinates whose scale is not uncertain: a mode's amplitude goes with mass and length"
     advice = "read or drive ports of the body"
     findings = [

@@ -48,7 +48,7 @@ def _units_along(assembly: Assembly, block: Block) -> list[str] | None:
     if not overrides_method(block, "parameters_along"):
         return None
     loop = next((loop.coordinates for loop in assembly.loops if loop.closure.name == block.name), None)
-    names = [getattr(block, field) for field in block.joint_fields] if loop is None else loop
+    names = [*block.named_coordinates.values()] if loop is None else loop
     return [assembly.coordinate_units[assembly.place(name)[1]] for name in names]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, twist_cross
 from titop.blocks.constraints.closure import relative_pose
-from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract import applied
 from titop.blocks.contract.block import Block
@@ -299,7 +299,7 @@ class ChangedClosure(ChangedPart):
 class ChangedGear(ChangedPart):
     """A gear."""
 
-    def parts(self, gear: Gear, state: SensitivityState) -> list[Array]:
+    def parts(self, gear: Relation, state: SensitivityState) -> list[Array]:
         """Return the gear's row (1 x nv) of the constraints' Jacobian."""
         return [GearConstraint.of(gear, state.model.mechanism.assembly).jacobian(state.model.nv)]
 

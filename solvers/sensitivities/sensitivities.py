@@ -19,7 +19,7 @@ from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COMPLEX_STEP, DIFFERENCE_STEP, SAME
 from titop.blocks.checking.complex_safety import is_parameter_complex_safe
-from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import Block, is_titops_own, overrides
 from titop.blocks.devices.actuators import Actuator, Motor
@@ -188,7 +188,7 @@ _BY_KIND: dict[type, Callable[[str], ChangedPart]] = {
     CoordinateLimits: lambda name: ChangedEfforts(name, stop_efforts),
     Interaction: ChangedInteraction,
     RigidClosure: ChangedClosure,
-    Gear: ChangedGear,
+    Relation: ChangedGear,
 }
 
 

@@ -334,12 +334,13 @@ class _Flattening:
         return first
 
     def _gears(self) -> dict[str, int]:
-        """Add a row for every gear."""
+        """Add a row for every coordinate of every gear, and return the first ones."""
         rows: dict[str, int] = {}
         for gear in self.assembly.gears:
-            (driven_q, driven_v), (driver_q, driver_v) = (self.assembly.place(name) for name in (gear.driven, gear.driver))
-            rows[gear.name] = self.ints.add(DRIVEN_Q=driven_q, DRIVEN_V=driven_v, DRIVER_Q=driver_q, DRIVER_V=driver_v)
-            self.sources.add()
+            rows[gear.name] = len(self.ints.rows)
+            for q, v in map(self.assembly.place, gear.terms):
+                self.ints.add(TERMS=len(gear.terms), TERM_Q=q, TERM_V=v)
+                self.sources.add()
         return rows
 
     def _interactions(self) -> tuple[ActingBlock, ...]:

@@ -98,9 +98,11 @@ def closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world,
                 dq[j, moving[0, o]] -= moved[MOVED_SUM, o]
         k += n
         row += max(2, n)
-    for row in range(loops[0, layout.FIRST_GEAR], loops[0, layout.FIRST_GEAR] + loops[0, layout.GEARS]):
-        rows[0, k, ints[row, layout.DRIVEN_V]] = floats[row, layout.DRIVEN]
-        rows[0, k, ints[row, layout.DRIVER_V]] = floats[row, layout.DRIVER]
+    row = loops[0, layout.FIRST_GEAR]
+    for _ in range(loops[0, layout.GEARS]):
+        for term in range(row, row + ints[row, layout.TERMS]):
+            rows[0, k, ints[term, layout.TERM_V]] = floats[term, layout.FACTOR]
+        row += ints[row, layout.TERMS]
         k += 1
 
 

@@ -51,14 +51,16 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
             push_port(ints, floats, law, work, row + 1, E2, jacobian[k])
             k += 1
         row += max(2, n)
-    for row in range(loops[0, layout.FIRST_GEAR], loops[0, layout.FIRST_GEAR] + loops[0, layout.GEARS]):
+    row = loops[0, layout.FIRST_GEAR]
+    for _ in range(loops[0, layout.GEARS]):
         for j in range(jacobian.shape[1]):
             jacobian[k, j] = 0.0
-        jacobian[k, ints[row, layout.DRIVEN_V]] = floats[row, layout.DRIVEN]
-        jacobian[k, ints[row, layout.DRIVER_V]] = floats[row, layout.DRIVER]
-        driven = floats[row, layout.DRIVEN] * q[ints[row, layout.DRIVEN_Q]]
-        driver = floats[row, layout.DRIVER] * q[ints[row, layout.DRIVER_Q]]
-        error[k], bias[k] = driven + driver - floats[row, layout.OFFSET], 0.0
+        total = 0.0
+        for term in range(row, row + ints[row, layout.TERMS]):
+            jacobian[k, ints[term, layout.TERM_V]] = floats[term, layout.FACTOR]
+            total += floats[term, layout.FACTOR] * q[ints[term, layout.TERM_Q]]
+        error[k], bias[k] = total - floats[row, layout.OFFSET], 0.0
+        row += ints[row, layout.TERMS]
         k += 1
 
 

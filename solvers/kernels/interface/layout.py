@@ -90,11 +90,10 @@ ACT_COORDINATES = 2  # number of coordinates
 ACT_INPUTS = 3  # number of inputs, states included
 ACT_STATES = 4  # number of states of the first order
 
-# -- ints: rows of gears, which have no `ELEMENT`
-DRIVEN_Q = 1  # places of the coordinates
-DRIVEN_V = 2
-DRIVER_Q = 3
-DRIVER_V = 4
+# -- ints: rows of gears, one for each coordinate, which have no `ELEMENT`
+TERMS = 1  # number of coordinates of the gear
+TERM_Q = 2  # place of the coordinate
+TERM_V = 3
 
 # -- loops
 FIRST_RIGID = 0  # row of the first rigid closure
@@ -110,8 +109,8 @@ WHOLE_RANK = 8  # how many constraints act where no motion is imposed
 # -- loops: a row for each gear, those that take a coordinate out first, in the order in which they do
 FOLLOWER = 0  # the coordinate
 LEADER = 1  # the one that it follows, which may be imposed; -1 if it stands still
-GEAR = 2  # row of the gear
-SIDE = 3  # column of the follower's coefficient: `DRIVEN` or `DRIVER`
+FOLLOWER_TERM = 2  # the gear's rows of both coordinates
+LEADER_TERM = 3
 CONSTRAINT = 4  # number of the gear among the constraints
 LOOPS_COLUMNS = 9
 
@@ -156,8 +155,7 @@ ABOUT = 15  # of log R (3)
 ALIGNED1 = 18  # c (3)
 ALIGNED2 = 21  # and n (3) of c . R n
 OFFSET = 24
-DRIVEN = 12  # coefficients of a gear's coordinates, whose sum less the offset vanishes
-DRIVER = 13
+FACTOR = 12  # coefficient of a gear's coordinate; the sum of all less the offset, in the first row, vanishes
 
 # -- work: rows of elements
 R = 0  # rotation (9) and position (3) of the element in its parent
