@@ -109,6 +109,7 @@ from .solvers.linear.modes import Modes as Modes
 from .solvers.linear.modes import modes as modes
 from .solvers.linear_files import load_linear as load_linear
 from .solvers.linear_files import save_linear as save_linear
+from .solvers.model.impacts import Impact as Impact
 from .solvers.model.model import Model as Model
 from .solvers.model.readings import Contacts as Contacts
 from .solvers.monte_carlo import monte_carlo as monte_carlo
@@ -129,6 +130,10 @@ from .solvers.robust.worst_case_gain import worst_case_gain as worst_case_gain
 from .solvers.samples import Samples as Samples
 from .solvers.signals.exported import Signal as Signal
 from .solvers.signals.exported import signal_table as signal_table
+from .solvers.simulation.changes import Change as Change
+from .solvers.simulation.changes import Latch as Latch
+from .solvers.simulation.changes import Lock as Lock
+from .solvers.simulation.changes import Release as Release
 from .solvers.simulation.events import Event as Event
 from .solvers.simulation.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
 from .solvers.simulation.simulate import simulate as simulate

@@ -9,7 +9,7 @@ Every constraint is one function that has to vanish, in one of three forms (symb
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -97,6 +97,8 @@ class RigidClosure(Closure):
     axis2 = Field(direction)
     directions = Kept(optional(_read_directions))
     redundant = Field(switch)
+    #: Values (k) that the constraints keep instead of zero: where it was caught in a run; see `simulate`.
+    caught: Array | None = None
 
     def __init__(
         self,
@@ -133,10 +135,11 @@ class RigidClosure(Closure):
     @property
     def rows(self) -> ConstraintRows:
         """The constraints as rows of coefficients."""
-        numbers = (self.axis, self.axis2, self.directions)
+        numbers = (self.axis, self.axis2, self.directions, self.caught)
         key = self.kind, *(None if array is None else array.tobytes() for array in numbers)
         if self._found is None or self._found[0] != key:
-            self._found = key, self._find_rows()
+            rows = self._find_rows()
+            self._found = key, rows if self.caught is None else replace(rows, offset=rows.offset + self.caught)
         return self._found[1]
 
     def _find_rows(self) -> ConstraintRows:
