@@ -268,7 +268,14 @@ _register(actuators.Motor, "motor", effort_limit=_UPPER)
 _register(actuators.Thruster, "thruster", direction=_DIRECTION, max_thrust=_UPPER)
 _register(actuators.Force, "force", direction=_DIRECTION)
 _register(actuators.Torque, "torque", direction=_DIRECTION)
-_register(ReactionWheel, "reactionwheel", axis=NUMBERS, torque_limit=FileField(UNLIMITED, float("inf")), friction=_FRICTION)
+_register(
+    ReactionWheel,
+    "reactionwheel",
+    axis=NUMBERS,
+    torque_limit=FileField(UNLIMITED, float("inf")),
+    friction=_FRICTION,
+    harmonics=special.POINTS,
+)
 _register(sensors.Accelerometer, "accelerometer")
 _register(sensors.Gyro, "gyro")
 _register(sensors.Encoder, "encoder")

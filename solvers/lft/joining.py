@@ -185,7 +185,7 @@ class LoopConstraints:
         self._refuse_motion(uncertainty)
         for gear in self.gears:
             for name, (k, _) in zip(gear.gear.factor_parameters, gear.places, strict=True):
-                if uncertainty.at(where := f"{gear.gear.name}.{name}") and point.q[k]:
+                if uncertainty.reaching([where := f"{gear.gear.name}.{name}"]) and point.q[k]:
                     advice = "choose a point at which the coordinate that the factor multiplies is zero"
                     raise ModelError(Finding("moved-closure", where, point.q[k], "coordinates that stay", advice))
 
