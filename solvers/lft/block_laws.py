@@ -29,12 +29,11 @@ from titop.solvers.lft.other_values import (
     UncertainCoordinates,
     by_acceleration,
     law_matrices,
-    polynomial_of,
     vectors_of_law,
 )
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change, Rest
-from titop.solvers.lft.uncertainty import Uncertainty
+from titop.solvers.lft.uncertainty import Uncertainty, polynomial_of
 
 #: ``e_i x e_j`` (3, 3, 3) as ``sum_k CROSSED[k, i, j] e_k``.
 _CROSSED = np.array([skew(unit) for unit in np.eye(3)]).transpose(1, 0, 2)

@@ -183,7 +183,7 @@ class LoopConstraints:
         self._comparable = model.mechanism.scale.comparable(model.closure_jacobian(point.q))
         self._refuse_motion(uncertainty)
         for gear in self.gears:
-            if uncertainty.at(f"{gear.gear.name}.ratio") and point.q[gear.driver[0]]:
+            if uncertainty.reaching([f"{gear.gear.name}.ratio"]) and point.q[gear.driver[0]]:
                 where, advice = f"{gear.gear.name}.ratio", "choose a point at which the driver's coordinate is zero"
                 raise ModelError(Finding("moved-closure", where, point.q[gear.driver[0]], "coordinates that stay", advice))
 

@@ -21,10 +21,10 @@ from titop.blocks.contract.description import CoordinateScaling
 from titop.blocks.joints.joint import Joint, is_elementary, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.lft.loops import LinearLoop, Signals, zeros
-from titop.solvers.lft.other_values import HOLD, ChangedBlock, UncertainCoordinates, polynomial_of
+from titop.solvers.lft.other_values import HOLD, ChangedBlock, UncertainCoordinates
 from titop.solvers.lft.polynomials import Polynomial
 from titop.solvers.lft.steps import Change, FrameStep, OwnMotion, Rest, Rotate, Shift, Turn, carry_back
-from titop.solvers.lft.uncertainty import Uncertainty, rotation_names
+from titop.solvers.lft.uncertainty import Uncertainty, polynomial_of, rotation_names
 
 
 class Leg(NamedTuple):
@@ -86,11 +86,11 @@ def rotation_steps(path: str, rotation: Array, uncertainty: Uncertainty, inverse
     Raises `ModelError` for rotations about more than one axis, or about a direction that changes, which are not to be fitted.
     """
     names = rotation_names(path)
-    uncertain = [name for name in names if uncertainty.at(name)]
+    uncertain = uncertainty.reaching(names)
     if not uncertain:
         return (Rotate(Polynomial.affine(rotation.T if inverse else rotation)),)
     member = uncertainty[uncertain[0]]
-    if len(uncertain) == 1 and member.part:
+    if len(uncertain) == 1 and member.part and uncertain[0] in names:
         axis = np.eye(3)[names.index(uncertain[0])] * (-1.0 if inverse else 1.0)
         turns = (Turn(axis, member.delta, member.half),) * (member.part // 2)
         return Rotate(Polynomial.affine(rotation_exp(member.middle * axis))), *turns
@@ -118,7 +118,9 @@ def legs_of(changing: ChangedBlock, port: str | None, q: Array, v: Array, a: Arr
         return []
     if is_elementary(block) and all(link.kind in ("axial", "weld") for link in block.chain):  # type: ignore[attr-defined]
         shaping = block.geometric_fields  # type: ignore[attr-defined]
-        if not any(parts_of(name)[1] in shaping for name in changing.names):
+        if not any(
+            parts_of(name)[:2] == [block.name, field] for name in uncertainty.of_parts(changing.names) for field in shaping
+        ):
             return _links(block, q, names, uncertainty)  # type: ignore[arg-type]
     moving = moving_names(changing, port, q)
     refuse_moving_port(block, port, q, UncertainCoordinates.of([*names.values()], uncertainty))

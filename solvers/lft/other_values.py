@@ -5,7 +5,7 @@ Points keep their coordinates, and efforts hold them there; `moving_equilibria` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,15 +15,15 @@ from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import EXACT, ROUNDING, SAME
+from titop.blocks.basics.tolerances import ROUNDING, SAME
 from titop.blocks.contract.applied import BlockMotion, derivatives_at, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.graph.network.assembly import Assembly
 from titop.solvers.equilibrium.linear_validity import excess
 from titop.solvers.equilibrium.operating_point import OperatingPoint
-from titop.solvers.lft.polynomials import Irrational, MatrixFunction, Polynomial, interpolate
-from titop.solvers.lft.uncertainty import Uncertainty
+from titop.solvers.lft.polynomials import MatrixFunction, Polynomial
+from titop.solvers.lft.uncertainty import Uncertainty, polynomial_of
 from titop.solvers.mechanism.system_parameters import changed_assembly
 from titop.solvers.model.model import Model
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -60,9 +60,10 @@ class ChangedBlock:
 
     def _block_at(self, values: Mapping[str, float]) -> Block:
         changed, start = self.uncertainty.values_at(values), f"{self.block.name}."
-        if all(name.startswith(start) for name in self.names):
-            return self.block.with_parameters({name.removeprefix(start): changed[name] for name in self.names})
-        return changed_assembly(self.assembly, {name: changed[name] for name in self.names}, self.names).blocks[self.block.name]
+        names = self.uncertainty.of_parts(self.names)
+        if all(name.startswith(start) for name in names):
+            return self.block.with_parameters({name.removeprefix(start): changed[name] for name in names})
+        return changed_assembly(self.assembly, {name: changed[name] for name in names}, names).blocks[self.block.name]
 
     def path(self, delta: str) -> str:
         """Return the first name of a delta's that is the block's."""
@@ -87,32 +88,6 @@ class ChangedBlock:
     def polynomial(self, function: MatrixFunction, vectors: Sequence[int] = ()) -> Polynomial:
         """Return the polynomial that a matrix function of the deltas is: see `polynomial_of`."""
         return polynomial_of(function, self.deltas, self.uncertainty, self.path, self.reach, vectors)
-
-
-def polynomial_of(
-    function: MatrixFunction,
-    deltas: Sequence[str],
-    uncertainty: Uncertainty,
-    path_of: Callable[[str], str],
-    reach: Mapping[str, float] | None = None,
-    vectors: Sequence[int] = (),
-) -> Polynomial:
-    """Return the polynomial of `interpolate`. Raises `ModelError` for a delta in which the function is none, by its path."""
-    found = interpolate(function, deltas, reach, uncertainty.fits, vectors)
-    if isinstance(found, Irrational):
-        raise ModelError(_not_rational(path_of(found.delta), found.misfit, found.delta in uncertainty.fits))
-    return found
-
-
-def _not_rational(path: str, misfit: float, is_fitted: bool) -> Finding:
-    """Return that a law is no polynomial in a parameter, and how well a fit does."""
-    expected = "a parameter in which the block's law is polynomial: masses, inertias, stiffness, frequencies, positions"
-    if is_fitted:
-        expected, advice = "a fit within its tolerance", "narrow the range, or give a tolerance: fits={name: 1e-3}"
-        return Finding("no-fit", f"parameters: {path}", f"a law that polynomials miss by {misfit:.1e}", expected, advice)
-    found = "" if misfit == np.inf else f" (to {max(misfit, EXACT):.0e} of its entries with degree 4)"
-    advice = f"fits=[{path!r}] fits the law{found}; or keep it fixed, or sample it with tt.lpv"
-    return Finding("not-rational", "parameters", path, expected, advice)
 
 
 # -- its law ----------------------------------------------------------------------------------------------------------------

@@ -49,7 +49,8 @@ def refuse_irrational(model: Model, uncertainty: Uncertainty) -> None:
     """Refuse parameters that are known not to be rational, all at once; laws are looked at when they are read."""
     findings = []
     for path in uncertainty.paths():
-        if path in uncertainty.known and not _may_be_rational(model, path):
+        parts = uncertainty.of_parts([path]) if path in uncertainty.known else []
+        if not all(_may_be_rational(model, part) for part in parts):
             expected = "a mass, centre, inertia, stiffness, damping, frequency, position, gear, filter, force or gravity"
             advice = "directions of actuators and sensors are not rational: keep it fixed, or sample it with tt.lpv"
             findings.append(Finding("not-rational", "parameters", path, expected, advice))
@@ -73,9 +74,10 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
     for uncertain in uncertainty.all:
         for member in uncertain.members:
             if member.path in uncertainty.known or member.shares:
-                owned = owners.setdefault(owner_of(member.path), [])
-                if uncertain.name not in owned:
-                    owned.append(uncertain.name)
+                for owner in dict.fromkeys(map(owner_of, uncertainty.of_parts([member.path]))):
+                    owned = owners.setdefault(owner, [])
+                    if uncertain.name not in owned:
+                        owned.append(uncertain.name)
     for owner, names in owners.items():
         block = point.model.mechanism.assembly.blocks.get(owner)
         if block is None:
@@ -86,9 +88,8 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
             rows += np.random.default_rng(4).uniform(-1.0, 1.0, (_INSIDE, len(names))).tolist()
         for row in rows:
             changed = uncertainty.model_values(uncertainty.values_at(dict(zip(names, row, strict=True))))
-            values = {
-                path: value for path, value in changed.items() if path.startswith(f"{owner}.") and ".placement." not in path
-            }
+            paths = (path for path in uncertainty.of_parts([*changed]) if path.startswith(f"{owner}."))
+            values = {path: changed[path] for path in paths if ".placement." not in path}
             wrong = _wrong(point, block.with_parameters({path.removeprefix(f"{owner}."): x for path, x in values.items()}))
             if len(wrong) > known:
                 shown = ", ".join(f"{path} = {x:.6g}" for path, x in values.items())

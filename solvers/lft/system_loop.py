@@ -234,11 +234,8 @@ class SystemLoop:
         return total
 
     def _gear(self, name: str, entry: int, driven: Signals) -> Signals:
-        gear = self.uncertainty.at(f"{name}.gear")
-        if gear is None:
-            return zeros(self.model.nv)
         along = (self.model.mechanism.inputs.motors[:, entry] != 0).astype(float)[:, None]
-        return along @ self.loop.times(gear.delta, driven * gear.half)
+        return along @ self.uncertainty.beyond(f"{name}.gear").apply(self.loop, driven)
 
 
 def _is_filter(closure: Any) -> bool:
@@ -295,8 +292,7 @@ class Filter:
         values = C @ whole[self._x] + D @ whole[self._u]
         if kind == FilterKind.EFFORT:
             along = np.eye(self._model.nv)[:, [self._model.mechanism.assembly.place(self._device.filter_coordinates[0])[1]]]
-            gear = uncertainty.at(f"{self._device.name}.gear")
-            return along @ (values * own if gear is None else values * own + changes.loop.times(gear.delta, values * gear.half))
+            return along @ (values * own + uncertainty.beyond(f"{self._device.name}.gear").apply(changes.loop, values))
         for k, wrench in enumerate(own):
             port = str(self._device.filter_ports[-1])
             changes.push(port, wrench[:, None] @ values[k], kind == FilterKind.WRENCH_IN_WORLD)

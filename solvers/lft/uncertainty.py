@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of, parts_of, split_end
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CLOSE, EPS
+from titop.blocks.basics.tolerances import CLOSE, EPS, EXACT
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.description import CommonParameter, Share
 from titop.blocks.contract.own_coordinates import todays
@@ -19,7 +20,8 @@ from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import Percent, read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
-from titop.solvers.lft.polynomials import Polynomial
+from titop.solvers.lft.polynomials import Irrational, MatrixFunction, Polynomial, interpolate
+from titop.solvers.mechanism.system_parameters import device_parameters, followed
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
 
@@ -111,6 +113,9 @@ class Uncertainty:
         self._given = {name for names, _ in tied for name in names}
         self.all = tuple(self._read(*each) for each in tied)
         self._by_path: dict[str, NamedRange] = {}
+        self._cache: dict[tuple[float, ...], dict[str, float]] = {}
+        named = device_parameters(point.model.mechanism.assembly.devices)
+        self._of_devices = tuple(name for name in named if name in self._given)
         taken: dict[str, str] = {}
         for uncertain in self.all:
             for member in uncertain.members:
@@ -120,6 +125,10 @@ class Uncertainty:
                         raise ModelError(Finding("given-twice", f"parameters: {name}", found, "each name once", advice))
                     taken[name] = member.path
                 self._by_path[member.path] = member
+        for device, parts in self.reached.items():
+            for name in sorted(set(parts) & set(taken) - {device}):
+                found, advice = f"{device} and {taken[name]}, both change it", "leave one out"
+                raise ModelError(Finding("given-twice", f"parameters: {name}", found, "each name once", advice))
         for name in sorted(self._quarters - set(self._by_path)):
             raise ModelError(Finding("unknown-angle", "quarters", name, "an angle among the parameters", "add it there"))
         self.fits = self._read_fits(fits)
@@ -143,19 +152,78 @@ class Uncertainty:
     def vector(self, paths: Sequence[str], nominal: Array) -> Polynomial:
         """Return a vector by the names of its entries; those that are not uncertain are nominal."""
         value, slopes = np.array(nominal, dtype=float), []
+        if following := self.reaching(paths, following=True):
+
+            def column(deltas: Mapping[str, float]) -> Array:
+                values = self.values_at(deltas)
+                return np.array([[values.get(path, x)] for path, x in zip(paths, value, strict=True)])
+
+            names = [*following, *filter(self.at, paths)]
+            whole = polynomial_of(column, self.deltas(names), self, {self[name].delta: name for name in names}.__getitem__)
+            return whole.transform(lambda column: column[:, 0])
         for k, path in enumerate(paths):
             if member := self.at(path):
                 value[k] = member.middle
                 slopes.append((member.delta, member.half * np.eye(len(paths))[k]))
         return Polynomial.affine(value, slopes)
 
+    def beyond(self, path: str) -> Polynomial:
+        """Return by how much a parameter differs from that in the middle of all ranges (1, 1)."""
+        number = self.vector([path], np.zeros(1)).column()
+        return number._replace(matrices=tuple(x if any(e) else 0.0 * x for e, x in zip(*number[1:], strict=True)))
+
     def values_at(self, deltas: Mapping[str, float]) -> dict[str, float]:
-        """Return the value of every name where normalised numbers d have these values, zero by default; of angles, too."""
-        return {path: member.at(deltas.get(member.delta, 0.0)) for path, member in self._by_path.items()}
+        """Return the value of every name where normalised numbers d have these values, zero by default; of angles, too.
+
+        What follows from parameters of devices is included.
+        """
+        own = {path: member.at(deltas.get(member.delta, 0.0)) for path, member in self._by_path.items()}
+        return own | self._followers(tuple(own[path] for path in self._of_devices))
 
     def of_block(self, name: str) -> list[str]:
-        """Return the names that are parameters of a block, in its order."""
-        return [path for path in self.known if path in self._by_path and owner_of(path) == name and ".placement." not in path]
+        """Return the names that are parameters of a block, in its order, or of a device from which such follow."""
+        return self.reaching([path for path in self.known if owner_of(path) == name and ".placement." not in path])
+
+    # -- devices: parameters of parts that follow from others ------------------------------------------------------------
+
+    def reaching(self, paths: Iterable[str], following: bool = False) -> list[str]:
+        """Return the names among some paths, and those of devices from which one of them follows; only these if `following`."""
+        asked = set(paths) if self._of_devices else set()
+        devices = [name for name in self._of_devices if not asked.isdisjoint(self.reached[name])]
+        return (
+            devices
+            if following
+            else [*(path for path in paths if path in self._by_path and path not in self.reached), *devices]
+        )
+
+    def of_parts(self, names: Sequence[str]) -> list[str]:
+        """Return names of parameters of blocks, with those that follow from devices in place of these."""
+        return [*dict.fromkeys(part for name in names for part in self.reached.get(name, (name,)))]
+
+    @cached_property
+    def reached(self) -> dict[str, tuple[str, ...]]:
+        """By name of a device's parameter: the parameters of parts that follow."""
+        middle = np.array([self[name].at(0.3 + 0.1 / (k + 2)) for k, name in enumerate(self._of_devices)])
+        result, here = {}, self._numbers(tuple(middle))
+        for k, name in enumerate(self._of_devices):
+            there = self._numbers((*middle[:k], self[name].at(-0.6), *middle[k + 1 :]))
+            result[name] = tuple(path for path, x in there.items() if x != here[path])
+        return result
+
+    def _followers(self, values: tuple[float, ...]) -> dict[str, float]:
+        """Return what follows where the uncertain parameters of devices have some values."""
+        if not values:
+            return {}
+        numbers = self._numbers(values)
+        return {path: numbers[path] for paths in self.reached.values() for path in paths}
+
+    def _numbers(self, values: tuple[float, ...]) -> dict[str, float]:
+        """Return all parameters of devices' parts there; cached."""
+        if values not in self._cache:
+            own = dict(zip(self._of_devices, values, strict=True))
+            devices, _ = followed(self.point.model.mechanism.assembly.devices, own)
+            self._cache[values] = {path: x for device in devices for path, x in device.numbers.items()}
+        return self._cache[values]
 
     def model_at(self, values: Mapping[str, float]) -> Model:
         """Return the model with some values by path. Raises `ModelError` as `Model.with_parameters`."""
@@ -324,3 +392,29 @@ def _gain_of(path: str, names: Collection[str], signals: Collection[str]) -> str
     wider = [".".join(parts[:k]) for k in range(len(parts), 0, -1)]
     stems = [path, *(stem for stem in wider if stem not in signals)]
     return next((f"{stem}.{_GAIN}" for stem in stems if f"{stem}.{_GAIN}" in names), None)
+
+
+def polynomial_of(
+    function: MatrixFunction,
+    deltas: Sequence[str],
+    uncertainty: Uncertainty,
+    path_of: Callable[[str], str],
+    reach: Mapping[str, float] | None = None,
+    vectors: Sequence[int] = (),
+) -> Polynomial:
+    """Return the polynomial of `interpolate`. Raises `ModelError` for a delta in which the function is none, by its path."""
+    found = interpolate(function, deltas, reach, uncertainty.fits, vectors)
+    if isinstance(found, Irrational):
+        raise ModelError(_not_rational(path_of(found.delta), found.misfit, found.delta in uncertainty.fits))
+    return found
+
+
+def _not_rational(path: str, misfit: float, is_fitted: bool) -> Finding:
+    """Return that a law is no polynomial in a parameter, and how well a fit does."""
+    expected = "a parameter in which the block's law is polynomial: masses, inertias, stiffness, frequencies, positions"
+    if is_fitted:
+        expected, advice = "a fit within its tolerance", "narrow the range, or give a tolerance: fits={name: 1e-3}"
+        return Finding("no-fit", f"parameters: {path}", f"a law that polynomials miss by {misfit:.1e}", expected, advice)
+    found = "" if misfit == np.inf else f" (to {max(misfit, EXACT):.0e} of its entries with degree 4)"
+    advice = f"fits=[{path!r}] fits the law{found}; or keep it fixed, or sample it with tt.lpv"
+    return Finding("not-rational", "parameters", path, expected, advice)

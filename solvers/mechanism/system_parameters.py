@@ -183,7 +183,7 @@ def warn_of_samples(assembly: Assembly, samples: Sequence[Mapping[str, float]], 
     first: dict[tuple[str, str], Finding] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for values in samples:
-        for finding in suspicions(assembly, values):
+        for finding in suspicions(assembly, followed(assembly.devices, values)[1]):
             kind = finding.code, finding.where
             counts[kind] += 1
             first.setdefault(kind, finding)

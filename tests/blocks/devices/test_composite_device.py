@@ -33,7 +33,7 @@ class Bell(tt.CompositeDevice):
         hinge = tt.Revolute(self.name, axis=[1, 0, 0], stiffness=self.mass * self.length**2)
         yield "connect", self.target, bob, hinge, tt.Pose([0.0, 0.0, self.height])
         yield "add_load", tt.Load(f"{self.name}/pull", bob.port("tip"), force=[0.0, 1.0, 0.0])
-        yield "add_actuator", tt.Motor(f"{self.name}/motor", self.name, gear=2.0)
+        yield "add_actuator", tt.Motor(f"{self.name}/motor", self.name, gear=4.0 * self.length)
         yield "add_sensor", tt.Encoder(f"{self.name}/angle", self.name)
 
 
@@ -46,7 +46,7 @@ def tower(late: bool = False, **fields: float) -> tt.System:
     base = tt.RigidBody("base", 5.0, inertia=1.0, ports={"top": tt.Pose([0.1, 0, 1.0])})
     bell = Bell("bell", base.port("top"), **({} if late else fields))
     s.add_device(bell)
-    s.connect("world", base, tt.Revolute("sway", axis=[1, 0.2, 0], stiffness=300.0))
+    s.connect("world", base, tt.Revolute("sway", axis=[1, 0, 0], stiffness=300.0))
     s.connect(bell["bob"].port("tip"), tt.RigidBody("clapper", 0.3, com=[0, 0, -0.1], inertia=0.01), tt.Revolute("clap"))
     for field, value in fields.items() if late else ():
         setattr(bell, field, value)
@@ -103,6 +103,27 @@ def test_sensitivities_to_a_device_are_those_of_models_built_with_other_fields(e
             expected = (45 * pairs[0] - 9 * pairs[1] + pairs[2]) / (60 * step)
             assert found[name] == pytest.approx(expected, rel=1e-8, abs=1e-8)  # rounding of differences over the step
         assert np.abs(found["bell.mass"] - found["bell/bob.mass"]).max() > 1e-3  # of which it is only a part
+
+
+@pytest.mark.parametrize("names", [["bell.mass"], ["bell.height", "clapper.mass"], [*AT]])
+def test_linear_models_of_uncertain_devices_are_those_of_changed_ones(names: list[str]) -> None:
+    """The family of fractions at values inside, and a grid; nothing is fitted."""
+    s, signals = tower(), {"inputs": ["bell/motor"], "outputs": ["sway.q", "bell/angle"]}
+    s["bell/pull"].force = np.zeros(3)
+    model = s.resolve()
+    family = tt.lft(model, model.neutral(), {name: tt.percent(20) for name in names}, **signals)
+    at = {name: 1.13 * model.parameters()[name][0] for name in names}
+    expected = tt.linearize(model.with_parameters(at), model.neutral(), **signals)
+    grid = tt.lpv(model, {name: [value, 1.1 * value] for name, value in at.items()}, **signals)
+    for found, tolerance in ((family.at(at), 1e-11), (grid.at(at), 1e-13)):  # rounding of pieces of a fourth degree; none
+        for w in (0.3, 2.0, 11.0):
+            assert np.abs(found(1j * w) - expected(1j * w)).max() < tolerance * np.abs(expected(1j * w)).max()
+
+
+def test_a_part_is_not_uncertain_twice() -> None:
+    model = tower().resolve()
+    with pytest.raises(tt.ModelError, match=r"bell/bob.mass: got bell.mass and bell/bob.mass.*given-twice"):
+        tt.lft(model, model.neutral(), dict.fromkeys(("bell.mass", "bell/bob.mass"), tt.percent(5)), ["bell/motor"], ["sway.q"])
 
 
 def test_files_hold_one_table_and_keep_the_order() -> None:
