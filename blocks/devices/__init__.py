@@ -3,5 +3,6 @@
 - `loads`: wrenches on ports; `actuators`: inputs that act on joints and ports; `sensors`: outputs that measure them;
 - `signal_path`: filters, delays, errors and limits of their signals; `first_order_states`: the states of the filters, and of
   blocks with own coordinates;
-- `composite_device`: devices made of several blocks; `reaction_wheel`: rotor, bearing, motor and sensor in one.
+- `composite_device`: devices made of several blocks; `reaction_wheel`: rotor, bearing, motor and sensor in one;
+  `slosh`: liquids in tanks.
 """

@@ -33,6 +33,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.devices import actuators, sensors
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.reaction_wheel import ReactionWheel
+from titop.blocks.devices.slosh import CylinderSlosh, SphereSlosh, TableSlosh
 from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.distributed_load import DistributedLoad
@@ -266,6 +267,13 @@ _register(actuators.Thruster, "thruster", direction=_DIRECTION, max_thrust=_UPPE
 _register(actuators.Force, "force", direction=_DIRECTION)
 _register(actuators.Torque, "torque", direction=_DIRECTION)
 _register(ReactionWheel, "reactionwheel", axis=NUMBERS, torque_limit=FileField(UNLIMITED, float("inf")), friction=_FRICTION)
+_register(CylinderSlosh, "cylinder-slosh")
+_register(SphereSlosh, "sphere-slosh")
+_register(
+    TableSlosh,
+    "table-slosh",
+    **dict.fromkeys(("fills", "mass", "centre", "masses", "lengths", "heights", "inertia"), NUMBERS),
+)
 _register(sensors.Accelerometer, "accelerometer")
 _register(sensors.Gyro, "gyro")
 _register(sensors.Encoder, "encoder")
