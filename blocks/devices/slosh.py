@@ -24,8 +24,8 @@ _GRAVITY = 9.80665
 _TERMS = 200
 #: Of the lowest mode in a sphere of radius R, over ``s = sqrt(1 - fill)``: Chebyshev coefficients on 0..1 of
 #: ``s omega^2 R / g``, and of the part of the liquid that sloshes over s^3. They are those of the boundary value problem of
-#: Budiansky, J. Aero/Space Sciences 27 (1960), to 4e-9: solved by spectral elements in toroidal coordinates, as McIver, J. Fluid
-#: Mech. 201 (1989), has its digits.
+#: Budiansky, J. Aero/Space Sciences 27 (1960), to 4e-9, solved by spectral elements in toroidal coordinates; McIver, J. Fluid
+#: Mech. 201 (1989), has digits of it.
 _SPHERE_RATE = (
     *(1.184665858, -0.1891808584, 0.00377526888, 0.0005636331596, 0.000239591381, -7.161937429e-05, 7.833218613e-06),
     *(2.109504677e-07, 1.177374236e-07, -5.588324842e-08, 1.924735112e-08, 8.315250285e-10, -1.263611021e-10),
@@ -41,8 +41,8 @@ class Liquid(NamedTuple):
     """What is known of the liquid; heights are above the tank's lowest point.
 
     - `mass` (kg) and `centre` (m): of all of it, at rest;
-    - `masses` (n, kg), `lengths` (n, m), `heights` (n, m): of the modes: what sloshes, the length of the pendulum that swings as
-      fast, where it is at rest;
+    - `masses` (n, kg), `lengths` (n, m), `heights` (n, m): of the modes: what sloshes, the length of the pendulum that swings
+      as fast, where it is at rest;
     - `inertia` (kg m^2): lateral, of what moves with the tank, about its own centre.
     """
 
@@ -63,13 +63,13 @@ class Liquid(NamedTuple):
 class Slosh(CompositeDevice):
     """Liquid in a tank: `Slosh.cylinder`, `Slosh.sphere`, `Slosh.table`; `System.add_device` adds it.
 
-    A part of the liquid moves with the tank: the body ``name/rest``. Of each mode a point mass ``name/bob1`` swings on the joint
-    ``name/mode1``, a pendulum of two axes, across the tank; or slides on springs along ``name/mode1x`` and ``name/mode1y``. The
-    tank's axis is z of the target's frame, upwards: against gravity, or along the acceleration. At rest, mass and mass centre
-    of all parts are those of the liquid.
+    A part of the liquid moves with the tank: the body ``name/rest``. Of each mode a point mass ``name/bob1`` swings on the
+    joint ``name/mode1``, a pendulum of two axes, across the tank; or slides on springs along ``name/mode1x`` and
+    ``name/mode1y``. The tank's axis is z of the target's frame, upwards: against gravity, or along the acceleration. At rest,
+    mass and mass centre of all parts are those of the liquid.
 
     Pendulums feel whatever acceleration there is, and keep their frequency's dependence on it; springs are those of one
-    `acceleration`. Both are of small motions of a liquid without swirl: large ones are told as pendulums move, not as liquids do.
+    `acceleration`. Both are right for small motions of a liquid without swirl.
 
     Parameters
     ----------
@@ -145,16 +145,13 @@ class Slosh(CompositeDevice):
         yield "connect", self.target, rest, Weld(self.name)
         modes = zip(liquid.masses.tolist(), liquid.lengths.tolist(), liquid.heights.tolist(), strict=True)
         for k, (m, length, at) in enumerate(modes, start=1):
-            bob, joint, damper = (
-                f"{self.name}/bob{k}",
-                f"{self.name}/mode{k}",
-                2.0 * ratio * m * (self.acceleration / length) ** 0.5,
-            )
+            bob, joint, stiffness = f"{self.name}/bob{k}", f"{self.name}/mode{k}", m * self.acceleration / length
+            damper = 2.0 * ratio * (m * stiffness) ** 0.5
             if self.model == "pendulum":
                 swinging = Universal(joint, damping=damper * length**2)
                 yield "connect", self.target, RigidBody(bob, m, com=[0, 0, -length]), swinging, Pose([0, 0, at + length])
                 continue
-            passive = {"stiffness": m * self.acceleration / length, "damping": damper}
+            passive = {"stiffness": stiffness, "damping": damper}
             slide = RigidBody(f"{self.name}/slide{k}", 0.0)
             yield "connect", self.target, slide, Prismatic(f"{joint}x", [1, 0, 0], **passive), Pose([0, 0, at])
             yield "connect", slide, RigidBody(bob, m), Prismatic(f"{joint}y", [0, 1, 0], **passive)
@@ -201,7 +198,7 @@ class CylinderSlosh(Slosh):
     >>> s.add_device(tt.Slosh.cylinder("lox", stage.port("tank"), radius=0.6, height=1.5, fill=0.7, density=1141.0))
     >>> m = s.resolve()
     >>> round(m.parameters()["lox/bob1.mass"][0], 3), m.coordinate_names[-2:]
-    (348.606, ('lox/mode1.first', 'lox/mode1.second'))
+    (350.793, ('lox/mode1.first', 'lox/mode1.second'))
     """
 
     parameter_units = {  # noqa: RUF012

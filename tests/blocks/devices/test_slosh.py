@@ -39,7 +39,7 @@ def stage(device: Any = tank, gravity: float = 0.0, thrust: float = 0.0, engine:
 def by_polynomials(h: float, degree: int = 13) -> tuple[Any, ...]:
     """Slosh of a cylinder of radius 1, depth h, density 1 by polynomials ``r^(2i+1) z^j cos``, without Bessel functions.
 
-    Eigenvalues omega^2 / g; masses over that of the liquid; heights; lateral inertia about the centre under a lid, over the mass.
+    omega^2 / g; masses over that of the liquid; heights; lateral inertia about the centre under a lid, over the mass.
     Both are Ritz's: of the kinetic energy, and of ``2 int phi u dS - int |grad phi|^2`` for the wall's velocity u in pitching.
     """
     (x, wx), (y, wy) = leggauss(40), leggauss(40)
@@ -52,9 +52,8 @@ def by_polynomials(h: float, degree: int = 13) -> tuple[Any, ...]:
             c = np.eye(degree)[j]
             P, dP = (np.polynomial.legendre.legval(zeta, each) for each in (c, np.polynomial.legendre.legder(c)))
             value.append((r**i * P, i * r ** (i - 1) * P, r**i * dP * 2 / h))
-        return tuple(
-            np.array([np.broadcast_to(part, np.broadcast_shapes(r.shape, z.shape)) for part in each]) for each in zip(*value)
-        )
+        shape = np.broadcast_shapes(r.shape, z.shape)
+        return tuple(np.array([np.broadcast_to(part[k], shape) for part in value]) for k in range(3))
 
     phi, by_r, by_z = basis(r, z[None, :])
     energy = np.pi * sum(np.einsum("irz,jrz,rz->ij", each, each, w * r) for each in (by_r, by_z, phi / r))
@@ -187,7 +186,7 @@ def test_pendulums_and_springs_are_one_linear_model(device: Any, engine: str) ->
 
 
 def test_damping() -> None:
-    """In a tank that stands still: -Re / |s| of its poles, with the number of SP-106 for viscosity; deep it depends on no depth."""
+    """In a tank that stands still: -Re / |s| of its poles, with the number of SP-106 for viscosity; deep it has no depth."""
     s = tt.System("still", gravity=[0, 0, -GRAVITY])
     s.world.add_port("P", [0, 0, 0])
     s.add_device(tank(target=s.world.port("P"), modes=2, damping_ratio=0.01, viscosity=1e-6, height=6.0))
