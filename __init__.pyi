@@ -47,6 +47,7 @@ from .blocks.devices.sensors import Tachometer as Tachometer
 from .blocks.devices.sensors import TendonSensor as TendonSensor
 from .blocks.devices.sensors import WheelMomentum as WheelMomentum
 from .blocks.devices.signal_path import SignalPath as SignalPath
+from .blocks.devices.slosh import Slosh as Slosh
 from .blocks.interactions.cable import Cable as Cable
 from .blocks.interactions.contact import Contact as Contact
 from .blocks.interactions.distributed_load import DistributedLoad as DistributedLoad

@@ -34,6 +34,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.devices import actuators, sensors
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.reaction_wheel import ReactionWheel
+from titop.blocks.devices.slosh import CylinderSlosh, SphereSlosh, TableSlosh
 from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.distributed_load import DistributedLoad
@@ -275,6 +276,13 @@ _register(
     torque_limit=FileField(UNLIMITED, float("inf")),
     friction=_FRICTION,
     harmonics=special.POINTS,
+)
+_register(CylinderSlosh, "cylinder-slosh")
+_register(SphereSlosh, "sphere-slosh")
+_register(
+    TableSlosh,
+    "table-slosh",
+    **dict.fromkeys(("fills", "mass", "centre", "masses", "lengths", "heights", "inertia"), NUMBERS),
 )
 _register(sensors.Accelerometer, "accelerometer")
 _register(sensors.Gyro, "gyro")

@@ -90,6 +90,7 @@ def term_accelerations(point: LoadedState, reach: Array, by_effort: Array) -> Ar
         weight,
         motion_efforts(point),
         model.passive_efforts(q, v),
+        model.mass_matrix(q) @ point.a,
     ]
     pushes = model.mechanism.external_pushes(point.wrenches, point.driving)
     efforts += [own_efforts(pushes, q, model.nv), input_efforts(model.mechanism, q, pushes)]

@@ -145,7 +145,7 @@ def trim(
 
     A stage of 2 kg under a thrust of 30 N, in weightlessness:
 
-    >>> s = tt.System("stage")
+    >>> s = tt.System("stage", gravity=[0, 0, 0])
     >>> stage = tt.RigidBody("stage", mass=2.0, inertia=1.0)
     >>> s.connect("world", stage, joint=tt.Free("base"))
     >>> s.add_load(tt.Load("thrust", stage, force=[0, 0, 30.0]))

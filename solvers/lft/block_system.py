@@ -78,7 +78,8 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     Raises
     ------
     ModelError
-        For unknown names, points that accelerate, and a child port named ``parent``: of a block with a port ``P`` the parent port has this name.
+        For unknown names, points that accelerate, and a child port named ``parent``: of a block with a port ``P`` the parent
+        port has this name.
 
     Examples
     --------
@@ -93,10 +94,7 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     """
     at = read_point(model, point)
     if at.a.any():
-        got, advice = (
-            "a reference that accelerates",
-            "let gravity take its place: trim with gravity.z among the unknowns instead",
-        )
+        got, advice = "a reference that accelerates", "let gravity take its place: trim with gravity.z among the unknowns"
         raise ModelError(Finding("accelerating-point", "point", got, "one at rest or in steady motion", advice))
     reference = reference_passes(at.model.mechanism.assembly)
     names = [node.block.name for node in reference.nodes]

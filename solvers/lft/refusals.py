@@ -206,7 +206,8 @@ def _directions(n: int) -> Array:
 
 def warn_of_motion(point: OperatingPoint, a: Array) -> None:
     """Warn of a point that is no equilibrium, or of a motion along which the linear model changes."""
-    warn(steadiness_findings(point), stacklevel=4)
+    if point.v.any() or point.a.any():
+        warn(steadiness_findings(point), stacklevel=4)
     if (a - point.a).any():
         worst = int(np.abs(a - point.a).argmax())
         found = f"accelerated by {a[worst]:.3g}"

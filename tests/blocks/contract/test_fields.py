@@ -74,6 +74,9 @@ def blocks() -> list[Block]:
         tt.WheelMomentum("momentum", "r"),
         tt.ReactionWheel("wheel", BODY, [0, 0, 1], 0.1, 2.0),
         tt.TendonSensor("length", "tendon"),
+        tt.Slosh.cylinder("lox", BODY, 1.0, 2.0, 0.5, 1000.0),
+        tt.Slosh.sphere("fuel", BODY, 1.0, 0.5, 1000.0),
+        tt.Slosh.table("oil", BODY, 0.5, [0, 1], [1, 2], [0, 1], [0.5, 1], [1, 1], [0, 1]),
     ]
 
 
@@ -115,7 +118,7 @@ def test_every_argument_of_every_class_has_a_gate() -> None:
 
 def test_all_that_users_make_is_tried_here() -> None:
     public = {value for name in dir(tt) if isinstance(value := getattr(tt, name), type) and issubclass(value, Block)}
-    bases = {tt.Block, tt.Joint, tt.Interaction, tt.Law, tt.CompositeDevice} & public
+    bases = {tt.Block, tt.Joint, tt.Interaction, tt.Law, tt.CompositeDevice, tt.Slosh} & public
     assert {cls.__name__ for cls in public - bases} <= {type(block).__name__ for block in blocks()}
 
 
