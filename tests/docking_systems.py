@@ -54,3 +54,14 @@ def arm(engine: str = "compiled") -> tt.Model:
     s.connect("world", upper, joint=tt.Revolute("shoulder"))
     s.connect(upper.port("elbow"), lower, joint=tt.Revolute("elbow"))
     return s.resolve(engine=engine)
+
+
+def carriages(*between: Any) -> tt.System:
+    """Return masses of 3 kg and 1 kg on one rail, with closures or interactions between them."""
+    s = tt.System("carriages", gravity=[0, 0, 0])
+    one, two = tt.RigidBody("one", mass=3.0), tt.RigidBody("two", mass=1.0)
+    s.connect("world", one, joint=tt.Prismatic("x", axis=[1, 0, 0]))
+    s.connect("world", two, joint=tt.Prismatic("y", axis=[1, 0, 0]))
+    for closure in between:
+        s.close_loop(one, two, closure)
+    return s

@@ -73,9 +73,10 @@ def impact(model: Resolved, q: Any, v: Any, closure: Any, open: Iterable[str] = 
     --------
     >>> import titop as tt
     >>> s = tt.System("rail")
-    >>> for name, mass in (("wagon", 3.0), ("truck", 1.0)):
-    ...     s.connect("world", tt.RigidBody(name, mass=mass), tt.Prismatic(f"{name}_x", axis=[1, 0, 0]))
-    >>> s.close_loop("wagon", "truck", tt.RigidClosure("hook", redundant=True))
+    >>> wagon, truck = tt.RigidBody("wagon", mass=3.0), tt.RigidBody("truck", mass=1.0)
+    >>> s.connect("world", wagon, tt.Prismatic("x", axis=[1, 0, 0]))
+    >>> s.connect("world", truck, tt.Prismatic("y", axis=[1, 0, 0]))
+    >>> s.close_loop(wagon, truck, tt.RigidClosure("hook", redundant=True))
     >>> happened = s.resolve().impact([0, 0], [0, 2], "hook")
     >>> happened.v.tolist(), happened.impulse["hook"][0].item(), happened.lost
     ([0.5, 0.5], -1.5, 1.5)

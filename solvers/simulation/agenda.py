@@ -17,10 +17,13 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import OPEN
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.control.control_history import KINDS, ControlHistory, margin_of
-from titop.solvers.control.loop_signals import Measurements
 from titop.solvers.model.impacts import apart, refuse_apart, struck, with_closures
 from titop.solvers.model.model import Model
-from titop.solvers.signals.grammar import COORDINATE, read_name, read_names
+from titop.solvers.motions.prescribed import with_held
+from titop.solvers.signals.grammar import COORDINATE, OUTPUT, read_name, read_names
+from titop.solvers.signals.quantities import DYNAMIC
+from titop.solvers.signals.snapshot import Snapshot
+from titop.solvers.signals.values import JoinedValues
 from titop.solvers.simulation.changes import CLOSURE, LOCK, Change, Latch, Lock, Release, is_open
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event
@@ -94,6 +97,7 @@ class Agenda:
         elif not is_closure:
             read_name(self.model, COORDINATE, name, where, "a joint, coordinate or rigid closure of the model")
             self._refuse_shared(name, where)
+            with_held(self.model, {}, [name], self.model.neutral(), np.zeros(self.model.nv))  # refuses a part of an attitude
             self._locks.add(name)
         queue = self._queues.setdefault(name, [])
         is_closed = not is_open(self._closures[name][-1]) if is_closure else name in self.locked
@@ -121,7 +125,9 @@ class Agenda:
         if isinstance(at, Event):
             return np.nan
         if isinstance(at, tuple) and len(at) == 2 and isinstance(at[0], str) and real_array(at[1]) is not None:
-            Measurements(self.model, at[:1], self.model.neutral())  # refuses unknown names
+            if len(read_name(self.model, OUTPUT, at[0], f"{where}, at").entries) != 1:
+                advice = f"name one of its components, such as {at[0]}[0]"
+                raise ModelError(Finding("several-signals", f"{where}, at", at[0], "one number", advice))
             return np.nan
         number, times = real_array(at), self._times
         if number is None or number.shape != () or not np.isfinite(number):
@@ -273,7 +279,7 @@ class Agenda:
 
 def _listed(changes: Any) -> list[Any]:
     kinds = tuple(_KINDS)
-    listed = [changes] if isinstance(changes, kinds) or not isinstance(changes, Iterable) else list(changes)
+    listed = list(changes) if isinstance(changes, Iterable) and not isinstance(changes, str) else [changes]
     for change in listed:
         if not isinstance(change, kinds):
             expected, advice = "tt.Lock, tt.Release or tt.Latch objects", 'write changes=[tt.Lock("hinge", at=2.0)]'
@@ -283,14 +289,13 @@ def _listed(changes: Any) -> list[Any]:
 
 def _reading(plant: DrivenModel, name: str, value: float) -> Callable[[float, Array, Array], float]:
     """Return how far a measured quantity is above a value, as a function of time and state."""
-    measurements = Measurements(plant.model, (name,), plant.model.neutral())
-    measurements.plant = plant
+    model, of = plant.model, read_name(plant.model, OUTPUT, name)
+    values, origin, still = JoinedValues(model, [of]), model.neutral(), (np.zeros(model.nv), np.zeros(model.nv))
 
     def above(t: float, q: Array, v: Array) -> float:
-        if not measurements.dynamic.any():
-            return float(measurements.read_kinematic(q, v)[0] - value)
-        a, tau = plant.dynamics(t, q, v)
-        return float(measurements.read(q, v, a, plant.wrenches(t, q, v), plant.inputs(t, q, v), tau)[0] - value)
+        a, tau = plant.dynamics(t, q, v) if of.kind in DYNAMIC else still
+        at = Snapshot(model, q, v, a, tau, plant.inputs(t, q, v), plant.wrenches(t, q, v), origin)
+        return float(values.read(at)[0] - value)
 
     return above
 

@@ -25,7 +25,7 @@ class Lock:
     name : str
         A joint, a block with own coordinates, one of their coordinates, or a rigid closure, whose ports have to meet then.
     at : float, Event or (str, float)
-        A time (s); an event, whose first occurrence counts; or a name, as controllers measure them, and the value that it
+        A time (s); an event, whose first occurrence counts; or an output, named as in `linearize`, and the value that it
         passes.
     """
 
