@@ -33,6 +33,8 @@ from .blocks.devices.actuators import Force as Force
 from .blocks.devices.actuators import Motor as Motor
 from .blocks.devices.actuators import Thruster as Thruster
 from .blocks.devices.actuators import Torque as Torque
+from .blocks.devices.drives import DCMotor as DCMotor
+from .blocks.devices.drives import StepperDrive as StepperDrive
 from .blocks.devices.loads import Load as Load
 from .blocks.devices.reaction_wheel import ReactionWheel as ReactionWheel
 from .blocks.devices.sensors import Accelerometer as Accelerometer
@@ -48,6 +50,7 @@ from .blocks.devices.signal_path import SignalPath as SignalPath
 from .blocks.interactions.cable import Cable as Cable
 from .blocks.interactions.contact import Contact as Contact
 from .blocks.interactions.distributed_load import DistributedLoad as DistributedLoad
+from .blocks.interactions.elastic_drive import ElasticDrive as ElasticDrive
 from .blocks.interactions.interaction import Interaction as Interaction
 from .blocks.interactions.interaction import TargetLoads as TargetLoads
 from .blocks.interactions.shape import Shape as Shape

@@ -11,7 +11,18 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block, ParameterFields, PortRef, block_name
-from titop.blocks.contract.fields import Field, axis, bound, choice, non_negative, optional, refuse_change, scalar, zero_axes
+from titop.blocks.contract.fields import (
+    Field,
+    axis,
+    bound,
+    choice,
+    fields_of,
+    non_negative,
+    optional,
+    refuse_change,
+    scalar,
+    zero_axes,
+)
 from titop.blocks.contract.own_coordinates import effort_unit, inertia_unit
 from titop.blocks.devices.loads import FRAMES, read_target
 from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
@@ -59,45 +70,32 @@ class Actuator(Device):
         return ((self.lower, self.upper),) * len(self.inputs)
 
 
-class Motor(Actuator):
-    """A motor on a coordinate of a joint or of another block. Input: the torque (or force) of its rotor.
+class CoordinateActuator(Actuator):
+    """Common part of actuators on a coordinate of a joint or of another block.
 
-    Parameters
+    Attributes
     ----------
-    name : str
-    joint : str or Block
-        The joint or block, or its name; ``"joint.coordinate"`` or ``"boom.mode1"`` for one of several coordinates.
+    joint : str
+        The joint or block; ``"joint.coordinate"`` or ``"boom.mode1"`` for one of several coordinates.
     gear : float
-        Rotor motion per unit of joint motion; the effort on the joint is ``gear`` times the input.
+        Rotor motion per unit of joint motion.
     rotor_inertia : float, kg m^2 (or kg)
         ``gear^2`` times this is added to the joint's armature; coordinates of other blocks have none.
-    effort_limit : float, N m or N
+    upper : float
         Largest absolute input.
-    path : SignalPath, optional
     """
 
-    rational_parameters = ("gear", "rotor_inertia")
+    rational_parameters: ClassVar[tuple[str, ...] | None] = ("gear", "rotor_inertia")
     input_unit = "N m"
     joint_fields: ClassVar[tuple[str, ...]] = ("joint",)
     parameter_units: ClassVar = {"gear": "1", "rotor_inertia": "kg m^2"}
     joint = Field(block_name)
     gear = Field(scalar)
     rotor_inertia = Field(non_negative("negative-inertia"))
-    upper = Field(bound, "effort_limit")
-    effort_limit: float
 
-    def __init__(
-        self,
-        name: str,
-        joint: str | Block,
-        gear: float = 1.0,
-        rotor_inertia: float = 0.0,
-        effort_limit: float = math.inf,
-        *,
-        path: SignalPath | None = None,
-    ) -> None:
+    def __init__(self, name: str, joint: str | Block, gear: float, rotor_inertia: float, path: SignalPath | None) -> None:
         super().__init__(name, path)
-        self.joint, self.gear, self.rotor_inertia, self.upper = joint, gear, rotor_inertia, effort_limit
+        self.joint, self.gear, self.rotor_inertia = joint, gear, rotor_inertia
 
     @property
     def filter_coordinates(self) -> tuple[str, ...]:
@@ -115,7 +113,8 @@ class Motor(Actuator):
 
     @lower.setter
     def lower(self, lower: Any) -> None:
-        refuse_change(self, "lower", lower, "set effort_limit: the least input is minus the largest")
+        argument = fields_of(type(self))["upper"].argument
+        refuse_change(self, "lower", lower, f"set {argument}: the least input is minus the largest")
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
@@ -127,6 +126,40 @@ class Motor(Actuator):
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
         rotor = {"rotor_inertia": (float(self.rotor_inertia), inertia_unit(units[0]))}
         return self.parameters() | rotor | self._path_parameters(units)
+
+
+class Motor(CoordinateActuator):
+    """A motor on a coordinate of a joint or of another block. Input: the torque (or force) of its rotor.
+
+    Parameters
+    ----------
+    name : str
+    joint : str or Block
+        The joint or block, or its name; ``"joint.coordinate"`` or ``"boom.mode1"`` for one of several coordinates.
+    gear : float
+        Rotor motion per unit of joint motion; the effort on the joint is ``gear`` times the input.
+    rotor_inertia : float, kg m^2 (or kg)
+        ``gear^2`` times this is added to the joint's armature; coordinates of other blocks have none.
+    effort_limit : float, N m or N
+        Largest absolute input.
+    path : SignalPath, optional
+    """
+
+    upper = Field(bound, "effort_limit")
+    effort_limit: float
+
+    def __init__(
+        self,
+        name: str,
+        joint: str | Block,
+        gear: float = 1.0,
+        rotor_inertia: float = 0.0,
+        effort_limit: float = math.inf,
+        *,
+        path: SignalPath | None = None,
+    ) -> None:
+        super().__init__(name, joint, gear, rotor_inertia, path)
+        self.upper = effort_limit
 
 
 class PortActuator(Actuator):

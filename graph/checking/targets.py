@@ -16,7 +16,7 @@ from titop.blocks.bodies.rigid_body import PortedBlock
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.contract.block import PARENT_PORT, Block, PortRef
 from titop.blocks.contract.own_coordinates import CoordinateNames
-from titop.blocks.devices.actuators import Motor
+from titop.blocks.devices.actuators import CoordinateActuator
 from titop.blocks.devices.sensors import Encoder, ReactionSensor, TendonSensor
 from titop.blocks.interactions.interaction import Interaction, target_counts
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
@@ -205,7 +205,7 @@ def _not_a_coordinate(acting: Block, where: str, target: Block, coordinate: str 
     elif isinstance(acting, Encoder) and (coordinate or target.coordinates[0]) not in target.configuration_names:
         advice = f"read the attitude with a tt.PoseSensor; linear models have {name}.q"
         yield Finding("not-a-position", where, name, "a coordinate that the configuration holds, no rotation", advice)
-    elif isinstance(acting, Motor) and acting.rotor_inertia > 0 and not isinstance(target, Joint):
+    elif isinstance(acting, CoordinateActuator) and acting.rotor_inertia > 0 and not isinstance(target, Joint):
         yield rotor_without_armature(acting, acting.rotor_inertia)
 
 

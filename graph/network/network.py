@@ -16,7 +16,7 @@ from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import Field, Fielded, vector
-from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
+from titop.blocks.devices.actuators import Actuator, CoordinateActuator, PortActuator
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.reaction_wheel import ReactionWheel
 from titop.blocks.devices.sensors import KINDS, Sensor
@@ -213,7 +213,7 @@ class Network(Fielded):
 
         Parameters
         ----------
-        actuator : Motor, Thruster, Force, Torque or ReactionWheel
+        actuator : Motor, DCMotor, StepperDrive, Thruster, Propeller, Force, Torque or ReactionWheel
             A reaction wheel also brings a joint, a body and a sensor.
         """
         if isinstance(actuator, ReactionWheel):
@@ -222,7 +222,7 @@ class Network(Fielded):
             self.add_sensor(actuator.momentum)
         else:
             expected, advice = "an actuator of a joint or a port", "use tt.Motor, tt.Thruster, tt.Force, ..."
-            self._attach("actuators", actuator, Motor | PortActuator, "not-an-actuator", expected, advice)
+            self._attach("actuators", actuator, CoordinateActuator | PortActuator, "not-an-actuator", expected, advice)
 
     def add_sensor(self, sensor: Sensor) -> None:
         """Add a sensor; its outputs are appended to the model's.

@@ -12,6 +12,7 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.own_coordinates import todays
 from titop.blocks.devices.signal_path import Device
+from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.constraints.interaction_loads import contacts_of
 from titop.solvers.signals.lines_and_sections import is_on_rod, lines_of
 from titop.solvers.signals.quantities import Kind, NamedModel, Quantity
@@ -231,6 +232,26 @@ class ContactForm:
         for owner, loop in contacts_of(model.mechanism).items():
             for point in dict.fromkeys((owner, *loop.closure.point_names)):
                 yield from (f"{point}.gap", f"{point}.force")
+
+
+@dataclass(frozen=True)
+class ReadingForm:
+    """What interactions and drives measure; if `settled`, only what does not follow inputs at once."""
+
+    settled: bool = False
+
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
+        for loop in model.mechanism.interactions:
+            if name in self._paths(loop.closure):
+                return Quantity(Kind.READING, loop.closure.name, (loop.closure.reading_paths.index(name),), (name,))
+        return None
+
+    def names(self, model: NamedModel) -> Iterator[str]:
+        return (name for loop in model.mechanism.interactions for name in self._paths(loop.closure))
+
+    def _paths(self, closure: Interaction) -> Sequence[str]:
+        at_once = self.settled and bool(closure.inputs)
+        return [name for name in closure.reading_paths if not at_once or name in closure.state_paths]
 
 
 class OwnStateForm:

@@ -100,6 +100,8 @@ class Kind(StrEnum):
     #: Of a contact: the gaps of its spheres (k); the sum of the forces on them (3), then each (3 k), in the shape's frame.
     GAP = "gap"
     CONTACT_FORCE = "contact force"
+    #: What an interaction measures.
+    READING = "reading"
     #: What a sensor measures, behind the filter of its path; the second depends on accelerations.
     FILTERED = "filtered measurement"
     FILTERED_AT_ONCE = "filtered measurement with feedthrough"
@@ -181,6 +183,9 @@ def units_of(model: NamedModel, of: Quantity) -> tuple[str, ...]:
     if of.filtering is not None:
         measured = units_of(model, of.filtering.measured)
         return tuple(measured[k] for k in of.entries)
+    if of.kind == Kind.READING:
+        loop = next(loop for loop in model.mechanism.interactions if loop.closure.name == of.owner)
+        return tuple(loop.closure.reading_units[k] for k in of.entries)
     if of.kind in ALIKE:
         return (ALIKE[of.kind],) * len(of.entries)
     units = UNITS[of.kind](model)

@@ -19,7 +19,7 @@ ROOT = Path(titop.__file__).parent
 #: own. `PortedBlock` is what ports can be added to.
 ROLES = {
     *("Block", "Joint", "Closure", "RigidClosure", "Interaction", "Gear", "CoordinateLimits", "Load", "Sensor"),
-    *("Actuator", "Motor", "PortActuator", "PortedBlock", "World", "Device"),
+    *("Actuator", "CoordinateActuator", "PortActuator", "PortedBlock", "World", "Device"),
 }
 
 #: The places that know a kind, and why.
