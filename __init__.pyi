@@ -31,6 +31,7 @@ from .blocks.contract.law import LawTerms as LawTerms
 from .blocks.contract.target_motion import TargetMotion as TargetMotion
 from .blocks.devices.actuators import Force as Force
 from .blocks.devices.actuators import Motor as Motor
+from .blocks.devices.actuators import Propeller as Propeller
 from .blocks.devices.actuators import Thruster as Thruster
 from .blocks.devices.actuators import Torque as Torque
 from .blocks.devices.drives import DCMotor as DCMotor

@@ -435,6 +435,8 @@ class Device(Block):
     """
 
     path = Field(read_path)
+    #: Smallest absolute command that has an effect in simulations.
+    least_command: float = 0.0
     #: Whether it has a law of its own, by which an interaction acts for it.
     acts_by_law: ClassVar[bool] = False
 

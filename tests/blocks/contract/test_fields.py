@@ -65,6 +65,7 @@ def blocks() -> list[Block]:
         tt.DCMotor("dc", "r", 2.0, 0.1, inductance=0.01, cogging=[(6, 0.01)]),
         tt.StepperDrive("stepper", "r", 200, 0.1, 1e-3),
         tt.Thruster("thruster", BODY),
+        tt.Propeller("propeller", BODY, 1e-5, 1e-7),
         tt.Force("force", BODY, direction=[1, 0, 0]),
         tt.Torque("torque", BODY),
         tt.Accelerometer("accelerometer", BODY),
