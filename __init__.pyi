@@ -39,6 +39,7 @@ from .blocks.devices.drives import StepperDrive as StepperDrive
 from .blocks.devices.loads import Load as Load
 from .blocks.devices.reaction_wheel import ReactionWheel as ReactionWheel
 from .blocks.devices.sensors import Accelerometer as Accelerometer
+from .blocks.devices.sensors import DriveSensor as DriveSensor
 from .blocks.devices.sensors import Encoder as Encoder
 from .blocks.devices.sensors import Gyro as Gyro
 from .blocks.devices.sensors import PoseSensor as PoseSensor

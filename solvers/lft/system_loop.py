@@ -477,7 +477,8 @@ READINGS: dict[Kind, Callable[[SystemChanges, Quantity], Signals | None]] = {
     Kind.SPECIFIC_FORCE: lambda moving, of: moving.at(of).acceleration[:3] + CONVECTIVE @ moving.at(of).products,
     Kind.POSE: _position,
     Kind.REACTION: _reaction,
-    Kind.READING: lambda moving, of: moving.changes.measured.get(of.owner),
+    Kind.READING: lambda moving, of: moving.changes.measured[of.owner],
+    Kind.READING_AT_ONCE: lambda moving, of: moving.changes.measured[of.owner],
     Kind.FILTERED: _filtered,
     Kind.FILTERED_AT_ONCE: _filtered,
 }

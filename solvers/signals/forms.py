@@ -12,10 +12,9 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.own_coordinates import todays
 from titop.blocks.devices.signal_path import Device
-from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.constraints.interaction_loads import contacts_of
 from titop.solvers.signals.lines_and_sections import is_on_rod, lines_of
-from titop.solvers.signals.quantities import Kind, NamedModel, Quantity
+from titop.solvers.signals.quantities import Kind, NamedModel, Quantity, reading_of
 
 #: Kinds of the measures of lines by their endings, and the ending of the rate.
 _MEASURES, _RATE = {"length": Kind.LENGTH, "volume": Kind.VOLUME}, "rate"
@@ -234,24 +233,14 @@ class ContactForm:
                 yield from (f"{point}.gap", f"{point}.force")
 
 
-@dataclass(frozen=True)
 class ReadingForm:
-    """What interactions and drives measure; if `settled`, only what does not follow inputs at once."""
-
-    settled: bool = False
+    """What interactions and drives measure."""
 
     def read(self, model: NamedModel, name: str) -> Quantity | None:
-        for loop in model.mechanism.interactions:
-            if name in self._paths(loop.closure):
-                return Quantity(Kind.READING, loop.closure.name, (loop.closure.reading_paths.index(name),), (name,))
-        return None
+        return reading_of(model.mechanism.interactions, name)
 
     def names(self, model: NamedModel) -> Iterator[str]:
-        return (name for loop in model.mechanism.interactions for name in self._paths(loop.closure))
-
-    def _paths(self, closure: Interaction) -> Sequence[str]:
-        at_once = self.settled and bool(closure.inputs)
-        return [name for name in closure.reading_paths if not at_once or name in closure.state_paths]
+        return (name for loop in model.mechanism.interactions for name in loop.closure.reading_paths)
 
 
 class OwnStateForm:

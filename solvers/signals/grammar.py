@@ -124,7 +124,7 @@ MEASURED = Role(
         CoordinateForm(_STATES, full=True),
         LineForm(),
         ContactForm(),
-        ReadingForm(settled=True),
+        ReadingForm(),
     ),
 )
 #: Signals that a controller can command.

@@ -262,6 +262,7 @@ SOURCES: dict[Kind, Source] = {
     Kind.GAP: Source(loads.contact_values, loads.contact_derivatives),
     Kind.CONTACT_FORCE: Source(loads.contact_values, loads.contact_derivatives),
     Kind.READING: Source(loads.reading_values, loads.reading_derivatives),
+    Kind.READING_AT_ONCE: Source(loads.reading_values, loads.reading_derivatives),
     Kind.FILTERED: Source(_filtered, _filtered_change),
     Kind.FILTERED_AT_ONCE: Source(_filtered, _filtered_change),
 }

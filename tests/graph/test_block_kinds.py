@@ -24,10 +24,13 @@ ROLES = {
 
 #: The places that know a kind, and why.
 KNOWN = {
-    "graph/checking/targets.py": ({"TendonSensor", "ReactionSensor", "Encoder"}, "sensors that read no coordinate's rate"),
+    "graph/checking/targets.py": (
+        {"TendonSensor", "ReactionSensor", "Encoder", "DriveSensor"},
+        "sensors that read no coordinate's rate",
+    ),
     "solvers/signals/sensor_quantities.py": (
         {*("Accelerometer", "Gyro", "PoseSensor", "Encoder", "Tachometer", "WheelMomentum", "TendonSensor", "StrainGauge")}
-        | {"ReactionSensor"},
+        | {"ReactionSensor", "DriveSensor"},
         "the register of what sensors read: a line for each kind",
     ),
     "solvers/lft/system_loop.py": ({"PathStates"}, "filters in series, exact where ports turn"),

@@ -77,6 +77,7 @@ def blocks() -> list[Block]:
         tt.ReactionSensor("reaction", "r"),
         tt.WheelMomentum("momentum", "r"),
         tt.TendonSensor("length", "tendon"),
+        tt.DriveSensor("torque_sensor", "harmonic.torque"),
     ]
 
 

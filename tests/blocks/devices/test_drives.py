@@ -137,15 +137,28 @@ def test_families_hold_their_members(inductance: float) -> None:
 
 
 def test_controllers_read_the_current_where_it_is_a_state() -> None:
-    """A current loop with an integrator meets its reference; without inductance the current follows the voltage at once."""
+    """A current loop with an integrator meets its reference."""
     control = pytest.importorskip("control")
     m = driven(motor(0.01), damping=5.0).resolve()
     law = control.ss([[0.0]], [[1.0]], [[50.0]], [[1.0]], inputs=["motor_current"], outputs=["motor"], name="current")
     loop = {"controller": law, "reference": {"motor.current": 1.5}}
     trajectory = tt.simulate(m, [0.0, 2.0], [0.0], [0.0], **loop)
     assert trajectory.x[-1] == pytest.approx([1.5], abs=1e-5)  # many time constants of the loop
-    with pytest.raises(tt.ModelError, match="current"):
-        tt.simulate(driven(motor()).resolve(), [0.0, 1.0], [0.0], [0.0], **loop)
+
+
+def test_sensors_read_drives() -> None:
+    """Of a sampled loop without inductance, too, where the current follows the voltage at once."""
+    control = pytest.importorskip("control")
+    s = driven(motor(), damping=5.0)
+    s.add_sensor(tt.DriveSensor("ammeter", "motor.current"))
+    m = s.resolve()
+    assert m.outputs([0.0], [0.3], [0.0], u={"motor": 5.0}) == pytest.approx([(5.0 - KE * GEAR * 0.3) / R], rel=1e-14)
+    law = control.ss([[1.0]], [[0.5]], [[1.0]], [[0.0]], 0.01, inputs=["ammeter"], outputs=["motor"], name="current")
+    trajectory = tt.simulate(m, [0.0, 2.0], [0.0], [0.0], controller=law, reference={"ammeter": 1.5})
+    assert trajectory.outputs()[-1] == pytest.approx([1.5], abs=1e-5)
+    s.add_sensor(tt.DriveSensor("typo", "motor.curent"))
+    with pytest.raises(tt.ModelError, match="unknown-reading"):
+        s.resolve()
 
 
 def test_stepper_holds_by_its_electrical_stiffness() -> None:
