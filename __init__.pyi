@@ -32,12 +32,16 @@ from .blocks.contract.law import LawTerms as LawTerms
 from .blocks.contract.target_motion import TargetMotion as TargetMotion
 from .blocks.devices.actuators import Force as Force
 from .blocks.devices.actuators import Motor as Motor
+from .blocks.devices.actuators import Propeller as Propeller
 from .blocks.devices.actuators import Thruster as Thruster
 from .blocks.devices.actuators import Torque as Torque
 from .blocks.devices.composite_device import CompositeDevice as CompositeDevice
+from .blocks.devices.drives import DCMotor as DCMotor
+from .blocks.devices.drives import StepperDrive as StepperDrive
 from .blocks.devices.loads import Load as Load
 from .blocks.devices.reaction_wheel import ReactionWheel as ReactionWheel
 from .blocks.devices.sensors import Accelerometer as Accelerometer
+from .blocks.devices.sensors import DriveSensor as DriveSensor
 from .blocks.devices.sensors import Encoder as Encoder
 from .blocks.devices.sensors import Gyro as Gyro
 from .blocks.devices.sensors import PoseSensor as PoseSensor
@@ -51,6 +55,7 @@ from .blocks.devices.slosh import Slosh as Slosh
 from .blocks.interactions.cable import Cable as Cable
 from .blocks.interactions.contact import Contact as Contact
 from .blocks.interactions.distributed_load import DistributedLoad as DistributedLoad
+from .blocks.interactions.elastic_drive import ElasticDrive as ElasticDrive
 from .blocks.interactions.interaction import Interaction as Interaction
 from .blocks.interactions.interaction import TargetLoads as TargetLoads
 from .blocks.interactions.shape import Shape as Shape

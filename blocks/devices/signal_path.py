@@ -231,6 +231,8 @@ class SignalPath:
         """Return A (k, k), B (k, n), C (n, k) and D (n, n) of the filter of `count` = n channels; the unit of time is s."""
         from scipy.linalg import block_diag
 
+        if not self.filters:
+            return np.zeros((0, 0)), np.zeros((0, count)), np.zeros((count, 0)), np.eye(count)
         laws = [each.law for each in self.channel_filters(count)]
         A, B, C, D = (block_diag(*matrices) for matrices in zip(*laws, strict=True))
         return A, B, C, D
@@ -244,7 +246,7 @@ class SignalPath:
         """Return the units of the filter's states, for the `units` of the channels."""
         filters = self.channel_filters(len(units))
         if len(filters) < len(units):
-            return ("1",) * filters[0].order
+            return ("1",) * sum(each.order for each in filters)
         return tuple(each for filter, unit in zip(filters, units, strict=True) for each in filter.state_units(unit))
 
     def parameters(self) -> dict[str, str]:
@@ -433,6 +435,10 @@ class Device(Block):
     """
 
     path = Field(read_path)
+    #: Smallest absolute command that has an effect in simulations.
+    least_command: float = 0.0
+    #: Whether it has a law of its own, by which an interaction acts for it.
+    acts_by_law: ClassVar[bool] = False
 
     def __init__(self, name: str, path: SignalPath | None = None) -> None:
         super().__init__(name)
@@ -447,6 +453,11 @@ class Device(Block):
     def is_filtered(self) -> bool:
         """Whether there is a filter."""
         return self.path is not None and self.path.filter is not None
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether systems add an interaction for it: for its filter, or its law."""
+        return self.is_filtered or self.acts_by_law
 
     @property
     def filter_ports(self) -> tuple[Any, ...]:

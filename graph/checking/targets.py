@@ -17,8 +17,8 @@ from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import PARENT_PORT, Block, PortRef
 from titop.blocks.contract.own_coordinates import CoordinateNames
-from titop.blocks.devices.actuators import Motor
-from titop.blocks.devices.sensors import Encoder, ReactionSensor, TendonSensor
+from titop.blocks.devices.actuators import CoordinateActuator
+from titop.blocks.devices.sensors import DriveSensor, Encoder, ReactionSensor, TendonSensor
 from titop.blocks.interactions.interaction import Interaction, target_counts
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
@@ -217,7 +217,7 @@ def _not_a_coordinate(acting: Block, where: str, target: Block, coordinate: str 
     elif isinstance(acting, Encoder) and (coordinate or target.coordinates[0]) not in target.configuration_names:
         advice = f"read the attitude with a tt.PoseSensor; linear models have {name}.q"
         yield Finding("not-a-position", where, name, "a coordinate that the configuration holds, no rotation", advice)
-    elif isinstance(acting, Motor) and acting.rotor_inertia > 0 and not isinstance(target, Joint):
+    elif isinstance(acting, CoordinateActuator) and acting.rotor_inertia > 0 and not isinstance(target, Joint):
         yield rotor_without_armature(acting, acting.rotor_inertia)
 
 
@@ -230,6 +230,12 @@ def wrong_lines(system: Network) -> Iterator[Finding]:
                 kind = "rod" if block.has_sections else "body"
                 advice = f"connect the {kind} itself first"
                 yield Finding("foreign-target", where, block.name, f"a {kind} of this system", advice)
+    read = [name for loop in system.loops for name in getattr(loop.closure, "reading_paths", ())]
+    read += [f"{each.name}.{name}" for each in system.actuators for name, _ in getattr(each, "readings", ())]
+    for sensor in system.sensors:
+        if isinstance(sensor, DriveSensor) and sensor.reading not in read:
+            where, advice = f"{sensor.name}.reading", did_you_mean(sensor.reading, read)
+            yield Finding("unknown-reading", where, sensor.reading, "what a drive of the system measures", advice)
     tendons = [loop.closure.name for loop in system.loops if loop.closure.measured == "length"]
     for sensor in system.sensors:
         if isinstance(sensor, TendonSensor) and sensor.tendon not in tendons:

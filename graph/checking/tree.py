@@ -12,7 +12,7 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import PARENT_PORT, PortRef
-from titop.blocks.devices.actuators import Motor
+from titop.blocks.devices.actuators import CoordinateActuator
 from titop.graph.checking.targets import full_name, moving_blocks
 from titop.graph.network.connections import idle, moves_no_inertia, no_inertia, nodes_of
 from titop.graph.network.network import Network
@@ -145,7 +145,7 @@ def massless_leaves(system: Network) -> Iterator[tuple[bool, Finding]]:
 
 def _driven(system: Network) -> set[str]:
     """Return the names of the joints with inertia from motors' rotors."""
-    motors = (actuator for actuator in system.actuators if isinstance(actuator, Motor))
+    motors = (actuator for actuator in system.actuators if isinstance(actuator, CoordinateActuator))
     return {owner_of(motor.joint) for motor in motors if motor.rotor_inertia > 0}
 
 

@@ -31,13 +31,14 @@ from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.relation import LinearRelation
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import Block
-from titop.blocks.devices import actuators, sensors
+from titop.blocks.devices import actuators, drives, sensors
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.reaction_wheel import ReactionWheel
 from titop.blocks.devices.slosh import CylinderSlosh, SphereSlosh, TableSlosh
 from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.distributed_load import DistributedLoad
+from titop.blocks.interactions.elastic_drive import ElasticDrive
 from titop.blocks.interactions.springs import CompliantClosure, SpringDamper
 from titop.blocks.interactions.tendon import PressureChamber, Tendon
 from titop.blocks.joints.friction_and_limits import CoordinateLimits, Limits
@@ -242,6 +243,7 @@ _register(CompliantClosure, "compliant", stiffness=SYMMETRIC, damping=SYMMETRIC)
 _register(SpringDamper, "spring")
 _register(Contact, "contact", radius=special.POINTS, on=special.TOUCHING, shape=special.SHAPE, points=special.POINTS)
 _register(Cable, "cable", max_tension=_UPPER)
+_register(ElasticDrive, "elastic-drive")
 _LINE: dict[str, FileField | ValueKind] = {"rods": special.RODS, "end": _END}
 _LINE |= {name: special.numbers_of(name) for name in ("y", "z")}
 _register(Tendon, "tendon", **_LINE, max_tension=_UPPER)
@@ -267,6 +269,7 @@ _register(CoordinateLimits, "limits", limits=LIMITS)
 _register(Load, "constant")
 _register(actuators.Motor, "motor", effort_limit=_UPPER)
 _register(actuators.Thruster, "thruster", direction=_DIRECTION, max_thrust=_UPPER)
+_register(actuators.Propeller, "propeller", direction=_DIRECTION, max_speed=UNLIMITED)
 _register(actuators.Force, "force", direction=_DIRECTION)
 _register(actuators.Torque, "torque", direction=_DIRECTION)
 _register(
@@ -284,6 +287,8 @@ _register(
     "table-slosh",
     **dict.fromkeys(("fills", "mass", "centre", "masses", "lengths", "heights", "inertia"), NUMBERS),
 )
+_register(drives.DCMotor, "dc-motor", back_emf=FileField(NUMBER, None), voltage_limit=_UPPER)
+_register(drives.StepperDrive, "stepper")
 _register(sensors.Accelerometer, "accelerometer")
 _register(sensors.Gyro, "gyro")
 _register(sensors.Encoder, "encoder")
@@ -292,4 +297,5 @@ _register(sensors.PoseSensor, "pose")
 _register(sensors.StrainGauge, "strain-gauge")
 _register(sensors.ReactionSensor, "reaction")
 _register(sensors.TendonSensor, "tendon", tendon=BLOCK_NAME)
+_register(sensors.DriveSensor, "drive", reading=BLOCK_NAME)
 _register(sensors.WheelMomentum, "wheel-momentum")

@@ -16,7 +16,7 @@ from titop.blocks.constraints.relation import Relation
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import Field, Fielded, vector
-from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
+from titop.blocks.devices.actuators import Actuator, CoordinateActuator, PortActuator
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import KINDS, Sensor
@@ -217,14 +217,14 @@ class Network(Fielded):
 
         Parameters
         ----------
-        actuator : Motor, Thruster, Force or Torque
+        actuator : Motor, DCMotor, StepperDrive, Thruster, Propeller, Force or Torque
             Or a device, such as a ReactionWheel, as by `add_device`.
         """
         if isinstance(actuator, CompositeDevice):
             self.add_device(actuator)
         else:
             expected, advice = "an actuator of a joint or a port", "use tt.Motor, tt.Thruster, tt.Force, ..."
-            self._attach("actuators", actuator, Motor | PortActuator, "not-an-actuator", expected, advice)
+            self._attach("actuators", actuator, CoordinateActuator | PortActuator, "not-an-actuator", expected, advice)
 
     def add_device(self, device: CompositeDevice) -> None:
         """Add a device that is made of several blocks: all its parts.

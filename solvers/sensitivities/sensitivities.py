@@ -22,7 +22,7 @@ from titop.blocks.checking.complex_safety import is_parameter_complex_safe
 from titop.blocks.constraints.relation import Relation
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.contract.block import Block, is_titops_own, overrides
-from titop.blocks.devices.actuators import Actuator, Motor
+from titop.blocks.devices.actuators import Actuator, CoordinateActuator
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
@@ -85,10 +85,9 @@ class ParameterChange:
         if name not in assembly.blocks:
             return [ChangedGravity(entry)]
         block = assembly.blocks[name]
-        if isinstance(block, Motor):
-            return [ChangedLaw(owner_of(block.joint)), ChangedInputs(name)]
         if isinstance(block, Actuator):
-            return [ChangedInputs(name)]
+            law = [ChangedLaw(owner_of(block.joint))] if isinstance(block, CoordinateActuator) else []
+            return [*law, ChangedInputs(name), *map(ChangedInteraction, self._beside)]
         for kind, changed in _BY_KIND.items():
             if isinstance(block, kind):
                 return [changed(name)]
@@ -151,7 +150,7 @@ class ParameterChange:
         entry, block = entry_of(self._name), self._assembly.blocks.get(owner_of(self._name))
         if block is None or not block.complex_parameters:
             return block is None
-        others = [*self._beside, *([owner_of(block.joint)] if isinstance(block, Motor) else [])]
+        others = [*self._beside, *([owner_of(block.joint)] if isinstance(block, CoordinateActuator) else [])]
         if not all(is_titops_own(self._assembly.blocks[name]) for name in others):
             return False
         return (
