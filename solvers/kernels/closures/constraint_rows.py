@@ -41,7 +41,7 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
         n = ints[row, layout.CONSTRAINTS]
         for c in range(n):
             E1, E2 = gradients(floats, row + c, turn, r, phi, turns)
-            error[k] = _value(floats, row + c, turn, r, phi)
+            error[k] = value_of(floats, row + c, turn, r, phi)
             bias[k] = dot(E1, A1) + dot(E2, A2) + bias_of(floats, row + c, turn, r, phi, turns, V1, V2, E2)
             if abs(bias[k]) < CANCELLED * (_terms(E1, A1) + _terms(E2, A2)):  # as at rest, where both ports have gravity's
                 bias[k] = 0.0
@@ -56,10 +56,16 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
             jacobian[k, j] = 0.0
         jacobian[k, ints[row, layout.DRIVEN_V]] = floats[row, layout.DRIVEN]
         jacobian[k, ints[row, layout.DRIVER_V]] = floats[row, layout.DRIVER]
-        driven = floats[row, layout.DRIVEN] * q[ints[row, layout.DRIVEN_Q]]
-        driver = floats[row, layout.DRIVER] * q[ints[row, layout.DRIVER_Q]]
-        error[k], bias[k] = driven + driver - floats[row, layout.OFFSET], 0.0
+        error[k], bias[k] = gear_error(ints, floats, row, q), 0.0
         k += 1
+
+
+@helper
+def gear_error(ints, floats, row, q):
+    """Return the value of the gear's constraint at `row`."""
+    driven = floats[row, layout.DRIVEN] * q[ints[row, layout.DRIVEN_Q]]
+    driver = floats[row, layout.DRIVER] * q[ints[row, layout.DRIVER_Q]]
+    return driven + driver - floats[row, layout.OFFSET]
 
 
 @helper
@@ -72,7 +78,7 @@ def _terms(E, A):
 
 
 @helper
-def _value(floats, row, turn, r, phi):
+def value_of(floats, row, turn, r, phi):
     """Return ``along . r + about . phi + c . R n - offset``."""
     value = dot3(three(floats, row, layout.ALONG), r) + dot3(three(floats, row, layout.ABOUT), phi)
     aligned = dot3(three(floats, row, layout.ALIGNED1), times(turn, three(floats, row, layout.ALIGNED2)))
