@@ -13,18 +13,16 @@ from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS, ROUNDING
 from titop.blocks.joints.joint import Joint
+from titop.solvers.arguments.reading import all_finite
 from titop.solvers.constraints.closed_derivatives import compliant_forces
 from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.control.loop_signals import Command
 from titop.solvers.model.model import Model
+from titop.solvers.model.prepared import Equations, Following
 from titop.solvers.simulation.closed_states import went_too_far
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.generalized_alpha import ControllerStep, FirstOrderStates, GeneralizedAlpha, ModelStep
-from titop.solvers.simulation.implicit_equations import (
-    ImplicitDerivatives,
-    ImplicitDynamics,
-    Residual,
-)
+from titop.solvers.simulation.implicit_equations import ImplicitDerivatives, ImplicitDynamics
 from titop.solvers.simulation.steppers import Tolerances
 
 #: Factor by which the extent of coordinates and rates, by which errors are measured, decays in a step.
@@ -37,6 +35,8 @@ _ITERATIONS = 15
 #: Derivatives are renewed where they save more iterations than this.
 _WORTH_DERIVATIVES = 8
 
+#: No first-order states.
+_STATELESS = Following(np.zeros(1), np.zeros(0), np.zeros(0))
 #: LU factors of Newton's matrix, and their pivots.
 _LU = tuple[Array, Array]
 
@@ -96,7 +96,8 @@ class AlphaSystem:
         if self._derivatives is None or step.h > self.holds_for:
             node, equations, multipliers = step.start, self.equations, np.zeros(len(self.model.constraint_names))
             self.let_act(node)
-            residual = equations.residual(node.t, node.q, node.v_closed, node.a, multipliers)
+            held = Following(np.zeros(1), self.plant.x, self.plant.x.copy())
+            residual = equations.residual(node.t, node.q, node.v_closed, node.a, multipliers, held, True)
             rows = equations.independent(residual.jacobian)
             multipliers[rows] = step.best_multipliers(residual, rows)
             half = 0.5 * step.h
@@ -196,26 +197,32 @@ class Step:
         self.increment = h * self.v0 + h * h * ((0.5 - n.beta) * self.w0 + n.beta * w)
         v = self.v0 + h * ((1 - n.gamma) * self.w0 + n.gamma * w)
         self.q, self.v = motion.impose(self.within, self.system.model.integrate(self.q0, self.increment), v)
-        if self.first_order_step is not None:
-            self.first_order = self.first_order_step.end(self.within, self.q, self.v)
         a = ((1 - n.alpha_m) * w + n.alpha_m * self.w0 - n.alpha_f * self.a0) / (1 - n.alpha_f)
         self.a = np.where(self.system.free, a, motion.acceleration(self.within))
 
-    def residual(self) -> Residual:
-        """Return the residual of the equations."""
+    def residual(self, whole: bool) -> Equations:
+        """Return the residual of the equations, with their matrices if `whole`."""
         self.system.counts["evaluations"] += 1
-        if self.first_order is not None:
-            self.system.plant.x = self.first_order.x
-        return self.system.equations.residual(self.within, self.q, self.v, self.a, self.multipliers)
+        if self.system.plant.answer is not None:  # what is measured may depend on the states
+            self.follow()
+        following = _STATELESS if self.first_order_step is None else self.first_order_step.following
+        return self.system.equations.residual(self.within, self.q, self.v, self.a, self.multipliers, following, whole)
+
+    def follow(self) -> bool:
+        """Let the first-order states follow; tell whether they are found."""
+        if self.first_order_step is None:
+            return True
+        self.first_order = self.first_order_step.end(self.within, self.q, self.v)
+        return all_finite(self.first_order.x)
 
     def solve(self) -> bool:
         """Solve for the step's end by Newton's method, first with the derivatives at its start; tell whether it converged."""
         self.at_start = self.system.derivatives(self)
-        if self._newton(renew=False) and self._stays_near():
+        if self._newton(renew=False) and self._stays_near() and self.follow():
             return True
         self.guess()
         self.has_renewed = True
-        return self._newton(renew=True) and self._stays_near()
+        return self._newton(renew=True) and self._stays_near() and self.follow()
 
     def _stays_near(self) -> bool:
         """Tell whether the loops' coordinates change by less than a radian: beyond it, loops may close on another branch."""
@@ -236,8 +243,9 @@ class Step:
         before, left = np.inf, np.inf
         for iteration in range(_ITERATIONS):
             self.system.counts["iterations"] += 1
-            residual = self.residual()
-            if iteration == 0 or (renew and left > _WORTH_DERIVATIVES):
+            whole = iteration == 0 or (renew and left > _WORTH_DERIVATIVES)
+            residual = self.residual(whole)
+            if whole:
                 residual = self.linearise(residual, renew)
             change = self.correction(residual)
             if not np.isfinite(change).all():
@@ -256,7 +264,7 @@ class Step:
             before = size
         return False
 
-    def linearise(self, residual: Residual, renew: bool) -> Residual:
+    def linearise(self, residual: Equations, renew: bool) -> Equations:
         """Factor Newton's matrix at the present state, and return the residual with the best multipliers.
 
         Masses and constraint Jacobians are those of the state; the other derivatives are those of the start, unless `renew`.
@@ -265,12 +273,12 @@ class Step:
         self.reach = np.abs(residual.jacobian).max(axis=0, initial=0.0)
         multipliers = self.best_multipliers(residual, self.rows)
         self.multipliers[self.rows] += multipliers
-        self.mass, self.jacobian = self.system.model.mass_matrix(self.q), residual.jacobian[self.rows]
+        self.mass, self.jacobian = residual.mass, residual.jacobian[self.rows]
         residual = residual._replace(efforts=residual.efforts - self.jacobian.T @ multipliers)
         self.factors = self._factor(self.system.renew_derivatives(self) if renew else self.at_start)
         return residual
 
-    def best_multipliers(self, residual: Residual, rows: Array) -> Array:
+    def best_multipliers(self, residual: Equations, rows: Array) -> Array:
         """Return the multipliers of some rows (k) that minimise the residual."""
         free = self.system.free
         if not len(rows):
@@ -304,7 +312,7 @@ class Step:
         """Whether the step is so short that rounding of its accelerations exceeds the tolerances."""
         return self.noise > 1.0
 
-    def correction(self, residual: Residual) -> Array:
+    def correction(self, residual: Equations) -> Array:
         """Return Newton's correction of w; that of the multipliers is applied here."""
         wanted = -residual.error[self.rows] / (self.h**2 * self.numbers.beta)
         change, multipliers = self._solve(self.factors, -residual.efforts, wanted)

@@ -171,6 +171,20 @@ class DrivenModel(Drive):
         if self.is_driven:
             tau += self._drive(t, q, v)
 
+    def act_on(self, t: float, q: Array, v: Array) -> Array:
+        """Put the loads at a state into effect; return all efforts (nv). Commands come from `answer` if it is set.
+
+        States of the first order are left to callers.
+        """
+        if self.answer is not None:
+            self.command = self.answer(t, q, v)
+        if not self.is_held or self._last is None or self._last[0] is not self.command:
+            self._last = self.command, self._let_act(t, q, v)
+        tau: Array = np.add(*self._last[1])
+        if not all_finite(tau):
+            self.check_acting()
+        return tau
+
     def acting_rows(self, t: Array, y: Array, q: Array, v: Array) -> tuple[Array, Array, dict[str, Array]]:
         """Return the loads at times t (n, s), where states are y (n, ...): q (n, nq) and v (n, nv).
 

@@ -46,12 +46,6 @@ class CompiledDynamics:
         efforts = self._system.with_pushes(pushes).inverse_work(*state)[0]
         return efforts - own_efforts(pushes, q, self._nv)
 
-    def tree_inverse_and_constraints(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
-        state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
-        efforts, law, work = self._system.with_pushes(pushes).inverse_work(*state)
-        rows = self._constraint_rows(q, v, law, work)
-        return efforts - own_efforts(pushes, q, self._nv), rows.error, rows.jacobian
-
     def tree_forward(self, q: Array, v: Array, tau: Array) -> Array:
         if self._mechanism.gear_count:
             return closed_dynamics.open_accelerations(self._mechanism, q, v, tau, [])
@@ -104,10 +98,6 @@ class CompiledDynamics:
     def constraints(self, q: Array, v: Array) -> Constraints:
         q, v = real_only(q, "q"), real_only(v, "v")
         _, law, work = self._system.bare.inverse_work(q, v, np.zeros(self._nv))
-        return self._constraint_rows(q, v, law, work)
-
-    def _constraint_rows(self, q: Array, v: Array, law: Array, work: Array) -> Constraints:
-        """Return the constraints from known twists, laws and accelerations; the bias includes the accelerations."""
         system, weights = self._system, self._mechanism.scale.weights
         error, jacobian, bias = np.empty(len(weights)), np.empty((len(weights), self._nv)), np.empty(len(weights))
         loops = system.constraint_tables[0]

@@ -19,6 +19,7 @@ from titop.solvers.kernels.entries import (
     closure_entries,
     dynamics_entries,
     gap_entries,
+    implicit_entries,
     runge_kutta,
     stepping_entries,
 )
@@ -26,7 +27,7 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import BOUND, COUNT, GUARD_COLUMNS, IN_Q, NEAR, PLACE, ROW
 from titop.solvers.mechanism.inputs import PortPush, WrenchPlace
 from titop.solvers.model.mechanism import Mechanism
-from titop.solvers.model.prepared import Closed, PreparedDynamics
+from titop.solvers.model.prepared import Closed, Equations, Following, PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
 
 #: A step of no length, as estimators, coefficients and curve: of one stage, which is its beginning.
@@ -165,6 +166,25 @@ class CompiledPreparedDynamics(PreparedDynamics):
         status = dynamics_entries.hybrid_stage(self._ints, self._floats, self._law, q, v, a, tau, self.imposed, self._work)
         self._system.raise_for(status)
         return a, tau
+
+    @cached_property
+    def _equations(self) -> Any:
+        """The compiled equations on tables with space for closures, and the rows there of the wrenches at the places."""
+        closing = self._system.closing([PortPush(*place, np.zeros(6)) for place in self.places])
+        end = len(closing[1]) - 2 * len(self.mechanism.rigid_loops)
+        rows = closing[1][end - len(self.places) : end, layout.FORCE : layout.FORCE + 6]
+        tables = self._system.constraint_tables[0], *closing[:2], *self._tables[2:]
+        return self._system.kernel(implicit_entries.equations).compiled, tables, rows
+
+    def equations(
+        self, q: Array, v: Array, a: Array, tau: Array, multipliers: Array, following: Following, whole: bool
+    ) -> Equations:
+        (kernel, tables, rows), n, k = self._equations, len(v), len(multipliers)
+        rows[:] = self.wrenches
+        result = Equations(np.empty(n), np.empty(k), np.empty((k * whole, n)), np.empty((n * whole, n)))
+        self._system.raise_for(kernel(whole, *following, *tables, q, v, a, multipliers, *result))
+        np.subtract(result.efforts, tau, out=result.efforts)
+        return result
 
     @cached_property
     def _places(self) -> list[tuple[int, int, int, tuple[Array, Array]]]:

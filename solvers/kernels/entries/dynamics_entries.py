@@ -157,7 +157,7 @@ def outward(ints, floats, numbers, stages, q, v, law, work):
 def inverse_stage(ints, floats, numbers, stages, law, q, v, a, work, tau):
     """Inverse dynamics from what `outward` wrote; leaves the joints' wrenches and the accelerations in `work`."""
     world = np.empty((world_rows(ints), 12))
-    status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, layout.KNOWN)
+    status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau)
     return status if status != layout.OK else status_of(tau)
 
 
