@@ -40,31 +40,17 @@ class Closed(NamedTuple):
 
 
 class Following(NamedTuple):
-    """States of the first order (nx) at the end of an implicit step: ``x = begun + half dx/dt``.
+    """States (nx) that follow over `half` a step (s): ``x = begun + half dx/dt``; x holds a guess, then what has been found."""
 
-    Attributes
-    ----------
-    half : (1,) array, s
-    begun, x : (nx,) arrays
-        `x` holds a guess, and then what has been found.
-    """
-
-    half: Array
+    half: float
     begun: Array
     x: Array
 
 
 class Equations(NamedTuple):
-    """What is left of the equations of motion at a state, closures and gears acting.
+    """What is left of the equations: ``ID(q, v, a) - tau - J^T lambda`` (nv), and the weighted constraints' values (k).
 
-    Attributes
-    ----------
-    efforts : (nv,) array
-        ``ID(q, v, a) - tau - J^T lambda``.
-    error, jacobian : (k,) and (k, nv) arrays
-        Of the weighted constraints.
-    mass : (nv, nv) array
-        Of the tree; like `jacobian`, it has no entries if it was not asked for.
+    Their Jacobian J (k, nv) and the tree's mass matrix (nv, nv) are empty if they were not asked for.
     """
 
     efforts: Array
@@ -143,7 +129,7 @@ class PreparedDynamics:
         core, inputs, weights = self.mechanism.engine, self.mechanism.inputs, self.mechanism.scale.weights
         half, begun, guess = following
         if len(guess):
-            x, _ = core.states.following(q, v, self._u, begun, guess, half.item())
+            x, _ = core.states.following(q, v, self._u, begun, guess, half)
             self.drive_interactions(inputs.with_states(inputs.without_states(self._u), x))
             guess[:] = np.where(np.isfinite(x).all(), x, guess)
         missing, rows = core.dynamics.tree_inverse(q, v, a, self._pushes()) - tau, core.dynamics.constraints(q, v)

@@ -36,7 +36,7 @@ _ITERATIONS = 15
 _WORTH_DERIVATIVES = 8
 
 #: No first-order states.
-_STATELESS = Following(np.zeros(1), np.zeros(0), np.zeros(0))
+_STATELESS = Following(0.0, np.zeros(0), np.zeros(0))
 #: LU factors of Newton's matrix, and their pivots.
 _LU = tuple[Array, Array]
 
@@ -66,7 +66,8 @@ class AlphaSystem:
     def __init__(self, plant: DrivenModel, scheme: GeneralizedAlpha, tolerances: Tolerances) -> None:
         self.plant, self.model, self.rtol, self.atol = plant, plant.model, tolerances.rtol, tolerances.atol
         self.coefficients, self.equations = scheme.coefficients, ImplicitDynamics(plant)
-        self.free = ~plant.motion.mask
+        self.free = np.flatnonzero(~plant.motion.mask)
+        self.square = np.ix_(self.free, self.free)
         self.counts = dict.fromkeys(("steps", "rejected", "evaluations", "iterations", "jacobians"), 0)
         self._reach, self._groups = np.zeros((2, self.model.nv)), _coordinate_groups(self.model)
         self.forget()
@@ -96,7 +97,7 @@ class AlphaSystem:
         if self._derivatives is None or step.h > self.holds_for:
             node, equations, multipliers = step.start, self.equations, np.zeros(len(self.model.constraint_names))
             self.let_act(node)
-            held = Following(np.zeros(1), self.plant.x, self.plant.x.copy())
+            held = Following(0.0, self.plant.x, self.plant.x.copy())
             residual = equations.residual(node.t, node.q, node.v_closed, node.a, multipliers, held, True)
             rows = equations.independent(residual.jacobian)
             multipliers[rows] = step.best_multipliers(residual, rows)
@@ -198,7 +199,7 @@ class Step:
         v = self.v0 + h * ((1 - n.gamma) * self.w0 + n.gamma * w)
         self.q, self.v = motion.impose(self.within, self.system.model.integrate(self.q0, self.increment), v)
         a = ((1 - n.alpha_m) * w + n.alpha_m * self.w0 - n.alpha_f * self.a0) / (1 - n.alpha_f)
-        self.a = np.where(self.system.free, a, motion.acceleration(self.within))
+        self.a = np.where(motion.mask, motion.acceleration(self.within), a)
 
     def residual(self, whole: bool) -> Equations:
         """Return the residual of the equations, with their matrices if `whole`."""
@@ -239,7 +240,7 @@ class Step:
 
     def _converges(self, renew: bool) -> bool:
         scale_q, scale_v = self.scales = self.system.scales(self.h)
-        to_q, to_v = self.h**2 * self.numbers.beta / scale_q, self.h * self.numbers.gamma / scale_v
+        weight = np.maximum(self.h**2 * self.numbers.beta / scale_q, self.h * self.numbers.gamma / scale_v)
         before, left = np.inf, np.inf
         for iteration in range(_ITERATIONS):
             self.system.counts["iterations"] += 1
@@ -251,10 +252,9 @@ class Step:
             if not np.isfinite(change).all():
                 return False
             self.place(self.w + change)
-            size = max(np.abs(to_q * change).max(), np.abs(to_v * change).max())
+            size = np.abs(weight * change).max()
             if iteration == 1 and size > _NEWTON:
-                rounding = self._rounding()
-                self.noise = max(np.abs(to_q * rounding).max(), np.abs(to_v * rounding).max())
+                self.noise = (weight * self._rounding()).max()
             rate = size / before
             if size <= max(_NEWTON, self.noise) or (0 < rate < 1 and rate / (1 - rate) * size <= _NEWTON):
                 return True
@@ -291,19 +291,19 @@ class Step:
         stiffness = times_tangent(model, self.increment, derivatives.stiffness)
         opening = times_tangent(model, self.increment, self.jacobian)
         matrix = n.share * self.mass + h * n.gamma * derivatives.damping + h * h * n.beta * stiffness
-        count, rows = np.count_nonzero(free), len(self.rows)
+        count, rows = len(free), len(self.rows)
         whole = np.zeros((count + rows, count + rows), order="F")
-        whole[:count, :count], whole[:count, count:] = matrix[np.ix_(free, free)], -self.jacobian[:, free].T
+        whole[:count, :count], whole[:count, count:] = matrix[self.system.square], -self.jacobian[:, free].T
         whole[count:, :count] = opening[:, free]
         lu, pivots, _ = dgetrf(whole, overwrite_a=1)  # a singular matrix gives a correction that is not finite
         return lu, pivots
 
     def _rounding(self) -> Array:
         """Return the rounding of Newton's corrections of w: closure errors keep their rounding, which short steps amplify."""
-        free, count = self.system.free, np.count_nonzero(self.system.free)
+        free, count = self.system.free, len(self.system.free)
         openings = np.vstack([np.zeros((count, len(self.rows))), np.eye(len(self.rows))])
         solution: Any = dgetrs(*self.factors, openings)[0] if len(self.rows) else openings
-        change = np.zeros(len(free))
+        change = np.zeros(self.system.model.nv)
         change[free] = np.abs(solution[:count]).sum(axis=1)
         return 4 * EPS * change / (self.h**2 * self.numbers.beta)
 
@@ -322,9 +322,9 @@ class Step:
     def _solve(self, factors: _LU, efforts: Array, opening: Array) -> tuple[Array, Array]:
         free = self.system.free
         solution: Any = dgetrs(*factors, np.concatenate([efforts[free], opening]))[0]
-        change = np.zeros(len(free))
-        change[free] = solution[: free.sum()]
-        return change, solution[free.sum() :]
+        change = np.zeros(self.system.model.nv)
+        change[free] = solution[: len(free)]
+        return change, solution[len(free) :]
 
     def error(self) -> float:
         """Return the estimated error of the step, relative to the tolerances.

@@ -175,7 +175,7 @@ class ModelStep(TrapezoidalStep):
     def __init__(self, plant: DrivenModel, begin: FirstOrderStates, h: float) -> None:
         super().__init__(begin, h)
         self._plant = plant
-        self.following = Following(np.array([self._half]), self._known, begin.x + h * begin.rate)
+        self.following = Following(self._half, self._known, begin.x + h * begin.rate)
 
     def end(self, t: float, q: Array, v: Array) -> FirstOrderStates:
         """Return the states where the step ends with q and v, and put them into effect; NaN if none are found."""

@@ -190,7 +190,7 @@ class CompiledStates:
 
     def following(self, q: Array, v: Array, u: Array, begun: Array, guess: Array, half: float) -> tuple[Array, Array]:
         x, inverse = guess.copy(), np.zeros((len(guess),) * 2)
-        status = state_entries.follow_states(np.array([half]), *self._driven(u), q, v, begun, x, inverse)
+        status = state_entries.follow_states(half, *self._driven(u), q, v, begun, x, inverse)
         if status != layout.OK:
             raise_pending()
             x[:] = np.nan

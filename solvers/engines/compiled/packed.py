@@ -300,13 +300,6 @@ class PackedSystem:
         self.raise_for(dynamics_entries.outward(*self.all_tables, q, v, law, work))
         return law, work
 
-    def inverse_work(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
-        """Return efforts, laws and work rows of inverse dynamics."""
-        law, work = self.outward(q, v, layout.INVERSE_COLUMNS)
-        tau = np.empty(self.mechanism.nv)
-        self.raise_for(dynamics_entries.inverse_stage(*self.all_tables, law, q, v, a, work, tau))
-        return tau, law, work
-
     def general_block(self, name: str) -> GeneralBlock:
         """Return a general block by name."""
         return next(general for general in self.tables.general if general.block.name == name)

@@ -61,7 +61,7 @@ def slopes_with_closures(
     if status != layout.OK:
         return status
     world_poses(ints, law, work, world)
-    write_closure_wrenches(ints, floats, law, loops, world, multipliers, None)
+    write_closure_wrenches(ints, floats, law, loops, world, multipliers)
     status = linearise_blocks(
         ints, floats, numbers, stages, law, slopes, q, v, a, work, world, sums, columns, efforts, layout.KNOWN
     )

@@ -31,7 +31,7 @@ def efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, 
     """
     status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     if status == layout.OK:
-        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts)
+        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts, layout.KNOWN)
     if status == layout.OK:
         constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
     return status

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.laws.vectors import cross3, product, times, transposed
-from titop.solvers.kernels.closures.constraint_rows import bias_of, gradients, port_acceleration, value_of
+from titop.solvers.kernels.closures.constraint_rows import bias_of, gradients, port_acceleration
 from titop.solvers.kernels.derivatives.interaction_derivatives import write_frame
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.port_motion import relative_pose, twist_of_port
@@ -40,8 +40,8 @@ MOVED_ROWS = 61
 
 
 @helper
-def write_closure_wrenches(ints, floats, law, loops, world, multipliers, error):
-    """Write what the closures do to their ports into the last loads, two for each closure; and unless None the `error` (k)."""
+def write_closure_wrenches(ints, floats, law, loops, world, multipliers):
+    """Write what the closures do to their ports into the last loads, two for each closure."""
     row, k = loops[0, layout.FIRST_RIGID], 0
     load = ints[0, layout.FIRST_LOAD] + ints[0, layout.LOADS] - 2 * loops[0, layout.RIGIDS]
     for _ in range(loops[0, layout.RIGIDS]):
@@ -52,8 +52,6 @@ def write_closure_wrenches(ints, floats, law, loops, world, multipliers, error):
         for c in range(n):
             E1, E2 = gradients(floats, row + c, turn, r, phi, ints[row, layout.TURNS])
             at_1, at_2 = plus(at_1, scaled(multipliers[k], E1)), plus(at_2, scaled(multipliers[k], E2))
-            if error is not None:
-                error[k] = value_of(floats, row + c, turn, r, phi)
             k += 1
         put_six(floats, load, layout.FORCE, at_1)
         put_six(floats, load + 1, layout.FORCE, at_2)

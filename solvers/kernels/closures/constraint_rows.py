@@ -27,7 +27,7 @@ def port_acceleration(ints, floats, law, work, row):
 
 @shared
 def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bias):
-    """Write the values, the Jacobian (k x nv) and the bias of all constraints: of the rigid closures, then of the gears.
+    """Write the values, the Jacobian (k x nv; none if 0 x nv) and the bias of all constraints: rigid closures', then gears'.
 
     `work` holds twists and the accelerations where no coordinate is accelerated, `world` the poses of all elements.
     """
@@ -41,34 +41,30 @@ def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bi
         n = ints[row, layout.CONSTRAINTS]
         for c in range(n):
             E1, E2 = gradients(floats, row + c, turn, r, phi, turns)
-            error[k] = value_of(floats, row + c, turn, r, phi)
+            error[k] = _value(floats, row + c, turn, r, phi)
             bias[k] = dot(E1, A1) + dot(E2, A2) + bias_of(floats, row + c, turn, r, phi, turns, V1, V2, E2)
             if abs(bias[k]) < CANCELLED * (_terms(E1, A1) + _terms(E2, A2)):  # as at rest, where both ports have gravity's
                 bias[k] = 0.0
-            for j in range(jacobian.shape[1]):
-                jacobian[k, j] = 0.0
-            push_port(ints, floats, law, work, row, E1, jacobian[k])
-            push_port(ints, floats, law, work, row + 1, E2, jacobian[k])
+            if jacobian.shape[0] > 0:
+                for j in range(jacobian.shape[1]):
+                    jacobian[k, j] = 0.0
+                push_port(ints, floats, law, work, row, E1, jacobian[k])
+                push_port(ints, floats, law, work, row + 1, E2, jacobian[k])
             k += 1
         row += max(2, n)
     row = loops[0, layout.FIRST_GEAR]
     for _ in range(loops[0, layout.GEARS]):
-        for j in range(jacobian.shape[1]):
-            jacobian[k, j] = 0.0
+        if jacobian.shape[0] > 0:
+            for j in range(jacobian.shape[1]):
+                jacobian[k, j] = 0.0
+        total = 0.0
         for term in range(row, row + ints[row, layout.TERMS]):
-            jacobian[k, ints[term, layout.TERM_V]] = floats[term, layout.FACTOR]
-        error[k], bias[k] = gear_error(ints, floats, row, q), 0.0
+            if jacobian.shape[0] > 0:
+                jacobian[k, ints[term, layout.TERM_V]] = floats[term, layout.FACTOR]
+            total += floats[term, layout.FACTOR] * q[ints[term, layout.TERM_Q]]
+        error[k], bias[k] = total - floats[row, layout.OFFSET], 0.0
         row += ints[row, layout.TERMS]
         k += 1
-
-
-@helper
-def gear_error(ints, floats, row, q):
-    """Return the value of the constraint of a gear whose first term is at `row`."""
-    total = 0.0
-    for term in range(row, row + ints[row, layout.TERMS]):
-        total += floats[term, layout.FACTOR] * q[ints[term, layout.TERM_Q]]
-    return total - floats[row, layout.OFFSET]
 
 
 @helper
@@ -81,7 +77,7 @@ def _terms(E, A):
 
 
 @helper
-def value_of(floats, row, turn, r, phi):
+def _value(floats, row, turn, r, phi):
     """Return ``along . r + about . phi + c . R n - offset``."""
     value = dot3(three(floats, row, layout.ALONG), r) + dot3(three(floats, row, layout.ABOUT), phi)
     aligned = dot3(three(floats, row, layout.ALIGNED1), times(turn, three(floats, row, layout.ALIGNED2)))

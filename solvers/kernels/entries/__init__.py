@@ -3,8 +3,7 @@
 - `pair`: kernels for rigid systems and for all, from one function;
 - `dynamics_entries`, `hybrid_entries`, `closure_entries`: dynamics in any causality; `derivative_entries`,
   `directional_entries`, `series_entries`: their derivatives;
-- `state_entries`: states of the first order, and derivatives of their rates; `implicit_entries`: the equations that implicit
-  integrators solve;
+- `state_entries`: states of the first order, and derivatives of their rates;
 - `observation_entries`, `reading_entries`, `effort_entries`, `moving_entries`: what is read of a state;
 - `stepping_entries`: whole steps of integrators, with `runge_kutta`, their stages and lengths, and `gap_entries`, where
   something switches within.

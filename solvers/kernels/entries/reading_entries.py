@@ -75,7 +75,7 @@ def closed_readings(what, frames, loops, weights, ints, floats, numbers, stages,
     for row in range(q.shape[0]):
         if row > 0:
             multipliers[:] = 0.0
-            write_closure_wrenches(ints, loaded, law, loops, world, multipliers, None)
+            write_closure_wrenches(ints, loaded, law, loops, world, multipliers)
         status = efforts_and_constraints(
             ints, loaded, numbers, stages, law, loops, q[row], v[row], a[row], work, world, efforts, sides, jacobian
         )
@@ -85,9 +85,11 @@ def closed_readings(what, frames, loops, weights, ints, floats, numbers, stages,
             efforts[j] -= applied[row, j]
         if opened(sides[0]) or not find_multipliers(loops, loaded, jacobian, weights, known, efforts, multipliers):
             return layout.SINGULAR
-        write_closure_wrenches(ints, loaded, law, loops, world, multipliers, None)
+        write_closure_wrenches(ints, loaded, law, loops, world, multipliers)
         if joints:
-            status = inverse_from(ints, loaded, numbers, stages, law, q[row], v[row], a[row], work, world, efforts)
+            status = inverse_from(
+                ints, loaded, numbers, stages, law, q[row], v[row], a[row], work, world, efforts, layout.KNOWN
+            )
         if status != layout.OK:
             return status
         read_all(ints, loaded, law, what, frames, q[row], v[row], work, multipliers, pose, motion, result[row])

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.tolerances import EXACT
 from titop.solvers.kernels.derivatives.interaction_derivatives import rows_of, width_of, write_changes
 from titop.solvers.kernels.equations.linearise import linearise_blocks, sum_rows
-from titop.solvers.kernels.equations.whole_passes import (
-    outward_ports,
-    outward_whole,
-    status_of,
-    status_of_rows,
-    world_rows,
-)
+from titop.solvers.kernels.equations.whole_passes import outward_moved, outward_whole, status_of, status_of_rows, world_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, call_interaction
-from titop.solvers.kernels.ports.following_states import follow_own_states
-from titop.solvers.kernels.ports.interactions import next_interaction
+from titop.solvers.kernels.ports.interactions import loads_of, next_interaction
 from titop.solvers.kernels.ports.loads import push_by_interaction
-from titop.solvers.native.kernel import entry, helper
-from titop.solvers.native.signatures import FLOATS, INTS, VECTOR
+from titop.solvers.kernels.spatial.algebra import copy
+from titop.solvers.native.kernel import entry, helper, shared
+from titop.solvers.native.signatures import FLOATS, INTS, REAL, VECTOR
+
+#: Newton's iterations, and after how many of them derivatives are found anew.
+ITERATIONS, RENEWED = 30, 3
 
 
 @entry(INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR)
@@ -31,7 +29,8 @@ def state_rates(ints, floats, numbers, stages, q, v, rates):
     """The rates (nx) of all states."""
     law = np.empty((1, ints[0, layout.LAW_SIZE]))
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
-    status, k, row = outward_ports(ints, floats, numbers, stages, law, q, v, work, world), 0, ints[0, layout.FIRST_INTERACTION]
+    status = outward_moved(ints, floats, numbers, stages, law, q, v, v, work, world, layout.UNKNOWN)
+    k, row = 0, ints[0, layout.FIRST_INTERACTION]
     for _ in range(ints[0, layout.INTERACTIONS]):
         if status == layout.OK and ints[row, layout.ACT_STATES] > 0:
             status = call_interaction(ints, numbers, stages, law, row, layout.RATES, address_of(rates, k))
@@ -100,10 +99,95 @@ def _largest(ints):
     return size, most
 
 
-@entry(VECTOR, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS)
+@entry(REAL, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS)
 def follow_states(half, ints, floats, numbers, stages, q, v, begun, x, inverse):
-    """Find the states at a state (q, v); see `follow_own_states`. They are left among the `numbers`."""
+    """Find the states at a state (q, v); see `follow`."""
     law = np.empty((1, ints[0, layout.LAW_SIZE]))
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
-    status = outward_ports(ints, floats, numbers, stages, law, q, v, work, world)
-    return status if status != layout.OK else follow_own_states(half, ints, numbers, stages, law, begun, x, inverse)
+    status = outward_moved(ints, floats, numbers, stages, law, q, v, v, work, world, layout.UNKNOWN)
+    return status if status != layout.OK else follow(half, ints, numbers, stages, law, begun, x, inverse)
+
+
+@shared
+def follow(half, ints, numbers, stages, law, begun, x, inverse):
+    """Find the states ``x = begun + half dx/dt``, the motion of interactions' targets in `law`; return a status.
+
+    By Newton's method, interaction by interaction. `x` begins with a guess, and keeps it where none are found; `inverse`
+    (nx x nx) is that of the derivatives, zeros before. The states found stand among the `numbers` then, and act.
+    """
+    found, k, row = x.copy(), 0, ints[0, layout.FIRST_INTERACTION]
+    for _ in range(ints[0, layout.INTERACTIONS]):
+        if ints[row, layout.ACT_STATES] > 0:
+            status = _follow(half, ints, numbers, stages, law, row, k, begun, found, inverse)
+            if status == layout.OK:
+                answer = address_of(law, loads_of(ints, row))
+                status = call_interaction(ints, numbers, stages, law, row, layout.ACT, answer)
+            if status != layout.OK:
+                return status
+            k += ints[row, layout.ACT_STATES]
+        row = next_interaction(ints, row)
+    copy(found, x)
+    return layout.OK
+
+
+@shared
+def _follow(half, ints, told, stages, law, row, first, begun, x, inverse):
+    """Find the states of the interaction at `row`, which stand from `first` on; return a status."""
+    count, inputs = ints[row, layout.ACT_STATES], ints[row, layout.ACT_INPUTS]
+    at, rates, change = ints[row, layout.NUMBERS] + ints[row, layout.NUMBER_COUNT] - count, np.empty(count), np.empty(count)
+    driven, matrix, solved = np.empty((1, count * inputs)), np.empty((count, count)), np.empty((count, count))
+    for iteration in range(ITERATIONS):
+        for i in range(count):
+            told[0, at + i] = x[first + i]
+        status = call_interaction(ints, told, stages, law, row, layout.RATES, address_of(rates, 0))
+        if status == layout.OK and iteration % RENEWED == 0:
+            status = call_interaction(ints, told, stages, law, row, layout.RATES_DRIVEN, address_of(driven, 0))
+            for i in range(count):
+                for j in range(count):
+                    unit = 1.0 if i == j else 0.0
+                    matrix[i, j] = unit - half * driven[0, i * inputs + inputs - count + j]
+            invert_small(matrix, solved)
+        if status != layout.OK:
+            return status
+        largest, size = 0.0, 0.0
+        for i in range(count):
+            change[i] = 0.0
+            for j in range(count):
+                change[i] += solved[i, j] * (x[first + j] - begun[first + j] - half * rates[j])
+        for i in range(count):
+            x[first + i] -= change[i]
+            largest = max(largest, abs(change[i]))
+            size = max(size, max(abs(x[first + i]), abs(begun[first + i])))
+        if largest <= EXACT * size:
+            for i in range(count):
+                told[0, at + i] = x[first + i]
+                for j in range(count):
+                    inverse[first + i, first + j] = solved[i, j]
+            return layout.OK
+    return layout.NOT_FINITE
+
+
+@helper
+def invert_small(matrix, inverse):
+    """Write the inverse of a matrix, which is used up, by elimination with row pivots; not numbers of a singular one."""
+    n = matrix.shape[0]
+    for i in range(n):
+        for j in range(n):
+            inverse[i, j] = 1.0 if i == j else 0.0
+    for c in range(n):
+        pivot = c
+        for i in range(c + 1, n):
+            pivot = i if abs(matrix[i, c]) > abs(matrix[pivot, c]) else pivot
+        for j in range(n):
+            matrix[c, j], matrix[pivot, j] = matrix[pivot, j], matrix[c, j]
+            inverse[c, j], inverse[pivot, j] = inverse[pivot, j], inverse[c, j]
+        factor = 1.0 / matrix[c, c] if matrix[c, c] != 0.0 else np.nan
+        for j in range(n):
+            matrix[c, j] *= factor
+            inverse[c, j] *= factor
+        for i in range(n):
+            if i != c and matrix[i, c] != 0.0:
+                factor = matrix[i, c]
+                for j in range(n):
+                    matrix[i, j] -= factor * matrix[c, j]
+                    inverse[i, j] -= factor * inverse[c, j]

@@ -111,9 +111,9 @@ def status_of_slopes(slopes):
 
 
 @helper
-def inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau):
-    """Turn known poses, twists and laws (in `work` and `law`) and accelerations into efforts; return a status."""
-    status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, layout.KNOWN)
+def inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, known):
+    """Turn poses, twists and laws (in `work` and `law`), unless `known` found on the way, into efforts; return a status."""
+    status = outward_moved(ints, floats, numbers, stages, law, q, v, a, work, world, known)
     return status if status != layout.OK else efforts_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau)
 
 
@@ -165,22 +165,17 @@ def outward_whole(ints, floats, numbers, stages, law, q, v, work, world):
 
 
 @shared
-def outward_moved(ints, floats, numbers, stages, law, q, v, a, work, world):
-    """From a state and accelerations to motions, and what interactions do: no law is asked for M and S; return a status."""
-    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
+def outward_moved(ints, floats, numbers, stages, law, q, v, a, work, world, known):
+    """From a state to motions and what interactions do, unless poses, twists and laws are `known`; return a status.
+
+    No law is asked for M and S. Where accelerations are not read, v may stand for them.
+    """
+    status = start_inverse(ints, floats, numbers, stages, law, q, v, work) if known == layout.UNKNOWN else layout.OK
     if status == layout.OK:
-        status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, layout.UNKNOWN)
-    if law is not None and status == layout.OK:
+        status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
+    if law is not None and known == layout.UNKNOWN and status == layout.OK:
         status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
     return status
-
-
-@shared
-def outward_ports(ints, floats, numbers, stages, law, q, v, work, world):
-    """As `outward_whole`, for those who read no law; return a status."""
-    if law is None:
-        return outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
-    return outward_moved(ints, floats, numbers, stages, law, q, v, np.zeros(v.size), work, world)
 
 
 @helper
@@ -195,9 +190,7 @@ def start_inverse(ints, floats, numbers, stages, law, q, v, work):
 @helper
 def inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, world, tau):
     """Inverse dynamics into `tau`; return a status."""
-    status = outward_moved(ints, floats, numbers, stages, law, q, v, a, work, world)
-    if status == layout.OK:
-        status = efforts_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau)
+    status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, layout.UNKNOWN)
     return status if status != layout.OK else status_of(tau)
 
 

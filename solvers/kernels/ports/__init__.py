@@ -3,7 +3,7 @@
 - `port_motion`: poses, motion and Jacobians of ports;
 - `loads`: loads, such as are fixed in the inertial frame, and what they do along coordinates;
 - `interactions`, `surroundings`: what acts on several ports at once, with its states of the first order, and what a block says
-  acts on it; `following_states`: such states at the ends of implicit steps;
+  acts on it;
 - `guards`: whether what switches by position may have done so within a step;
 - `sensor_readings`: what sensors read.
 """
