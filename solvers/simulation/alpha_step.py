@@ -293,7 +293,8 @@ class Step:
     def _rounding(self) -> Array:
         """Return the rounding of Newton's corrections of w: closure errors keep their rounding, which short steps amplify."""
         free, count = self.system.free, np.count_nonzero(self.system.free)
-        openings = np.vstack([np.zeros((count, len(self.rows))), np.eye(len(self.rows))])
+        sizes = np.where(self.system.model.mechanism.places[self.rows], 1.0, self.h * self.numbers.beta / self.numbers.gamma)
+        openings = np.vstack([np.zeros((count, len(self.rows))), np.diag(sizes)])
         solution: Any = dgetrs(*self.factors, openings)[0] if len(self.rows) else openings
         change = np.zeros(len(free))
         change[free] = np.abs(solution[:count]).sum(axis=1)
@@ -307,6 +308,8 @@ class Step:
     def correction(self, residual: Residual) -> Array:
         """Return Newton's correction of w; that of the multipliers is applied here."""
         wanted = -residual.error[self.rows] / (self.h**2 * self.numbers.beta)
+        slips = ~self.system.model.mechanism.places[self.rows]
+        wanted[slips] = -(residual.jacobian[self.rows[slips]] @ self.v) / (self.h * self.numbers.gamma)
         change, multipliers = self._solve(self.factors, -residual.efforts, wanted)
         self.multipliers[self.rows] += multipliers
         return change

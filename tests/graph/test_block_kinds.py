@@ -18,8 +18,8 @@ ROOT = Path(titop.__file__).parent
 #: What a block is for in a system, not which kind it is: what has a method of `System` that adds it, and a shape of law of its
 #: own. `PortedBlock` is what ports can be added to.
 ROLES = {
-    *("Block", "Joint", "Closure", "RigidClosure", "Interaction", "Gear", "CoordinateLimits", "Load", "Sensor"),
-    *("Actuator", "Motor", "PortActuator", "PortedBlock", "World", "Device"),
+    *("Block", "Joint", "Closure", "RigidClosure", "Interaction", "Gear", "Relation", "CoordinateLimits", "Load", "Sensor"),
+    *("MultiplierClosure", "Actuator", "Motor", "PortActuator", "PortedBlock", "World", "Device"),
 }
 
 #: The places that know a kind, and why.
