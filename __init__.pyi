@@ -20,9 +20,13 @@ from .blocks.bodies.soft.soft_body import SoftBody as SoftBody
 from .blocks.bodies.soft.soft_kinematics import Kinematics as Kinematics
 from .blocks.bodies.water.fluid import Fluid as Fluid
 from .blocks.checking.block_check import check_block as check_block
+from .blocks.constraints.distance import Distance as Distance
 from .blocks.constraints.gear import Gear as Gear
 from .blocks.constraints.relation import LinearRelation as LinearRelation
 from .blocks.constraints.rigid_closure import RigidClosure as RigidClosure
+from .blocks.constraints.rolling import KnifeEdge as KnifeEdge
+from .blocks.constraints.rolling import RollingDisc as RollingDisc
+from .blocks.constraints.rolling import RollingSphere as RollingSphere
 from .blocks.contract.block import Block as Block
 from .blocks.contract.block import PortRef as PortRef
 from .blocks.contract.description import MassProperties as MassProperties

@@ -632,6 +632,16 @@ def test_loop_shaping_of_an_integrator() -> None:
         assert np.sqrt(2) * (1 - 1e-6) < max(norms) <= room * np.sqrt(2) * (1 + 1e-6)
 
 
+def test_bicycle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Weave and capsize speed of Meijaard et al. (2007); pushed, it comes back."""
+    weave, capsize = script("bicycle")["main"](["--output", str(tmp_path / "figure.png")])
+    assert weave == pytest.approx(4.29238253634111, abs=1e-10)
+    assert capsize == pytest.approx(6.02426201538837, abs=1e-10)
+    printed = capsys.readouterr().out
+    assert abs(float(re.search(r"lean rate (\S+) rad/s", printed).group(1))) < 0.02
+    assert float(re.search(r"constant within (\S+) J", printed).group(1)) < 1e-5  # of 2016 J, at a tolerance of 1e-9 a step
+
+
 def test_snap_through(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = script("snap_through")["main"](["--output", str(tmp_path / "figure.png")])
     assert "limit at a push of 8.97" in capsys.readouterr().out  # that of DaDeppo and Schmidt

@@ -10,7 +10,7 @@ from networkx.utils import UnionFind
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.tolerances import SAME
-from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract.block import PARENT_PORT, PortRef
 from titop.blocks.devices.actuators import CoordinateActuator
 from titop.graph.checking.targets import full_name, moving_blocks
@@ -82,7 +82,7 @@ def motionless_loops(system: Network) -> Iterator[tuple[bool, Finding]]:
     for loop in system.loops:
         if not loop.coordinates and len({parts[_part(ref)] for ref in loop.ports}) == 1:
             ports, expected = f"{' and '.join(map(str, loop.ports))}, fixed to each other", "a coordinate between the ports"
-            rigid = isinstance(loop.closure, RigidClosure)
+            rigid = isinstance(loop.closure, MultiplierClosure)
             advice = "leave it out: it constrains nothing" if rigid else "leave it out: it moves nothing"
             advice += ", or free a joint of the loop"
             yield rigid, Finding("motionless-loop", loop.closure.name, ports, expected, advice)

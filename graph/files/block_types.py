@@ -27,9 +27,11 @@ from titop.blocks.bodies.beam import Beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.constraints.distance import Distance
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.relation import LinearRelation
 from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.constraints.rolling import KnifeEdge, RollingDisc, RollingSphere
 from titop.blocks.contract.block import Block
 from titop.blocks.devices import actuators, drives, sensors
 from titop.blocks.devices.loads import Load
@@ -263,6 +265,10 @@ _register(
     kind=FileField(TEXT, lambda closure: "weld" if closure.directions is None else "directions"),
     directions=NUMBERS,
 )
+_register(RollingDisc, "rolling-disc")
+_register(RollingSphere, "rolling-sphere")
+_register(KnifeEdge, "knife-edge")
+_register(Distance, "distance")
 _register(Gear, "gear", driver=BLOCK_NAME, driven=BLOCK_NAME)
 _register(LinearRelation, "relation", factors=FACTORS)
 _register(CoordinateLimits, "limits", limits=LIMITS)

@@ -13,7 +13,7 @@ from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.rigid_body import World
 from titop.blocks.constraints.closure import Closure
 from titop.blocks.constraints.relation import Relation
-from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import Field, Fielded, vector
 from titop.blocks.devices.actuators import Actuator, CoordinateActuator, PortActuator
@@ -113,7 +113,7 @@ class Network(Fielded):
         ----------
         first, second : Block, PortRef or "world"
             A block stands for its reference frame. A closure's reaction is the wrench on the second port.
-        closure : RigidClosure, or CompliantClosure, SpringDamper, Contact or another Interaction
+        closure : RigidClosure, RollingDisc, RollingSphere, KnifeEdge, or CompliantClosure, SpringDamper, Contact or another Interaction
 
         Notes
         -----
@@ -121,7 +121,7 @@ class Network(Fielded):
         """
         reader = FieldReader(str(getattr(closure, "name", "close_loop")))
         ports = [self._body_port(target, reader, role) for role, target in (("first", first), ("second", second))]
-        if not isinstance(closure, RigidClosure | Interaction):
+        if not isinstance(closure, MultiplierClosure | Interaction):
             advice = "use tt.RigidClosure, tt.CompliantClosure, tt.SpringDamper or tt.Contact"
             reader.report("not-a-closure", "closure", closure, "a rigid closure or an interaction", advice)
         self._add_loop(closure, ports, [], reader)

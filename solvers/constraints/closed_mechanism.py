@@ -11,7 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.constraints.relation import Relation
-from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.interactions.interaction import Interaction
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Joined
@@ -94,7 +94,7 @@ class ClosedMechanism(Configurations):
     @structural
     def rigid_loops(self) -> tuple[Joined, ...]:
         """The loops with rigid closures."""
-        return tuple(loop for loop in self._assembly.loops if isinstance(loop.closure, RigidClosure))
+        return tuple(loop for loop in self._assembly.loops if isinstance(loop.closure, MultiplierClosure))
 
     @cached_property
     def interactions(self) -> tuple[Joined, ...]:
@@ -133,6 +133,12 @@ class ClosedMechanism(Configurations):
         """Rows of each rigid closure among all constraints, by its name."""
         ends = np.cumsum([0, *(len(loop.closure.constraint_names) for loop in self.rigid_loops)]).tolist()
         return {loop.closure.name: slice(*ends[k : k + 2]) for k, loop in enumerate(self.rigid_loops)}
+
+    @structural
+    def places(self) -> Array:
+        """Which constraints (k) are of positions; the others are of velocities alone, as those of rolling without slip."""
+        slips = [loop.closure.slips for loop in self.rigid_loops]
+        return ~np.concatenate([*slips, np.zeros(self.gear_count, dtype=bool)]).astype(bool)
 
     @structural
     def constraint_units(self) -> tuple[str, ...]:

@@ -161,6 +161,9 @@ class LoopConstraints:
 
     def __init__(self, point: OperatingPoint, a: Array, uncertainty: Uncertainty) -> None:
         model = point.model
+        if not model.mechanism.places.all():
+            got, expected = "what rolls, or slides along an edge", "closures that hold displacements"
+            raise ModelError(Finding("rolling", model.name, got, expected, "take a family by tt.lpv"))
         if point.v.any() or a.any():
             advice = "in systems with closures or gears, only points at rest are exact: trim it, or use tt.lpv"
             raise ModelError(Finding("moving-closure", "point", "rates or accelerations", "a point at rest", advice))

@@ -20,7 +20,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COMPLEX_STEP, DIFFERENCE_STEP, SAME
 from titop.blocks.checking.complex_safety import is_parameter_complex_safe
 from titop.blocks.constraints.relation import Relation
-from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract.block import Block, is_titops_own, overrides
 from titop.blocks.devices.actuators import Actuator, CoordinateActuator
 from titop.blocks.devices.composite_device import CompositeDevice
@@ -186,7 +186,7 @@ _BY_KIND: dict[type, Callable[[str], ChangedPart]] = {
     Load: lambda name: ChangedEfforts(name, load_efforts),
     CoordinateLimits: lambda name: ChangedEfforts(name, stop_efforts),
     Interaction: ChangedInteraction,
-    RigidClosure: ChangedClosure,
+    MultiplierClosure: ChangedClosure,
     Relation: ChangedGear,
 }
 

@@ -68,6 +68,7 @@ class AlphaSystem:
         self.coefficients, self.equations = scheme.coefficients, ImplicitDynamics(plant)
         self.free = np.flatnonzero(~plant.motion.mask)
         self.square = np.ix_(self.free, self.free)
+        self.slips = not self.model.mechanism.places.all()  # constraints of velocities need their rows in every iteration
         self.counts = dict.fromkeys(("steps", "rejected", "evaluations", "iterations", "jacobians"), 0)
         self._reach, self._groups = np.zeros((2, self.model.nv)), _coordinate_groups(self.model)
         self.forget()
@@ -244,9 +245,9 @@ class Step:
         before, left = np.inf, np.inf
         for iteration in range(_ITERATIONS):
             self.system.counts["iterations"] += 1
-            whole = iteration == 0 or (renew and left > _WORTH_DERIVATIVES)
-            residual = self.residual(whole)
-            if whole:
+            anew = iteration == 0 or (renew and left > _WORTH_DERIVATIVES)
+            residual = self.residual(anew or self.system.slips)
+            if anew:
                 residual = self.linearise(residual, renew)
             change = self.correction(residual)
             if not np.isfinite(change).all():
@@ -301,7 +302,8 @@ class Step:
     def _rounding(self) -> Array:
         """Return the rounding of Newton's corrections of w: closure errors keep their rounding, which short steps amplify."""
         free, count = self.system.free, len(self.system.free)
-        openings = np.vstack([np.zeros((count, len(self.rows))), np.eye(len(self.rows))])
+        sizes = np.where(self.system.model.mechanism.places[self.rows], 1.0, self.h * self.numbers.beta / self.numbers.gamma)
+        openings = np.vstack([np.zeros((count, len(self.rows))), np.diag(sizes)])
         solution: Any = dgetrs(*self.factors, openings)[0] if len(self.rows) else openings
         change = np.zeros(self.system.model.nv)
         change[free] = np.abs(solution[:count]).sum(axis=1)
@@ -315,6 +317,8 @@ class Step:
     def correction(self, residual: Equations) -> Array:
         """Return Newton's correction of w; that of the multipliers is applied here."""
         wanted = -residual.error[self.rows] / (self.h**2 * self.numbers.beta)
+        slips = ~self.system.model.mechanism.places[self.rows]
+        wanted[slips] = -(residual.jacobian[self.rows[slips]] @ self.v) / (self.h * self.numbers.gamma)
         change, multipliers = self._solve(self.factors, -residual.efforts, wanted)
         self.multipliers[self.rows] += multipliers
         return change

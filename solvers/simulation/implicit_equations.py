@@ -1,7 +1,8 @@
 """The equations of implicit integrators, and their derivatives.
 
 The generalised-alpha scheme solves the equations of motion in implicit form at the end of a step (`ImplicitDynamics`),
-``ID(q, v, a) - tau - J^T lambda = 0`` where motion is not prescribed, together with ``closure_error(q) = 0`` (index 3).
+``ID(q, v, a) - tau - J^T lambda = 0`` where motion is not prescribed, together with ``closure_error(q) = 0`` (index 3),
+and ``J v = 0`` of what constrains velocities alone.
 
 Scipy's integrators take the Jacobian of dy/dt by ``y = [q, v, x, z]`` (`RateJacobian`): x are the first-order states, z those
 of a continuous controller. Derivatives of the dynamics are by tangent displacements of q, derivatives of y by the entries of q.

@@ -18,8 +18,9 @@ ROOT = Path(titop.__file__).parent
 #: What a block is for in a system, not which kind it is: what has a method of `System` that adds it, and a shape of law of its
 #: own. `PortedBlock` is what ports can be added to.
 ROLES = {
-    *("Block", "Joint", "Closure", "RigidClosure", "Interaction", "Gear", "CoordinateLimits", "Load", "Sensor"),
-    *("Actuator", "CoordinateActuator", "PortActuator", "PortedBlock", "World", "Device", "CompositeDevice"),
+    *("Block", "Joint", "Closure", "RigidClosure", "Interaction", "Gear", "Relation", "CoordinateLimits", "Load", "Sensor"),
+    *("MultiplierClosure", "Actuator", "CoordinateActuator", "PortActuator", "PortedBlock", "World", "Device"),
+    "CompositeDevice",
 }
 
 #: The places that know a kind, and why.

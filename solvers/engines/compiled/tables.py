@@ -134,13 +134,9 @@ def constraint_coefficients(mechanism: ClosedMechanism, rows: dict[str, int]) ->
     """Return first row, from `rows` by name, and weighted coefficients of the constraints of every rigid closure and gear."""
     result, start = [], 0
     for loop in mechanism.rigid_loops:
-        closure = loop.closure.rows
-        table = np.column_stack([closure.linear, closure.rotation, closure.aligned1, closure.aligned2, closure.offset])
-        weights = mechanism.scale.weights[start : start + len(table), None]
-        weighted = table * weights
-        weighted[:, 9:12] = closure.aligned2
-        result.append((rows[loop.closure.name], weighted))
-        start += len(table)
+        weights = mechanism.scale.weights[start : start + len(loop.closure.slips)]
+        result.append((rows[loop.closure.name], loop.closure.coefficients(weights)))
+        start += len(weights)
     for constraint, weight in zip(mechanism.gear_constraints, mechanism.scale.weights[start:], strict=True):
         coefficients = np.zeros((len(constraint.factors), 13))
         coefficients[:, layout.FACTOR - layout.ALONG] = weight * np.array(constraint.factors)
@@ -162,6 +158,7 @@ def constraint_tables(mechanism: ClosedMechanism, tables: Tables, imposed: Array
     taken = following(np.where(imposed | (np.count_nonzero(jacobian, axis=1) > 2)[:, None], 0.0, jacobian))
     header = loops[0]
     header[layout.FIRST_RIGID], header[layout.RIGIDS], header[layout.ROWS] = rows[0], closures, len(mechanism.constraint_names)
+    header[layout.PLACES] = np.count_nonzero(mechanism.places)
     header[layout.FIRST_GEAR], header[layout.GEARS], header[layout.FOLLOWERS] = rows[closures], len(gears), len(taken.gears)
     order = [*taken.gears.tolist(), *taken.others.tolist()]
     loops[1 : 1 + len(gears), layout.CONSTRAINT] = [first + k for k in order]

@@ -163,9 +163,9 @@ def implicit_equations(
     constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, np.empty(error.size))
     row = loops[0, layout.FIRST_GEAR]
     for g in range(loops[0, layout.GEARS]):
-        for term in range(row, row + ints[row, layout.TERMS]):
+        for term in range(row, row + ints[row, layout.GEAR_TERMS]):
             efforts[ints[term, layout.TERM_V]] -= floats[term, layout.FACTOR] * multipliers[first + g]
-        row += ints[row, layout.TERMS]
+        row += ints[row, layout.GEAR_TERMS]
     status = min(status, min(status_of(efforts), status_of(error)))
     return min(status, min(status_of_rows(mass), status_of_rows(jacobian)))
 
