@@ -98,7 +98,7 @@ class ScheduledSearch:
                     break
             failing = [int(k) for k in np.argsort(-levels) if not levels[k] <= level and k not in active]
             each()
-            if not failing:
+            if not failing or not np.isfinite(levels[active]).all():  # more points only make it harder
                 break
             active += failing[:_ADDED]
         return ScheduledLevel(least, level, float(levels.max()), X, Y)

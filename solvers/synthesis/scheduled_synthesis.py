@@ -210,8 +210,8 @@ def lpvsyn(
     Notes
     -----
     Members are linear models about points with constant parameters: other effects of a changing parameter are neglected, as in
-    `lyapunov_stability`. Cost: some seconds with 20 states and constant matrices, for each round of points; it grows with the
-    fourth power of the states, and with the square of the number of monomials.
+    `lyapunov_stability`. Cost: with 20 states four seconds for constant matrices, twenty with rates, for each round of points;
+    it grows with the fourth power of the states, and with the square of the number of monomials.
 
     Examples
     --------
