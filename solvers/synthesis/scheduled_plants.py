@@ -22,6 +22,9 @@ from titop.solvers.synthesis.general_plant import GeneralPlant, Units, read_plan
 from titop.solvers.synthesis.riccati import Parts
 from titop.solvers.synthesis.synthesize import solve_hinf
 
+#: Random members between the points at which functions are tested, as polynomials swing there.
+_BETWEEN = 60
+
 
 @dataclass(frozen=True)
 class ScheduledPlant:
@@ -101,7 +104,7 @@ def read_scheduled(
         member = family.at(rho)
         return member if weighted is None else read_linear("weighted(member)", weighted(member))
 
-    grid, between = members.grid(), members.between()
+    grid, between = members.grid(), members.between(_BETWEEN)
     nearest = int(np.linalg.norm(grid.s, axis=1).argmin())
     order = np.r_[nearest, np.delete(np.arange(len(grid.s)), nearest)]
     grid = Members(*(part[order] for part in grid))
