@@ -49,7 +49,7 @@ class _Pending:
     where: str
     closes: bool
     time: float
-    parted: bool
+    parted: bool = True
     nearest: tuple[float, float] = (np.inf, np.inf)
 
     @property
@@ -104,12 +104,10 @@ class Agenda:
         is_closed = queue[-1].closes if queue else is_closed
         if closes == is_closed:
             got = f"{name} is {'closed or locked' if closes else 'neither closed nor locked'} then"
-            expected = (
-                "what is open or free" if closes else f"what is closed, or locked ({', '.join(self.locked) or 'nothing'} is)"
-            )
-            advice = (
-                "changes of one name take turns in the order of the list" if queue else 'hold=["hinge"] locks from the start'
-            )
+            held = f"what is closed, or locked ({', '.join(self.locked) or 'nothing'} is)"
+            expected, advice = "what is open or free" if closes else held, 'hold=["hinge"] locks from the start'
+            if queue:
+                advice = "changes of one name take turns in the order of the list"
             raise ModelError(Finding("nothing-to-change", where, got, expected, advice))
         if isinstance(change, Latch) and change.within is not None:
             pair = real_array(change.within)
@@ -118,7 +116,10 @@ class Agenda:
                 raise ModelError(Finding("wrong-type", f"{where}, within", change.within, expected, "such as (0.01, 0.02)"))
         waits = change.at is None and is_closure and isinstance(change, Latch)
         time = np.nan if waits else self._read_when(change.at, where)
-        queue.append(_Pending(change, where, closes, time, not (waits and queue)))
+        pending, is_known = _Pending(change, where, closes, time), bool(queue) or name in self.start.left(CLOSURE)
+        if waits and is_known and (queue or self._excess(pending, apart(mechanism, name, self.start.q)) <= 1.0):
+            pending.parted = False
+        queue.append(pending)
 
     def _read_when(self, at: Any, where: str) -> float:
         """Return the time (s) of a change; NaN if it is at an event."""
@@ -227,7 +228,8 @@ class Agenda:
             if not head.parted or (isinstance(head.change, Latch) and self._excess(head, ends) > 1.0):
                 head.nearest, head.parted = min(head.nearest, ends), True
                 return False
-            refuse_apart(mechanism, name, q, head.where) if isinstance(head.change, Lock) else None
+            if isinstance(head.change, Lock):
+                refuse_apart(mechanism, name, q, f"{head.where} at t = {t:.6g} s")
             head.nearest, errors = ends, mechanism.constraints_at(q).error[mechanism.closure_rows[name]]
         self._closures[name].append(np.append(t, errors))
         return True

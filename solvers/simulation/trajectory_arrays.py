@@ -79,7 +79,8 @@ def read_fields(path: str | Path, model: Model, max_bytes: int) -> dict[str, Any
 def _read_change(archive: Archive, prefix: str) -> Change:
     read: dict[str, Any] = {name: archive.scalar(f"{prefix}{name}", "U") for name in ("kind", "name")}
     read |= {name: archive.scalar(f"{prefix}{name}", "f") for name in ("t", "distance", "angle", "lost")}
-    return Change(**read, **{name: archive.array(f"{prefix}{name}", None) for name in ("impulse", "q", "before", "v")})
+    read |= {name: archive.array(f"{prefix}{name}", None) for name in ("impulse", "q", "before", "v")}
+    return Change(**read)
 
 
 def _prefixes(count: int) -> list[str]:
