@@ -24,7 +24,7 @@ from titop.solvers.signals.grammar import COORDINATE, OUTPUT, read_name, read_na
 from titop.solvers.signals.quantities import DYNAMIC
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.values import JoinedValues
-from titop.solvers.simulation.changes import CLOSURE, LOCK, Change, Latch, Lock, Release, is_open
+from titop.solvers.simulation.changes import CLOSURE, LOCK, Changed, Latch, Lock, Release, is_open
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event
 from titop.solvers.simulation.start_and_end import EVENT, Start
@@ -78,7 +78,7 @@ class Agenda:
         self._closures = {name: [np.append(times[0], rows[-1, 1:])] for name, rows in before.left(CLOSURE).items()}
         self._locks = set(before.left(LOCK))
         self._queues: dict[str, list[_Pending]] = {}
-        self._happened: list[Change] = []
+        self._happened: list[Changed] = []
         self._parts: list[Trajectory] = []
         for k, change in enumerate(_listed(changes)):
             self._add(change, f"changes[{k}], {type(change).__name__} of {change.name!r}")
@@ -210,7 +210,7 @@ class Agenda:
             name = head.change.name
             what: dict[str, Any] = {"impulse": impact.impulse[name], "lost": losses[name]} if head.closes else {}
             ends = head.nearest if name in self._closures and head.closes else (0.0, 0.0)
-            self._happened.append(Change(_KINDS[type(head.change)], name, t, *ends, q=q, before=v, v=after, **what))
+            self._happened.append(Changed(_KINDS[type(head.change)], name, t, *ends, q=q, before=v, v=after, **what))
             self._queues[name].remove(head)
         if due or self._parts:
             self.start.integrator = {}
@@ -275,7 +275,7 @@ class Agenda:
             findings.append(
                 Finding("no-change", head.where, got, "a change during the simulation", "simulate longer, or allow more")
             )
-            self._happened.append(Change(_KINDS[type(head.change)], name, np.nan, *ends))
+            self._happened.append(Changed(_KINDS[type(head.change)], name, np.nan, *ends))
         return findings
 
 
