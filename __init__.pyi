@@ -140,7 +140,7 @@ from .solvers.robust.worst_case_gain import worst_case_gain as worst_case_gain
 from .solvers.samples import Samples as Samples
 from .solvers.signals.exported import Signal as Signal
 from .solvers.signals.exported import signal_table as signal_table
-from .solvers.simulation.changes import Change as Change
+from .solvers.simulation.changes import Changed as Changed
 from .solvers.simulation.changes import Latch as Latch
 from .solvers.simulation.changes import Lock as Lock
 from .solvers.simulation.changes import Release as Release

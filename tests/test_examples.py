@@ -371,6 +371,30 @@ def test_lander(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert min(pushes) > 0.1 * weight
 
 
+def test_docking(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Forces are internal but for the chaser's torques: linear momentum is kept, angular momentum where velocities jump."""
+    trajectory = script("docking")["main"](["--output", str(tmp_path / "docking.png")])
+    assert (tmp_path / "docking.png").read_bytes().startswith(b"\x89PNG")
+    assert "latch dock at" in capsys.readouterr().out
+    model, (hinge, dock, parted) = trajectory.model, trajectory.changes
+    states = list(zip(trajectory.q, trajectory.v, strict=True))
+    momentum = np.array([model.momentum(q, v)[:3] for q, v in states])
+    assert np.abs(momentum - momentum[0])[trajectory.t <= parted.t].max() < 1e-4  # 15 kg m/s, at a tolerance of 1e-6
+    for change in (hinge, dock, parted):
+        jump = model.momentum(change.q, change.v) - model.momentum(change.q, change.before)
+        assert np.abs(jump).max() < 1e-12
+    energies = [model.energy(dock.q, v).kinetic for v in (dock.before, dock.v)]
+    assert dock.lost == pytest.approx(energies[0] - energies[1], rel=1e-10)
+    assert dock.lost > 0.9 * 0.5 * 150 * 420 / 570 * 0.1**2  # of two point masses, without the panel's bending
+    assert hinge.q[7] == pytest.approx(np.pi / 2)
+    docked = (trajectory.t > dock.t) & (trajectory.t < parted.t)
+    ports = [[model.pose(f"{name}.port", q)[1] for name in ("chaser", "target")] for q in trajectory.q]
+    apart = np.linalg.norm(np.diff(ports, axis=1)[:, 0], axis=1)
+    assert np.ptp(apart[docked]) < 1e-9  # caught as they were, rounding of the projection
+    assert apart[-1] > 0.1
+    assert not trajectory.reaction("dock")[~docked & (trajectory.t != parted.t)].any()
+
+
 def test_swing_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     example = script("swing_up")
     plan, trajectory = example["main"](["--output", str(tmp_path / "figure.png")])

@@ -24,7 +24,7 @@ from titop.solvers.signals.grammar import COORDINATE, OUTPUT, read_name, read_na
 from titop.solvers.signals.quantities import DYNAMIC
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.signals.values import JoinedValues
-from titop.solvers.simulation.changes import CLOSURE, LOCK, Change, Latch, Lock, Release, is_open
+from titop.solvers.simulation.changes import CLOSURE, LOCK, Changed, Latch, Lock, Release, is_open
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event
 from titop.solvers.simulation.start_and_end import EVENT, Start
@@ -49,7 +49,7 @@ class _Pending:
     where: str
     closes: bool
     time: float
-    parted: bool
+    parted: bool = True
     nearest: tuple[float, float] = (np.inf, np.inf)
 
     @property
@@ -78,7 +78,7 @@ class Agenda:
         self._closures = {name: [np.append(times[0], rows[-1, 1:])] for name, rows in before.left(CLOSURE).items()}
         self._locks = set(before.left(LOCK))
         self._queues: dict[str, list[_Pending]] = {}
-        self._happened: list[Change] = []
+        self._happened: list[Changed] = []
         self._parts: list[Trajectory] = []
         for k, change in enumerate(_listed(changes)):
             self._add(change, f"changes[{k}], {type(change).__name__} of {change.name!r}")
@@ -104,12 +104,10 @@ class Agenda:
         is_closed = queue[-1].closes if queue else is_closed
         if closes == is_closed:
             got = f"{name} is {'closed or locked' if closes else 'neither closed nor locked'} then"
-            expected = (
-                "what is open or free" if closes else f"what is closed, or locked ({', '.join(self.locked) or 'nothing'} is)"
-            )
-            advice = (
-                "changes of one name take turns in the order of the list" if queue else 'hold=["hinge"] locks from the start'
-            )
+            held = f"what is closed, or locked ({', '.join(self.locked) or 'nothing'} is)"
+            expected, advice = "what is open or free" if closes else held, 'hold=["hinge"] locks from the start'
+            if queue:
+                advice = "changes of one name take turns in the order of the list"
             raise ModelError(Finding("nothing-to-change", where, got, expected, advice))
         if isinstance(change, Latch) and change.within is not None:
             pair = real_array(change.within)
@@ -118,7 +116,10 @@ class Agenda:
                 raise ModelError(Finding("wrong-type", f"{where}, within", change.within, expected, "such as (0.01, 0.02)"))
         waits = change.at is None and is_closure and isinstance(change, Latch)
         time = np.nan if waits else self._read_when(change.at, where)
-        queue.append(_Pending(change, where, closes, time, not (waits and queue)))
+        pending, is_known = _Pending(change, where, closes, time), bool(queue) or name in self.start.left(CLOSURE)
+        if waits and is_known and (queue or self._excess(pending, apart(mechanism, name, self.start.q)) <= 1.0):
+            pending.parted = False
+        queue.append(pending)
 
     def _read_when(self, at: Any, where: str) -> float:
         """Return the time (s) of a change; NaN if it is at an event."""
@@ -209,7 +210,7 @@ class Agenda:
             name = head.change.name
             what: dict[str, Any] = {"impulse": impact.impulse[name], "lost": losses[name]} if head.closes else {}
             ends = head.nearest if name in self._closures and head.closes else (0.0, 0.0)
-            self._happened.append(Change(_KINDS[type(head.change)], name, t, *ends, q=q, before=v, v=after, **what))
+            self._happened.append(Changed(_KINDS[type(head.change)], name, t, *ends, q=q, before=v, v=after, **what))
             self._queues[name].remove(head)
         if due or self._parts:
             self.start.integrator = {}
@@ -227,7 +228,8 @@ class Agenda:
             if not head.parted or (isinstance(head.change, Latch) and self._excess(head, ends) > 1.0):
                 head.nearest, head.parted = min(head.nearest, ends), True
                 return False
-            refuse_apart(mechanism, name, q, head.where) if isinstance(head.change, Lock) else None
+            if isinstance(head.change, Lock):
+                refuse_apart(mechanism, name, q, f"{head.where} at t = {t:.6g} s")
             head.nearest, errors = ends, mechanism.constraints_at(q).error[mechanism.closure_rows[name]]
         self._closures[name].append(np.append(t, errors))
         return True
@@ -273,7 +275,7 @@ class Agenda:
             findings.append(
                 Finding("no-change", head.where, got, "a change during the simulation", "simulate longer, or allow more")
             )
-            self._happened.append(Change(_KINDS[type(head.change)], name, np.nan, *ends))
+            self._happened.append(Changed(_KINDS[type(head.change)], name, np.nan, *ends))
         return findings
 
 

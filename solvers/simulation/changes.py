@@ -74,7 +74,7 @@ class Latch:
 
 
 @dataclass(frozen=True)
-class Change:
+class Changed:
     """A change that has happened, or has not.
 
     Attributes

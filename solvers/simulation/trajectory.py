@@ -17,7 +17,7 @@ from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.mechanism.port_motion import attitude_angles, continuous_angles
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.readings import Contacts
-from titop.solvers.simulation.changes import Change, stages
+from titop.solvers.simulation.changes import Changed, stages
 from titop.solvers.simulation.findings import violations
 from titop.solvers.simulation.trajectory_arrays import dataset_of, read_fields, write_fields
 from titop.solvers.support.archive import MAX_BYTES
@@ -57,7 +57,7 @@ class Trajectory:
     memory : dict of name to array
         What ``simulate(start=)`` takes up at the end besides: states of the integrator and of controllers, commands that are
         held or delayed, generators of noise, events, what is locked; and what closures were open, and when.
-    changes : tuple of Change
+    changes : tuple of Changed
         What changed, in the order of time, and then what did not although it was asked for; see `simulate`. At an output time
         that is the instant of a change, the trajectory has the state after it.
 
@@ -80,7 +80,7 @@ class Trajectory:
     statistics: dict[str, float] = field(default_factory=dict)
     x: Array = field(default_factory=lambda: np.zeros((0, 0)))
     memory: dict[str, Array] = field(default_factory=dict)
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Changed, ...] = ()
 
     @property
     def control(self) -> ControlHistory | None:

@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.contract.own_coordinates import todays
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.model.model import Model
-from titop.solvers.simulation.changes import Change
+from titop.solvers.simulation.changes import Changed
 from titop.solvers.support.archive import Archive, write_archive
 
 _ARRAYS = ("t", "q", "v", "a", "tau", "u", "x")
@@ -39,7 +39,7 @@ def write_fields(path: str | Path, trajectory: Any) -> None:
         arrays |= {f"{prefix}{name}": value for name, value in control.to_arrays().items()}
     arrays |= {f"memory:{name}": value for name, value in trajectory.memory.items()}
     for k, change in enumerate(trajectory.changes):
-        arrays |= {f"change[{k}]:{field.name}": np.array(getattr(change, field.name)) for field in fields(Change)}
+        arrays |= {f"change[{k}]:{field.name}": np.array(getattr(change, field.name)) for field in fields(Changed)}
     write_archive(path, arrays | {"format": np.array(_FORMAT)})
 
 
@@ -76,10 +76,11 @@ def read_fields(path: str | Path, model: Model, max_bytes: int) -> dict[str, Any
     return states | others
 
 
-def _read_change(archive: Archive, prefix: str) -> Change:
+def _read_change(archive: Archive, prefix: str) -> Changed:
     read: dict[str, Any] = {name: archive.scalar(f"{prefix}{name}", "U") for name in ("kind", "name")}
     read |= {name: archive.scalar(f"{prefix}{name}", "f") for name in ("t", "distance", "angle", "lost")}
-    return Change(**read, **{name: archive.array(f"{prefix}{name}", None) for name in ("impulse", "q", "before", "v")})
+    read |= {name: archive.array(f"{prefix}{name}", None) for name in ("impulse", "q", "before", "v")}
+    return Changed(**read)
 
 
 def _prefixes(count: int) -> list[str]:

@@ -226,6 +226,11 @@ def test_docking_again() -> None:
     assert 1.3 < second.t < 2.31
     apart = np.abs(run.q[:, 1] - run.q[:, 0])
     assert apart[t > second.t].max() < 1e-6 < apart[(t > 1.3) & (t < 2.0)].max()
+    # the same where another run goes on from ports that have just come free
+    part = tt.simulate(model, t[:11], [0, 1.0], [0, 0], changes=again[:1])
+    freed = tt.simulate(model, t[10:12], start=part, changes=tt.Release("hook", 1.0))
+    with pytest.warns(tt.ModelWarning, match="no-change"):
+        assert np.isnan(tt.simulate(model, t[11:14], start=freed, changes=tt.Latch("hook")).changes[0].t)
 
 
 def test_caught_as_they_are() -> None:
@@ -313,7 +318,7 @@ def test_refusals() -> None:
     q = free.neutral()
     q[7] = 2.5
     cases: list[tuple[Any, str]] = [
-        (tt.Lock("dock", 1.0), r"changes\[0\], Lock of 'dock': got ports 0.548 m and 0 rad apart"),
+        (tt.Lock("dock", 1.0), r"changes\[0\], Lock of 'dock' at t = 1 s: got ports 0.548 m and 0 rad apart"),
         ("dock", "changes: got dock; expected tt.Lock"),
         (tt.Lock("dok", 1.0), "unknown-coordinate"),
         (tt.Lock(["fa"], 1.0), "unknown-coordinate"),
