@@ -1,8 +1,8 @@
-"""Write `basilisk_slosh.npz`: a spacecraft under thrust whose tank has a pendulum, or a mass on a spring, simulated by Basilisk.
+"""Write `basilisk_slosh.npz`: a spacecraft under thrust with a pendulum, or a mass on a spring, in its tank, by Basilisk.
 
-Run it in an environment of its own, with the package `bsk` (made by version 2.12.1): ``python tests/blocks/devices/make_basilisk_slosh.py``. Both
-runs have no gravity and a constant force along z of the body, at its origin. The pendulum swings in all directions. The mass on
-a spring moves along x: the spacecraft turns about y alone.
+Run it in an environment of its own, with the package `bsk` (2.12.1 has made the file). Both runs have no gravity and a constant
+force along z of the body, at its origin. The pendulum swings in all directions. The mass on a spring moves along x: the
+spacecraft turns about y alone.
 """
 
 from __future__ import annotations
@@ -20,12 +20,8 @@ STEP, SAMPLE, END = 0.001, 0.5, 10.0
 #: Of `titop.Slosh.cylinder(radius=0.6, height=1.5, fill=0.7, density=1141.0, acceleration=3.0)` on a port at z = 0.5 m: what
 #: sloshes, its pendulum's length, its height at rest; what moves along, its height and lateral inertia (kg, m, kg m^2).
 NUMBERS = (
-    350.79307929211654,
-    0.3269151136357531,
-    0.9482265371128589,
-    1004.1695490158538,
-    1.0518197730955832,
-    33.105818996086384,
+    *(350.79307929211654, 0.3269151136357531, 0.9482265371128589),
+    *(1004.1695490158538, 1.0518197730955832, 33.105818996086384),
 )
 
 
