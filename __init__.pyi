@@ -34,6 +34,7 @@ from .blocks.devices.actuators import Motor as Motor
 from .blocks.devices.actuators import Thruster as Thruster
 from .blocks.devices.actuators import Torque as Torque
 from .blocks.devices.composite_device import CompositeDevice as CompositeDevice
+from .blocks.devices.control_moment_gyro import ControlMomentGyro as ControlMomentGyro
 from .blocks.devices.loads import Load as Load
 from .blocks.devices.reaction_wheel import ReactionWheel as ReactionWheel
 from .blocks.devices.sensors import Accelerometer as Accelerometer
