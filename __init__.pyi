@@ -109,6 +109,8 @@ from .solvers.linear.modes import Modes as Modes
 from .solvers.linear.modes import modes as modes
 from .solvers.linear_files import load_linear as load_linear
 from .solvers.linear_files import save_linear as save_linear
+from .solvers.model.gyros import GyroMomentum as GyroMomentum
+from .solvers.model.gyros import gyro_momentum as gyro_momentum
 from .solvers.model.model import Model as Model
 from .solvers.model.readings import Contacts as Contacts
 from .solvers.monte_carlo import monte_carlo as monte_carlo
