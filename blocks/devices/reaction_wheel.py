@@ -33,8 +33,8 @@ _NUMBERS |= {"dynamic_imbalance": "kg m^2", "phase": "rad", "jitter_gain": "1", 
 def _read_harmonics(wheel: Any, field: str, value: Any) -> Array:
     """Read rows of order, force and torque (k, 3)."""
     rows = real_array(value)
-    known = rows is not None and rows.ndim == 2
-    return wheel.reader.array(field, value if np.size(value) else np.zeros((0, 3)), (len(rows) if known else 0, 3))
+    count = 0 if rows is None or rows.ndim < 2 else len(rows)
+    return wheel.reader.array(field, value if np.size(value) else np.zeros((0, 3)), (count, 3))
 
 
 class ReactionWheel(CompositeDevice):

@@ -35,6 +35,10 @@ def wheel_loads(numbers: Any, motion: Any, loads: Any) -> None:
             loads.wrenches[0, 3 + i] += numbers[at + 2] * along
 
 
+#: Its machine code is kept once, for all wheels.
+WHEEL_LAW = Law(wheel_loads)
+
+
 class WheelLoads(Interaction):
     """Rotating loads of a wheel on the port that carries it, and the limit of its speed.
 
@@ -49,8 +53,7 @@ class WheelLoads(Interaction):
 
     port_counts, coordinate_counts = (1, 1), (1, 1)
     external = True
-    file_tables = ()
-    compiled_law = Law(wheel_loads)
+    compiled_law = WHEEL_LAW
     parameter_units: ClassVar = {"limit": "rad/s", "torque": "N m", "gain": "1", "servo": "N m s/rad", "speed": "rad/s"}
     limit, torque, gain, servo, speed = Field[float](), Field[float](), Field[float](), Field[float](), Field[float]()
     radial, tangential, lines = Field[Array](), Field[Array](), Field[Array]()
