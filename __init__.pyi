@@ -34,6 +34,7 @@ from .blocks.devices.actuators import Motor as Motor
 from .blocks.devices.actuators import Thruster as Thruster
 from .blocks.devices.actuators import Torque as Torque
 from .blocks.devices.composite_device import CompositeDevice as CompositeDevice
+from .blocks.devices.control_moment_gyro import ControlMomentGyro as ControlMomentGyro
 from .blocks.devices.loads import Load as Load
 from .blocks.devices.reaction_wheel import ReactionWheel as ReactionWheel
 from .blocks.devices.sensors import Accelerometer as Accelerometer
@@ -109,6 +110,8 @@ from .solvers.linear.modes import Modes as Modes
 from .solvers.linear.modes import modes as modes
 from .solvers.linear_files import load_linear as load_linear
 from .solvers.linear_files import save_linear as save_linear
+from .solvers.model.gyros import GyroMomentum as GyroMomentum
+from .solvers.model.gyros import gyro_momentum as gyro_momentum
 from .solvers.model.model import Model as Model
 from .solvers.model.readings import Contacts as Contacts
 from .solvers.monte_carlo import monte_carlo as monte_carlo

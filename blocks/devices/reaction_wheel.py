@@ -9,21 +9,36 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.bodies.rigid_body import RigidBody
+from titop.blocks.basics.spatial import Array, cross
+from titop.blocks.basics.user_input import real_array
+from titop.blocks.bodies.rigid_body import RigidBody, check_inertia
 from titop.blocks.contract.block import Block, ParameterFields, PortRef
-from titop.blocks.contract.fields import Field, Fixed, axis, bound, non_negative, scalar, zero_axes
+from titop.blocks.contract.fields import Field, Fixed, Kept, axis, bound, choice, non_negative, optional, scalar, zero_axes
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.devices.loads import read_target
 from titop.blocks.devices.sensors import WheelMomentum
 from titop.blocks.devices.signal_path import SignalPath, read_path
+from titop.blocks.devices.wheel_loads import WheelLoads
 from titop.blocks.joints.friction_and_limits import Limits, read_friction
 from titop.blocks.joints.joint import unit_vector
 from titop.blocks.joints.plain_joints import Revolute
 
+_JITTER = choice(("coupled", "force", "none"), "bad-jitter")
+#: Parameters beside those of the bearing, which have the same names.
+_NUMBERS = {"inertia": "kg m^2", "transverse_inertia": "kg m^2", "mass": "kg", "static_imbalance": "kg m"}
+_NUMBERS |= {"dynamic_imbalance": "kg m^2", "phase": "rad", "jitter_gain": "1", "speed_limit": "rad/s"}
+
+
+def _read_harmonics(wheel: Any, field: str, value: Any) -> Array:
+    """Read rows of order, force and torque (k, 3)."""
+    rows = real_array(value)
+    count = 0 if rows is None or rows.ndim < 2 else len(rows)
+    return wheel.reader.array(field, value if np.size(value) else np.zeros((0, 3)), (count, 3))
+
 
 class ReactionWheel(CompositeDevice):
-    """A balanced wheel with its motor; `System.add_device` installs its parts.
+    """A wheel with its motor, which may be out of balance; `System.add_device` installs its parts.
 
     The bearing is the joint ``name`` (one coordinate, the wheel's angle), the rotor the body ``name/rotor``; the input
     ``name/motor`` is the motor's torque on the rotor, the output ``name/momentum`` the wheel's stored momentum.
@@ -36,23 +51,67 @@ class ReactionWheel(CompositeDevice):
     axis : array_like (3,)
         Spin axis in the port's frame.
     inertia : float, kg m^2
-        About the spin axis; half of it about the others (a thin disc).
+        Of the rotor about its mass centre, along the spin axis.
     mass : float, kg
+        Of the rotor.
     torque_limit : float, N m
         Limit of the motor. Efforts applied to the bearing itself, as `name`, are not limited, and count as violations.
     friction : Friction, optional
         Of the bearing.
+    damping : float, N m s/rad
+        Of the bearing.
+    transverse_inertia : float, kg m^2, optional
+        About the other axes; half of `inertia` by default (a thin disc).
+    static_imbalance : float, kg m
+        Mass times distance of the mass centre from the axis.
+    dynamic_imbalance : float, kg m^2
+        Product of inertia of the axis and the direction a quarter of a turn ahead of the mass centre.
+    phase : float, rad
+        Angle of the mass centre about the axis where the wheel's is zero, from the port's axis that follows, in the order x, y,
+        z, the one nearest to the spin axis (from x if that is z).
+    speed_limit : float, rad/s, optional
+        From here on the motor drives no faster: its torque falls to zero within a thousandth. It may still brake.
+    jitter : {"coupled", "force"} or None
+        How imbalance acts: by the rotor's mass distribution, exactly; or by the loads of steady spin on the port, ``U_s v^2``
+        (force) and ``U_d v^2`` (torque), which turn with the wheel; or not at all.
+    harmonics : sequence of (order, force, torque)
+        Loads that turn with `order` times the wheel's angle: ``force v^2`` (N s^2) and ``torque v^2`` (N m s^2).
+    jitter_gain : float
+        Factor on harmonics and on the loads of ``jitter="force"``: at zero, linear models of wheels that spin do not depend on
+        the wheel's angle, and there is an equilibrium.
     path : SignalPath, optional
         Of the motor's commands.
+
+    Notes
+    -----
+    With s the axis, e2 the direction of the mass centre and e3 = s x e2 the rotor has the inertia
+    ``J_s s s^T + J_t (1 - s s^T) + U_d (s e3^T + e3 s^T)`` about its mass centre, at ``U_s / mass e2``. Alcorn, Allard,
+    Schaub, *Fully coupled reaction wheel static and dynamic imbalance for spacecraft jitter modeling*, Journal of Guidance,
+    Control, and Dynamics 41(6), 2018.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("satellite", gravity=[0, 0, 0])
+    >>> hub = tt.RigidBody("hub", 100.0, inertia=10.0)
+    >>> s.connect("world", hub, tt.Free("base"))
+    >>> s.add_device(tt.ReactionWheel("wheel", hub, [0, 0, 1], inertia=0.1, mass=5.0, static_imbalance=1e-5, jitter="force"))
+    >>> m = s.resolve()
+    >>> m.forward_dynamics(m.neutral(), m.velocity({"wheel": 100.0})).round(6)[:1]  # 0.1 N on 105 kg
+    array([0.000952])
     """
 
-    parameter_units = {"inertia": "kg m^2", "mass": "kg"}  # noqa: RUF012
     target = Fixed(read_target)
     axis = Field(axis)
-    inertia = Field(scalar)
-    mass = Field(non_negative("negative-mass"))
+    inertia, mass = Field(scalar), Field(non_negative("negative-mass"))
     torque_limit = Field(bound)
     friction = Field(lambda wheel, field, value: read_friction(wheel.reader, value, 1))
+    damping = Field(non_negative("negative-damping"))
+    transverse_inertia = Kept(optional(scalar))
+    static_imbalance, dynamic_imbalance, phase, jitter_gain = Field(scalar), Field(scalar), Field(scalar), Field(scalar)
+    speed_limit = Kept(optional(non_negative("negative-limit")))
+    jitter = Fixed(lambda wheel, field, value: _JITTER(wheel, field, "none" if value is None else value))
+    harmonics = Fixed(_read_harmonics)
     path = Field(read_path)
 
     def __init__(
@@ -65,23 +124,92 @@ class ReactionWheel(CompositeDevice):
         torque_limit: float = math.inf,
         friction: Any = None,
         *,
+        damping: float = 0.0,
+        transverse_inertia: float | None = None,
+        static_imbalance: float = 0.0,
+        dynamic_imbalance: float = 0.0,
+        phase: float = 0.0,
+        speed_limit: float | None = None,
+        jitter: str | None = "coupled",
+        harmonics: Any = (),
+        jitter_gain: float = 1.0,
         path: SignalPath | None = None,
     ) -> None:
         super().__init__(name)
         self.target, self.axis, self.inertia, self.mass = target, axis, inertia, mass
-        self.torque_limit, self.friction, self.path = torque_limit, friction, path
+        self.torque_limit, self.friction, self.damping, self.path = torque_limit, friction, damping, path
+        self.transverse_inertia, self.speed_limit, self.jitter, self.harmonics = (
+            transverse_inertia,
+            speed_limit,
+            jitter,
+            harmonics,
+        )
+        self.static_imbalance, self.dynamic_imbalance, self.phase = static_imbalance, dynamic_imbalance, phase
+        self.jitter_gain = jitter_gain
 
     def parameter_fields(self) -> ParameterFields:
-        return super().parameter_fields() | {f"axis.{each}": ("axis", (k,), "1") for k, each in enumerate("xyz")}
+        numbers = {name: (name, (), unit) for name, unit in _NUMBERS.items() if getattr(self, name) is not None}
+        axes = {f"axis.{each}": ("axis", (k,), "1") for k, each in enumerate("xyz")}
+        lines = {
+            f"harmonics.{k}.{name}": ("harmonics", (k, j), unit)
+            for k in range(len(self.harmonics))
+            for j, (name, unit) in enumerate({"force": "N s^2", "torque": "N m s^2"}.items(), start=1)
+        }
+        return numbers | axes | lines
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
-        return errors + zero_axes(self, ("axis",)), warnings
+        errors += zero_axes(self, ("axis",))
+        if errors:
+            return errors, warnings
+        if self.static_imbalance and not self.mass:
+            self._refuse(errors, "static_imbalance", "a rotor with mass", "give its mass")
+        wrong: list[Finding] = []
+        check_inertia("", self._rotor_inertia(self.dynamic_imbalance), 0.0, wrong, wrong)
+        if self.dynamic_imbalance and wrong:
+            advice = "give transverse_inertia, by default that of a thin disc"
+            self._refuse(errors, "dynamic_imbalance", "a product of inertia that some distribution of mass has", advice)
+        if self.speed_limit is not None and not (self.speed_limit > 0 and self.torque_limit < math.inf):
+            self._refuse(errors, "speed_limit", "a limit > 0 of a motor that has a torque_limit", "give both")
+        return errors, warnings
+
+    def _refuse(self, errors: list[Finding], field: str, expected: str, advice: str) -> None:
+        errors.append(Finding(f"bad-{field.replace('_', '-')}", f"{self.name}.{field}", getattr(self, field), expected, advice))
+
+    def _directions(self) -> tuple[Array, Array, Array]:
+        """Return the axis, and the directions from which and towards which angles count."""
+        spin = unit_vector(self.axis)
+        following = np.eye(3)[(int(np.argmax(np.abs(spin))) + 1) % 3]
+        radial = unit_vector(following - (following @ spin) * spin)
+        return spin, radial, cross(spin, radial)
+
+    def _rotor_inertia(self, product: float) -> Array:
+        """Return the rotor's inertia (3, 3; kg m^2) with a product of inertia."""
+        spin, radial, tangential = self._directions()
+        across = self.inertia / 2 if self.transverse_inertia is None else self.transverse_inertia
+        ahead = np.outer(spin, np.cos(self.phase) * tangential - np.sin(self.phase) * radial)
+        along = np.outer(spin, spin)
+        return self.inertia * along + across * (np.eye(3) - along) + product * (ahead + ahead.T)
 
     def parts(self) -> Iterator[tuple[Any, ...]]:
-        spin = unit_vector(self.axis)
-        bearing = Revolute(self.name, axis=self.axis, friction=self.friction, limits=Limits(effort=self.torque_limit))
-        inertia = self.inertia / 2 * (np.eye(3) + np.outer(spin, spin))
-        yield "connect", self.target, RigidBody(f"{self.name}/rotor", self.mass, inertia=inertia), bearing
-        yield "add_actuator", Motor(f"{self.name}/motor", self.name, effort_limit=self.torque_limit, path=self.path)
-        yield "add_sensor", WheelMomentum(f"{self.name}/momentum", self.name)
+        return self._wheel(self.name, self.target)
+
+    def _wheel(self, bearing: str, target: PortRef, servo: float = 0.0, speed: float = 0.0) -> Iterator[tuple[Any, ...]]:
+        """Yield the parts of a wheel on a port; its `speed` (rad/s) is held by a gain (N m s/rad)."""
+        _, radial, tangential = self._directions()
+        com, product, lines = np.zeros(3), 0.0, np.array([(*row, row[0] * self.phase) for row in self.harmonics]).reshape(-1, 4)
+        if self.jitter == "coupled" and self.mass:
+            com = self.static_imbalance / self.mass * (np.cos(self.phase) * radial + np.sin(self.phase) * tangential)
+        if self.jitter == "coupled":
+            product = self.dynamic_imbalance
+        elif self.jitter == "force":
+            lines = np.vstack([lines, [1.0, self.static_imbalance, self.dynamic_imbalance, self.phase]])
+        limits = Limits(effort=self.torque_limit)
+        joint = Revolute(bearing, axis=self.axis, damping=self.damping, friction=self.friction, limits=limits)
+        yield "connect", target, RigidBody(f"{self.name}/rotor", self.mass, com, self._rotor_inertia(product)), joint
+        yield "add_actuator", Motor(f"{self.name}/motor", bearing, effort_limit=self.torque_limit, path=self.path)
+        yield "add_sensor", WheelMomentum(f"{self.name}/momentum", bearing)
+        if len(lines) or servo or self.speed_limit is not None:
+            limit, torque = (1.0, 0.0) if self.speed_limit is None else (self.speed_limit, self.torque_limit)
+            numbers = limit, torque, self.jitter_gain, servo, speed
+            yield "add_interaction", WheelLoads(f"{self.name}/loads", *numbers, radial, tangential, lines), target, bearing

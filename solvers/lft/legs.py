@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import parts_of, split_end
+from titop.blocks.basics.paths import owner_of, parts_of, split_end
 from titop.blocks.basics.spatial import Array, rotation_exp, rotation_log
 from titop.blocks.basics.tolerances import EXACT, SAME
 from titop.blocks.contract.block import Block
@@ -118,9 +118,8 @@ def legs_of(changing: ChangedBlock, port: str | None, q: Array, v: Array, a: Arr
         return []
     if is_elementary(block) and all(link.kind in ("axial", "weld") for link in block.chain):  # type: ignore[attr-defined]
         shaping = block.geometric_fields  # type: ignore[attr-defined]
-        if not any(
-            parts_of(name)[:2] == [block.name, field] for name in uncertainty.of_parts(changing.names) for field in shaping
-        ):
+        uncertain = uncertainty.of_parts(changing.names)
+        if not any(parts_of(name)[1] in shaping for name in uncertain if owner_of(name) == block.name):
             return _links(block, q, names, uncertainty)  # type: ignore[arg-type]
     moving = moving_names(changing, port, q)
     refuse_moving_port(block, port, q, UncertainCoordinates.of([*names.values()], uncertainty))

@@ -190,11 +190,8 @@ class Uncertainty:
         """Return the names among some paths, and those of devices from which one of them follows; only these if `following`."""
         asked = set(paths) if self._of_devices else set()
         devices = [name for name in self._of_devices if not asked.isdisjoint(self.reached[name])]
-        return (
-            devices
-            if following
-            else [*(path for path in paths if path in self._by_path and path not in self.reached), *devices]
-        )
+        own = () if following else (path for path in paths if path in self._by_path and path not in self.reached)
+        return [*own, *devices]
 
     def of_parts(self, names: Sequence[str]) -> list[str]:
         """Return names of parameters of blocks, with those that follow from devices in place of these."""

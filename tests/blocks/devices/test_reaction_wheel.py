@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import titop as tt
+from titop.graph.files.saving import to_text
 
 
 def test_a_wheel_trades_momentum_with_its_satellite():
@@ -68,3 +73,161 @@ def test_parts_follow_what_is_set_later() -> None:
     assert bearing.axis.tolist() == [1, 0, 0]
     with pytest.raises(tt.ModelError, match=r"wheel.target.*cannot-change"):
         wheel.target = tt.RigidBody("other", 1.0)
+
+
+# Imbalance, harmonics and the limit of the speed.
+
+UNBALANCED = {"transverse_inertia": 0.08, "static_imbalance": 2e-3, "dynamic_imbalance": 3e-3, "phase": 0.4, "damping": 1e-3}
+HARMONICS = [(2.0, 1e-4, 2e-4), (5.25, 3e-5, 0.0)]
+SLANTED = np.array([0.1, 0.3, 1.0])
+
+
+def satellite(base: tt.Joint | None = None, **fields: Any) -> tt.System:
+    """Return a hub with an unbalanced wheel, free or on another joint."""
+    s = tt.System("satellite", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", 20.0, com=[0, 0.02, 0], inertia=[2.0, 1.5, 1.0], ports={"wheel": [0.2, 0.1, -0.1]})
+    s.connect("world", hub, tt.Free("base") if base is None else base)
+    s.add_device(tt.ReactionWheel("wheel", hub.port("wheel"), SLANTED, 0.1, 3.0, 0.2, **{**UNBALANCED, **fields}))
+    return s
+
+
+def rotated(angle: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the spin axis, and the direction at an angle about it from the port's x axis: the one that follows z."""
+    spin = SLANTED / np.linalg.norm(SLANTED)
+    radial = np.array([1.0, 0, 0]) - spin[0] * spin
+    radial /= np.linalg.norm(radial)
+    return spin, Rotation.from_rotvec(angle * spin).apply(radial)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_engines_agree_with_bodies_written_out(engine: str) -> None:
+    """Of a rotor whose inertia is that of point masses on a balanced one, weighed by themselves."""
+    spin, radial = rotated(UNBALANCED["phase"])
+    s = tt.System("by hand", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", 20.0, com=[0, 0.02, 0], inertia=[2.0, 1.5, 1.0], ports={"wheel": [0.2, 0.1, -0.1]})
+    ahead, axes = np.cross(spin, radial), np.column_stack([spin, radial, np.cross(spin, radial)])
+    inertia = axes @ np.array([[0.1, 0, 3e-3], [0, 0.08, 0], [3e-3, 0, 0.08]]) @ axes.T
+    assert spin @ inertia @ ahead == pytest.approx(3e-3)
+    s.connect("world", hub, tt.Free("base"))
+    rotor = tt.RigidBody("rotor", 3.0, com=2e-3 / 3.0 * radial, inertia=inertia)
+    s.connect(hub.port("wheel"), rotor, tt.Revolute("wheel", axis=SLANTED, damping=1e-3))
+    rng, model, expected = np.random.default_rng(0), satellite().resolve(engine), s.resolve(engine)
+    q, v, tau = model.random_configuration(rng), rng.normal(size=7), rng.normal(size=7)
+    assert model.forward_dynamics(q, v, tau) == pytest.approx(expected.forward_dynamics(q, v, tau), rel=1e-13)
+
+
+def test_momentum_stays_what_it_is_whatever_the_motor_does() -> None:
+    """Of an unbalanced rotor, exactly; the loads of steady spin act on the hub alone, and do not keep it."""
+    lost = []
+    for jitter in ("coupled", "force"):
+        m = satellite(jitter=jitter).resolve()
+        start = m.neutral(), m.velocity({"wheel": 60.0})
+        run = tt.simulate(m, np.linspace(0, 2, 21), *start, u={"wheel/motor": 0.2}, rtol=1e-13, atol=1e-14)
+        momentum = np.array([m.momentum(q, v) for q, v in zip(run.q, run.v, strict=True)])
+        lost.append(np.abs(momentum - momentum[0]).max() / np.abs(momentum[0]).max())
+    assert lost[0] < 1e-12  # the integrator's tolerance, some hundred steps
+    assert lost[1] > 1e-4  # 7 N of 60 rad/s turn, with what they leave over a part of a turn
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_both_kinds_of_jitter_load_a_held_hub_alike(engine: str) -> None:
+    """At steady spin, with force ``U_s v^2`` along the mass centre and torque ``U_d v^2`` beside it."""
+    angle, speed = 0.7, 50.0
+    _, radial = rotated(UNBALANCED["phase"] + angle)
+    force, torque = 2e-3 * speed**2 * radial, 3e-3 * speed**2 * radial
+    expected = -np.concatenate([force, torque + np.cross([0.2, 0.1, -0.1], force)])
+    for jitter in ("coupled", "force"):
+        m = satellite(tt.Weld("base"), jitter=jitter).resolve(engine)
+        assert m.reaction("base", [angle], [speed], [0.0]) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    m = satellite(tt.Weld("base"), jitter=None).resolve(engine)
+    assert np.abs(m.reaction("base", [angle], [speed], [0.0])).max() < 1e-12
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_a_balanced_wheel_resists_by_its_momentum(engine: str) -> None:
+    """The torque on a hub that turns at w is ``-w x h``."""
+    m = satellite(tt.Revolute("base", axis=[0, 1, 0]), jitter=None).resolve(engine)
+    w, (spin, _) = np.array([0, 0.3, 0]), rotated(0.0)
+    turning = [m.reaction("base", [0.2, 0.5], [0.3, speed], [0.0, 0.0])[3:] for speed in (0.0, 80.0)]
+    assert turning[1] - turning[0] == pytest.approx(np.cross(w, 0.1 * 80.0 * spin), rel=1e-11)
+
+
+def test_harmonics_turn_by_their_orders() -> None:
+    m = satellite(tt.Weld("base"), jitter=None, harmonics=HARMONICS, phase=0.0).resolve()
+    speed, angles = 40.0, np.linspace(0, 2 * np.pi, 800, endpoint=False)
+    forces = -np.array([m.reaction("base", [4 * angle], [speed], [0.0])[:3] for angle in angles])  # four turns
+    spin, radial = rotated(0.0)
+    lines = np.abs(np.fft.fft(forces @ radial + 1j * forces @ np.cross(spin, radial))) / len(angles)
+    assert {int(k): round(float(lines[k]), 12) for k in np.flatnonzero(lines > 1e-9)} == {8: 0.16, 21: 0.048}
+
+
+def test_a_wheel_at_its_limit_is_driven_no_faster_and_brakes() -> None:
+    s = satellite(tt.Weld("base"), jitter=None, speed_limit=30.0, damping=0.0)
+    m, times = s.resolve(), np.linspace(0, 40, 401)
+    run = tt.simulate(m, times, [0.0], [0.0], u=lambda t, q, v: [0.2 if t < 20 else -0.1])
+    speed = run.v[:, 0]
+    assert speed[times < 14] == pytest.approx(2.0 * times[times < 14], rel=1e-9)  # 0.2 N m on 0.1 kg m^2
+    assert speed[(times > 16) & (times <= 20)].min() > 30.0
+    assert speed.max() == pytest.approx(30.03, rel=1e-6)  # where all of the torque is gone; steps end near there
+    assert speed[times > 20.2] == pytest.approx(speed[202] - 1.0 * (times[times > 20.2] - times[202]), abs=1e-3)
+    fast = m.forward_dynamics([0.0], [60.0], [0.0])
+    assert fast[0] == pytest.approx(-2.0)  # a motor brakes with no more than its torque
+
+
+def test_linear_models_do_not_depend_on_the_angle_where_jitter_is_switched_off() -> None:
+    inputs = {"inputs": ["wheel/motor"], "outputs": ["hub.w"]}
+    for jitter, is_constant in (("force", True), ("coupled", False)):
+        m = satellite(jitter=jitter).resolve().with_parameters({"wheel.jitter_gain": 0.0})
+        systems = []
+        for angle in (0.0, 1.0):
+            q, v = m.configuration({"wheel": angle}), m.velocity({"wheel": 50.0})
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what is coupled is no equilibrium
+                systems.append(tt.linearize(m, tt.OperatingPoint(m, q, v, np.zeros(7)), **inputs))
+        assert (np.abs(systems[0].A - systems[1].A).max() < 1e-12) == is_constant
+
+
+@pytest.mark.parametrize("name", ["static_imbalance", "dynamic_imbalance", "inertia", "transverse_inertia"])
+def test_uncertain_imbalance_is_that_of_changed_wheels(name: str) -> None:
+    m, signals = satellite().resolve(), {"inputs": ["wheel/motor"], "outputs": ["hub.w"]}
+    family = tt.lft(m, m.neutral(), {f"wheel.{name}": tt.percent(10)}, **signals)
+    at = {f"wheel.{name}": 1.07 * m.parameters()[f"wheel.{name}"][0]}
+    expected = tt.linearize(m.with_parameters(at), m.neutral(), **signals)
+    found, right = family.at(at)(2j), expected(2j)
+    assert np.abs(found - right).max() < 1e-12 * np.abs(right).max()
+    assert np.abs(family.at()(2j) - right).max() > 1e-9 * np.abs(right).max()
+
+
+def test_files_keep_every_field() -> None:
+    s = satellite(jitter=None, harmonics=HARMONICS, speed_limit=400.0, friction=tt.Friction(coulomb=1e-3), jitter_gain=0.5)
+    text = to_text(s)
+    assert to_text(tt.load(text)) == text
+    assert tt.load(text).resolve().parameters() == s.resolve().parameters()
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"mass": 0.0, "static_imbalance": 1e-3}, "static_imbalance.*a rotor with mass"),
+        ({"dynamic_imbalance": 0.01}, "dynamic_imbalance.*some distribution of mass has"),
+        ({"speed_limit": 100.0}, "speed_limit.*torque_limit"),
+        ({"speed_limit": 0.0, "torque_limit": 1.0}, "speed_limit.*a limit > 0"),
+        ({"jitter": "loud"}, "jitter: got loud"),
+        ({"harmonics": [(1, 2)]}, "harmonics"),
+        ({"damping": -1.0}, "damping.*>= 0"),
+    ],
+)
+def test_wrong_wheels_are_refused(fields: dict[str, Any], said: str) -> None:
+    s, hub = tt.System("s"), tt.RigidBody("hub", 1.0, inertia=1.0)
+    s.connect("world", hub, tt.Free("base"))
+    s.add_device(tt.ReactionWheel("w", hub, [0, 0, 1], **{"inertia": 0.1, "mass": 1.0, **fields}))
+    with pytest.raises(tt.ModelError, match=f"w.{said}"):
+        s.check()
+
+
+def test_a_slight_product_of_inertia_of_a_disc_raises_no_warning() -> None:
+    """A tilted disc has one; the moments differ by the square of the tilt."""
+    s, hub = tt.System("s"), tt.RigidBody("hub", 1.0, inertia=1.0)
+    s.connect("world", hub, tt.Free("base"))
+    s.add_device(tt.ReactionWheel("w", hub, [0, 0, 1], 0.1, 1.0, dynamic_imbalance=2e-5, static_imbalance=1e-6))
+    assert s.check() == []
