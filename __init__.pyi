@@ -40,6 +40,7 @@ from .blocks.devices.actuators import Propeller as Propeller
 from .blocks.devices.actuators import Thruster as Thruster
 from .blocks.devices.actuators import Torque as Torque
 from .blocks.devices.composite_device import CompositeDevice as CompositeDevice
+from .blocks.devices.control_moment_gyro import ControlMomentGyro as ControlMomentGyro
 from .blocks.devices.drives import DCMotor as DCMotor
 from .blocks.devices.drives import StepperDrive as StepperDrive
 from .blocks.devices.loads import Load as Load
@@ -119,6 +120,8 @@ from .solvers.linear.modes import Modes as Modes
 from .solvers.linear.modes import modes as modes
 from .solvers.linear_files import load_linear as load_linear
 from .solvers.linear_files import save_linear as save_linear
+from .solvers.model.gyros import GyroMomentum as GyroMomentum
+from .solvers.model.gyros import gyro_momentum as gyro_momentum
 from .solvers.model.impacts import Impact as Impact
 from .solvers.model.model import Model as Model
 from .solvers.model.readings import Contacts as Contacts

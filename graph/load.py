@@ -20,7 +20,7 @@ from titop.blocks.contract.fields import put
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, BlockType, types_in
 from titop.graph.files.expressions import evaluate_parameters
-from titop.graph.files.file_fields import FileField, read_fields
+from titop.graph.files.file_fields import TEXTS, FileField, read_fields
 from titop.graph.files.file_reading import FileReading
 from titop.graph.files.saving import FORMAT, KEYS, SECTIONS, SYSTEM, VERSION, WORLD, sequences
 from titop.graph.files.toml_text import MAX_SIZE, parse_toml
@@ -37,9 +37,6 @@ def system_of(document: Mapping[str, Any]) -> System:
     """
     _check_version(document)
     reading = FileReading()
-    order = document.get("order", [])
-    if not (isinstance(order, list) and all(isinstance(name, str) for name in order)):
-        reading.report("wrong-type", "order", order, "a list of names of blocks", 'write order = ["hinge", "wheel"]')
     reading.refuse_unknown_keys(document, KEYS, "")
     table = reading.table(document.get("parameters", {}), "parameters")
     reading.parameters, findings = evaluate_parameters(table)
@@ -50,6 +47,8 @@ def system_of(document: Mapping[str, Any]) -> System:
     reading.blocks = {"world": system.world}
     _read_bodies(sections["bodies"], system, reading)
     devices = list(_read_devices(sections["devices"], reading))
+    listed = TEXTS.read(document.get("order", []), "order", reading)
+    order = [name for name in listed if name is not None and reading.knows_block(name, "order")]
     connections = _read_between("joints", "joint", sections, reading)
     loops = _read_between("closures", "closure", sections, reading)
     interactions = _read_between("interactions", "interaction", sections, reading)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import titop as tt
-from titop.blocks.devices import sensors
+from titop.blocks.devices import reaction_wheel, sensors
 from titop.blocks.joints import plain_joints
 from titop.graph.network import network
 from titop.solvers.signals import sensor_quantities as readings
@@ -70,3 +70,13 @@ def test_the_sensor_reads_how_a_port_leans(engine: str, monkeypatch: pytest.Monk
     assert m.output_units == ("rad", "rad")
     pitch, roll = 0.4, -0.3
     np.testing.assert_allclose(m.outputs([pitch, roll], [0, 0], [0, 0]), [roll, pitch], atol=ROUNDING)
+
+
+def test_the_device_swings_as_a_pendulum_of_its_length() -> None:
+    names = vars(reaction_wheel) | {"Encoder": tt.Encoder}
+    exec(printed("class PlumbBob"), names)
+    s = tt.System("hung", gravity=[0, 0, -9.81])
+    s.add_device(names["PlumbBob"]("bob", s.world, 2.0, 0.5))
+    model = s.resolve().with_parameters({"bob.length": 0.7})
+    assert model.forward_dynamics([0.3], [0.0], [0.0]) == pytest.approx([-9.81 / 0.7 * np.sin(0.3)], rel=ROUNDING)
+    assert model.output_names == ("bob/angle",)

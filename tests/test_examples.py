@@ -266,6 +266,27 @@ def test_balloon_lpv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array(still) * masses * 9.81 * 1.6 == pytest.approx(np.ones(len(masses)), abs=0.02)
 
 
+def test_draining_tank(tmp_path: Path) -> None:
+    example = script("draining_tank")
+    family, loops, flights = example["main"](["--output", str(tmp_path / "figure.png")])
+    assert {path.name for path in tmp_path.iterdir()} == {"figure.png"}
+    fills, radius = example["FILLS"], 0.5
+    depth = 1.2 * radius  # of the fuel in its sphere
+    whole = 600.0 + 1141.0 * np.pi * 0.36 * 2.0 * fills + 810.0 * np.pi * depth**2 * (3 * radius - depth) / 3
+    assert family.y[:, 2] == pytest.approx(example["THRUST"] / whole, rel=1e-10)
+    unstable = fills[loops["bare"].damping < 0]
+    assert unstable.tolist() == fills[-1:].tolist()
+    assert (loops["baffles"].damping > 0.01).all()
+    assert np.nanmin(loops["baffles"].phase) > 40
+    # the flights grow and decay as the poles of the linear models at the last fill
+    for name, flight in flights.items():
+        swings = np.abs(flight.coordinate("lox/mode1.first"))
+        late, early = swings[flight.t > 30].max(), swings[(flight.t > 15) & (flight.t < 25)].max()
+        rate = loops[name].poles[-1].real
+        slowest = rate[np.abs(loops[name].poles[-1].imag) > 2].max()
+        assert np.log(late / early) / 15.0 == pytest.approx(slowest, abs=0.01)
+
+
 def test_flexible_pointing(tmp_path: Path) -> None:
     example = script("flexible_pointing")
     family, runs, rates = example["main"](["--output", str(tmp_path / "figure.png")])

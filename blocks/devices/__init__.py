@@ -5,5 +5,6 @@
 - `signal_path`: filters, delays, errors and limits of their signals; `first_order_states`: the states of the filters, and of
   blocks with own coordinates;
 - `composite_device`: devices made of several blocks; `reaction_wheel`: rotor, bearing, motor and sensor in one;
-  `wheel_loads`: loads that turn with a wheel, and the limit of its speed; `slosh`: liquids in tanks.
+  `control_moment_gyro`: a wheel on gimbals; `wheel_loads`: loads that turn with a wheel, and the limit of its speed;
+  `slosh`: liquids in tanks.
 """

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, ClassVar
 
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.bodies.rigid_body import pose_parameters
 from titop.blocks.contract.block import Block, PortRef
@@ -33,8 +34,8 @@ class CompositeDevice(Block):
     def parts(self) -> Iterable[tuple[Any, ...]]:
         """Return how the parts are added: for each a method of `System` by name, and its arguments.
 
-        Blocks among the arguments are parts; those of others are given by their ports. A placement is a `Pose`. Parts are made
-        anew from the device's fields whenever these change.
+        Blocks among the arguments are parts, but no devices; those of others are given by their ports. A placement is a
+        `Pose`. Parts are made anew from the device's fields whenever these change.
         """
         raise NotImplementedError(f"device {self.name!r} does not say what its parts are")
 
@@ -50,7 +51,10 @@ class CompositeDevice(Block):
 
     def __getitem__(self, part: str) -> Any:
         """Return a part by its name without the device's; that of the device's own name for ``""``."""
-        return self.blocks[f"{self.name}/{part}" if part else self.name]
+        name, known = f"{self.name}/{part}" if part else self.name, self.blocks
+        if name not in known:
+            raise ModelError(Finding("unknown-part", self.name, part, "a part of the device", did_you_mean(name, known)))
+        return known[name]
 
     @property
     def placements(self) -> Iterator[tuple[str, Pose]]:

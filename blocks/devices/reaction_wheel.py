@@ -33,8 +33,8 @@ _NUMBERS |= {"dynamic_imbalance": "kg m^2", "phase": "rad", "jitter_gain": "1", 
 def _read_harmonics(wheel: Any, field: str, value: Any) -> Array:
     """Read rows of order, force and torque (k, 3)."""
     rows = real_array(value)
-    known = rows is not None and rows.ndim == 2
-    return wheel.reader.array(field, value if np.size(value) else np.zeros((0, 3)), (len(rows) if known else 0, 3))
+    count = 0 if rows is None or rows.ndim < 2 else len(rows)
+    return wheel.reader.array(field, value if np.size(value) else np.zeros((0, 3)), (count, 3))
 
 
 class ReactionWheel(CompositeDevice):
@@ -192,6 +192,10 @@ class ReactionWheel(CompositeDevice):
         return self.inertia * along + across * (np.eye(3) - along) + product * (ahead + ahead.T)
 
     def parts(self) -> Iterator[tuple[Any, ...]]:
+        return self._wheel(self.name, self.target)
+
+    def _wheel(self, bearing: str, target: PortRef, servo: float = 0.0, speed: float = 0.0) -> Iterator[tuple[Any, ...]]:
+        """Yield the parts of a wheel on a port; its `speed` (rad/s) is held by a gain (N m s/rad)."""
         _, radial, tangential = self._directions()
         com, product, lines = np.zeros(3), 0.0, np.array([(*row, row[0] * self.phase) for row in self.harmonics]).reshape(-1, 4)
         if self.jitter == "coupled" and self.mass:
@@ -201,12 +205,11 @@ class ReactionWheel(CompositeDevice):
         elif self.jitter == "force":
             lines = np.vstack([lines, [1.0, self.static_imbalance, self.dynamic_imbalance, self.phase]])
         limits = Limits(effort=self.torque_limit)
-        bearing = Revolute(self.name, axis=self.axis, damping=self.damping, friction=self.friction, limits=limits)
-        rotor = RigidBody(f"{self.name}/rotor", self.mass, com, self._rotor_inertia(product))
-        yield "connect", self.target, rotor, bearing
-        yield "add_actuator", Motor(f"{self.name}/motor", self.name, effort_limit=self.torque_limit, path=self.path)
-        yield "add_sensor", WheelMomentum(f"{self.name}/momentum", self.name)
-        if len(lines) or self.speed_limit is not None:
+        joint = Revolute(bearing, axis=self.axis, damping=self.damping, friction=self.friction, limits=limits)
+        yield "connect", target, RigidBody(f"{self.name}/rotor", self.mass, com, self._rotor_inertia(product)), joint
+        yield "add_actuator", Motor(f"{self.name}/motor", bearing, effort_limit=self.torque_limit, path=self.path)
+        yield "add_sensor", WheelMomentum(f"{self.name}/momentum", bearing)
+        if len(lines) or servo or self.speed_limit is not None:
             limit, torque = (1.0, 0.0) if self.speed_limit is None else (self.speed_limit, self.torque_limit)
-            loads = WheelLoads(f"{self.name}/loads", limit, torque, self.jitter_gain, radial, tangential, lines)
-            yield "add_interaction", loads, self.target, self.name
+            numbers = limit, torque, self.jitter_gain, servo, speed
+            yield "add_interaction", WheelLoads(f"{self.name}/loads", *numbers, radial, tangential, lines), target, bearing

@@ -1,4 +1,4 @@
-"""What a spinning wheel does to its bearing: rotating loads of imbalance and harmonics, and the limit of its motor's speed."""
+"""Loads at the bearing of a wheel: those of imbalance and harmonics, which turn; of a limit, and of a loop, of its speed."""
 
 from __future__ import annotations
 
@@ -20,19 +20,23 @@ _LINE = (("order", "1"), ("force", "N s^2"), ("torque", "N m s^2"), ("phase", "r
 
 
 def wheel_loads(numbers: Any, motion: Any, loads: Any) -> None:
-    """Fill in the torque of the limit, and the rotating wrenches on the port; see `WheelLoads` for the numbers."""
+    """Fill in the torques of limit and loop, and the rotating wrenches on the port; see `WheelLoads` for the numbers."""
     v, limit, torque = motion.v[0], numbers[0], numbers[1]
     slope = torque / (NEGLIGIBLE * limit)
     ahead, behind = slope * positive(v - limit), slope * positive(-v - limit)
     loads.efforts[0] += select(behind.real > torque.real, torque + 0.0 * v, behind)
-    loads.efforts[0] -= select(ahead.real > torque.real, torque + 0.0 * v, ahead)
-    for k in range((len(numbers) - 9) // 4):
-        at = 9 + 4 * k
+    loads.efforts[0] -= select(ahead.real > torque.real, torque + 0.0 * v, ahead) + numbers[3] * (v - numbers[4])
+    for k in range((len(numbers) - 11) // 4):
+        at = 11 + 4 * k
         angle, square = numbers[at] * motion.q[0] + numbers[at + 3], numbers[2] * v * v
         for i in range(3):
-            along = square * (np.cos(angle) * numbers[3 + i] + np.sin(angle) * numbers[6 + i])
+            along = square * (np.cos(angle) * numbers[5 + i] + np.sin(angle) * numbers[8 + i])
             loads.wrenches[0, i] += numbers[at + 1] * along
             loads.wrenches[0, 3 + i] += numbers[at + 2] * along
+
+
+#: Its machine code is kept once, for all wheels.
+WHEEL_LAW = Law(wheel_loads)
 
 
 class WheelLoads(Interaction):
@@ -44,21 +48,31 @@ class WheelLoads(Interaction):
         F = gain force v^2 (cos(order q + phase) radial + sin(order q + phase) tangential)
 
     Beyond the `limit` (rad/s) of the speed the motor loses `torque` (N m): all of it from 1.001 times the limit on. Without a
-    torque there is no limit.
+    torque there is no limit. A loop holds the `speed` (rad/s) by the torque ``servo (speed - v)``.
     """
 
     port_counts, coordinate_counts = (1, 1), (1, 1)
     external = True
-    file_tables = ()
-    compiled_law = Law(wheel_loads)
-    parameter_units: ClassVar = {"limit": "rad/s", "torque": "N m", "gain": "1"}
-    limit, torque, gain = Field[float](), Field[float](), Field[float]()
+    compiled_law = WHEEL_LAW
+    parameter_units: ClassVar = {"limit": "rad/s", "torque": "N m", "gain": "1", "servo": "N m s/rad", "speed": "rad/s"}
+    limit, torque, gain, servo, speed = Field[float](), Field[float](), Field[float](), Field[float](), Field[float]()
     radial, tangential, lines = Field[Array](), Field[Array](), Field[Array]()
 
-    def __init__(self, name: str, limit: float, torque: float, gain: float, radial: Any, tangential: Any, lines: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        limit: float,
+        torque: float,
+        gain: float,
+        servo: float,
+        speed: float,
+        radial: Any,
+        tangential: Any,
+        lines: Any,
+    ) -> None:
         super().__init__(name)
-        self.limit, self.torque, self.gain, self.radial, self.tangential = limit, torque, gain, radial, tangential
-        self.lines = lines
+        self.limit, self.torque, self.gain, self.servo, self.speed = limit, torque, gain, servo, speed
+        self.radial, self.tangential, self.lines = radial, tangential, lines
 
     def parameter_fields(self) -> ParameterFields:
         axes = {f"{field}.{axis}": (field, (k,), "1") for field in ("radial", "tangential") for k, axis in enumerate("xyz")}
@@ -67,8 +81,9 @@ class WheelLoads(Interaction):
         return super().parameter_fields() | axes | lines
 
     def law_numbers(self) -> Array:
-        """Return limit, torque, gain, the two directions, and the lines."""
-        return np.concatenate([[self.limit, self.torque, self.gain], self.radial, self.tangential, np.ravel(self.lines)])
+        """Return limit, torque, gain, the loop's two numbers, the two directions, and the lines."""
+        numbers = [self.limit, self.torque, self.gain, self.servo, self.speed]
+        return np.concatenate([numbers, self.radial, self.tangential, np.ravel(self.lines)])
 
     def gaps(self, motion: TargetMotion) -> Array:
         """Return how far the speed is from its limit in both directions."""

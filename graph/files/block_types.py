@@ -34,6 +34,7 @@ from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.constraints.rolling import KnifeEdge, RollingDisc, RollingSphere
 from titop.blocks.contract.block import Block
 from titop.blocks.devices import actuators, drives, sensors
+from titop.blocks.devices.control_moment_gyro import ControlMomentGyro
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.reaction_wheel import ReactionWheel
 from titop.blocks.devices.slosh import CylinderSlosh, SphereSlosh, TableSlosh
@@ -192,6 +193,7 @@ def _register(cls: type[Block], type_name: str, **kinds: FileField | ValueKind) 
         by_default = {bool: FLAG, str: TEXT, tuple: NUMBERS}.get(type(default), NUMBER)
         kind = kinds.get(name) or _KINDS.get(name, by_default)
         fields[name] = kind if isinstance(kind, FileField) else FileField(kind, default)
+    fields |= {name: kind for name, kind in kinds.items() if name not in fields and isinstance(kind, FileField)}
     register_block(cls, type_name, fields)
 
 
@@ -278,13 +280,15 @@ _register(actuators.Thruster, "thruster", direction=_DIRECTION, max_thrust=_UPPE
 _register(actuators.Propeller, "propeller", direction=_DIRECTION, max_speed=UNLIMITED)
 _register(actuators.Force, "force", direction=_DIRECTION)
 _register(actuators.Torque, "torque", direction=_DIRECTION)
+_UNLIMITED = FileField(UNLIMITED, float("inf"))
+_register(ReactionWheel, "reactionwheel", axis=NUMBERS, torque_limit=_UNLIMITED, friction=_FRICTION, harmonics=special.POINTS)
 _register(
-    ReactionWheel,
-    "reactionwheel",
-    axis=NUMBERS,
-    torque_limit=FileField(UNLIMITED, float("inf")),
-    friction=_FRICTION,
-    harmonics=special.POINTS,
+    ControlMomentGyro,
+    "controlmomentgyro",
+    **types_in("devices")["reactionwheel"].fields,
+    **dict.fromkeys(("gimbal_axis", "outer_axis"), NUMBERS),
+    **dict.fromkeys(("gimbal_inertia", "outer_inertia"), SYMMETRIC),
+    gimbal_torque_limit=_UNLIMITED,
 )
 _register(CylinderSlosh, "cylinder-slosh")
 _register(SphereSlosh, "sphere-slosh")

@@ -105,11 +105,12 @@ def followed(
             _check_number(names[entry], value)
             if names[entry] not in device.numbers:
                 del result[names[entry]]
-        changed.append(device.with_parameters(own) if own else device)
+        now: Any = device.with_parameters(own) if own else device
         if own:
-            if wrong := changed[-1].check()[0]:
+            if wrong := now.check()[0]:
                 raise ModelError(wrong)
-            result = {name: x for name, x in changed[-1].numbers.items() if x != device.numbers[name]} | result
+            result = {name: x for name, x in now.numbers.items() if x != device.numbers[name]} | result
+        changed.append(now)
     return tuple(changed), result
 
 

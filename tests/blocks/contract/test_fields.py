@@ -82,6 +82,7 @@ def blocks() -> list[Block]:
         tt.ReactionSensor("reaction", "r"),
         tt.WheelMomentum("momentum", "r"),
         tt.ReactionWheel("wheel", BODY, [0, 0, 1], 0.1, 2.0),
+        tt.ControlMomentGyro("gyro", BODY, [1, 0, 0], [0, 0, 1], 0.1, 2.0, outer_axis=[0, 1, 0], speed=100.0),
         tt.TendonSensor("length", "tendon"),
         tt.Slosh.cylinder("lox", BODY, 1.0, 2.0, 0.5, 1000.0),
         tt.Slosh.sphere("fuel", BODY, 1.0, 0.5, 1000.0),
@@ -105,7 +106,7 @@ def classes() -> list[type[Block]]:
 
 
 #: Taken otherwise: what names the block, what `SoftBody` calls as its method `parameters` is called; internal classes.
-ELSEWHERE = {"self", "name", "passive", "parameters"}
+ELSEWHERE = {"self", "name", "passive", "wheel", "parameters"}
 INTERNAL = {"_Plain", "AttachedStates", "BlockStates", "CutRod", "ObservedStates", "PathStates", "DriveStates", "SoftLine"}
 
 

@@ -139,11 +139,29 @@ def test_files_hold_one_table_and_keep_the_order() -> None:
         to_text(s)
 
 
-@pytest.mark.parametrize("order", ["3", '["bell", 3]'])
-def test_an_order_that_is_none_is_refused(order: str) -> None:
+@pytest.mark.parametrize(("order", "code"), [("3", "wrong-type"), ('["bell", 3]', "wrong-type"), ('["bull"]', "unknown-block")])
+def test_an_order_that_is_none_is_refused(order: str, code: str) -> None:
     text = to_text(tower()).replace("order = [", f"order = {order} # [")
-    with pytest.raises(tt.ModelError, match=r"order.*wrong-type"):
+    with pytest.raises(tt.ModelError, match=f"order.*{code}"):
         tt.load(text)
+
+
+def test_unknown_parts_are_refused_by_name() -> None:
+    with pytest.raises(tt.ModelError, match=r"bell: got bop; .*did you mean 'bell/bob'"):
+        tower().devices[0]["bop"]
+
+
+def bob_mass(model: tt.Model) -> dict[str, float]:
+    return {"bob": model.parameters()["bell/bob.mass"][0]}
+
+
+def test_random_and_sought_numbers_may_be_those_of_devices() -> None:
+    model = tower().resolve()
+    samples = tt.monte_carlo(model, {"bell.mass": (1.0, 3.0)}, bob_mass, n=4, progress=False)
+    assert (samples.outcomes["bob"] == samples.parameters["bell.mass"]).all()
+    point = tt.trim(model, ["bell.length", "sway.tau", "clap.tau"], q={"bell": 0.03, "sway": 0.0, "clap": 0.0})
+    assert np.abs(point.residual).max() < 1e-9  # an equilibrium's, of newtons
+    assert point.model.parameters()["bell/bob.com.z"][0] == -point.parameters["bell.length"] < 0.0
 
 
 def test_an_included_device_is_one_of_its_own() -> None:
