@@ -23,7 +23,7 @@ class CoordinateDrive(CoordinateActuator):
     Attributes
     ----------
     torque_field : str
-        Name of the field with torques of the rotor by its angle: order per turn, torque (N m) and phase (rad) of each (h, 3).
+        Name of the field with torques of the rotor by its angle: order per turn, torque (N m) and phase (rad) of each (n, 3).
     own_states : tuple of (str, str)
         Names and units of its states; an empty unit is that of the coordinate.
     readings : tuple of (str, str)
@@ -38,7 +38,7 @@ class CoordinateDrive(CoordinateActuator):
 
     @property
     def torques(self) -> Array:
-        """The torques in the field of that name (h, 3): orders, torques (N m) and phases (rad)."""
+        """The torques (n, 3) in the field of that name: orders, torques (N m) and phases (rad)."""
         torques: Array = getattr(self, self.torque_field)
         return torques
 
