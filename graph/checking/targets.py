@@ -165,7 +165,7 @@ def unknown_joints(system: Network) -> Iterator[Finding]:
     closures = {loop.closure.name for loop in system.loops if len(loop.ports) > 1}
     for block, field in [(acting, field) for acting in system.attachments for field in acting.joint_fields]:
         name = getattr(block, field)
-        if isinstance(block, TendonSensor) or (isinstance(block, ReactionSensor) and name in closures):
+        if isinstance(block, TendonSensor | DriveSensor) or (isinstance(block, ReactionSensor) and name in closures):
             continue
         target, coordinate = split_path(name)
         where, of_joint = f"{block.name}.{field}", getattr(block, "of_joints_alone", False)
