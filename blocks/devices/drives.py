@@ -23,7 +23,7 @@ class CoordinateDrive(CoordinateActuator):
     Attributes
     ----------
     torque_field : str
-        Name of the field with torques of the rotor by its angle: order per turn, torque (N m) and phase (rad) of each (h, 3).
+        Name of the field with torques of the rotor by its angle: order per turn, torque (N m) and phase (rad) of each (n, 3).
     own_states : tuple of (str, str)
         Names and units of its states; an empty unit is that of the coordinate.
     readings : tuple of (str, str)
@@ -38,7 +38,7 @@ class CoordinateDrive(CoordinateActuator):
 
     @property
     def torques(self) -> Array:
-        """The torques (h, 3) in the field of that name."""
+        """The torques (n, 3) in the field of that name: orders, torques (N m) and phases (rad)."""
         torques: Array = getattr(self, self.torque_field)
         return torques
 
@@ -56,7 +56,7 @@ class CoordinateDrive(CoordinateActuator):
         return (torque / order * np.cos(order * self.gear * q + phase)).sum()
 
     def read(self, command: Any, v: Any, x: Any) -> list[Any]:
-        """Return the `readings` at a command behind the path, a rate of the coordinate, and its states."""
+        """Return the `readings` at a `command` behind the path, a rate `v` of the coordinate, and its states `x`."""
         return []
 
     def parameter_fields(self) -> ParameterFields:
@@ -169,6 +169,7 @@ class DCMotor(CoordinateDrive):
         return (1.0, self.inductance, 1.0) if self._is_inductive else (self.resistance, self.resistance)
 
     def read(self, command: Any, v: Any, x: Any) -> list[Any]:
+        """Return the current at a voltage `command`, a rate `v` of the coordinate, and states `x`."""
         return [x[-1] if self._is_inductive else (command - self._constant * self.gear * v) / self.resistance]
 
     def check(self) -> tuple[list[Finding], list[Finding]]:

@@ -333,6 +333,7 @@ class DriveSensor(Sensor):
     """
 
     refuses_filter = "what drives measure may follow their inputs at once"
+    joint_fields: ClassVar[tuple[str, ...]] = ("reading",)
     reading = Field(block_name)
 
     def __init__(self, name: str, reading: str, *, path: SignalPath | None = None) -> None:

@@ -162,6 +162,12 @@ class ElasticDrive(Interaction):
         return energy + motion.x[0] ** 2 / (2 * self.hysteresis_stiffness) if self._has_hysteresis else energy
 
     def read(self, motion: TargetMotion) -> Array:
+        """Return torque and torsion (2; N m, rad).
+
+        Parameters
+        ----------
+        motion : TargetMotion
+        """
         return np.array(transmitted(self.law_numbers(), motion)[:2])
 
     def denominators(self) -> tuple[Any, ...]:

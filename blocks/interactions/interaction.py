@@ -53,7 +53,9 @@ class Interaction(Closure):
     5. ``state_names``, their names such as ``("pull",)``, ``state_units`` and ``state_rates(motion)``, if it has first-order
        states: lags, bristles, viscosity with memory. Loads may be any smooth function of them, ``motion.x``. They are states of
        the model as ``interaction.pull``.
-    6. ``own_blocks``, ``own_ports``, ``own_coordinates`` and ``among(blocks)``, if it depends on blocks given to its
+    6. ``readings``, their names such as ``("force",)``, ``reading_units`` and ``read(motion)``, if it measures something:
+       outputs of the model, ``interaction.force``.
+    7. ``own_blocks``, ``own_ports``, ``own_coordinates`` and ``among(blocks)``, if it depends on blocks given to its
        constructor, as tendons and distributed loads depend on rods.
 
     Laws that switch by position (contacts, cables) define `Block.gaps` for simulations; see `Law` for a compiled form.
@@ -199,7 +201,12 @@ class Interaction(Closure):
         return 0.0
 
     def read(self, motion: TargetMotion) -> Array:
-        """Return what it measures (k), named in `readings`, as a smooth function of motion, inputs and states."""
+        """Return what it measures (k), each in its own unit: a smooth function of motion, inputs and states.
+
+        Parameters
+        ----------
+        motion : TargetMotion
+        """
         raise NotImplementedError
 
     @property

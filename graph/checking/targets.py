@@ -175,7 +175,7 @@ def unknown_joints(system: Network) -> Iterator[Finding]:
     closures = {loop.closure.name for loop in system.loops if len(loop.ports) > 1}
     named = [(acting, *each) for acting in system.attachments for each in acting.named_coordinates.items()]
     for block, field, name in named:
-        if isinstance(block, TendonSensor) or (isinstance(block, ReactionSensor) and name in closures):
+        if isinstance(block, TendonSensor | DriveSensor) or (isinstance(block, ReactionSensor) and name in closures):
             continue
         target, coordinate = split_path(name)
         where, of_joint = f"{block.name}.{field}", getattr(block, "of_joints_alone", False)

@@ -86,11 +86,12 @@ def test_cogging_follows_its_harmonics_and_stores_their_energy() -> None:
 @pytest.mark.parametrize(
     "actuator",
     [
+        tt.Motor("motor", "shaft", GEAR, ROTOR, path=tt.SignalPath.lag(0.1)),
         motor(cogging=[(6, 0.02, 0.3)]),
         motor(0.01, path=tt.SignalPath.second_order(3.0, 0.4), cogging=[(6, 0.02)]),
         stepper(harmonics=[(200, 0.01), (4, 0.02, 0.5)], path=tt.SignalPath.lag(0.1)),
     ],
-    ids=["without inductance", "filtered", "stepper"],
+    ids=["filtered torque", "without inductance", "filtered", "stepper"],
 )
 def test_engines_files_and_sensitivities_agree(actuator: Any, tmp_path: Any) -> None:
     s, rng = driven(actuator), np.random.default_rng(3)

@@ -91,6 +91,17 @@ def test_engines_files_and_families_agree(tmp_path: Any) -> None:
     assert family.check(3) < 1e-10  # ninth powers of the ratio's range cancel
 
 
+def test_states_beside_those_of_a_motor() -> None:
+    """States without inputs come before states with inputs: their columns are told apart in both engines."""
+    s = joint(**HYSTERESIS)
+    s.add_actuator(tt.DCMotor("motor_drive", "motor", 1.0, 0.1, inductance=0.01))
+    one, two = (tt.linearize(s.resolve(engine=engine), [0.0, 0.0], ["motor_drive"]) for engine in ("compiled", "reference"))
+    assert one.state_labels[-2:] == ["drive_hysteresis", "motor_drive_current"]
+    np.testing.assert_allclose(one.A, two.A, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(one.B, two.B, rtol=1e-12)
+    assert one.B[-1, 0] == pytest.approx(100.0, rel=1e-14)
+
+
 def test_the_law_passes_the_check_of_blocks() -> None:
     check_block(joint(kinematic_error=ERROR, **HYSTERESIS)["drive"])
 
