@@ -18,8 +18,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.soft import program
 from titop.blocks.contract.block import Block
 from titop.blocks.devices.first_order_states import DRIVE_LAW, PATH_LAW
-from titop.blocks.interactions.elastic_drive import ELASTIC_LAW
 from titop.blocks.devices.wheel_loads import WHEEL_LAW
+from titop.blocks.interactions.elastic_drive import ELASTIC_LAW
 from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.user_laws import interaction_stages_of
