@@ -68,10 +68,10 @@ def _read_factors(relation: Block, field: str, factors: Any) -> dict[str, float]
 
 
 class LinearRelation(Relation):
-    """A relation that coordinates keep: ``sum factor q = offset``, as in differentials, planetary gears and cable transmissions.
+    """A relation that coordinates keep: ``sum factor q = offset``, as in differentials and planetary gears.
 
-    Coordinates are related rigidly; the multiplier of the constraint is ``m.gear_effort``, and acts on each coordinate times its
-    factor. With two coordinates it is a `Gear`, and may be a rack and pinion or a screw: a factor then has a unit.
+    The multiplier of the constraint is ``m.gear_effort``; it acts on each coordinate times its factor. With two coordinates it
+    is a `Gear`, and may be a rack and pinion or a screw: a factor then has a unit.
 
     Parameters
     ----------

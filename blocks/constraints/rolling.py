@@ -23,6 +23,10 @@ from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
 
 
+#: A disc that lies flat touches everywhere: its constraints are not finite there, which engines tell.
+_flat = np.errstate(divide="ignore", invalid="ignore")
+
+
 class RollingContact(MultiplierClosure):
     """Common part of what touches a plane without slip."""
 
@@ -64,6 +68,7 @@ class RollingContact(MultiplierClosure):
         fixed = [np.tile(part, (k, 1)) for part in (unit_vector(self.normal), axis, [radius])]
         return np.column_stack([weights[:, None] * in_1, weights[:, None] * in_2, *fixed])
 
+    @_flat
     def _contact(self, R: Array) -> tuple[Array, Array, Any]:
         """Return the contact d (3) from the origin of port 2, c (3) and its length."""
         radius, axis, _ = self._turned
@@ -81,6 +86,7 @@ class RollingContact(MultiplierClosure):
         linear = in_1 + in_2 @ R.T
         return linear, cross(self._contact(R)[0], linear @ R)
 
+    @_flat
     def curvature(self, R: Array, r: Array, r_rate: Array, w: Array) -> Array:
         (in_1, in_2), (radius, axis, _) = self._fixed(), self._turned
         contact, across, length = self._contact(R)
@@ -121,7 +127,7 @@ class RollingDisc(RollingContact):
     normal : array_like (3,)
         Normal of the plane through the origin of the first port, in that port's frame, on the side of the disc.
     height : bool
-        Whether the contact keeps the disc at its height. Not where joints already do, as those of vehicles that move in a plane.
+        Whether the contact keeps the disc at its height. Not where joints do, as those of vehicles that move in a plane.
     redundant : bool
         Whether constraints are redundant by design: there is no warning then. Their reactions are those of least norm.
 

@@ -11,9 +11,8 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.pose import Pose, read_pose
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.rigid_body import World
-from titop.blocks.constraints.closure import Closure
+from titop.blocks.constraints.closure import Closure, MultiplierClosure
 from titop.blocks.constraints.relation import Relation
-from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import Field, Fielded, vector
 from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
@@ -112,7 +111,7 @@ class Network(Fielded):
         ----------
         first, second : Block, PortRef or "world"
             A block stands for its reference frame. A closure's reaction is the wrench on the second port.
-        closure : RigidClosure, RollingDisc, RollingSphere, KnifeEdge, or CompliantClosure, SpringDamper, Contact or another Interaction
+        closure : RigidClosure, RollingDisc, Distance and such; or CompliantClosure, SpringDamper or another Interaction
 
         Notes
         -----

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.constraints.relation import Relation
 from titop.blocks.constraints.closure import MultiplierClosure
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.interactions.interaction import Interaction
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Joined

@@ -20,8 +20,8 @@ from titop.solvers.linear.independent_states import FamilyBasis
 from titop.solvers.linear.linear_equations import linear_equations, nearby
 from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.system_outputs import state_of
-from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.closures import independent_names, reduction
+from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
 from titop.solvers.signals.snapshot import Snapshot
 from titop.solvers.support.checkpoint import Checkpoint, digest

@@ -15,9 +15,8 @@ import numpy as np
 
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, twist_cross
-from titop.blocks.constraints.closure import relative_pose
+from titop.blocks.constraints.closure import MultiplierClosure, relative_pose
 from titop.blocks.constraints.relation import Relation
-from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract import applied
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form

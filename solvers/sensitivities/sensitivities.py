@@ -19,8 +19,8 @@ from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COMPLEX_STEP, DIFFERENCE_STEP, SAME
 from titop.blocks.checking.complex_safety import is_parameter_complex_safe
-from titop.blocks.constraints.relation import Relation
 from titop.blocks.constraints.closure import MultiplierClosure
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import Block, is_titops_own, overrides
 from titop.blocks.devices.actuators import Actuator, Motor
 from titop.blocks.devices.loads import Load
