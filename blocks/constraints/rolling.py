@@ -23,10 +23,6 @@ from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
 
 
-#: A disc that lies flat touches everywhere: its constraints are not finite there, which engines tell.
-_flat = np.errstate(divide="ignore", invalid="ignore")
-
-
 class RollingContact(MultiplierClosure):
     """Common part of what touches a plane without slip."""
 
@@ -68,14 +64,14 @@ class RollingContact(MultiplierClosure):
         fixed = [np.tile(part, (k, 1)) for part in (unit_vector(self.normal), axis, [radius])]
         return np.column_stack([weights[:, None] * in_1, weights[:, None] * in_2, *fixed])
 
-    @_flat
     def _contact(self, R: Array) -> tuple[Array, Array, Any]:
         """Return the contact d (3) from the origin of port 2, c (3) and its length."""
         radius, axis, _ = self._turned
         normal = unit_vector(self.normal) @ R
         across = normal - (normal @ axis) * axis
         length = np.sqrt(across @ across)
-        return across * (-radius / length), across, length
+        with np.errstate(divide="ignore", invalid="ignore"):  # a disc that lies flat touches everywhere: engines tell
+            return across * (-radius / length), across, length
 
     def error(self, R: Array, r: Array) -> Array:
         height = unit_vector(self.normal) @ (r + R @ self._contact(R)[0])
@@ -86,23 +82,23 @@ class RollingContact(MultiplierClosure):
         linear = in_1 + in_2 @ R.T
         return linear, cross(self._contact(R)[0], linear @ R)
 
-    @_flat
     def curvature(self, R: Array, r: Array, r_rate: Array, w: Array) -> Array:
         (in_1, in_2), (radius, axis, _) = self._fixed(), self._turned
         contact, across, length = self._contact(R)
         turned = cross(unit_vector(self.normal) @ R, w)
         across_rate = turned - (turned @ axis) * axis
-        contact_rate = (across * (across @ across_rate / length**2) - across_rate) * (radius / length)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            contact_rate = (across * (across @ across_rate / length**2) - across_rate) * (radius / length)
         angular_rate = cross(contact_rate, in_1 @ R + in_2) + cross(contact, cross(in_1 @ R, w))
         return cross(w, in_2) @ R.T @ r_rate + angular_rate @ w
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
         errors += zero_axes(self, self._axes)
-        if not errors and getattr(self, "radius", 1.0) <= 0:
-            errors.append(
-                Finding("no-radius", f"{self.name}.radius", self.radius, "a radius > 0", "check the sign and the unit")
-            )
+        radius = getattr(self, "radius", 1.0)
+        if not errors and radius <= 0:
+            advice = "check the sign and the unit"
+            errors.append(Finding("no-radius", f"{self.name}.radius", radius, "a radius > 0", advice))
         return errors, warnings
 
     def parameter_fields(self) -> ParameterFields:
