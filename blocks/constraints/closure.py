@@ -89,7 +89,7 @@ class MultiplierClosure(Closure):
 
     @property
     def slips(self) -> Array:
-        """Which constraints (k) act on velocities alone."""
+        """Whether each constraint (k) acts on velocities alone."""
         return np.zeros(len(self.constraint_names), dtype=bool)
 
     def coefficients(self, weights: Array) -> Array:

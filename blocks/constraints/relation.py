@@ -64,7 +64,7 @@ def _read_factors(relation: Block, field: str, factors: Any) -> dict[str, float]
     read = relation.reader.mapping(field, factors, "coordinates to numbers", example)
     if not read:
         relation.reader.report("no-coordinates", field, factors, "a factor of each coordinate", f"write {example}")
-    return {block_name(relation, field, key): relation.reader.scalar(f"factor.{key}", value) for key, value in read.items()}
+    return {block_name(relation, field, key): relation.reader.scalar(f"{field}.{key}", value) for key, value in read.items()}
 
 
 class LinearRelation(Relation):
