@@ -30,9 +30,7 @@ def build() -> tt.System:
     head = np.array([WHEEL_BASE + TRAIL - REAR * np.tan(TILT), 0, -REAR])  # on the steering axis, as high as the rear hub
     frame_inertia = [[9.2, 0, 2.4], [0, 11, 0], [2.4, 0, 2.8]]
     fork_inertia = [[0.05892, 0, -0.00756], [0, 0.06, 0], [-0.00756, 0, 0.00708]]
-    frame = tt.RigidBody(
-        "frame", mass=85.0, com=[0.3, 0, -0.9 + REAR], inertia=frame_inertia, ports={"head": head + [0, 0, REAR]}
-    )
+    frame = tt.RigidBody("frame", mass=85.0, com=[0.3, 0, -0.9 + REAR], inertia=frame_inertia, ports={"head": [head[0], 0, 0]})
     axle = [WHEEL_BASE, 0, -FRONT] - head
     fork = tt.RigidBody("fork", mass=4.0, com=[0.9, 0, -0.7] - head, inertia=fork_inertia, ports={"axle": axle})
     rear = tt.RigidBody("rear", mass=2.0, inertia=[0.0603, 0.12, 0.0603])
@@ -92,7 +90,7 @@ def main(argv: list[str] | None = None) -> tuple[float, float]:
     axes.plot([], [], ".", color="tab:blue", label="real parts")
     axes.plot([], [], ".", color="tab:orange", label="imaginary parts")
     axes.set(xlabel="speed [m/s]", ylabel="eigenvalues [1/s]", ylim=(-10, 10), xlim=(0, 10))
-    axes.legend(loc="lower left")
+    axes.legend(loc="lower right")
     figure.savefig(arguments.output, dpi=85)
     return weave, capsize
 

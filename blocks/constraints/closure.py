@@ -65,6 +65,11 @@ class MultiplierClosure(Closure):
 
     The rate of every constraint's error is ``u . dr/dt + s . w``, with u in the axes of port 1 and s in those of port 2: its
     `gradients`. Where a constraint `slips` only the rate has to vanish, and the error counts as zero.
+
+    Notes
+    -----
+    Arguments of the methods: `R` and `r` the rotation (3 x 3) and position (3, m) of port 2 in port 1, `r_rate` the rate of r
+    (3, m/s), `w` the relative angular velocity (3, rad/s) in the frame of port 2, `V1` and `V2` the ports' twists (6).
     """
 
     #: How the compiled engine reads the `coefficients`: see its layout.
@@ -84,11 +89,11 @@ class MultiplierClosure(Closure):
 
     @property
     def slips(self) -> Array:
-        """Which constraints (k) act on velocities alone."""
+        """Whether each constraint (k) acts on velocities alone."""
         return np.zeros(len(self.constraint_names), dtype=bool)
 
     def coefficients(self, weights: Array) -> Array:
-        """Return the numbers (k x 13) from which the compiled engine computes the constraints times `weights` (k)."""
+        """Return the numbers (k x 13, units of their own) from which kernels compute the constraints times `weights` (k)."""
         raise NotImplementedError
 
     def error(self, R: Array, r: Array) -> Array:
@@ -96,11 +101,11 @@ class MultiplierClosure(Closure):
         raise NotImplementedError
 
     def gradients(self, R: Array, r: Array) -> tuple[Array, Array]:
-        """Return u and s (k x 3 each)."""
+        """Return u and s (k x 3 each; no unit and m)."""
         raise NotImplementedError
 
     def curvature(self, R: Array, r: Array, r_rate: Array, w: Array) -> Array:
-        """Return ``du/dt . dr/dt + ds/dt . w`` (k)."""
+        """Return ``du/dt . dr/dt + ds/dt . w`` (k, m/s^2 or rad/s^2)."""
         raise NotImplementedError
 
     def is_flipped(self, R: Array) -> bool:

@@ -64,14 +64,14 @@ def _read_factors(relation: Block, field: str, factors: Any) -> dict[str, float]
     read = relation.reader.mapping(field, factors, "coordinates to numbers", example)
     if not read:
         relation.reader.report("no-coordinates", field, factors, "a factor of each coordinate", f"write {example}")
-    return {block_name(relation, field, key): relation.reader.scalar(f"factor.{key}", value) for key, value in read.items()}
+    return {block_name(relation, field, key): relation.reader.scalar(f"{field}.{key}", value) for key, value in read.items()}
 
 
 class LinearRelation(Relation):
-    """A relation that coordinates keep: ``sum factor q = offset``, as in differentials, planetary gears and cable transmissions.
+    """A relation that coordinates keep: ``sum factor q = offset``, as in differentials and planetary gears.
 
-    Coordinates are related rigidly; the multiplier of the constraint is ``m.gear_effort``, and acts on each coordinate times its
-    factor. With two coordinates it is a `Gear`, and may be a rack and pinion or a screw: a factor then has a unit.
+    The multiplier of the constraint is ``m.gear_effort``; it acts on each coordinate times its factor. With two coordinates it
+    is a `Gear`, and may be a rack and pinion or a screw: a factor then has a unit.
 
     Parameters
     ----------

@@ -70,7 +70,8 @@ class RollingContact(MultiplierClosure):
         normal = unit_vector(self.normal) @ R
         across = normal - (normal @ axis) * axis
         length = np.sqrt(across @ across)
-        return across * (-radius / length), across, length
+        with np.errstate(divide="ignore", invalid="ignore"):  # a disc that lies flat touches everywhere: engines tell
+            return across * (-radius / length), across, length
 
     def error(self, R: Array, r: Array) -> Array:
         height = unit_vector(self.normal) @ (r + R @ self._contact(R)[0])
@@ -86,17 +87,18 @@ class RollingContact(MultiplierClosure):
         contact, across, length = self._contact(R)
         turned = cross(unit_vector(self.normal) @ R, w)
         across_rate = turned - (turned @ axis) * axis
-        contact_rate = (across * (across @ across_rate / length**2) - across_rate) * (radius / length)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            contact_rate = (across * (across @ across_rate / length**2) - across_rate) * (radius / length)
         angular_rate = cross(contact_rate, in_1 @ R + in_2) + cross(contact, cross(in_1 @ R, w))
         return cross(w, in_2) @ R.T @ r_rate + angular_rate @ w
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
         errors += zero_axes(self, self._axes)
-        if not errors and getattr(self, "radius", 1.0) <= 0:
-            errors.append(
-                Finding("no-radius", f"{self.name}.radius", self.radius, "a radius > 0", "check the sign and the unit")
-            )
+        radius = getattr(self, "radius", 1.0)
+        if not errors and radius <= 0:
+            advice = "check the sign and the unit"
+            errors.append(Finding("no-radius", f"{self.name}.radius", radius, "a radius > 0", advice))
         return errors, warnings
 
     def parameter_fields(self) -> ParameterFields:
@@ -121,7 +123,7 @@ class RollingDisc(RollingContact):
     normal : array_like (3,)
         Normal of the plane through the origin of the first port, in that port's frame, on the side of the disc.
     height : bool
-        Whether the contact keeps the disc at its height. Not where joints already do, as those of vehicles that move in a plane.
+        Whether the contact keeps the disc at its height. Not where joints do, as those of vehicles that move in a plane.
     redundant : bool
         Whether constraints are redundant by design: there is no warning then. Their reactions are those of least norm.
 

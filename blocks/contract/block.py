@@ -302,7 +302,7 @@ class Block(BlockLaw, Fielded):
         return {field: getattr(self, field) for field in self.joint_fields}
 
     def rename_coordinates(self, renamed: Callable[[str], str]) -> None:
-        """Let the block name the same coordinates by other names, which a function returns."""
+        """Let the block name the same coordinates by other names, those that `renamed` returns."""
         for field, name in self.named_coordinates.items():
             put(self, field, renamed(name))
 

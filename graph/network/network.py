@@ -112,7 +112,7 @@ class Network(Fielded):
         ----------
         first, second : Block, PortRef or "world"
             A block stands for its reference frame. A closure's reaction is the wrench on the second port.
-        closure : RigidClosure, RollingDisc, RollingSphere, KnifeEdge, or CompliantClosure, SpringDamper, Contact or another Interaction
+        closure : RigidClosure, RollingDisc, Distance and such; or CompliantClosure, SpringDamper or another Interaction
 
         Notes
         -----

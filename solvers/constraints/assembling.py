@@ -273,7 +273,7 @@ def some_closed_configuration(mechanism: ClosedMechanism) -> Array:
     for step in steps:
         try:
             return _assembled_from(mechanism, step, np.zeros(mechanism.nv, dtype=bool))
-        except ConvergenceError as error:
+        except (ConvergenceError, ModelError) as error:  # constraints of a disc that lies flat are not finite
             first_error = first_error or error
     raise ConvergenceError(f"{first_error} (nor from {_GUESSES - 1} random configurations)")
 
