@@ -182,7 +182,8 @@ class Agenda:
 
     def _excess(self, head: _Pending, ends: tuple[float, float]) -> float:
         """Return how far (m, rad) ports are apart, in parts of what is allowed."""
-        within = getattr(head.change, "within", None) or (OPEN * self.model.mechanism.scale.length, OPEN)
+        within = getattr(head.change, "within", None)
+        within = (OPEN * self.model.mechanism.scale.length, OPEN) if within is None else within
         return max(ends[0] / within[0], ends[1] / within[1])
 
     def reached(self, trajectory: Trajectory) -> bool:
