@@ -121,7 +121,7 @@ def closures_at(memory: Mapping[str, Array], t: float) -> dict[str, Array | None
     `memory`: of a trajectory; under ``closure.<name>`` times (s), each with errors, NaN where it was open.
     """
     known = {name.removeprefix(CLOSURE): rows for name, rows in memory.items() if name.startswith(CLOSURE)}
-    held = {name: rows[max(np.searchsorted(rows[:, 0], t, "right") - 1, 0), 1:] for name, rows in known.items()}
+    held = {name: rows[rows[:, 0] <= max(t, rows[0, 0])][-1, 1:] for name, rows in known.items()}
     return {name: None if is_open(errors) else errors for name, errors in held.items()}
 
 

@@ -353,6 +353,8 @@ def test_refusals() -> None:
         (tt.Lock("fa", -1.0), "0 s or later"),
         (tt.Lock("fa", "soon"), "expected a time"),
         (tt.Latch("fa"), "expected a time"),
+        (tt.Lock("fa", ()), "expected a time"),  # type: ignore[arg-type]
+        (tt.Lock("fa", ("fa.x", [1.0, 2.0])), "expected a time"),  # type: ignore[arg-type]
         (tt.Lock("dock", None), "expected a time"),  # type: ignore[arg-type]
         (tt.Lock("fa", ("fa.q", 1.0)), "expected one number; name one of its components, such as fa.q"),
         (tt.Latch("dock", within=(0.1,)), "a distance .* and an angle"),  # type: ignore[arg-type]
