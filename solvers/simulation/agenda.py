@@ -125,7 +125,8 @@ class Agenda:
         """Return the time (s) of a change; NaN if it is at an event."""
         if isinstance(at, Event):
             return np.nan
-        if isinstance(at, tuple) and len(at) == 2 and isinstance(at[0], str) and real_array(at[1]) is not None:
+        value = real_array(at[1:]) if isinstance(at, tuple) and at and isinstance(at[0], str) else None
+        if value is not None and value.shape == (1,):
             if len(read_name(self.model, OUTPUT, at[0], f"{where}, at").entries) != 1:
                 advice = f"name one of its components, such as {at[0]}[0]"
                 raise ModelError(Finding("several-signals", f"{where}, at", at[0], "one number", advice))
@@ -182,7 +183,8 @@ class Agenda:
 
     def _excess(self, head: _Pending, ends: tuple[float, float]) -> float:
         """Return how far (m, rad) ports are apart, in parts of what is allowed."""
-        within = getattr(head.change, "within", None) or (OPEN * self.model.mechanism.scale.length, OPEN)
+        within = getattr(head.change, "within", None)
+        within = (OPEN * self.model.mechanism.scale.length, OPEN) if within is None else within
         return max(ends[0] / within[0], ends[1] / within[1])
 
     def reached(self, trajectory: Trajectory) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -114,16 +115,21 @@ def is_open(row: Array) -> bool:
     return bool(np.isnan(row).any())
 
 
-def stages(model: Model, t: Array, memory: Mapping[str, Array]) -> Iterator[tuple[slice, Model]]:
-    """Yield the rows of times (n, s) between changes of closures, and the model that holds there; all rows without changes.
+def closures_at(memory: Mapping[str, Array], t: float) -> dict[str, Array | None]:
+    """Return the errors at which closures were kept from a time (s) on, None where they were open.
 
-    `memory`: of a trajectory; under ``closure.<name>`` times (s) with the errors kept from there, NaN where it was open.
+    `memory`: of a trajectory; under ``closure.<name>`` times (s), each with errors, NaN where it was open.
     """
-    known = {name.removeprefix(CLOSURE): array for name, array in memory.items() if name.startswith(CLOSURE)}
-    begins = np.unique(np.concatenate([np.zeros(0), *(array[:, 0] for array in known.values())]))
-    ends = [0, *np.searchsorted(t, begins[1:]).tolist(), len(t)]
-    for k in range(len(ends) - 1):
-        held = {name: array[array[:, 0] <= begins[k]][-1, 1:] for name, array in known.items()}
-        now = {name: None if is_open(row) else row for name, row in held.items()}
-        if ends[k] < ends[k + 1] or len(ends) == 2:
-            yield slice(ends[k], ends[k + 1]), with_closures(model, now)
+    known = {name.removeprefix(CLOSURE): rows for name, rows in memory.items() if name.startswith(CLOSURE)}
+    held = {name: rows[rows[:, 0] <= max(t, rows[0, 0])][-1, 1:] for name, rows in known.items()}
+    return {name: None if is_open(errors) else errors for name, errors in held.items()}
+
+
+def stages(model: Model, t: Array, memory: Mapping[str, Array]) -> Iterator[tuple[slice, Model]]:
+    """Yield the rows of times (n, s) between changes of closures, and the model that holds there; all rows without changes."""
+    begins = {time for name, rows in memory.items() if name.startswith(CLOSURE) for time in rows[:, 0].tolist()}
+    instants = sorted(begins - {min(begins)}) if begins else []
+    starts = [0, *np.searchsorted(t, instants).tolist(), len(t)]
+    for begin, (start, end) in zip([-np.inf, *instants], pairwise(starts), strict=True):
+        if start < end or not instants:
+            yield slice(start, end), with_closures(model, closures_at(memory, begin))

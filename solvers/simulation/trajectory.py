@@ -15,9 +15,10 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.mechanism.port_motion import attitude_angles, continuous_angles
+from titop.solvers.model.impacts import with_closures
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.readings import Contacts
-from titop.solvers.simulation.changes import Changed, stages
+from titop.solvers.simulation.changes import Changed, closures_at, stages
 from titop.solvers.simulation.findings import violations
 from titop.solvers.simulation.trajectory_arrays import dataset_of, read_fields, write_fields
 from titop.solvers.support.archive import MAX_BYTES
@@ -109,6 +110,14 @@ class Trajectory:
             loads = wrenches, None if u is None else u[rows], self.tau[rows]
             parts.append(function(model, self.q[rows], self.v[rows], self.a[rows], *loads))
         return np.concatenate(parts)
+
+    def model_at(self, t: float) -> Model:
+        """Return the model that holds from a time (s) on, such as that of two satellites that have docked, for `linearize`.
+
+        Closures that are open then are springs without stiffness; others are kept as they were caught. Locks are not part of
+        models: `linearize` and others take ``hold=``.
+        """
+        return with_closures(self.model, closures_at(self.memory, t))
 
     def motion(self, port: str, sequence: str = "XYZ", frame: str = "port") -> Array:
         """Return a port's motion vectors (n, 18) over time, units of `Model.motion`.
