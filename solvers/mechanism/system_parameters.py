@@ -95,8 +95,6 @@ def followed(
 
     What is given for a part itself precedes what follows. Raises `ModelError` for values that a device refuses.
     """
-    if not devices:
-        return devices, values
     result, changed = dict(values), []
     for device in devices:
         names = {name.removeprefix(f"{device.name}."): name for name in map(str, values) if name.startswith(f"{device.name}.")}

@@ -140,7 +140,8 @@ class PackedSystem:
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return values and units of all parameters by name."""
         rows = zip(self.tables.parameter_names, self.params.tolist(), self.units, strict=True)
-        return {name: (value, unit) for name, value, unit in rows} | device_parameters(self.devices)
+        numbers = {name: (value, unit) for name, value, unit in rows}
+        return numbers | device_parameters(self.devices) if self.devices else numbers
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
