@@ -71,19 +71,7 @@ class Actuator(Device):
 
 
 class CoordinateActuator(Actuator):
-    """Common part of actuators on a coordinate of a joint or of another block.
-
-    Attributes
-    ----------
-    joint : str
-        The joint or block; ``"joint.coordinate"`` or ``"boom.mode1"`` for one of several coordinates.
-    gear : float
-        Rotor motion per unit of joint motion.
-    rotor_inertia : float, kg m^2 (or kg)
-        ``gear^2`` times this is added to the joint's armature; coordinates of other blocks have none.
-    upper : float
-        Largest absolute input.
-    """
+    """Common part of actuators on a coordinate of a joint or of another block, with the fields of `Motor`."""
 
     rational_parameters: ClassVar[tuple[str, ...] | None] = ("gear", "rotor_inertia")
     input_unit = "N m"

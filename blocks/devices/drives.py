@@ -100,7 +100,8 @@ class DCMotor(CoordinateDrive):
 
         inductance di/dt = u - resistance i - back_emf w     effort = gear (torque_constant i + cogging)
 
-    without an inductance the first equals zero. The output ``name.current`` (A) is the current in both cases.
+    without an inductance the first equals zero. The input stands behind those of other actuators. The output ``name.current``
+    (A) is the current in both cases.
 
     Examples
     --------

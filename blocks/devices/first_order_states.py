@@ -207,7 +207,7 @@ def drive_loads(numbers: Any, motion: Any, loads: Any) -> None:
     kind, n, h = int(np.real(numbers[0])), int(np.real(numbers[1])), int(np.real(numbers[2]))
     gear, one, two, three, four = numbers[3], numbers[4], numbers[5], numbers[6], numbers[7]
     angle, rate = gear * motion.q[0], gear * motion.v[0]  # of the rotor
-    torque = harmonic_sum(numbers, 9 + n * n + 2 * n, h, angle)
+    torque, _ = harmonic_sum(numbers, 9 + n * n + 2 * n, h, angle)
     if kind == 0:
         torque = torque + three * (drive_command(numbers, motion) - four * rate) / one
     elif kind == 1:
@@ -276,8 +276,7 @@ class DriveStates(AttachedStates):
 
     def denominators(self) -> tuple[Any, ...]:
         effort, *own = self.drive.denominators()
-        lags = [law.numbers.get("time_constant", 1.0) for law in self.path.channel_filters(1) for _ in law.law[0]]
-        return effort, *lags, *own
+        return effort, *self.path.paces(1), *own
 
     def read(self, motion: TargetMotion) -> Array:
         return np.array(self.drive.read(drive_command(self.law_numbers(), motion), motion.v[0], motion.x))

@@ -237,6 +237,10 @@ class SignalPath:
         A, B, C, D = (block_diag(*matrices) for matrices in zip(*laws, strict=True))
         return A, B, C, D
 
+    def paces(self, count: int) -> list[Any]:
+        """Return by what rates of states are multiplied to be polynomials in parameters: time constants of lags, else 1."""
+        return [each.numbers.get("time_constant", 1.0) for each in self.channel_filters(count) for _ in each.law[0]]
+
     def state_names(self, count: int) -> tuple[str, ...]:
         """Return the names of the filter's states, ``lag[0]``, for `count` channels."""
         kinds = [each.kind for each in self.channel_filters(count) for _ in range(each.order)]

@@ -12,7 +12,7 @@ from titop.blocks.contract.block import ParameterFields
 from titop.blocks.contract.fields import Field, non_negative, scalar
 from titop.blocks.contract.law import Law
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.harmonics import harmonic_fields, harmonic_slope, harmonic_sum, read_harmonics
+from titop.blocks.interactions.harmonics import harmonic_fields, harmonic_sum, read_harmonics
 from titop.blocks.interactions.interaction import Interaction
 
 
@@ -22,8 +22,9 @@ def transmitted(numbers: Any, motion: Any) -> tuple[Any, Any, Any, Any]:
     Numbers: ratio, stiffness, cubic stiffness, damping, torque and stiffness of the hysteresis, number of harmonics, harmonics.
     """
     count, angle = int(np.real(numbers[6])), motion.q[0]
-    slope = 1.0 / numbers[0] + harmonic_slope(numbers, 7, count, angle)
-    torsion = angle / numbers[0] - motion.q[1] + harmonic_sum(numbers, 7, count, angle)
+    error, slope = harmonic_sum(numbers, 7, count, angle)
+    slope = slope + 1.0 / numbers[0]
+    torsion = angle / numbers[0] - motion.q[1] + error
     rate = slope * motion.v[0] - motion.v[1]
     torque = (numbers[1] + numbers[2] * torsion * torsion) * torsion + numbers[3] * rate
     if np.real(numbers[4]) > 0.0:

@@ -30,17 +30,10 @@ def harmonic_fields(field: str, rows: Array, amplitude: str, unit: str) -> Param
     }
 
 
-def harmonic_sum(numbers: Any, start: Any, count: Any, angle: Any) -> Any:
-    """Return the sum of `count` harmonics at an angle; their rows begin in `numbers` at `start`."""
-    total = 0.0 * angle
+def harmonic_sum(numbers: Any, start: Any, count: Any, angle: Any) -> tuple[Any, Any]:
+    """Return the sum of `count` harmonics at an angle, and its derivative; their rows begin in `numbers` at `start`."""
+    total, slope = 0.0 * angle, 0.0 * angle
     for k in range(start, start + 3 * count, 3):
-        total = total + numbers[k + 1] * np.sin(numbers[k] * angle + numbers[k + 2])
-    return total
-
-
-def harmonic_slope(numbers: Any, start: Any, count: Any, angle: Any) -> Any:
-    """Return the derivative of `harmonic_sum` by the angle."""
-    total = 0.0 * angle
-    for k in range(start, start + 3 * count, 3):
-        total = total + numbers[k] * numbers[k + 1] * np.cos(numbers[k] * angle + numbers[k + 2])
-    return total
+        phase = numbers[k] * angle + numbers[k + 2]
+        total, slope = total + numbers[k + 1] * np.sin(phase), slope + numbers[k] * numbers[k + 1] * np.cos(phase)
+    return total, slope

@@ -15,7 +15,7 @@ from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.devices.actuators import PortActuator
 from titop.blocks.devices.first_order_states import PathStates
-from titop.blocks.devices.signal_path import FilterKind, SignalPath
+from titop.blocks.devices.signal_path import FilterKind
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.block_laws import CONVECTIVE
 from titop.solvers.lft.fractions import Fractional, close_deltas
@@ -328,11 +328,7 @@ class Filter:
 def _filter_law(device: Any, middle: Any) -> Array:
     """Return ``[T A, T B, T]`` of the filter in a device's path: T has its time constants over those of the `middle` one."""
     count = len(device.channels)
-
-    def times(path: SignalPath) -> Array:
-        return np.array([law.numbers.get("time_constant", 1.0) for law in path.channel_filters(count) for _ in law.law[0]])
-
-    (A, B, *_), T = device.path.law(count), np.diag(times(device.path) / times(middle.path))
+    (A, B, *_), T = device.path.law(count), np.diag(np.divide(device.path.paces(count), middle.path.paces(count)))
     return np.hstack([T @ A, T @ B, T])
 
 
