@@ -129,6 +129,23 @@ def test_linear_models_simulations_and_sensitivities_read_relations() -> None:
     np.testing.assert_allclose(slope, (up - down) / 2e-5, atol=1e-9)  # of the difference: 1e-10, and rounding over 1e-5
 
 
+@pytest.mark.parametrize("name", ["sum.factor.left", "sum.factor.ring", "left_shaft.inertia.zz"])
+def test_fractional_models_have_factors(name: str) -> None:
+    """Members are linear models of their own, to rounding; where coordinates would move, it is refused."""
+    m = shafts(tt.LinearRelation("sum", FACTORS)).resolve()
+    model = tt.lft(m, (np.zeros(4), np.zeros(4)), {name: tt.percent(20)}, ["ring", "left"], ["ring.q", "right.a"])
+    assert model.check(4) < 1e-11
+    if name.startswith("sum"):
+        away = m.assemble([0.1, 0.2, 0.3, 0.0])
+        with pytest.raises(tt.ModelError, match="moved-closure"):
+            tt.lft(
+                m,
+                tt.trim(m, unknowns=["ring.tau", "left.tau", "right.tau", "free.tau"], q=away),
+                {name: tt.percent(20)},
+                ["ring"],
+            )
+
+
 def test_files_and_prefixes_keep_relations(tmp_path: Path) -> None:
     s = shafts(tt.LinearRelation("sum", FACTORS, 0.3))
     s.save(tmp_path / "gearbox.toml")
