@@ -17,7 +17,6 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED, OPEN
-from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.blocks.interactions.springs import CompliantClosure
 from titop.graph.network.connections import Joined
 from titop.solvers.constraints.assembling import refuse_open
@@ -146,7 +145,7 @@ def with_closures(model: Model, closures: Mapping[str, Array | None]) -> Model:
 
 def _switched(loop: Joined, closures: Mapping[str, Array | None]) -> Joined:
     name = loop.closure.name
-    if name not in closures or not isinstance(loop.closure, RigidClosure):
+    if name not in closures:
         return loop
     if (caught := closures[name]) is None:
         return replace(loop, closure=CompliantClosure(name, np.zeros((6, 6)), np.zeros((6, 6))))

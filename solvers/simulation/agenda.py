@@ -16,6 +16,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import OPEN
 from titop.blocks.basics.user_input import real_array
+from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.solvers.control.control_history import KINDS, ControlHistory, margin_of
 from titop.solvers.model.impacts import apart, refuse_apart, struck, with_closures
 from titop.solvers.model.model import Model
@@ -111,8 +112,11 @@ class Agenda:
             raise ModelError(Finding("nothing-to-change", where, got, expected, advice))
         if isinstance(change, Latch) and change.within is not None:
             pair = real_array(change.within)
-            if not is_closure or pair is None or pair.shape != (2,) or not (pair > 0).all():
-                expected = "a distance (m) and an angle (rad) between a closure's ports"
+            is_kept = any(
+                loop.closure.name == name and isinstance(loop.closure, RigidClosure) for loop in mechanism.rigid_loops
+            )
+            if not is_kept or pair is None or pair.shape != (2,) or not (pair > 0).all():
+                expected = "a distance (m) and an angle (rad) between the ports of a tt.RigidClosure"
                 raise ModelError(Finding("wrong-type", f"{where}, within", change.within, expected, "such as (0.01, 0.02)"))
         waits = change.at is None and is_closure and isinstance(change, Latch)
         time = np.nan if waits else self._read_when(change.at, where)
