@@ -154,8 +154,20 @@ class CompiledPreparedDynamics(PreparedDynamics):
         return self.rate(q, v, tau, a)[self.mechanism.nq :][: self.mechanism.nv]
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
-        closed_forward = self.mechanism.is_constrained and not self._imposed
-        return self._closed_forward(q, v, tau, a) if closed_forward else self._hybrid(q, v, tau, a)
+        accelerations, efforts = np.empty(len(v)), tau
+        if self.mechanism.is_constrained and not self._imposed:
+            self.hold_rank()
+            status = self._forward(q, v, tau, accelerations)
+        else:
+            if self.rank not in self._hybrids:
+                kernels = HybridKernels(self._system, self.imposed, self.rank)
+                self._hybrids[self.rank] = kernels.dynamics(self._tables).call
+            efforts = np.empty(len(v))
+            status = self._hybrids[self.rank](q, v, tau, a, accelerations, efforts)
+        if status == layout.OK:
+            return accelerations, efforts
+        raise_pending()  # where kernels fail, the general functions look closer
+        return super().dynamics(q, v, tau, a)
 
     @cached_property
     def _equations(self) -> Any:
@@ -244,30 +256,10 @@ class CompiledPreparedDynamics(PreparedDynamics):
             self._system.kernel(closure_entries.constrained_forward).compiled, self._tree, self._loops, *self._tables
         )
 
-    def _closed_forward(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
-        """Return the accelerations of a constrained system, nothing imposed, and the efforts."""
-        accelerations = np.empty(len(v))
-        self.hold_rank()
-        if self._forward(q, v, tau, accelerations) == layout.OK:
-            return accelerations, tau
-        raise_pending()
-        return super().dynamics(q, v, tau, a)
-
     @cached_property
     def _hybrids(self) -> dict[int, Any]:
         """Compiled hybrid dynamics, by the number of acting constraints."""
         return {}
-
-    def _hybrid(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
-        """Return all accelerations and efforts; where kernels fail, by the general functions."""
-        if self.rank not in self._hybrids:
-            kernels = HybridKernels(self._system, self.imposed, self.rank)
-            self._hybrids[self.rank] = kernels.dynamics(self._tables).call
-        accelerations, efforts = np.empty(len(v)), np.empty(len(v))
-        if self._hybrids[self.rank](q, v, tau, a, accelerations, efforts) == layout.OK:
-            return accelerations, efforts
-        raise_pending()
-        return super().dynamics(q, v, tau, a)
 
     @cached_property
     def _closing(self) -> Any:
