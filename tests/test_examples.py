@@ -392,6 +392,30 @@ def test_lander(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert min(pushes) > 0.1 * weight
 
 
+def test_docking(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Forces are internal but for the chaser's torques: linear momentum is kept, angular momentum where velocities jump."""
+    trajectory = script("docking")["main"](["--output", str(tmp_path / "docking.png")])
+    assert (tmp_path / "docking.png").read_bytes().startswith(b"\x89PNG")
+    assert "latch dock at" in capsys.readouterr().out
+    model, (hinge, dock, parted) = trajectory.model, trajectory.changes
+    states = list(zip(trajectory.q, trajectory.v, strict=True))
+    momentum = np.array([model.momentum(q, v)[:3] for q, v in states])
+    assert np.abs(momentum - momentum[0])[trajectory.t <= parted.t].max() < 1e-4  # 15 kg m/s, at a tolerance of 1e-6
+    for change in (hinge, dock, parted):
+        jump = model.momentum(change.q, change.v) - model.momentum(change.q, change.before)
+        assert np.abs(jump).max() < 1e-12
+    energies = [model.energy(dock.q, v).kinetic for v in (dock.before, dock.v)]
+    assert dock.lost == pytest.approx(energies[0] - energies[1], rel=1e-10)
+    assert dock.lost > 0.9 * 0.5 * 150 * 420 / 570 * 0.1**2  # of two point masses, without the panel's bending
+    assert hinge.q[7] == pytest.approx(np.pi / 2)
+    docked = (trajectory.t > dock.t) & (trajectory.t < parted.t)
+    ports = [[model.pose(f"{name}.port", q)[1] for name in ("chaser", "target")] for q in trajectory.q]
+    apart = np.linalg.norm(np.diff(ports, axis=1)[:, 0], axis=1)
+    assert np.ptp(apart[docked]) < 1e-9  # caught as they were, rounding of the projection
+    assert apart[-1] > 0.1
+    assert not trajectory.reaction("dock")[~docked & (trajectory.t != parted.t)].any()
+
+
 def test_swing_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     example = script("swing_up")
     plan, trajectory = example["main"](["--output", str(tmp_path / "figure.png")])
@@ -651,6 +675,16 @@ def test_loop_shaping_of_an_integrator() -> None:
             g, k = G(1j * w), -K(1j * w)  # by positive feedback
             norms.append(np.linalg.norm(np.array([[k], [1]]) / (1 - g * k) @ np.array([[1, g]])))
         assert np.sqrt(2) * (1 - 1e-6) < max(norms) <= room * np.sqrt(2) * (1 + 1e-6)
+
+
+def test_bicycle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Weave and capsize speed of Meijaard et al. (2007); pushed, it comes back."""
+    weave, capsize = script("bicycle")["main"](["--output", str(tmp_path / "figure.png")])
+    assert weave == pytest.approx(4.29238253634111, abs=1e-10)
+    assert capsize == pytest.approx(6.02426201538837, abs=1e-10)
+    printed = capsys.readouterr().out
+    assert abs(float(re.search(r"lean rate (\S+) rad/s", printed).group(1))) < 0.02
+    assert float(re.search(r"constant within (\S+) J", printed).group(1)) < 1e-5  # of 2016 J, at a tolerance of 1e-9 a step
 
 
 def test_snap_through(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,8 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from titop.blocks.basics.spatial import Array, log_jacobian, rotation_log, skew
+from titop.blocks.basics.spatial import Array, cross, log_jacobian, rotation_log, skew
 from titop.blocks.contract.block import Block, PortRef
+from titop.blocks.contract.fields import Field, switch
 
 #: Names of the six components of a displacement, and their units.
 DISPLACEMENT = {"x": "m", "y": "m", "z": "m", "rx": "rad", "ry": "rad", "rz": "rad"}
@@ -57,6 +58,73 @@ class Closure(Block):
     def under(self, gravity: Array) -> Closure:
         """Return the closure under other `gravity` (3, m/s^2): itself, unless it depends on that."""
         return self
+
+
+class MultiplierClosure(Closure):
+    """Common part of the closures that act by Lagrange multipliers.
+
+    The rate of every constraint's error is ``u . dr/dt + s . w``, with u in the axes of port 1 and s in those of port 2: its
+    `gradients`. Where a constraint `slips` only the rate has to vanish, and the error counts as zero.
+
+    Notes
+    -----
+    Arguments of the methods: `R` and `r` the rotation (3 x 3) and position (3, m) of port 2 in port 1, `r_rate` the rate of r
+    (3, m/s), `w` the relative angular velocity (3, rad/s) in the frame of port 2, `V1` and `V2` the ports' twists (6).
+    """
+
+    #: How the compiled engine reads the `coefficients`: see its layout.
+    form: int = 0
+    #: Whether constraints are redundant by design.
+    redundant = Field(switch)
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraints within the closure."""
+        raise NotImplementedError
+
+    @property
+    def is_angular(self) -> Array:
+        """Whether each constraint's error (k) is an angle (rad), not a length (m)."""
+        return np.zeros(len(self.constraint_names), dtype=bool)
+
+    @property
+    def slips(self) -> Array:
+        """Whether each constraint (k) acts on velocities alone."""
+        return np.zeros(len(self.constraint_names), dtype=bool)
+
+    def coefficients(self, weights: Array) -> Array:
+        """Return the numbers (k x 13, units of their own) from which kernels compute the constraints times `weights` (k)."""
+        raise NotImplementedError
+
+    def error(self, R: Array, r: Array) -> Array:
+        """Return the constraints' values (k, m or rad) at the relative pose ``(R, r)``: zero when the loop is closed."""
+        raise NotImplementedError
+
+    def gradients(self, R: Array, r: Array) -> tuple[Array, Array]:
+        """Return u and s (k x 3 each; no unit and m)."""
+        raise NotImplementedError
+
+    def curvature(self, R: Array, r: Array, r_rate: Array, w: Array) -> Array:
+        """Return ``du/dt . dr/dt + ds/dt . w`` (k, m/s^2 or rad/s^2)."""
+        raise NotImplementedError
+
+    def is_flipped(self, R: Array) -> bool:
+        """Tell whether an axis that should be aligned points backwards, which also satisfies the constraints."""
+        return False
+
+    def jacobians(self, R: Array, r: Array) -> tuple[Array, Array]:
+        """Return E1 and E2 (k x 6, no unit or m) with ``d error/dt = E1 V1 + E2 V2``."""
+        linear, angular = self.gradients(R, r)
+        return np.hstack([-linear, linear @ skew(r) - angular @ R.T]), np.hstack([linear @ R, angular])
+
+    def bias(self, R: Array, r: Array, V1: Array, V2: Array) -> Array:
+        """Return the part (k, m/s^2 or rad/s^2) of the errors' second derivatives that is not ``E1 A1 + E2 A2``."""
+        linear, angular = self.gradients(R, r)
+        w1 = R.T @ V1[3:]  # in the frame of port 2
+        w = V2[3:] - w1
+        r_rate = R @ V2[:3] - V1[:3] + cross(r, V1[3:])
+        moved = linear @ (R @ cross(w, V2[:3]) + cross(r_rate, V1[3:]))
+        return moved + self.curvature(R, r, r_rate, w) + angular @ cross(w, w1)
 
 
 def relative_pose(pose1: tuple[Array, Array], pose2: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import Block, block_name
 from titop.blocks.contract.fields import Field, scalar
 from titop.blocks.contract.own_coordinates import ratio_unit
 
 
-class Gear(Block):
+class Gear(Relation):
     """A rigid transmission between two coordinates: ``driven = ratio * driver + offset``.
 
     Both coordinates stay in the model; a Lagrange multiplier couples them, as in rigid closures. URDF calls the driven joint a
@@ -39,16 +40,13 @@ class Gear(Block):
     [1.0, -3.0]
     """
 
-    #: The constraint's name within the gear.
     constraint = "mesh"
+    word = "gear"
     joint_fields: ClassVar[tuple[str, ...]] = ("driver", "driven")
-    rational_parameters = ("ratio",)
-    file_tables = ("gears",)
     parameter_units: ClassVar = {"ratio": "1, m/rad or rad/m", "offset": "rad or m"}
     driver = Field(block_name)
-    driven = Field(block_name)
+    driven = Field(block_name)  # type: ignore[assignment]
     ratio = Field(scalar)
-    offset = Field(scalar)
 
     def __init__(self, name: str, driver: str | Block, driven: str | Block, ratio: float = 1.0, offset: float = 0.0) -> None:
         super().__init__(name)
@@ -58,7 +56,9 @@ class Gear(Block):
         return {"ratio": (float(self.ratio), ratio_unit(units[1], units[0])), "offset": (float(self.offset), units[1])}
 
     @property
-    def relation(self) -> str:
-        """The right-hand side for the driven coordinate, such as ``"-1.5 x left + 0.2"``."""
-        offset = f" {'-' if self.offset < 0 else '+'} {abs(self.offset):.4g}" if self.offset else ""
-        return f"{self.ratio:.4g} x {self.driver}{offset}"
+    def terms(self) -> dict[str, float]:
+        return {self.driven: 1.0, self.driver: -self.ratio}
+
+    @property
+    def factor_parameters(self) -> tuple[str, ...]:
+        return "", "ratio"

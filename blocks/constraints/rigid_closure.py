@@ -9,17 +9,17 @@ Every constraint is one function that has to vanish, in one of three forms (symb
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, did_you_mean
-from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian_rate, rotation_log, skew
+from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian_rate, rotation_log
 from titop.blocks.basics.tolerances import SAME
-from titop.blocks.constraints.closure import DISPLACEMENT, Closure
+from titop.blocks.constraints.closure import DISPLACEMENT, MultiplierClosure
 from titop.blocks.contract.block import Block, ParameterFields
-from titop.blocks.contract.fields import Field, Fixed, Kept, optional, switch, zero_axes
+from titop.blocks.contract.fields import Field, Fixed, Kept, optional, zero_axes
 from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
 
@@ -36,6 +36,8 @@ KINDS = {
     "planar_weld": ("offset1", "offset2", "rotation"),
     "planar_revolute": ("offset1", "offset2"),
     "planar_prismatic": ("offset", "rotation"),
+    "point_on_line": ("offset1", "offset2"),
+    "point_on_plane": ("distance",),
 }
 
 #: Kinds with two axes.
@@ -66,7 +68,7 @@ def _read_directions(closure: Block, field: str, directions: Any) -> Array:
     return closure.reader.array(field, directions, (6, columns), "give a 6 x k matrix")
 
 
-class RigidClosure(Closure):
+class RigidClosure(MultiplierClosure):
     """A loop closed by Lagrange multipliers on chosen directions (key M, section 5.2).
 
     Parameters
@@ -76,9 +78,11 @@ class RigidClosure(Closure):
     kind : {"weld", "revolute", "spherical", "universal", "prismatic", "cylindrical", "planar", "planar_weld", ...}
         The joint with the same freedom. The two ports coincide when that joint's coordinates are zero.
         ``"planar_weld"``, ``"planar_revolute"`` and ``"planar_prismatic"`` are for loops whose bodies already move in parallel
-        planes: they omit the constraints that follow from that.
+        planes: they omit the constraints that follow from that. ``"point_on_line"`` and ``"point_on_plane"`` let the second
+        port's origin move along the axis through the first port, or in the plane normal to it, and turn as it likes.
     axis : array_like (3,)
-        Axis of revolute, prismatic and cylindrical closures; normal of planar ones, planar welds and planar revolute ones;
+        Axis of revolute, prismatic and cylindrical closures, and line of a point; normal of planar ones, of a point's plane,
+        planar welds and planar revolute ones;
         first axis of universal ones. In both ports' frames (for universal ones in the first's).
     axis2 : array_like (3,)
         Second axis of universal closures, in the second port's frame; normal of planar prismatic ones, in both ports'.
@@ -96,7 +100,8 @@ class RigidClosure(Closure):
     axis = Field(direction)
     axis2 = Field(direction)
     directions = Kept(optional(_read_directions))
-    redundant = Field(switch)
+    #: Values (k) that the constraints keep instead of zero: where it was caught in a run; see `simulate`.
+    caught: Array | None = None
 
     def __init__(
         self,
@@ -133,10 +138,11 @@ class RigidClosure(Closure):
     @property
     def rows(self) -> ConstraintRows:
         """The constraints as rows of coefficients."""
-        numbers = (self.axis, self.axis2, self.directions)
+        numbers = (self.axis, self.axis2, self.directions, self.caught)
         key = self.kind, *(None if array is None else array.tobytes() for array in numbers)
         if self._found is None or self._found[0] != key:
-            self._found = key, self._find_rows()
+            rows = self._find_rows()
+            self._found = key, rows if self.caught is None else replace(rows, offset=rows.offset + self.caught)
         return self._found[1]
 
     def _find_rows(self) -> ConstraintRows:
@@ -157,6 +163,17 @@ class RigidClosure(Closure):
         parts = ([of.get(name, nothing) for name in names] for of in (linear, rotation))
         return ConstraintRows(*map(np.array, (*parts, *alignments)))
 
+    @property
+    def form(self) -> int:  # type: ignore[override]
+        """Whether components of log R are constrained."""
+        return int(bool(self.rows.rotation.any()))
+
+    def coefficients(self, weights: Array) -> Array:
+        rows = self.rows
+        return np.column_stack([rows.linear, rows.rotation, rows.aligned1, rows.aligned2, rows.offset]) * np.column_stack(
+            [weights] * 9 + [np.ones(len(weights))] * 3 + [weights]
+        )
+
     # -- the constraints at a relative pose and motion -------------------------------------------------------------------
 
     def error(self, R: Array, r: Array) -> Array:
@@ -164,35 +181,21 @@ class RigidClosure(Closure):
         rows = self.rows
         return rows.linear @ r + rows.rotation @ rotation_log(R) + _alignments(rows, R) - rows.offset
 
-    def jacobians(self, R: Array, r: Array) -> tuple[Array, Array]:
-        """Return E1 and E2 (k x 6, no unit or m) with ``d error/dt = E1 V1 + E2 V2``."""
+    def gradients(self, R: Array, r: Array) -> tuple[Array, Array]:
         rows = self.rows
-        angular = self._angular(rows, R)
-        at_1 = np.hstack([-rows.linear, rows.linear @ skew(r) - angular @ R.T])
-        return at_1, np.hstack([rows.linear @ R, angular])
+        aligned: Array = cross(rows.aligned2, rows.aligned1 @ R)
+        return rows.linear, aligned + rows.rotation @ log_jacobian(rotation_log(R)) if self.form else aligned
+
+    def curvature(self, R: Array, r: Array, r_rate: Array, w: Array) -> Array:
+        rows, phi = self.rows, rotation_log(R)
+        turn_rate = log_jacobian_rate(phi, log_jacobian(phi) @ w)
+        curved: Array = rows.rotation @ turn_rate @ w + (rows.aligned1 @ R * cross(w, cross(w, rows.aligned2))).sum(axis=1)
+        return curved
 
     def is_flipped(self, R: Array) -> bool:
         """Tell whether an axis that should be aligned points backwards, which also satisfies the constraints."""
         axis = unit_vector(self.axis)
         return "tilt1" in self.constraint_names and bool(np.real(axis @ R @ axis) < 0)
-
-    @staticmethod
-    def _angular(rows: ConstraintRows, R: Array) -> Array:
-        """Return the coefficients (k x 3) of the relative angular velocity w in the errors' rates."""
-        aligned: Array = cross(rows.aligned2, rows.aligned1 @ R)
-        return aligned + rows.rotation @ log_jacobian(rotation_log(R)) if rows.rotation.any() else aligned
-
-    def bias(self, R: Array, r: Array, V1: Array, V2: Array) -> Array:
-        """Return the part (k, m/s^2 or rad/s^2) of the errors' second derivatives that is not ``E1 A1 + E2 A2``."""
-        rows = self.rows
-        w1 = R.T @ V1[3:]  # in the frame of port 2
-        w = V2[3:] - w1
-        r_rate = R @ V2[:3] - V1[:3] + cross(r, V1[3:])
-        phi = rotation_log(R)
-        linear = rows.linear @ (R @ cross(w, V2[:3]) + cross(r_rate, V1[3:]))
-        turn_rate = log_jacobian_rate(phi, log_jacobian(phi) @ w)
-        turning = rows.rotation @ turn_rate @ w + (rows.aligned1 @ R * cross(w, cross(w, rows.aligned2))).sum(axis=1)
-        return linear + turning + self._angular(rows, R) @ cross(w, w1)
 
     # -- checks and parameters -------------------------------------------------------------------------------------------
 

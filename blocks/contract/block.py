@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
@@ -295,6 +295,16 @@ class Block(BlockLaw, Fielded):
     def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
         """Return `parameters`, with units for the `units` of the coordinates that the block acts on, in their order."""
         return self.parameters()
+
+    @property
+    def named_coordinates(self) -> dict[str, str]:
+        """The joints of the system, or coordinates, that the block names, by field."""
+        return {field: getattr(self, field) for field in self.joint_fields}
+
+    def rename_coordinates(self, renamed: Callable[[str], str]) -> None:
+        """Let the block name the same coordinates by other names, those that `renamed` returns."""
+        for field, name in self.named_coordinates.items():
+            put(self, field, renamed(name))
 
     def snapshot(self) -> Block:
         """Return a copy, independent of later changes of the block."""

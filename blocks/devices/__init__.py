@@ -1,10 +1,10 @@
 """Devices: loads and actuators on ports and joints, and sensors.
 
 - `loads`: wrenches on ports; `actuators`: inputs that act on joints and ports; `sensors`: outputs that measure them;
+- `drives`: motors on coordinates with laws and states of their own;
 - `signal_path`: filters, delays, errors and limits of their signals; `first_order_states`: the states of the filters, and of
   blocks with own coordinates;
 - `composite_device`: devices made of several blocks; `reaction_wheel`: rotor, bearing, motor and sensor in one;
-  `control_moment_gyro`: a wheel on gimbals;
-  `wheel_loads`: loads that turn with a wheel, and the limit of its speed;
+  `control_moment_gyro`: a wheel on gimbals; `wheel_loads`: loads that turn with a wheel, and the limit of its speed;
   `slosh`: liquids in tanks.
 """

@@ -11,7 +11,9 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.law import Law
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.devices.signal_path import Device, FilterKind
+from titop.blocks.devices.drives import CoordinateDrive
+from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
+from titop.blocks.interactions.harmonics import harmonic_sum
 from titop.blocks.interactions.interaction import Interaction
 
 
@@ -93,6 +95,10 @@ class AttachedStates(Interaction):
     @property
     def state_paths(self) -> tuple[str, ...]:
         return tuple(f"{self.block.name}.{name}" for name in self.state_names)
+
+    @property
+    def reading_paths(self) -> tuple[str, ...]:
+        return tuple(f"{self.block.name}.{name}" for name in self.readings)
 
     @property
     def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
@@ -191,8 +197,95 @@ class ObservedStates(PathStates):
         return rates
 
 
-def path_states(device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...]) -> PathStates:
-    """Return the states of a device's filter, by the way in which the filter receives its signals."""
+def drive_loads(numbers: Any, motion: Any, loads: Any) -> None:
+    """Fill in the effort of a drive on its coordinate.
+
+    Numbers are the kind of the drive, the size of the filter, the number of harmonics, the gear, four of the kind, A, B, C and
+    D of the filter, and the harmonics. Kinds: 0 a motor without, 1 with inductance (resistance, inductance, torque constant,
+    back-EMF); 2 a stepper (holding torque, cycles per turn, damping, time constant). Own states are behind those of the filter.
+    """
+    kind, n, h = int(np.real(numbers[0])), int(np.real(numbers[1])), int(np.real(numbers[2]))
+    gear, one, two, three, four = numbers[3], numbers[4], numbers[5], numbers[6], numbers[7]
+    angle, rate = gear * motion.q[0], gear * motion.v[0]  # of the rotor
+    torque, _ = harmonic_sum(numbers, 9 + n * n + 2 * n, h, angle)
+    if kind == 0:
+        torque = torque + three * (drive_command(numbers, motion) - four * rate) / one
+    elif kind == 1:
+        torque = torque + three * motion.x[n]
+    else:
+        torque = torque + one * np.sin(two * (gear * motion.x[n] - angle)) - three * rate
+    loads.efforts[0] += gear * torque
+
+
+def drive_rates(numbers: Any, motion: Any, rates: Any) -> None:
+    """Fill in the rates of the states of a drive's filter, and of its own."""
+    kind, n = int(np.real(numbers[0])), int(np.real(numbers[1]))
+    for i in range(n):
+        rates[i] += numbers[8 + n * n + i] * motion.u[0]
+        for j in range(n):
+            rates[i] += numbers[8 + i * n + j] * motion.x[j]
+    if kind == 1:
+        driving = drive_command(numbers, motion) - numbers[4] * motion.x[n] - numbers[7] * numbers[3] * motion.v[0]
+        rates[n] += driving / numbers[5]
+    elif kind == 2:
+        rates[n] += (drive_command(numbers, motion) - motion.x[n]) / numbers[7]
+
+
+def drive_command(numbers: Any, motion: Any) -> Any:
+    """Return the command behind the filter."""
+    n = int(np.real(numbers[1]))
+    at = 8 + n * n + n
+    value = numbers[at + n] * motion.u[0]
+    for j in range(n):
+        value = value + numbers[at + j] * motion.x[j]
+    return value
+
+
+DRIVE_LAW = Law(drive_loads, rates=drive_rates)
+
+
+class DriveStates(AttachedStates):
+    """What a drive does to its coordinate; systems add it for every drive."""
+
+    port_counts, coordinate_counts = (0, 0), (1, 1)
+    compiled_law = DRIVE_LAW
+
+    def __init__(self, drive: CoordinateDrive, along: tuple[str, ...]) -> None:
+        super().__init__(drive, "law")
+        self.drive, self.coordinate_units, self.own_coordinates = drive, along, drive.filter_coordinates
+        self.path, self.inputs, self.input_units = drive.path or SignalPath(), drive.inputs, drive.channel_units(along)
+        filtered, own = self.path.state_names(1), drive.own_states
+        self.state_names = (*filtered, *(name for name, _ in own))
+        self.state_units = (*self.path.state_units(self.input_units), *(unit or along[0] for _, unit in own))
+        self.readings, self.reading_units = zip(*drive.readings, strict=True) if drive.readings else ((), ())
+
+    def among(self, blocks: Mapping[str, Any]) -> DriveStates:
+        drive = blocks[self.drive.name]
+        return self if drive is self.drive else DriveStates(drive, self.coordinate_units)
+
+    def law_numbers(self) -> Array:
+        A, B, C, D = self.path.law(1)
+        kind, *own = self.drive.drive_numbers()
+        harmonics = self.drive.torques
+        return np.concatenate(
+            [[kind, len(A), len(harmonics), self.drive.gear, *own], *map(np.ravel, (A, B, C, D)), np.ravel(harmonics)]
+        )
+
+    def stored(self, motion: TargetMotion) -> Any:
+        return self.drive.energy(motion.q[0], motion.x)
+
+    def denominators(self) -> tuple[Any, ...]:
+        effort, *own = self.drive.denominators()
+        return effort, *self.path.paces(1), *own
+
+    def read(self, motion: TargetMotion) -> Array:
+        return np.array(self.drive.read(drive_command(self.law_numbers(), motion), motion.v[0], motion.x))
+
+
+def path_states(device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...]) -> AttachedStates:
+    """Return the states of a device's filter, by the way in which the filter receives its signals, or those of a drive."""
+    if isinstance(device, CoordinateDrive):
+        return DriveStates(device, along)
     if device.filter_law[0] == FilterKind.OBSERVED:
         return ObservedStates(device, blocks, gravity, along)
     return PathStates(device, gravity, along)

@@ -320,5 +320,27 @@ class TendonSensor(Sensor):
         return line.own_coordinates, observe
 
 
+class DriveSensor(Sensor):
+    """What a drive or another interaction measures: a current, a torque in a joint.
+
+    Parameters
+    ----------
+    name : str
+    reading : str
+        Drive and quantity: ``"motor.current"`` of a `DCMotor`; ``"drive.torque"`` or ``"drive.torsion"`` of an `ElasticDrive`.
+    path : SignalPath, optional
+        Without a filter.
+    """
+
+    refuses_filter = "what drives measure may follow their inputs at once"
+    joint_fields: ClassVar[tuple[str, ...]] = ("reading",)
+    reading = Field(block_name)
+
+    def __init__(self, name: str, reading: str, *, path: SignalPath | None = None) -> None:
+        super().__init__(name, path)
+        self.reading = reading
+
+
 #: The kinds that models can read.
 KINDS = Accelerometer | Gyro | PoseSensor | StrainGauge | Encoder | Tachometer | ReactionSensor | WheelMomentum | TendonSensor
+KINDS |= DriveSensor

@@ -231,9 +231,15 @@ class SignalPath:
         """Return A (k, k), B (k, n), C (n, k) and D (n, n) of the filter of `count` = n channels; the unit of time is s."""
         from scipy.linalg import block_diag
 
+        if not self.filters:
+            return np.zeros((0, 0)), np.zeros((0, count)), np.zeros((count, 0)), np.eye(count)
         laws = [each.law for each in self.channel_filters(count)]
         A, B, C, D = (block_diag(*matrices) for matrices in zip(*laws, strict=True))
         return A, B, C, D
+
+    def paces(self, count: int) -> list[Any]:
+        """Return by what rates of states are multiplied to be polynomials in parameters: time constants of lags, else 1."""
+        return [each.numbers.get("time_constant", 1.0) for each in self.channel_filters(count) for _ in each.law[0]]
 
     def state_names(self, count: int) -> tuple[str, ...]:
         """Return the names of the filter's states, ``lag[0]``, for `count` channels."""
@@ -244,7 +250,7 @@ class SignalPath:
         """Return the units of the filter's states, for the `units` of the channels."""
         filters = self.channel_filters(len(units))
         if len(filters) < len(units):
-            return ("1",) * filters[0].order
+            return ("1",) * sum(each.order for each in filters)
         return tuple(each for filter, unit in zip(filters, units, strict=True) for each in filter.state_units(unit))
 
     def parameters(self) -> dict[str, str]:
@@ -433,6 +439,10 @@ class Device(Block):
     """
 
     path = Field(read_path)
+    #: Smallest absolute command that has an effect in simulations.
+    least_command: float = 0.0
+    #: Whether it has a law of its own, by which an interaction acts for it.
+    acts_by_law: ClassVar[bool] = False
 
     def __init__(self, name: str, path: SignalPath | None = None) -> None:
         super().__init__(name)
@@ -447,6 +457,11 @@ class Device(Block):
     def is_filtered(self) -> bool:
         """Whether there is a filter."""
         return self.path is not None and self.path.filter is not None
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether systems add an interaction for it: for its filter, or its law."""
+        return self.is_filtered or self.acts_by_law
 
     @property
     def filter_ports(self) -> tuple[Any, ...]:

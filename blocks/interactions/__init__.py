@@ -6,5 +6,6 @@
 - `line`: the common part of cables, tendons and chambers; `cable`: cables over several ports;
 - `rod_routing`: lines through soft rods and their length; `tendon`: tendons and chambers in rods; `soft_tendon`: in deformable
   bodies;
-- `distributed_load`: loads along rods.
+- `distributed_load`: loads along rods;
+- `elastic_drive`: harmonic drives between two coordinates; `harmonics`: sums of sines of an angle.
 """

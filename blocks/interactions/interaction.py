@@ -53,7 +53,9 @@ class Interaction(Closure):
     5. ``state_names``, their names such as ``("pull",)``, ``state_units`` and ``state_rates(motion)``, if it has first-order
        states: lags, bristles, viscosity with memory. Loads may be any smooth function of them, ``motion.x``. They are states of
        the model as ``interaction.pull``.
-    6. ``own_blocks``, ``own_ports``, ``own_coordinates`` and ``among(blocks)``, if it depends on blocks given to its
+    6. ``readings``, their names such as ``("force",)``, ``reading_units`` and ``read(motion)``, if it measures something:
+       outputs of the model, ``interaction.force``.
+    7. ``own_blocks``, ``own_ports``, ``own_coordinates`` and ``among(blocks)``, if it depends on blocks given to its
        constructor, as tendons and distributed loads depend on rods.
 
     Laws that switch by position (contacts, cables) define `Block.gaps` for simulations; see `Law` for a compiled form.
@@ -122,6 +124,9 @@ class Interaction(Closure):
     one_sided: bool = False
     #: Whether its wrenches are external to the system, although the world is not among the ports.
     external: ClassVar[bool] = False
+    #: Names and units of what it measures by `read`: outputs of the model, ``drive.torque``.
+    readings: tuple[str, ...] = ()
+    reading_units: tuple[str, ...] = ()
     #: Whether it has contact points, `point_names`, with gaps and forces as outputs.
     has_points: ClassVar[bool] = False
 
@@ -194,6 +199,27 @@ class Interaction(Closure):
     def energy(self, R: Array, r: Array) -> Any:
         """Return the stored energy (J) at the relative pose ``(R, r)`` of two ports."""
         return 0.0
+
+    def read(self, motion: TargetMotion) -> Array:
+        """Return what it measures (k), each in its own unit: a smooth function of motion, inputs and states.
+
+        Parameters
+        ----------
+        motion : TargetMotion
+        """
+        raise NotImplementedError
+
+    @property
+    def reading_paths(self) -> tuple[str, ...]:
+        """Names of its `readings` in a system."""
+        return tuple(f"{self.name}.{name}" for name in self.readings)
+
+    def denominators(self) -> tuple[Any, ...] | None:
+        """Return numbers by which loads (6 p + n), rates of states and readings are multiplied to be polynomials in parameters.
+
+        None where they are as they are.
+        """
+        return None
 
     def gaps(self, motion: TargetMotion) -> Array:
         """Return the switching functions (k) of its compiled law; none by default; see `Block.gaps`."""

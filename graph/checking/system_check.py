@@ -16,7 +16,7 @@ from titop.blocks.checking.complex_safety import is_complex_safe
 from titop.blocks.checking.description_findings import weight_findings
 from titop.blocks.checking.interaction_findings import interaction_findings
 from titop.blocks.constraints.closure import Closure
-from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import Block, is_titops_own, overrides_method, titop_class
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.fields import altered_fields
@@ -92,7 +92,7 @@ def check_system(system: Network) -> tuple[list[Finding], list[Finding]]:
 def own_block_findings(system: Network) -> Iterator[tuple[bool, Finding]]:
     """Yield what is wrong (True) and suspicious (False) in blocks that users wrote."""
     for block in system.blocks:
-        lawless = isinstance(block, Closure | Gear | CoordinateLimits | Load | Actuator | Sensor)
+        lawless = isinstance(block, Closure | Relation | CoordinateLimits | Load | Actuator | Sensor)
         known = is_elementary(block) or (is_titops_own(block) and not isinstance(block, Joint))
         if lawless or (known and not (block.inputs or block.state_names or overrides_method(block, "input_matrix"))):
             continue

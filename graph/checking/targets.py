@@ -14,10 +14,11 @@ from titop.blocks.basics.errors import Finding, did_you_mean
 from titop.blocks.basics.paths import split_path
 from titop.blocks.bodies.rigid_body import PortedBlock
 from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import PARENT_PORT, Block, PortRef
 from titop.blocks.contract.own_coordinates import CoordinateNames
-from titop.blocks.devices.actuators import Motor
-from titop.blocks.devices.sensors import Encoder, ReactionSensor, TendonSensor
+from titop.blocks.devices.actuators import CoordinateActuator
+from titop.blocks.devices.sensors import DriveSensor, Encoder, ReactionSensor, TendonSensor
 from titop.blocks.interactions.interaction import Interaction, target_counts
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
@@ -172,9 +173,9 @@ def unknown_joints(system: Network) -> Iterator[Finding]:
     moving = moving_blocks(system)
     joints = {connection.joint.name for connection in system.connections}
     closures = {loop.closure.name for loop in system.loops if len(loop.ports) > 1}
-    for block, field in [(acting, field) for acting in system.attachments for field in acting.joint_fields]:
-        name = getattr(block, field)
-        if isinstance(block, TendonSensor) or (isinstance(block, ReactionSensor) and name in closures):
+    named = [(acting, *each) for acting in system.attachments for each in acting.named_coordinates.items()]
+    for block, field, name in named:
+        if isinstance(block, TendonSensor | DriveSensor) or (isinstance(block, ReactionSensor) and name in closures):
             continue
         target, coordinate = split_path(name)
         where, of_joint = f"{block.name}.{field}", getattr(block, "of_joints_alone", False)
@@ -184,9 +185,11 @@ def unknown_joints(system: Network) -> Iterator[Finding]:
         elif not isinstance(block, ReactionSensor):
             yield from _not_a_coordinate(block, where, moving[target], coordinate)
     for gear in system.gears:
-        if len({full_name(moving, gear.driver), full_name(moving, gear.driven)}) == 1:
-            yield Finding("self-connection", gear.name, gear.driver, "two different coordinates", "name another joint")
-    driving = nx.DiGraph([(full_name(moving, gear.driver), full_name(moving, gear.driven)) for gear in system.gears])
+        if len({full_name(moving, name) for name in gear.terms}) < max(len(gear.named_coordinates), len(gear.terms)):
+            got, expected = ", ".join(gear.terms), "two different coordinates"
+            yield Finding("self-connection", gear.name, got, expected, "name another joint")
+    gears = (gear for gear in system.gears if isinstance(gear, Gear))
+    driving = nx.DiGraph([(full_name(moving, gear.driver), full_name(moving, gear.driven)) for gear in gears])
     for circle in (sorted(part) for part in nx.strongly_connected_components(driving) if len(part) > 1):
         advice = "leave one of these gears out, or turn it round"
         yield Finding("gear-cycle", circle[0], " and ".join(circle), "a coordinate that drives the others", advice)
@@ -201,8 +204,8 @@ def _not_a_coordinate(acting: Block, where: str, target: Block, coordinate: str 
         yield Finding("limits-of-a-joint", where, name, "an own coordinate of a body", advice)
     elif isinstance(acting, CoordinateLimits) and target.configuration_names != target.coordinates:
         yield Finding("no-stop", where, name, "a coordinate whose rate is a velocity", "limit one of another block")
-    elif isinstance(acting, Gear | Interaction) and target.configuration_names != target.coordinates:
-        who, code = ("gears join", "gear") if isinstance(acting, Gear) else ("interactions act on", "plain")
+    elif isinstance(acting, Relation | Interaction) and target.configuration_names != target.coordinates:
+        who, code = ("gears join", "gear") if isinstance(acting, Relation) else ("interactions act on", "plain")
         advice = f"{who} coordinates of revolute, prismatic and such joints, and plain ones of other blocks"
         yield Finding(f"not-a-{code}-coordinate", where, name, "a coordinate whose rate is a velocity", advice)
     elif coordinate is not None and coordinate not in target.coordinates:
@@ -214,7 +217,7 @@ def _not_a_coordinate(acting: Block, where: str, target: Block, coordinate: str 
     elif isinstance(acting, Encoder) and (coordinate or target.coordinates[0]) not in target.configuration_names:
         advice = f"read the attitude with a tt.PoseSensor; linear models have {name}.q"
         yield Finding("not-a-position", where, name, "a coordinate that the configuration holds, no rotation", advice)
-    elif isinstance(acting, Motor) and acting.rotor_inertia > 0 and not isinstance(target, Joint):
+    elif isinstance(acting, CoordinateActuator) and acting.rotor_inertia > 0 and not isinstance(target, Joint):
         yield rotor_without_armature(acting, acting.rotor_inertia)
 
 
@@ -227,6 +230,12 @@ def wrong_lines(system: Network) -> Iterator[Finding]:
                 kind = "rod" if block.has_sections else "body"
                 advice = f"connect the {kind} itself first"
                 yield Finding("foreign-target", where, block.name, f"a {kind} of this system", advice)
+    read = [name for loop in system.loops for name in getattr(loop.closure, "reading_paths", ())]
+    read += [f"{each.name}.{name}" for each in system.actuators for name, _ in getattr(each, "readings", ())]
+    for sensor in system.sensors:
+        if isinstance(sensor, DriveSensor) and sensor.reading not in read:
+            where, advice = f"{sensor.name}.reading", did_you_mean(sensor.reading, read)
+            yield Finding("unknown-reading", where, sensor.reading, "what a drive of the system measures", advice)
     tendons = [loop.closure.name for loop in system.loops if loop.closure.measured == "length"]
     for sensor in system.sensors:
         if isinstance(sensor, TendonSensor) and sensor.tendon not in tendons:

@@ -10,9 +10,9 @@ from networkx.utils import UnionFind
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.tolerances import SAME
-from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract.block import PARENT_PORT, PortRef
-from titop.blocks.devices.actuators import Motor
+from titop.blocks.devices.actuators import CoordinateActuator
 from titop.graph.checking.targets import full_name, moving_blocks
 from titop.graph.network.connections import idle, moves_no_inertia, no_inertia, nodes_of
 from titop.graph.network.network import Network
@@ -82,7 +82,7 @@ def motionless_loops(system: Network) -> Iterator[tuple[bool, Finding]]:
     for loop in system.loops:
         if not loop.coordinates and len({parts[_part(ref)] for ref in loop.ports}) == 1:
             ports, expected = f"{' and '.join(map(str, loop.ports))}, fixed to each other", "a coordinate between the ports"
-            rigid = isinstance(loop.closure, RigidClosure)
+            rigid = isinstance(loop.closure, MultiplierClosure)
             advice = "leave it out: it constrains nothing" if rigid else "leave it out: it moves nothing"
             advice += ", or free a joint of the loop"
             yield rigid, Finding("motionless-loop", loop.closure.name, ports, expected, advice)
@@ -99,11 +99,12 @@ def contradicting_gears(system: Network) -> Iterator[Finding]:
     lines: dict[str, tuple[str, float, float]] = {}  # by coordinate: root, factor, offset
     members: dict[str, list[str]] = {}  # by root: its gears
     followers: dict[str, list[str]] = {}  # by root: the coordinates on its lines, others than itself
-    for gear in system.gears:
-        driver, driven = full_name(moving, gear.driver), full_name(moving, gear.driven)
+    for gear in (gear for gear in system.gears if len(gear.terms) == 2):
+        (driven, own), (driver, other_factor) = ((full_name(moving, name), factor) for name, factor in gear.terms.items())
+        ratio, shift_of = -other_factor / own, gear.offset / own
         root, factor, offset = lines.setdefault(driver, (driver, 1.0, 0.0))
         other, times, plus = lines.setdefault(driven, (driven, 1.0, 0.0))
-        factor, offset = gear.ratio * factor, gear.ratio * offset + gear.offset  # of the driven coordinate, over the root
+        factor, offset = ratio * factor, ratio * offset + shift_of  # of the driven coordinate, over the root
         if root == other:
             if abs(factor - times) > SAME * abs(times) or abs(offset - plus) > SAME * (abs(offset) + abs(plus)):
                 others = ", ".join(members[root])
@@ -134,7 +135,7 @@ def massless_leaves(system: Network) -> Iterator[tuple[bool, Finding]]:
     found = [str(name) for name in idle(nodes_of(system.connections, driven, all))]
     moving, geared = moving_blocks(system), nx.Graph()
     for gear in system.gears:
-        geared.add_edge(full_name(moving, gear.driver), full_name(moving, gear.driven))
+        nx.add_path(geared, [full_name(moving, name) for name in gear.terms])
     groups = ({owner_of(coordinate): coordinate for coordinate in group} for group in nx.connected_components(geared))
     heavy = {coordinate for group in groups if group.keys() - set(found) for coordinate in group.values()}
     for name in found:
@@ -144,7 +145,7 @@ def massless_leaves(system: Network) -> Iterator[tuple[bool, Finding]]:
 
 def _driven(system: Network) -> set[str]:
     """Return the names of the joints with inertia from motors' rotors."""
-    motors = (actuator for actuator in system.actuators if isinstance(actuator, Motor))
+    motors = (actuator for actuator in system.actuators if isinstance(actuator, CoordinateActuator))
     return {owner_of(motor.joint) for motor in motors if motor.rotor_inertia > 0}
 
 

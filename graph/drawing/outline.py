@@ -16,7 +16,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.checking.block_findings import law_findings
 from titop.blocks.constraints.closure import Closure
-from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import Block, is_titops_own
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
@@ -202,7 +202,7 @@ def _signals(acting: list[Any], index: dict[int, int], by_name: dict[str, int]) 
             target: int | None = index[id(block.target.block)]
             port = printable(block.target.name or "")
         else:
-            coordinate = getattr(block, block.joint_fields[-1])
+            *_, coordinate = block.named_coordinates.values()
             target, port = by_name.get(owner_of(coordinate)), printable(entry_of(coordinate))
         if target is not None:
             yield SignalArrow(
@@ -217,7 +217,7 @@ def _own_inputs(blocks: Iterable[Block]) -> Iterator[SignalArrow]:
 
 
 def _value(block: Block) -> str:
-    if isinstance(block, Gear):
+    if isinstance(block, Relation):
         return printable(block.relation)
     if not isinstance(block, Load):
         return ""

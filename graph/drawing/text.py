@@ -35,20 +35,21 @@ def diagram(system: Network) -> str:
         f"({' '.join([type(loop.closure).__name__, describe_closure(loop.closure)]).strip()})"
         for loop in system.loops
     ]
-    gears = [f"gear {gear.name}: {gear.driven} = {gear.relation}" for gear in system.gears]
+    gears = [f"{gear.word} {gear.name}: {gear.driven} = {gear.relation}" for gear in system.gears]
     loads = [
         f"load {load.name} on {load.target}: F {load.force.tolist()} N, T {load.torque.tolist()} N m in the {load.frame} frame"
         for load in system.loads
     ]
     acting: list[Any] = [*system.limits, *system.actuators, *system.sensors]
-    targets = [getattr(block, "target", None) or getattr(block, block.joint_fields[-1]) for block in acting]
+    targets = [getattr(block, "target", None) or [*block.named_coordinates.values()][-1] for block in acting]
     others = [f"{type(block).__name__} {block.name} on {target}" for block, target in zip(acting, targets, strict=True)]
     return "\n".join(map(escape, lines + closures + gears + loads + others))
 
 
 def constraint_count(system: Network) -> str:
     """Return the numbers of closures and gears, such as ``"2 closures, 1 gear"``; empty without any."""
-    counts = (("closure", len(system.loops)), ("gear", len(system.gears)))
+    words = [gear.word for gear in system.gears]
+    counts = (("closure", len(system.loops)), ("gear", words.count("gear")), ("relation", words.count("relation")))
     return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts if count)
 
 

@@ -27,10 +27,13 @@ from titop.blocks.bodies.beam import Beam
 from titop.blocks.bodies.flexible_body import FlexibleBody
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.bodies.rods.rod import Rod
+from titop.blocks.constraints.distance import Distance
 from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.relation import LinearRelation
 from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.constraints.rolling import KnifeEdge, RollingDisc, RollingSphere
 from titop.blocks.contract.block import Block
-from titop.blocks.devices import actuators, sensors
+from titop.blocks.devices import actuators, drives, sensors
 from titop.blocks.devices.control_moment_gyro import ControlMomentGyro
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.reaction_wheel import ReactionWheel
@@ -38,6 +41,7 @@ from titop.blocks.devices.slosh import CylinderSlosh, SphereSlosh, TableSlosh
 from titop.blocks.interactions.cable import Cable
 from titop.blocks.interactions.contact import Contact
 from titop.blocks.interactions.distributed_load import DistributedLoad
+from titop.blocks.interactions.elastic_drive import ElasticDrive
 from titop.blocks.interactions.springs import CompliantClosure, SpringDamper
 from titop.blocks.interactions.tendon import PressureChamber, Tendon
 from titop.blocks.joints.friction_and_limits import CoordinateLimits, Limits
@@ -47,6 +51,7 @@ from titop.graph.files import block_fields as special
 from titop.graph.files.file_fields import (
     BLOCK_NAME,
     COORDINATE_LIST,
+    FACTORS,
     FLAG,
     FRICTION,
     LIMITS,
@@ -242,6 +247,7 @@ _register(CompliantClosure, "compliant", stiffness=SYMMETRIC, damping=SYMMETRIC)
 _register(SpringDamper, "spring")
 _register(Contact, "contact", radius=special.POINTS, on=special.TOUCHING, shape=special.SHAPE, points=special.POINTS)
 _register(Cable, "cable", max_tension=_UPPER)
+_register(ElasticDrive, "elastic-drive")
 _LINE: dict[str, FileField | ValueKind] = {"rods": special.RODS, "end": _END}
 _LINE |= {name: special.numbers_of(name) for name in ("y", "z")}
 _register(Tendon, "tendon", **_LINE, max_tension=_UPPER)
@@ -261,11 +267,17 @@ _register(
     kind=FileField(TEXT, lambda closure: "weld" if closure.directions is None else "directions"),
     directions=NUMBERS,
 )
+_register(RollingDisc, "rolling-disc")
+_register(RollingSphere, "rolling-sphere")
+_register(KnifeEdge, "knife-edge")
+_register(Distance, "distance")
 _register(Gear, "gear", driver=BLOCK_NAME, driven=BLOCK_NAME)
+_register(LinearRelation, "relation", factors=FACTORS)
 _register(CoordinateLimits, "limits", limits=LIMITS)
 _register(Load, "constant")
 _register(actuators.Motor, "motor", effort_limit=_UPPER)
 _register(actuators.Thruster, "thruster", direction=_DIRECTION, max_thrust=_UPPER)
+_register(actuators.Propeller, "propeller", direction=_DIRECTION, max_speed=UNLIMITED)
 _register(actuators.Force, "force", direction=_DIRECTION)
 _register(actuators.Torque, "torque", direction=_DIRECTION)
 _UNLIMITED = FileField(UNLIMITED, float("inf"))
@@ -285,6 +297,8 @@ _register(
     "table-slosh",
     **dict.fromkeys(("fills", "mass", "centre", "masses", "lengths", "heights", "inertia"), NUMBERS),
 )
+_register(drives.DCMotor, "dc-motor", back_emf=FileField(NUMBER, None), voltage_limit=_UPPER)
+_register(drives.StepperDrive, "stepper")
 _register(sensors.Accelerometer, "accelerometer")
 _register(sensors.Gyro, "gyro")
 _register(sensors.Encoder, "encoder")
@@ -293,4 +307,5 @@ _register(sensors.PoseSensor, "pose")
 _register(sensors.StrainGauge, "strain-gauge")
 _register(sensors.ReactionSensor, "reaction")
 _register(sensors.TendonSensor, "tendon", tendon=BLOCK_NAME)
+_register(sensors.DriveSensor, "drive", reading=BLOCK_NAME)
 _register(sensors.WheelMomentum, "wheel-momentum")

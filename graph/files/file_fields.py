@@ -246,7 +246,7 @@ def _write_friction(value: Any) -> Any:
 
 #: A table of position and rotation vector, or the position alone.
 POSE = ValueKind(_read_pose, _write_pose)
-PORTS, SHAPES = table_of(POSE), table_of(NUMBERS)
+PORTS, SHAPES, FACTORS = table_of(POSE), table_of(NUMBERS), table_of(NUMBER)
 LIMITS = _per_coordinate(
     record(Limits, _fields_of(Limits, UNLIMITED) | dict.fromkeys(("stiffness", "dissipation"), FileField(NUMBER, 0.0)))
 )

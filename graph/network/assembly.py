@@ -14,12 +14,12 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of, split_path
 from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.bodies.rigid_body import World
-from titop.blocks.constraints.gear import Gear
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.fields import put
 from titop.blocks.contract.own_coordinates import CoordinateNames, known_units
-from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
+from titop.blocks.devices.actuators import Actuator, CoordinateActuator, PortActuator
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.devices.first_order_states import BlockStates, path_states
 from titop.blocks.devices.loads import Load
@@ -46,7 +46,7 @@ class Assembly:
     sensors: tuple[Sensor, ...] = ()
     #: Loads of blocks' first-order states come last, as interactions, those of actuators' and sensors' filters too.
     loops: tuple[Joined, ...] = ()
-    gears: tuple[Gear, ...] = ()
+    gears: tuple[Relation, ...] = ()
     limits: tuple[CoordinateLimits, ...] = ()  #: Of own coordinates of bodies.
     devices: tuple[CompositeDevice, ...] = ()  #: Whose parts are among the others.
 
@@ -185,7 +185,7 @@ def _stated(blocks: Mapping[str, Any], system: Network) -> Iterator[Joined]:
         if block.state_names and not isinstance(block, Interaction):
             states = BlockStates(block)
             yield Joined((), states, states.own_coordinates)
-    for device in (blocks[each.name] for each in (*system.actuators, *system.sensors) if each.is_filtered):
+    for device in (blocks[each.name] for each in (*system.actuators, *system.sensors) if each.is_attached):
         units = tuple(_unit_of(blocks, name) for name in device.filter_coordinates)
         filtered, world = path_states(device, blocks, system.gravity.copy(), units), PortRef(blocks["world"], None)
         ports = tuple(port if isinstance(port, PortRef) else world for port in filtered.own_ports)
@@ -230,7 +230,7 @@ def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> N
     Raises `ModelError` for a rotor on the own coordinate of another block.
     """
     for actuator in actuators:
-        if isinstance(actuator, Motor):
+        if isinstance(actuator, CoordinateActuator):
             name, coordinate = split_path(actuator.joint)
             joint = blocks[name]
             if not isinstance(joint, Joint):
@@ -243,7 +243,7 @@ def reflect_rotors(blocks: dict[str, Block], actuators: Iterable[Actuator]) -> N
             joint.reflected_inertia = replace_entry(reflected, index, reflected[index] + rotor)
 
 
-def rotor_without_armature(motor: Motor, inertia: float) -> Finding:
+def rotor_without_armature(motor: CoordinateActuator, inertia: float) -> Finding:
     """Return the finding for a rotor inertia (kg m^2 or kg) on a coordinate that is not a joint's."""
     where = f"{motor.name}.rotor_inertia"
     advice = f"add gear^2 rotor_inertia to the mass matrix of {owner_of(motor.joint)!r} itself"

@@ -127,8 +127,7 @@ def _rename(copy: Any, prefix: str, names: Mapping[str, str]) -> None:
     copy.name, findings = f"{prefix}{SEPARATOR}{copy.name}", copy.reader.findings
     copy.reader = FieldReader(copy.name)
     copy.reader.findings = [replace(finding, where=f"{prefix}{SEPARATOR}{finding.where}") for finding in findings]
-    for field in copy.joint_fields:
-        put(copy, field, _renamed(getattr(copy, field), names))
+    copy.rename_coordinates(lambda coordinate: _renamed(coordinate, names))
 
 
 def _renamed(coordinate: str, names: Mapping[str, str]) -> str:

@@ -11,12 +11,11 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.pose import Pose, read_pose
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.rigid_body import World
-from titop.blocks.constraints.closure import Closure
-from titop.blocks.constraints.gear import Gear
-from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.constraints.closure import Closure, MultiplierClosure
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import Field, Fielded, vector
-from titop.blocks.devices.actuators import Actuator, Motor, PortActuator
+from titop.blocks.devices.actuators import Actuator, CoordinateActuator, PortActuator
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import KINDS, Sensor
@@ -26,7 +25,7 @@ from titop.blocks.joints.joint import CHILD_PORT, Joint
 from titop.graph.network.connections import Connection, Joined
 
 #: Blocks to which no joint leads, and on which no loop closes.
-_NO_BODIES = Joint | Gear | CoordinateLimits | Load | Actuator | Sensor | Closure | CompositeDevice
+_NO_BODIES = Joint | Relation | CoordinateLimits | Load | Actuator | Sensor | Closure | CompositeDevice
 
 
 class Network(Fielded):
@@ -50,7 +49,7 @@ class Network(Fielded):
         self.world = World()
         self.connections: list[Connection] = []
         self.loops: list[Joined] = []
-        self.gears: list[Gear] = []
+        self.gears: list[Relation] = []
         self.limits: list[CoordinateLimits] = []
         self.loads: list[Load] = []
         self.actuators: list[Actuator] = []
@@ -113,7 +112,7 @@ class Network(Fielded):
         ----------
         first, second : Block, PortRef or "world"
             A block stands for its reference frame. A closure's reaction is the wrench on the second port.
-        closure : RigidClosure, or CompliantClosure, SpringDamper, Contact or another Interaction
+        closure : RigidClosure, RollingDisc, Distance and such; or CompliantClosure, SpringDamper or another Interaction
 
         Notes
         -----
@@ -121,7 +120,7 @@ class Network(Fielded):
         """
         reader = FieldReader(str(getattr(closure, "name", "close_loop")))
         ports = [self._body_port(target, reader, role) for role, target in (("first", first), ("second", second))]
-        if not isinstance(closure, RigidClosure | Interaction):
+        if not isinstance(closure, MultiplierClosure | Interaction):
             advice = "use tt.RigidClosure, tt.CompliantClosure, tt.SpringDamper or tt.Contact"
             reader.report("not-a-closure", "closure", closure, "a rigid closure or an interaction", advice)
         self._add_loop(closure, ports, [], reader)
@@ -179,15 +178,18 @@ class Network(Fielded):
             if name in self.graph and not self.graph.has_edge(closure.name, name):
                 self.graph.add_edge(closure.name, name, parent_port=None, child_port=None, placement=Pose())
 
-    def add_gear(self, gear: Gear) -> None:
-        """Add a gear, which couples two joint coordinates.
+    def add_gear(self, gear: Relation) -> None:
+        """Add a gear, which couples two coordinates, or a linear relation of any number of them.
 
         Parameters
         ----------
-        gear : Gear
+        gear : Gear or LinearRelation
         """
         advice = 'write s.add_gear(tt.Gear("pair", driver="left", driven="right", ratio=-1.0))'
-        self._attach("gears", gear, Gear, "not-a-gear", "a tt.Gear", advice)
+        self._attach("gears", gear, Relation, "not-a-gear", "a tt.Gear or tt.LinearRelation", advice)
+
+    #: The same, by another name.
+    add_relation = add_gear
 
     def add_limits(self, limits: CoordinateLimits) -> None:
         """Add limits of a body's own coordinate.
@@ -214,14 +216,14 @@ class Network(Fielded):
 
         Parameters
         ----------
-        actuator : Motor, Thruster, Force or Torque
+        actuator : Motor, DCMotor, StepperDrive, Thruster, Propeller, Force or Torque
             Or a device, such as a ReactionWheel, as by `add_device`.
         """
         if isinstance(actuator, CompositeDevice):
             self.add_device(actuator)
         else:
             expected, advice = "an actuator of a joint or a port", "use tt.Motor, tt.Thruster, tt.Force, ..."
-            self._attach("actuators", actuator, Motor | PortActuator, "not-an-actuator", expected, advice)
+            self._attach("actuators", actuator, CoordinateActuator | PortActuator, "not-an-actuator", expected, advice)
 
     def add_device(self, device: CompositeDevice) -> None:
         """Add a device that is made of several blocks: all its parts.
@@ -259,7 +261,7 @@ class Network(Fielded):
         getattr(self, section).append(block)
         if hasattr(block, "target"):
             self._add_edge(block, block.target)
-        for joint in {owner_of(getattr(block, field)) for field in block.joint_fields}:
+        for joint in {*map(owner_of, block.named_coordinates.values())}:
             if joint in self.graph:
                 self.graph.add_edge(block.name, joint, parent_port=None, child_port=None, placement=Pose())
 

@@ -53,6 +53,8 @@ def open_loops(mechanism: ClosedMechanism, q: Array) -> str:
     of_loop = mechanism.closure_rows[name]
     errors, angular = np.abs(rows.error[of_loop]), mechanism.angular_constraints[of_loop]
     metres, radians = errors[~angular].max(initial=0.0), errors[angular].max(initial=0.0)
+    if not mechanism.places[of_loop].all():
+        return f"contact {name!r} is {metres:.3g} m off its plane and"
     return f"loop {name!r} is open by {metres:.3g} m and {radians:.3g} rad and"
 
 
@@ -172,23 +174,22 @@ def _unwound(mechanism: ClosedMechanism, guess: Array, q: Array, fixed: Array) -
 
 def _newton_step(mechanism: ClosedMechanism, rows: Constraints, free: Array) -> Array:
     """Return the step (nv) of free coordinates that removes the errors of constraints to first order."""
-    step, weights, sizes = np.zeros(mechanism.nv), mechanism.scale.weights, mechanism.scale.coordinates[free]
-    step[free] = sizes * least_step(
-        mechanism.scale.comparable(rows.jacobian)[:, free], -weights * rows.error, _CUT, mechanism.gear_count
-    )
+    step, error, sizes = np.zeros(mechanism.nv), mechanism.scale.weights * rows.error, mechanism.scale.coordinates[free]
+    jacobian, places = mechanism.scale.comparable(rows.jacobian)[:, free], mechanism.places
+    step[free] = sizes * least_step(jacobian[places], -error[places], _CUT, mechanism.gear_count)
     return step
 
 
 def project_configuration(mechanism: ClosedMechanism, q: Array, fixed: Array, rank: int, precision: float) -> Array:
     """Return the closed configuration next to a nearly closed one, for constraints of known rank: see `follow_steps`."""
-    weights, free = mechanism.scale.weights, ~fixed
+    weights, places, free = mechanism.scale.weights, mechanism.places, ~fixed
     sizes = mechanism.scale.coordinates[free]
 
     def look(q: Array) -> tuple[float, Array]:
         rows = mechanism.constraints_at(q)
         error, step = weights * rows.error, np.zeros(mechanism.nv)
-        jacobian = mechanism.scale.comparable(rows.jacobian)[:, free]
-        step[free] = sizes * Partition.of(jacobian, rank, mechanism.gear_count).least(-error)
+        jacobian = mechanism.scale.comparable(rows.jacobian)[places][:, free]
+        step[free] = sizes * Partition.of(jacobian, rank, mechanism.gear_count).least(-error[places])
         return np.abs(error).max(initial=0.0), step
 
     return follow_steps(mechanism, q, look, precision)
@@ -272,7 +273,7 @@ def some_closed_configuration(mechanism: ClosedMechanism) -> Array:
     for step in steps:
         try:
             return _assembled_from(mechanism, step, np.zeros(mechanism.nv, dtype=bool))
-        except ConvergenceError as error:
+        except (ConvergenceError, ModelError) as error:  # constraints of a disc that lies flat are not finite
             first_error = first_error or error
     raise ConvergenceError(f"{first_error} (nor from {_GUESSES - 1} random configurations)")
 

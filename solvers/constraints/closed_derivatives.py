@@ -29,8 +29,7 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
-from titop.blocks.constraints.closure import displacement_jacobians
-from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.constraints.closure import MultiplierClosure, displacement_jacobians
 from titop.blocks.interactions.springs import CompliantClosure
 from titop.graph.network.connections import Joined
 from titop.solvers.constraints import closed_dynamics
@@ -150,7 +149,7 @@ def _wrenches(force: Array) -> Callable[[Array, Array], Array]:
     return lambda R, r: np.concatenate([-rates.T @ force for rates in displacement_jacobians(R, r)])
 
 
-def closure_wrenches(closure: RigidClosure, multipliers: Array) -> Callable[[Array, Array], Array]:
+def closure_wrenches(closure: MultiplierClosure, multipliers: Array) -> Callable[[Array, Array], Array]:
     """Return the function that gives, at a relative pose, the wrenches (12) of a closure's multipliers on both ports."""
     return lambda R, r: np.concatenate([rates.T @ multipliers for rates in closure.jacobians(R, r)])
 

@@ -20,8 +20,8 @@ from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.multipliers import independent_rows, redundant_rows
 from titop.solvers.mechanism.shared import geometric
 
-#: Kinds that are not proposed: a weld has all constraints, and the axes of a universal closure are not known.
-_NOT_TRIED = ("weld", "universal")
+#: Kinds that are not proposed: a weld has all constraints, the axes of a universal closure are not known, points are no joints.
+_NOT_TRIED = ("weld", "universal", "point_on_line", "point_on_plane")
 
 
 def redundancy_findings(mechanism: ClosedMechanism, q: Array) -> Iterator[Finding]:
@@ -48,6 +48,8 @@ def redundancy_findings(mechanism: ClosedMechanism, q: Array) -> Iterator[Findin
 
 def _cure(mechanism: ClosedMechanism, q: Array, loop: Joined, rows: slice, comparable: Array) -> str:
     """Return advice that makes a closure's constraints independent: a closure of another kind, with its axis or another."""
+    if not isinstance(loop.closure, RigidClosure):
+        return "height=False leaves out the height where joints keep it"
     others = np.delete(comparable, np.r_[rows], axis=0)
     rank = len(independent_rows(comparable))
     needed = rank - len(independent_rows(others))

@@ -1,4 +1,4 @@
-"""Constraints of gears, and the mechanism with its constraints: coordinates, closures and gears."""
+"""Constraints of gears and other linear relations, and the mechanism with its constraints: coordinates, closures and gears."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.constraints.gear import Gear
-from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.constraints.closure import MultiplierClosure
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.interactions.interaction import Interaction
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Joined
@@ -24,22 +24,28 @@ from titop.solvers.mechanism.shared import structural
 
 @dataclass(frozen=True)
 class GearConstraint:
-    """``q[driven] - ratio q[driver] - offset = 0``: linear in the coordinates.
+    """``sum factor q - offset = 0``: a gear, or another relation that is linear in the coordinates.
 
-    - `driven`, `driver`: indices of the coordinate in q and in v;
-    - `unit`: unit of the driven coordinate.
+    - `factors`: of each coordinate;
+    - `places`: indices of each coordinate in q and in v;
+    - `unit`: unit of the first coordinate, which is driven by the others.
     """
 
-    gear: Gear
-    driven: tuple[int, int]
-    driver: tuple[int, int]
+    gear: Relation
+    factors: tuple[Any, ...]
+    places: tuple[tuple[int, int], ...]
     unit: str
 
     @classmethod
-    def of(cls, gear: Gear, assembly: Assembly) -> GearConstraint:
-        """Return the constraint of a gear of an assembly."""
-        driven, driver = assembly.place(gear.driven), assembly.place(gear.driver)
-        return cls(gear, driven, driver, assembly.coordinate_units[driven[1]])
+    def of(cls, gear: Relation, assembly: Assembly) -> GearConstraint:
+        """Return the constraint of a relation of an assembly."""
+        places = tuple(map(assembly.place, gear.terms))
+        return cls(gear, tuple(gear.terms.values()), places, assembly.coordinate_units[places[0][1]])
+
+    @property
+    def driven(self) -> tuple[int, int]:
+        """Indices of the driven coordinate in q and in v."""
+        return self.places[0]
 
     @property
     def name(self) -> str:
@@ -47,21 +53,23 @@ class GearConstraint:
         return f"{self.gear.name}.{self.gear.constraint}"
 
     def follow(self, q: Array) -> None:
-        """Set the driven coordinate of a configuration from its driver."""
-        q[self.driven[0]] = self.gear.ratio * q[self.driver[0]] + self.gear.offset
+        """Set the driven coordinate of a configuration from the others."""
+        others = zip(self.factors[1:], self.places[1:], strict=True)
+        q[self.driven[0]] = (sum(-factor * q[k] for factor, (k, _) in others) + self.gear.offset) / self.factors[0]
 
     def follow_rate(self, v: Array) -> None:
-        """Set the velocity, or acceleration, of the driven coordinate from its driver's."""
-        v[self.driven[1]] = self.gear.ratio * v[self.driver[1]]
+        """Set the velocity, or acceleration, of the driven coordinate from those of the others."""
+        others = zip(self.factors[1:], self.places[1:], strict=True)
+        v[self.driven[1]] = sum(-factor * v[k] for factor, (_, k) in others) / self.factors[0]
 
     def error(self, q: Array) -> Array:
         """Return the error of the gear, as an array of one entry (in the driven coordinate's unit)."""
-        return np.array([q[self.driven[0]] - self.gear.ratio * q[self.driver[0]] - self.gear.offset])
+        return np.array([sum(f * q[k] for f, (k, _) in zip(self.factors, self.places, strict=True)) - self.gear.offset])
 
     def jacobian(self, nv: int) -> Array:
         """Return the derivative of the error by the coordinates (1 x nv)."""
-        jacobian = np.zeros((1, nv), dtype=np.result_type(self.gear.ratio, float))
-        jacobian[0, self.driven[1]], jacobian[0, self.driver[1]] = 1.0, -self.gear.ratio
+        jacobian = np.zeros((1, nv), dtype=np.result_type(*self.factors, float))
+        jacobian[0, [k for _, k in self.places]] = self.factors
         return jacobian
 
 
@@ -86,7 +94,7 @@ class ClosedMechanism(Configurations):
     @structural
     def rigid_loops(self) -> tuple[Joined, ...]:
         """The loops with rigid closures."""
-        return tuple(loop for loop in self._assembly.loops if isinstance(loop.closure, RigidClosure))
+        return tuple(loop for loop in self._assembly.loops if isinstance(loop.closure, MultiplierClosure))
 
     @cached_property
     def interactions(self) -> tuple[Joined, ...]:
@@ -125,6 +133,12 @@ class ClosedMechanism(Configurations):
         """Rows of each rigid closure among all constraints, by its name."""
         ends = np.cumsum([0, *(len(loop.closure.constraint_names) for loop in self.rigid_loops)]).tolist()
         return {loop.closure.name: slice(*ends[k : k + 2]) for k, loop in enumerate(self.rigid_loops)}
+
+    @structural
+    def places(self) -> Array:
+        """Which constraints (k) are of positions; the others are of velocities alone, as those of rolling without slip."""
+        slips = [loop.closure.slips for loop in self.rigid_loops]
+        return ~np.concatenate([*slips, np.zeros(self.gear_count, dtype=bool)]).astype(bool)
 
     @structural
     def constraint_units(self) -> tuple[str, ...]:

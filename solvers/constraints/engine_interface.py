@@ -51,9 +51,6 @@ class DynamicsCore(Protocol):
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         """Return the efforts (nv) that, together with the `pushes`, cause the accelerations `a` of the tree."""
 
-    def tree_inverse_and_constraints(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
-        """Return `tree_inverse`, and the values and Jacobian of `constraints`, from one pass."""
-
     def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         """Return accelerations and efforts (nv) of the tree; the motion is imposed where `mask` is true."""
 

@@ -78,7 +78,7 @@ class Following:
 
 
 def following(rows: Array) -> Following:
-    """Return the elimination by gears, given as rows (g x n) of at most two non-zero entries."""
+    """Return the elimination by gears, given as rows (g x n); those of more than two non-zero entries eliminate nothing."""
     if not len(rows):
         return Following(rows, *np.zeros((3, 0), dtype=np.intp))
     sizes, ends = np.abs(rows), list[list[int]]([] for _ in rows)
@@ -87,7 +87,7 @@ def following(rows: Array) -> Following:
     neighbours: dict[int, list[tuple[int, int]]] = {}
     group: dict[int, list[int]] = {}
     for gear, pair in enumerate(ends):
-        if pair:
+        if 0 < len(pair) <= 2:
             first, second = (*pair, GROUND)[:2]
             for end in (first, second):
                 group.setdefault(end, [end])

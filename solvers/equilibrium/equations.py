@@ -132,7 +132,8 @@ class AccelerationEquations(Equations):
             closed = model.mechanism.engine.dynamics.constraints(point.q, point.v).jacobian
             opening = by_y[len(by_y) - 2 * len(closed) :]
             turning = model.mechanism.engine.derivatives.closure_rate(point.q, point.v)
-            unknowns.fill_columns(Kind.POSITION, np.vstack([closed, turning]), y, opening)
+            places = model.mechanism.places[:, None]
+            unknowns.fill_columns(Kind.POSITION, np.vstack([np.where(places, closed, 0.0), turning]), y, opening)
             unknowns.fill_columns(Kind.RATE, np.vstack([0.0 * closed, closed]), y, opening)
 
     def _by_differences(self) -> list[int]:
@@ -189,7 +190,7 @@ class EffortEquations(Equations):
         if unknowns.select(Kind.POSITION)[0] or self.multipliers:
             by_q, jacobian = self._by_coordinates(point, self._multipliers(y))
             unknowns.fill_columns(Kind.POSITION, -by_q, y[:count], efforts)
-            unknowns.fill_columns(Kind.POSITION, jacobian, y[:count], openings)
+            unknowns.fill_columns(Kind.POSITION, np.where(model.mechanism.places[:, None], jacobian, 0.0), y[:count], openings)
             efforts[:, count:] = jacobian.T * self._forces
         if unknowns.select(Kind.ACCELERATION)[0]:
             unknowns.fill_columns(Kind.ACCELERATION, -model.mass_matrix(point.q), y[:count], efforts)

@@ -27,7 +27,7 @@ from titop.solvers.equilibrium.sizes import (
 )
 from titop.solvers.mechanism.inputs import own_efforts, port_pushes
 from titop.solvers.mechanism.scale import StateScale
-from titop.solvers.model.closures import Reduction, reduction
+from titop.solvers.model.closures import Reduction, independent_names, reduction
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
 from titop.solvers.signals.quantities import NamedModel
@@ -196,9 +196,8 @@ def steadiness_findings(point: LoadedState, where: str = "point", held: Array | 
         return
     held = np.zeros(nv, dtype=bool) if held is None else held
     reduced = reduction(model, point.q, point.v, held)
-    states = reduced.states[: len(reduced.states) // 2]
-    reach = reaches(model, point.q)[states]
-    about = _LinearModel(_over_reaches(reduced, _hold_accelerations(A, B, held), reach), states, reach, held)
+    reach = reaches(model, point.q)
+    about = _LinearModel(_over_reaches(reduced, _hold_accelerations(A, B, held), reach), reduced, reach, held)
     rates = _slowest_and_fastest(point, about)
     try:
         change = max((_change(point, about, rate, rates[-1]) for rate in rates), default=0.0)
@@ -218,21 +217,22 @@ def steadiness_findings(point: LoadedState, where: str = "point", held: Array | 
 class _LinearModel(NamedTuple):
     """Derivatives of accelerations by independent coordinates and their rates, in parts of what the coordinates reach (n).
 
-    Coordinates of no reach, as of bodies that are not deformed, are left out. `chosen` are the entries of v, `held` (nv) those
-    that are no states.
+    Coordinates of no reach (nv), as of bodies that are not deformed, are left out. `held` (nv) are those that are no states.
     """
 
     by_state: Array
-    chosen: Array
+    reduced: Reduction
     reach: Array
     held: Array
 
 
 def _over_reaches(reduced: Reduction, A: Array, reach: Array) -> Array:
     """Return the derivatives of accelerations by the states that are `reduced` to, coordinates in parts of their reach."""
-    n, kept = len(reach), np.flatnonzero(reach > 0.0)
-    matrix: Array = reduced.rows(reduced.columns(A))[n + kept][:, [*kept, *(n + kept)]]
-    return matrix / reach[kept, None] * np.tile(reach[kept], 2)
+    over, n = reach[np.concatenate([reduced.places, reduced.rates])], len(reduced.places)
+    kept = np.flatnonzero(over > 0.0)
+    rates = kept[kept >= n]
+    matrix: Array = reduced.rows(reduced.columns(A))[rates][:, kept]
+    return matrix / over[rates, None] * over[kept]
 
 
 def _hold_accelerations(A: Array, B: Array, held: Array) -> Array:
@@ -243,7 +243,7 @@ def _hold_accelerations(A: Array, B: Array, held: Array) -> Array:
 
 def _slowest_and_fastest(point: LoadedState, about: _LinearModel) -> list[float]:
     """Return the rates (1/s) of the slowest and the fastest of the coordinates that move noticeably."""
-    reach, n = reaches(point.model, point.q), len(about.by_state)
+    reach, n = reaches(point.model, point.q), about.by_state.shape[1] - len(about.by_state)
     rates = np.maximum(_over_reach(point.v, reach), np.sqrt(_over_reach(point.a, reach)))
     natural = max(np.sqrt(np.abs(about.by_state[:, :n]).max(initial=0.0)), np.abs(about.by_state[:, n:]).max(initial=0.0))
     moving = rates[rates > STEADY * max(rates.max(initial=0.0), natural)]
@@ -260,9 +260,10 @@ def _change(point: LoadedState, about: _LinearModel, rate: float, fastest: float
     _, A, B = raw_linear_matrices(model, q, v, point.tau, point.wrenches, point.driving)
     A = about_reference(model, A, point.a, t)
     A = _hold_accelerations(A, B, about.held)
-    names = [model.coordinate_names[k] for k in about.chosen] if model.is_constrained else None
+    names = independent_names(model, about.reduced.places, about.reduced.rates) if model.is_constrained else None
     later = _over_reaches(reduction(model, q, v, about.held, names), A, about.reach)
-    per_rate = np.repeat([1.0, rate], len(about.by_state))
+    n = len(about.by_state)
+    per_rate = np.repeat([1.0, rate], [about.by_state.shape[1] - n, n])
     before, after = about.by_state * per_rate, later * per_rate
     rows = np.abs(before).max(axis=1, initial=0.0)
     noticed = np.maximum(rows, max(CLOSE * rows.max(initial=0.0), STEADY * fastest**2))  # less is as good as an empty row

@@ -229,7 +229,9 @@ class OperatingPoint:
         rates = model.state_rates_derivatives(*at)
         by_x = reduced.rows(B @ model.state_efforts(*at))
         whole = np.block([[mechanical, by_x], [reduced.columns(np.hstack([rates.by_q, rates.by_v])), rates.by_x]])
-        return whole if self.v.any() else without_integrators(whole, len(mechanical) // 2, rates)
+        if self.v.any() or len(reduced.places) > len(reduced.rates):
+            return whole
+        return without_integrators(whole, len(reduced.rates), rates)
 
     @property
     def stability(self) -> str:

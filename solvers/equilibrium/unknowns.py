@@ -296,7 +296,7 @@ def with_dependents(
         return tuple(sought)
     with suppress(ConvergenceError):
         q = regular_configuration(model.mechanism, closed_near(model.mechanism, q))
-    jacobian = comparable_jacobian(model.mechanism, q)
+    jacobian = comparable_jacobian(model.mechanism, q)[model.mechanism.places]
     held = {entry.number for entry in varied if entry.kind == Kind.POSITION}
     known = [entry.number for entry in sought if entry.kind == Kind.POSITION and entry.number not in held]
     driven = {entry.number for entry in sought if entry.kind == Kind.EFFORT} - {*known} - held

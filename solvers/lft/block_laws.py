@@ -19,7 +19,7 @@ from titop.blocks.basics.spatial import Array, skew
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody
 from titop.blocks.contract.block import Block
-from titop.blocks.devices.actuators import Motor
+from titop.blocks.devices.actuators import CoordinateActuator
 from titop.graph.network.assembly import Assembly
 from titop.solvers.lft.loops import LinearLoop, Signals, stack, zeros
 from titop.solvers.lft.matrix_laws import MatrixLaw, UncertainLaw, length_law, scale_matrices, spun_law
@@ -129,7 +129,8 @@ def _refuse_deformed_modes(block: Block, at: LawPoint, sampled: list[str], coord
 
 def _parameter_names(assembly: Assembly, block: Block, uncertainty: Uncertainty) -> list[str]:
     """Return the uncertain parameters on which a block's law may depend, those of its motors' rotors too."""
-    motors = [each.name for each in assembly.actuators if isinstance(each, Motor) and owner_of(each.joint) == block.name]
+    actuators = (each for each in assembly.actuators if isinstance(each, CoordinateActuator))
+    motors = [each.name for each in actuators if owner_of(each.joint) == block.name]
     names = [name for owner in dict.fromkeys([block.name, *motors]) for name in uncertainty.of_block(owner)]
     return [name for name in names if ".position." not in name and ".rotation." not in name]
 

@@ -14,20 +14,17 @@ import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.basics.paths import parts_of
 from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
 from titop.blocks.basics.tolerances import EXACT, LOOSE_RANK, SAME, TINY
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import (
     Interaction,
     all_loads,
-    load_derivatives,
-    loads_by_states,
-    rates_by_driving,
-    rates_by_motion,
+    motion_derivatives,
     stepping,
 )
 from titop.graph.network.connections import Joined
+from titop.solvers.constraints.closed_mechanism import GearConstraint
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -43,13 +40,14 @@ _ELSEWHERE = 0.7
 
 
 class InteractionSlopes(NamedTuple):
-    """An interaction: slopes of its wrenches, efforts and the rates of its states by ``[xi of each port; V; q; v; u; x]``.
+    """An interaction: slopes of its wrenches, efforts, rates of states and readings by ``[xi of each port; V; q; v; u; x]``.
 
     Inputs are `u` (m), states of the first order x (k).
     """
 
     joined: Joined
     slopes: Polynomial
+    pace: Polynomial | None  #: What both sides are multiplied by: a diagonal matrix.
 
     def push(self, tree: Tree, changes: Changes, u: Signals) -> tuple[Signals, Signals]:
         """Apply what changes of its wrenches; return that of its efforts (nv), and of the rates of its states (k).
@@ -65,10 +63,14 @@ class InteractionSlopes(NamedTuple):
             u[driving_places(model, self.joined)],
         )  # fmt: skip
         loads = self.slopes.apply(loop, moved)
+        if self.pace is not None:
+            multiplied, loads = loads, loop.columns("?", len(loads))
+            loop.require(self.pace.apply(loop, loads) - multiplied)
         for k, ref in enumerate(self.joined.ports):
             changes.push(str(ref), loads[6 * k : 6 * k + 6])
-        end = 6 * len(ports) + len(entries)
-        return chosen.T @ loads[6 * len(ports) : end] if entries else zeros(model.nv), loads[end:]
+        ends = np.cumsum([6 * len(ports), len(entries), len(self.joined.closure.state_names)]).tolist()
+        changes.measured[self.joined.closure.name] = loads[ends[2] :]
+        return chosen.T @ loads[ends[0] : ends[1]] if entries else zeros(model.nv), loads[ends[1] : ends[2]]
 
 
 def driving_places(model: Model, joined: Joined) -> list[int]:
@@ -90,7 +92,7 @@ def interaction(
     closure, p = joined.closure, len(joined.ports)
     changing = ChangedBlock(model.mechanism.assembly, closure, _names(model, joined, uncertainty), uncertainty)
     motion = target_motion(model.mechanism, joined, q, v, None if u is None else np.asarray(u)[driving_places(model, joined)])
-    relative = np.zeros((6 * max(p - 1, 0), 6 * p))
+    relative, middle = np.zeros((6 * max(p - 1, 0), 6 * p)), closure.denominators()
     for k in range(1, p):
         rows = slice(6 * k - 6, 6 * k)
         relative[rows, :6] = -twist_transport(motion.R[k], motion.r[k])
@@ -99,15 +101,15 @@ def interaction(
     def loads(values: Mapping[str, float], motion: TargetMotion = motion) -> Array:
         changed = changing.at(values)
         assert isinstance(changed, Interaction)
-        step = stepping(changed)
-        slopes = load_derivatives(changed, motion, step)
-        driven = np.hstack(
-            [step(lambda x: all_loads(changed, motion._replace(u=x)), motion.u), loads_by_states(changed, motion)]
-        )
-        still = all_loads(changed, motion)[:, None]
-        if changed.state_names:
-            slopes, driven, still = _with_rates(changed, motion, slopes, driven, still)
-        return np.hstack([slopes[:, : len(relative)] @ relative, slopes[:, len(relative) :], driven, still])
+        step, rest = stepping(changed), np.concatenate([motion.u, motion.x])
+        slopes = motion_derivatives(lambda moved: _rows(changed, moved), motion, step)
+        driven = step(lambda w: _rows(changed, motion._replace(u=w[: len(motion.u)], x=w[len(motion.u) :])), rest)
+        still = _rows(changed, motion)[:, None]
+        law = np.hstack([slopes[:, : len(relative)] @ relative, slopes[:, len(relative) :], driven, still])
+        return law if middle is None else pace(values) @ law
+
+    def pace(values: Mapping[str, float]) -> Array:
+        return np.diag(np.divide(changing.at(values).denominators(), middle))  # type: ignore[attr-defined]
 
     vectors = range(0, 12 * p, 3)  # displacements and twists of ports
     for delta, other in _other_motions(state, joined, motion, uncertainty):
@@ -116,25 +118,22 @@ def interaction(
     fitted = changing.polynomial(loads, vectors)
     rest = fitted.columns(slice(-1, None))
     applied = [Applied(str(ref), False, rest.rows(slice(6 * k, 6 * k + 6))) for k, ref in enumerate(joined.ports)]
-    return InteractionSlopes(joined, fitted.columns(slice(-1))), applied
+    varying = None if middle is None or not changing.names else changing.polynomial(pace)
+    return InteractionSlopes(joined, fitted.columns(slice(-1)), varying), applied
 
 
-def _with_rates(
-    interaction: Interaction, motion: TargetMotion, slopes: Array, driven: Array, still: Array
-) -> tuple[Array, Array, Array]:
-    """Return slopes by the motion, by inputs and states, and what is there, with rows of the rates of the states."""
-    rates = np.hstack([rates_by_motion(interaction, motion), rates_by_driving(interaction, motion)])
-    count = driven.shape[1]
-    here = np.asarray(interaction.state_rates(motion))[:, None]
-    return np.vstack([slopes, rates[:, :-count]]), np.vstack([driven, rates[:, -count:]]), np.vstack([still, here])
+def _rows(interaction: Interaction, motion: TargetMotion) -> Array:
+    """Return all wrenches and efforts of an interaction, the rates of its states, and what it measures."""
+    rates = interaction.state_rates(motion) if interaction.state_names else np.zeros(0)
+    return np.concatenate(
+        [all_loads(interaction, motion), rates, interaction.read(motion) if interaction.readings else rates[:0]]
+    )
 
 
 def _names(model: Model, joined: Joined, uncertainty: Uncertainty) -> list[str]:
     """Return the uncertain parameters on which an interaction may depend, those of soft bodies along which it runs too."""
     closure = joined.closure
-    owners = [closure.name]
-    if closure.own_field:
-        owners += dict.fromkeys(parts_of(name)[0] for name in joined.coordinates)
+    owners = dict.fromkeys((closure.name, *(block.name for block in closure.own_blocks)))
     return [name for owner in owners for name in uncertainty.of_block(owner)]
 
 
@@ -162,6 +161,9 @@ class LoopConstraints:
 
     def __init__(self, point: OperatingPoint, a: Array, uncertainty: Uncertainty) -> None:
         model = point.model
+        if not model.mechanism.places.all():
+            got, expected = "what rolls, or slides along an edge", "closures that hold displacements"
+            raise ModelError(Finding("rolling", model.name, got, expected, "take a family by tt.lpv"))
         if point.v.any() or a.any():
             advice = "in systems with closures or gears, only points at rest are exact: trim it, or use tt.lpv"
             raise ModelError(Finding("moving-closure", "point", "rates or accelerations", "a point at rest", advice))
@@ -183,9 +185,10 @@ class LoopConstraints:
         self._comparable = model.mechanism.scale.comparable(model.closure_jacobian(point.q))
         self._refuse_motion(uncertainty)
         for gear in self.gears:
-            if uncertainty.reaching([f"{gear.gear.name}.ratio"]) and point.q[gear.driver[0]]:
-                where, advice = f"{gear.gear.name}.ratio", "choose a point at which the driver's coordinate is zero"
-                raise ModelError(Finding("moved-closure", where, point.q[gear.driver[0]], "coordinates that stay", advice))
+            for name, (k, _) in zip(gear.gear.factor_parameters, gear.places, strict=True):
+                if uncertainty.reaching([where := f"{gear.gear.name}.{name}"]) and point.q[k]:
+                    advice = "choose a point at which the coordinate that the factor multiplies is zero"
+                    raise ModelError(Finding("moved-closure", where, point.q[k], "coordinates that stay", advice))
 
     def _refuse_motion(self, uncertainty: Uncertainty) -> None:
         model = self.model
@@ -194,7 +197,7 @@ class LoopConstraints:
                 rows = np.flatnonzero(column)
                 raise ModelError(_closure_finding(found.delta, model.constraint_names[rows[0]]))
         for gear in self.gears:
-            for _, k in (gear.driver, gear.driven):
+            for _, k in gear.places:
                 if found := uncertainty.at(f"{model.coordinate_names[k]}.q"):
                     raise ModelError(_closure_finding(found.delta, gear.gear.name))
 
@@ -211,9 +214,10 @@ class LoopConstraints:
             found.append(first @ moved[0] + second @ moved[1])
         source = {"displacement": changes.q, "twist": changes.v, "acceleration": changes.a}[kind]
         for gear in self.gears:
-            driven, driver = source[gear.driven[1]], source[gear.driver[1]]
-            ratio = tree.uncertainty.vector([f"{gear.gear.name}.ratio"], np.array([gear.gear.ratio])).column()
-            found.append(driven - ratio.apply(changes.loop, driver))
+            total = zeros(1)
+            for k, sign, factor in _factors(tree, gear):
+                total += factor.apply(changes.loop, source[k]) * sign
+            found.append(total)
         return stack(*found) if found else zeros(0)
 
     def chosen(self, free: Array) -> Array:
@@ -240,10 +244,16 @@ class LoopConstraints:
         for gear in self.gears:
             multiplier = multipliers[row]
             row += 1
-            ratio = tree.uncertainty.vector([f"{gear.gear.name}.ratio"], np.array([gear.gear.ratio])).column()
-            unit = np.eye(len(total))
-            total += unit[:, [gear.driven[1]]] @ multiplier - unit[:, [gear.driver[1]]] @ ratio.apply(changes.loop, multiplier)
+            for k, sign, factor in _factors(tree, gear):
+                total += np.eye(len(total))[:, [k]] @ factor.apply(changes.loop, multiplier) * sign
         return total
+
+
+def _factors(tree: Tree, gear: GearConstraint) -> Iterator[tuple[int, float, Polynomial]]:
+    """Yield the place of each coordinate of a gear in v, and its factor as a sign and what may be uncertain."""
+    for name, factor, (_, k) in zip(gear.gear.factor_parameters, gear.factors, gear.places, strict=True):
+        sign = -1.0 if name == "ratio" else 1.0
+        yield k, sign, tree.uncertainty.vector([f"{gear.gear.name}.{name}"], np.array([sign * factor])).column()
 
 
 def _wrench_slopes(joined: Joined, pose: tuple[Array, Array], kept: Array, k: int) -> Array:

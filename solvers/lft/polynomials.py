@@ -70,6 +70,14 @@ class Polynomial(NamedTuple):
         """Return a linear function of the matrix."""
         return self._replace(matrices=tuple(function(matrix) for matrix in self.matrices))
 
+    def times(self, other: Polynomial) -> Polynomial:
+        """Return a vector of one number times a matrix."""
+        pairs = [(a, b) for a in range(len(self.matrices)) for b in range(len(other.matrices))]
+        exponents = tuple(self.exponents[a] + other.exponents[b] for a, b in pairs)
+        return Polynomial(
+            self.deltas + other.deltas, exponents, tuple(self.matrices[a][0] * other.matrices[b] for a, b in pairs)
+        )
+
     def column(self) -> Polynomial:
         """Return a vector as a matrix of one column."""
         return self.transform(lambda vector: vector[:, None])

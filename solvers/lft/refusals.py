@@ -19,6 +19,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
 from titop.blocks.checking.block_findings import inertia_findings
 from titop.blocks.contract.block import Block
+from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.equilibrium.linear_validity import excess, steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
@@ -99,6 +100,8 @@ def refuse_corners(point: OperatingPoint, uncertainty: Uncertainty) -> None:
 
 def _wrong(point: OperatingPoint, block: Block) -> list[Finding]:
     q = point.q[point.model.mechanism.assembly.q_slices.get(block.name, slice(0))]
+    if isinstance(block, Interaction):
+        return block.check()[0]
     return block.check()[0] or [*inertia_findings(f"{block.name}.mass_matrix", block.mass_matrix(q))]
 
 
@@ -120,7 +123,7 @@ def refuse_rescaled(model: Model, uncertainty: Uncertainty, ends: Ends) -> None:
     for joined in model.mechanism.interactions:
         touched |= {model.mechanism.assembly.place(name)[1]: joined.closure.name for name in joined.coordinates}
     for gear in model.mechanism.gear_constraints:
-        touched |= dict.fromkeys((gear.driven[1], gear.driver[1]), gear.gear.name)
+        touched |= dict.fromkeys((k for _, k in gear.places), gear.gear.name)
     expected = "coordinates whose scale is not uncertain: a mode's amplitude goes with mass and length"
     advice = "read or drive ports of the body"
     findings = [

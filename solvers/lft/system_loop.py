@@ -13,8 +13,9 @@ import numpy as np
 
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
+from titop.blocks.devices.actuators import PortActuator
 from titop.blocks.devices.first_order_states import PathStates
-from titop.blocks.devices.signal_path import FilterKind, SignalPath
+from titop.blocks.devices.signal_path import FilterKind
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.block_laws import CONVECTIVE
 from titop.solvers.lft.fractions import Fractional, close_deltas
@@ -213,13 +214,14 @@ class SystemLoop:
 
     def _push(self, changes: Changes, driven: Signals) -> None:
         places, units = self.model.mechanism.inputs, np.eye(6)
+        wrenches = wrenches_at_places(self.model, self.uncertainty)
         for k, channel in enumerate(self.ends.inputs.named):
             if channel.kind == Kind.WRENCH:
                 changes.push(channel.port, units[:, [channel.entry]] @ driven[k])
             elif channel.kind == Kind.INPUT:
-                for place, wrench, column in zip(places.places, places.units_at_places, places.columns, strict=True):
+                for place, wrench, column in zip(places.places, wrenches, places.columns, strict=True):
                     if column == channel.entry:
-                        changes.push(place.port, wrench[:, None] @ driven[k], place.inertial)
+                        changes.push(place.port, wrench.apply(changes.loop, driven[k]), place.inertial)
 
     def _input_efforts(self, driven: Signals) -> Signals:
         model, q = self.model, self.tree.state.q
@@ -273,15 +275,16 @@ class Filter:
 
     def applied_at(self, point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]:
         """Return the wrenches of an actuator at the point."""
-        kind, own = self._device.filter_law
+        kind = self._device.filter_law[0]
         if kind not in (FilterKind.WRENCH, FilterKind.WRENCH_IN_WORLD):
             return []
-        (_, _, C, D), whole = self._matrices, self._model.mechanism.inputs.whole(point.u, point.x)
-        levels = uncertainty.vector([f"{self._model.input_names[k]}.u" for k in self._u], np.asarray(whole)[self._u])
-        still = Polynomial.affine((own.T @ (C @ np.asarray(whole)[self._x]))[:, None])
-        port, inertial = str(self._device.filter_ports[-1]), kind == FilterKind.WRENCH_IN_WORLD
-        wrenches = still, levels.transform(lambda u: (own.T @ D @ u)[:, None])
-        return [Applied(port, inertial, wrench) for wrench in wrenches]
+        (_, _, C, D), whole = self._matrices, np.asarray(self._model.mechanism.inputs.whole(point.u, point.x))
+        levels = uncertainty.vector([f"{self._model.input_names[k]}.u" for k in self._u], whole[self._u])
+        own, still = wrenches_of(self._model, self._device, uncertainty), C @ whole[self._x]
+        wrenches = [own.transform(lambda columns: (columns @ still)[:, None])]
+        for k in range(len(D)):
+            wrenches.append(levels.transform(lambda u, k=k: D[k : k + 1] @ u).times(own.columns(slice(k, k + 1))))  # type: ignore[misc]
+        return [Applied(str(self._device.filter_ports[-1]), kind == FilterKind.WRENCH_IN_WORLD, each) for each in wrenches]
 
     def push(self, changes: Changes, whole: Signals, uncertainty: Uncertainty) -> Signals:
         """Apply what an actuator does by inputs and states; return its efforts (nv)."""
@@ -293,9 +296,8 @@ class Filter:
         if kind == FilterKind.EFFORT:
             along = np.eye(self._model.nv)[:, [self._model.mechanism.assembly.place(self._device.filter_coordinates[0])[1]]]
             return along @ (values * own + uncertainty.beyond(f"{self._device.name}.gear").apply(changes.loop, values))
-        for k, wrench in enumerate(own):
-            port = str(self._device.filter_ports[-1])
-            changes.push(port, wrench[:, None] @ values[k], kind == FilterKind.WRENCH_IN_WORLD)
+        port, wrenches = str(self._device.filter_ports[-1]), wrenches_of(self._model, self._device, uncertainty)
+        changes.push(port, wrenches.apply(changes.loop, values), kind == FilterKind.WRENCH_IN_WORLD)
         return efforts
 
     def rates(self, moving: SystemChanges, whole: Signals, inputs: SystemInputs) -> Signals:
@@ -326,11 +328,7 @@ class Filter:
 def _filter_law(device: Any, middle: Any) -> Array:
     """Return ``[T A, T B, T]`` of the filter in a device's path: T has its time constants over those of the `middle` one."""
     count = len(device.channels)
-
-    def times(path: SignalPath) -> Array:
-        return np.array([law.numbers.get("time_constant", 1.0) for law in path.channel_filters(count) for _ in law.law[0]])
-
-    (A, B, *_), T = device.path.law(count), np.diag(times(device.path) / times(middle.path))
+    (A, B, *_), T = device.path.law(count), np.diag(np.divide(device.path.paces(count), middle.path.paces(count)))
     return np.hstack([T @ A, T @ B, T])
 
 
@@ -347,11 +345,25 @@ def applied_at(point: OperatingPoint, uncertainty: Uncertainty) -> list[Applied]
     ]
     inputs = model.mechanism.inputs
     nominal = inputs_of(point)
-    for place, unit, k in zip(inputs.places, inputs.units_at_places, inputs.columns.tolist(), strict=True):
+    for place, wrench, k in zip(inputs.places, wrenches_at_places(model, uncertainty), inputs.columns.tolist(), strict=True):
         level = uncertainty.vector([f"{model.input_names[k]}.u"], nominal[[k]])
         if level.constant.any() or not level.is_constant:
-            found.append(Applied(place.port, place.inertial, level.transform(lambda u, unit=unit: (u * unit)[:, None])))  # type: ignore[misc]
+            found.append(Applied(place.port, place.inertial, level.times(wrench)))
     return found
+
+
+def wrenches_at_places(model: Model, uncertainty: Uncertainty) -> list[Polynomial]:
+    """Return the wrench (6, 1) per unit of an input at each place of the model's inputs."""
+    acting = [each for each in model.mechanism.assembly.actuators if isinstance(each, PortActuator) and not each.is_attached]
+    whole = [(wrenches_of(model, each, uncertainty), len(each.inputs)) for each in acting]
+    return [wrenches.columns(slice(k, k + 1)) for wrenches, count in whole for k in range(count)]
+
+
+def wrenches_of(model: Model, actuator: Any, uncertainty: Uncertainty) -> Polynomial:
+    """Return the wrenches (6, k) of an actuator per unit of each input."""
+    names = [name for name in uncertainty.of_block(actuator.name) if not entry_of(name).startswith("path.")]
+    changing = ChangedBlock(model.mechanism.assembly, actuator, names, uncertainty)
+    return changing.polynomial(lambda values: changing.at(values).wrenches.T)  # type: ignore[attr-defined]
 
 
 # -- outputs -----------------------------------------------------------------------------------------------------------------
@@ -458,6 +470,8 @@ READINGS: dict[Kind, Callable[[SystemChanges, Quantity], Signals | None]] = {
     Kind.SPECIFIC_FORCE: lambda moving, of: moving.at(of).acceleration[:3] + CONVECTIVE @ moving.at(of).products,
     Kind.POSE: _position,
     Kind.REACTION: _reaction,
+    Kind.READING: lambda moving, of: moving.changes.measured[of.owner],
+    Kind.READING_AT_ONCE: lambda moving, of: moving.changes.measured[of.owner],
     Kind.FILTERED: _filtered,
     Kind.FILTERED_AT_ONCE: _filtered,
 }

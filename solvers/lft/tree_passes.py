@@ -164,6 +164,7 @@ class Changes:
     - `at`: of each node;
     - `wrenches`: at each node's parent port, that it needs with all that it carries;
     - `closing`: wrenches of rigid closures on their second ports, where these determine them;
+    - `measured`: what interactions measure;
     - `carried`: at the port on which a node hangs;
     - `efforts` (nv): that the coordinates need, less passive ones.
     """
@@ -179,6 +180,7 @@ class Changes:
         self.efforts = zeros(tree.state.model.nv)
         self.carried: dict[int, Signals] = {}
         self.closing: dict[str, Signals] = {}
+        self.measured: dict[str, Signals] = {}
         self._pushed = [zeros(6) for _ in tree.nodes]
 
     def at_port(self, k: int, port: str | None) -> Change:

@@ -21,7 +21,7 @@ from titop.solvers.arguments.reading import Percent, read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.polynomials import Irrational, MatrixFunction, Polynomial, interpolate
-from titop.solvers.mechanism.system_parameters import device_parameters, followed
+from titop.solvers.mechanism.system_parameters import followed
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
 
@@ -114,7 +114,7 @@ class Uncertainty:
         self.all = tuple(self._read(*each) for each in tied)
         self._by_path: dict[str, NamedRange] = {}
         self._cache: dict[tuple[float, ...], dict[str, float]] = {}
-        named = device_parameters(point.model.mechanism.assembly.devices)
+        named = (f"{device.name}.{entry}" for device in point.model.mechanism.assembly.devices for entry in device.parameters())
         self._of_devices = tuple(name for name in named if name in self._given)
         taken: dict[str, str] = {}
         for uncertain in self.all:
@@ -201,7 +201,8 @@ class Uncertainty:
     def reached(self) -> dict[str, tuple[str, ...]]:
         """By name of a device's parameter: the parameters of parts that follow."""
         middle = np.array([self[name].at(0.3 + 0.1 / (k + 2)) for k, name in enumerate(self._of_devices)])
-        result, here = {}, self._numbers(tuple(middle))
+        result: dict[str, tuple[str, ...]] = {}
+        here = self._numbers(tuple(middle)) if self._of_devices else {}
         for k, name in enumerate(self._of_devices):
             there = self._numbers((*middle[:k], self[name].at(-0.6), *middle[k + 1 :]))
             result[name] = tuple(path for path, x in there.items() if x != here[path])

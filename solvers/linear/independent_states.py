@@ -40,8 +40,11 @@ class IndependentStates:
     def __init__(self, point: OperatingPoint, origin: Array, independent: Any) -> None:
         model = point.model
         held = np.zeros(model.nv, dtype=bool)
-        states = reduction(model, point.q, point.v, held, independent).states
-        self.point, self.origin, self.chosen = point, origin, states[: len(states) // 2]
+        if not model.mechanism.places.all():
+            got, expected = "what rolls, or slides along an edge", "as many independent rates as coordinates"
+            advice = "linearise it by tt.linearize or tt.lpv, or simulate it by tt.simulate"
+            raise ModelError(Finding("rolling", model.name, got, expected, advice))
+        self.point, self.origin, self.chosen = point, origin, reduction(model, point.q, point.v, held, independent).rates
         self._turning = [
             (block, where)
             for block, where in model.mechanism.assembly.v_slices.items()
@@ -188,7 +191,7 @@ class FamilyBasis:
 
         Raises `ModelError` for unknown names; naming the point where they fail.
         """
-        chosen = read_independent(self._model, independent)
+        chosen, _ = read_independent(self._model, independent)
         places = np.flatnonzero(np.isin(self._free, chosen))
         if len(places) != len(chosen) or len(places) != self._motions.shape[2]:
             self._refuse(chosen, 0, "are not as many as move independently")

@@ -35,7 +35,7 @@ from titop.solvers.equilibrium.linear_validity import about_reference
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.sizes import ActedState
 from titop.solvers.linear.system_outputs import SystemOutputs
-from titop.solvers.model.closures import Reduction, closure_derivatives, reduction
+from titop.solvers.model.closures import Reduction, closure_derivatives, independent_names, reduction
 from titop.solvers.model.derivatives import raw_linear_matrices
 from titop.solvers.model.model import Model
 from titop.solvers.signals.exported import Signal
@@ -122,8 +122,10 @@ def linear_equations(
 
 def names_of(model: Model, states: Array, system_inputs: SystemInputs) -> list[str]:
     """Return the names of independent coordinates: those among the states of linear equations, and displaced ones."""
-    chosen = {*states.tolist(), *system_inputs.displaced}
-    return [model.coordinate_names[k] for k in sorted(chosen) if k < model.nv]
+    displaced, nv = [*system_inputs.displaced], model.nv
+    of_rates = states[(states >= nv) & (states < 2 * nv)] - nv
+    places, rates = (np.union1d(part, displaced).astype(int) for part in (states[states < nv], of_rates))
+    return independent_names(model, places, rates)
 
 
 def _by_accelerations(
@@ -136,7 +138,7 @@ def _by_accelerations(
     model, q, v = points[0].model, points[0].q, points[0].v
     if len(points) > 1 and closure_derivatives(model, q, v) is not None:
         first = _by_accelerations(points[:1], system_inputs, system_outputs, independent)
-        chosen = [model.coordinate_names[k] for k in first.states if k < model.nv]
+        chosen = names_of(model, first.states, system_inputs)
         parts = [first, *(_by_accelerations([point], system_inputs, system_outputs, chosen) for point in points[1:])]
         stacked = map(np.concatenate, list(zip(*parts, strict=True))[:-2])
         return LinearEquations._make([*stacked, first.states, first.of_first])

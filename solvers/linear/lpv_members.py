@@ -20,6 +20,7 @@ from titop.solvers.linear.independent_states import FamilyBasis
 from titop.solvers.linear.linear_equations import linear_equations, nearby
 from titop.solvers.linear.linearize import read_ends
 from titop.solvers.linear.system_outputs import state_of
+from titop.solvers.model.closures import independent_names, reduction
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
 from titop.solvers.signals.snapshot import Snapshot
@@ -216,7 +217,12 @@ class FamilyMembers:
 
         before = _neighbours(rows, lines)
         basis = FamilyBasis([self.whole(point) for point in points], before, self.ends.inputs.held, name)
-        return basis.choose() if asked is None else basis.read(asked)
+        names = basis.choose() if asked is None else basis.read(asked)
+        if model.mechanism.places.all():
+            return names
+        first = self.whole(points[0])
+        reduced = reduction(first.model, first.q, first.v, self.ends.inputs.held, names if asked is None else asked)
+        return independent_names(model, reduced.places, reduced.rates)
 
     def linearise(self, known: Sequence[AnyPoint], independent: Any) -> Results:
         """Return the results at points, in the states of the independent coordinates."""

@@ -100,6 +100,11 @@ class Matrices:
         """Return the model with outputs and inputs multiplied by numbers."""
         return Matrices(self.A, self.B * inputs, outputs[:, None] * self.C, outputs[:, None] * self.D * inputs)
 
+    def turn(self, basis: Array) -> Matrices:
+        """Return the system with other states: the columns of a basis (n, n) are theirs."""
+        back = np.linalg.inv(basis)
+        return Matrices(back @ self.A @ basis, back @ self.B, self.C @ basis, self.D)
+
     def balance(self) -> Matrices:
         """Return the model with units of its states (powers of two) in which they, what drives and what sees them are alike."""
         from scipy.linalg import matrix_balance

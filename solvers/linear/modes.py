@@ -203,10 +203,10 @@ def _clamped(body: Block) -> Model:
 
 def _of_system(model: Model, point: Any, title: str) -> Modes:
     at = read_point(model, model.neutral() if point is None else point)
-    if at.v.any():
+    if at.v.any() or not at.model.mechanism.places.all():
         return _of_poles(linearize(at.model, at), title)
     held = reduction(at.model, at.q, at.v, np.zeros(model.nv, dtype=bool))
-    n = len(held.states) // 2
+    n = len(held.rates)
     T = np.eye(model.nv) if held.basis is None else held.basis[: model.nv, :n]
     names = [at.model.coordinate_names[k] for k in held.states[:n]]
     linear = linearize(at.model, at, independent=None if held.basis is None else names)

@@ -258,7 +258,7 @@ class SystemFunctions:
 
     def _reduction(self, at: ActingState) -> Reduction:
         if self._independent is None:
-            return Reduction(np.arange(2 * self.model.nv))
+            return Reduction(*(np.arange(self.model.nv),) * 2, self.model.nv)
         names = [self.model.coordinate_names[k] for k in self._chosen]
         return reduction(at.model, at.q, at.v, np.zeros(self.model.nv, dtype=bool), names)
 

@@ -16,7 +16,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.own_coordinates import effort_unit, known_units
-from titop.blocks.devices.actuators import Motor, PortActuator
+from titop.blocks.devices.actuators import CoordinateActuator, PortActuator
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import Whole, check_stacks, read_state
 
@@ -115,9 +115,9 @@ class Inputs:
     """The inputs of a model, followed by its first-order states.
 
     Inputs of actuators come first, then those of blocks in the order of coordinates, then those of interactions; the states are
-    those of interactions. Actuators and interactions are in the order in which they were added. An actuator with a filter is an
-    interaction here (`PathStates`), behind all others. Methods take inputs with the states behind them, except for
-    `read`.
+    those of interactions. Actuators and interactions are in the order in which they were added. An actuator with a filter
+    or a law is an interaction here (`PathStates`, `DriveStates`), behind all others. Methods take inputs with the states behind
+    them, except for `read`.
 
     - `count`: number of inputs and states; `place_of`: index of each input; `lower`, `upper` (nu): their ranges;
     - `motors` (nv, nu): efforts on the coordinates per unit of the motors' inputs;
@@ -130,7 +130,7 @@ class Inputs:
     """
 
     def __init__(self, assembly: Assembly) -> None:
-        actuators = [actuator for actuator in assembly.actuators if not actuator.is_filtered]
+        actuators = [actuator for actuator in assembly.actuators if not actuator.is_attached]
         driven = [block for block in assembly.blocks_with_coordinates if block.inputs and not block.state_names]
         interactions = [loop.closure for loop in assembly.loops if loop.closure.inputs]
         stated = [loop.closure for loop in assembly.loops if loop.closure.state_names]
@@ -143,11 +143,11 @@ class Inputs:
         self.units: tuple[str, ...] = tuple(unit for block in blocks for unit in _units(assembly, block))
         ranges = [bounds for block in blocks for bounds in block.input_ranges or [(-np.inf, np.inf)] * len(block.inputs)]
         self.lower, self.upper = np.array(ranges, dtype=float).reshape(-1, 2).T.copy()
-        gears = [actuator.gear for actuator in actuators if isinstance(actuator, Motor)]
+        gears = [actuator.gear for actuator in actuators if isinstance(actuator, CoordinateActuator)]
         self.motors = np.zeros((len(assembly.coordinate_names), nu), np.result_type(float, *gears))
         places, wrenches, columns, column = [], [], [], 0
         for actuator in actuators:
-            if isinstance(actuator, Motor):
+            if isinstance(actuator, CoordinateActuator):
                 self.motors[assembly.place(actuator.joint)[1], column] = actuator.gear
             elif isinstance(actuator, PortActuator):
                 for k, wrench in enumerate(actuator.wrenches):
@@ -299,6 +299,6 @@ def _joined(acting: dict[str, slice], states: dict[str, slice], nu: int) -> list
 
 
 def _units(assembly: Assembly, block: Block) -> tuple[str, ...]:
-    if isinstance(block, Motor):
+    if isinstance(block, CoordinateActuator):
         return (effort_unit(assembly.coordinate_units[assembly.place(block.joint)[1]]),)
     return known_units(block.input_units, len(block.inputs))

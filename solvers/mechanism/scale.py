@@ -32,7 +32,7 @@ class Scale:
     They follow from the parameters with which the structure was first resolved, and do not change with parameters.
 
     - `constraint_units`: units of the constraints' errors, those of gears last;
-    - `gears`: constraints by gears: their ``gear.ratio``, and the indices in q and v of ``driver`` and ``driven``;
+    - `gears`: constraints by gears and other relations: the ``factors`` of coordinates, and the ``places`` of these in q and v;
     - `extent`: the length (m) of the bodies, see `titop.graph.network.assembly`; zero if they have none;
     - `length`: the same, but one if they have none;
     - `reach`: length (m) of the tree with all its bodies in a row; the rounding of positions is relative to it.
@@ -88,13 +88,13 @@ class Scale:
     def weights(self) -> Array:
         """Weights (k, no unit or 1/m) by which constraints are compared: 1, or for lengths one over the system's length.
 
-        For gears that speed up, errors are taken at the driver.
+        For gears, errors are taken at the coordinate that moves most in its units.
         """
         lengths = [unit == "m" for unit in self._constraint_units]
         weights = np.where(lengths, 1.0 / self.length, 1.0)
         for row, each in enumerate(self._gears, start=len(weights) - len(self._gears)):
-            speed_up = abs(each.gear.ratio) * self.coordinates[each.driver[1]] / self.coordinates[each.driven[1]]
-            weights[row] /= max(1.0, speed_up)
+            sizes = [abs(f) * self.coordinates[k] for f, (_, k) in zip(each.factors, each.places, strict=True)]
+            weights[row] /= max(sizes) / self.coordinates[each.driven[1]]
         return weights
 
     def comparable(self, jacobian: Array) -> Array:

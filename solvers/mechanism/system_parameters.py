@@ -17,7 +17,7 @@ from titop.blocks.basics.paths import entry_of, owner_of, parts_of
 from titop.blocks.basics.user_input import LARGEST, out_of_range
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, moved_pose, pose_parameters
 from titop.blocks.contract.block import Block, overrides_method
-from titop.blocks.devices.actuators import Motor
+from titop.blocks.devices.actuators import CoordinateActuator
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.assembly import Assembly, loop_among, reflect_rotors, rotor_without_armature
@@ -34,7 +34,7 @@ def assembly_parameters(assembly: Assembly) -> dict[str, tuple[float, str]]:
     for name, block in assembly.blocks.items():
         units = _units_along(assembly, block)
         values = block.parameters() if units is None else block.parameters_along(units)
-        if isinstance(block, Motor) and not isinstance(assembly.blocks[owner_of(block.joint)], Joint):
+        if isinstance(block, CoordinateActuator) and not isinstance(assembly.blocks[owner_of(block.joint)], Joint):
             del values["rotor_inertia"]  # only joints have an armature
         result |= {f"{name}.{entry}": value for entry, value in values.items()}
     for connection in assembly.connections:
@@ -48,7 +48,7 @@ def _units_along(assembly: Assembly, block: Block) -> list[str] | None:
     if not overrides_method(block, "parameters_along"):
         return None
     loop = next((loop.coordinates for loop in assembly.loops if loop.closure.name == block.name), None)
-    names = [getattr(block, field) for field in block.joint_fields] if loop is None else loop
+    names = [*block.named_coordinates.values()] if loop is None else loop
     return [assembly.coordinate_units[assembly.place(name)[1]] for name in names]
 
 
@@ -65,7 +65,7 @@ def changed_assembly(assembly: Assembly, values: Mapping[str, float], known: Col
     for name, value in read_mapping("parameters", values).items():
         if name not in known:
             motor = assembly.blocks.get(owner_of(name)) if str(name).endswith(".rotor_inertia") else None
-            if isinstance(motor, Motor):
+            if isinstance(motor, CoordinateActuator):
                 raise ModelError(rotor_without_armature(motor, value))
             advice = did_you_mean(name, [*known, *device_parameters(assembly.devices)])
             raise ModelError(Finding("unknown-parameter", str(name), value, "a parameter of the model", advice))
@@ -95,8 +95,6 @@ def followed(
 
     What is given for a part itself precedes what follows. Raises `ModelError` for values that a device refuses.
     """
-    if not devices:
-        return devices, values
     result, changed = dict(values), []
     for device in devices:
         names = {name.removeprefix(f"{device.name}."): name for name in map(str, values) if name.startswith(f"{device.name}.")}
@@ -215,7 +213,7 @@ def _replace_values(
     }
     changed: dict[str, Any] = {**assembly.blocks, **others}
     actuators = tuple(changed[actuator.name] for actuator in assembly.actuators)
-    driving = [actuator for actuator in actuators if isinstance(actuator, Motor)]
+    driving = [actuator for actuator in actuators if isinstance(actuator, CoordinateActuator)]
     if any(motor.name in others or owner_of(motor.joint) in others for motor in driving):
         _reflect_anew(changed, driving, assembly)
     doubtful = (changed[name] for name in by_block if check and name in changed and name not in ready)
@@ -236,7 +234,7 @@ def _replace_values(
     return result, findings
 
 
-def _reflect_anew(changed: dict[str, Any], driving: Sequence[Motor], assembly: Assembly) -> None:
+def _reflect_anew(changed: dict[str, Any], driving: Sequence[CoordinateActuator], assembly: Assembly) -> None:
     """Replace the driven joints by joints with the current rotor inertias of their motors."""
     driven = {owner_of(motor.joint) for motor in driving}
     for name in (name for name in driven if isinstance(changed[name], Joint)):

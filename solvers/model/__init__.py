@@ -3,7 +3,7 @@
 - `mechanism`: a resolved system as solvers and engines see it, and as a model's functions see it;
 - `calls`: how these functions call an engine;
 - `configurations`, `closures`, `kinematics`, `dynamics`, `derivatives`, `series`, `terms`, `readings`, `sections`,
-  `parameters`: the functions, by subject; `gyros`: the momentum of clusters of wheels;
+  `parameters`, `impacts`: the functions, by subject; `gyros`: the momentum of clusters of wheels;
 - `model`: `Model`, the table of these functions: to add one, write it in the module of its subject and add a line there;
 - `prepared`: dynamics for integrators.
 

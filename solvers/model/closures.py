@@ -2,7 +2,8 @@
 
 Small motions about a state satisfy ``dq = T dq_i`` and ``dv = T dv_i + R dq_i``, with ``dq_i`` the independent coordinates. In
 a tree all coordinates that are not held are independent. With rigid closures or gears and their constraint Jacobian ``J(q)``, T
-spans the null space of J, and R follows from differentiating ``J(q) v = 0``.
+spans the null space of J, and R follows from differentiating ``J(q) v = 0``. Where constraints act on velocities alone, as in
+rolling, there are more independent displacements than rates: for the former T spans the null space of the other constraints.
 
 Arguments: `q` a configuration (nq); `v` and `a` vectors (nv); `fixed` and `names` names of coordinates; the name of a joint or
 block stands for all of its coordinates.
@@ -10,12 +11,13 @@ block stands for all of its coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import LOOSE_RANK
 from titop.solvers.arguments.reading import as_arrays
@@ -32,7 +34,7 @@ from titop.solvers.constraints.closed_mechanism import GearConstraint
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.mechanism.kernel_calls import DONE, names_key, real_only
 from titop.solvers.model.mechanism import Resolved
-from titop.solvers.signals.grammar import read_entries
+from titop.solvers.signals.grammar import read_entries, read_names
 
 
 def closure_error(model: Resolved, q: Any) -> Array:
@@ -187,14 +189,23 @@ class Reduction(NamedTuple):
 
     Attributes
     ----------
-    states : (2n,) int array
-        Entries of x.
-    basis : (2nv, 2n) array or None
+    places : (m,) int array
+        Coordinates whose displacements are states: more than `rates` where constraints act on velocities alone.
+    rates : (n,) int array
+        Coordinates whose rates are states.
+    basis : (2nv, m + n) array or None
         All of x from the states; None where the others are zero.
     """
 
-    states: Array
+    places: Array
+    rates: Array
+    nv: int
     basis: Array | None = None
+
+    @property
+    def states(self) -> Array:
+        """Entries (m + n) of x."""
+        return np.concatenate([self.places, self.nv + self.rates])
 
     def columns(self, matrix: Array) -> Array:
         """Return the matrix that acts on the states as `matrix` acts on x."""
@@ -210,25 +221,31 @@ def reduction(model: Any, q: Array, v: Array, held: Array, independent: Any = No
 
     Raises `ModelError` if the coordinates are unknown, not independent, or too few. `q`, `v` (nq), (nv). `held` (nv):
     coordinates that are frozen. `independent`: names of the independent coordinates; by default those chosen by pivoting, in a
-    tree all.
+    tree all. Of those that are independent only as positions, names end in ``.q``.
     """
     free = np.flatnonzero(~held)
-    chosen = None if independent is None else read_independent(model, independent)
+    chosen, more = (None, None) if independent is None else read_independent(model, independent)
     closures = closure_derivatives(model, q, v)
     if closures is None:
         if chosen is not None and not np.array_equal(chosen, free):
-            raise _not_independent(model, independent, free)
-        return Reduction(np.concatenate([free, model.nv + free]))
+            raise _not_independent(model, independent, [model.coordinate_names[k] for k in free])
+        return Reduction(free, free, model.nv)
     jacobian, derivatives = closures
     if chosen is None:
         chosen = independent_columns(jacobian, free)
-    T, R = null_space(jacobian, derivatives, free, chosen)
-    if T is None:
-        raise _not_independent(model, independent, independent_columns(jacobian, free))
+    places, of_places = chosen, jacobian[model.mechanism.places]
+    if len(of_places) < len(jacobian):
+        left = np.setdiff1d(free, chosen)
+        places = np.union1d(chosen, independent_columns(of_places, left) if more is None or not more.size else more)
+    T, T_places = null_space(jacobian, free, chosen), null_space(of_places, free, places)
+    if T is None or T_places is None:
+        best = reduction(model, q, v, held)
+        raise _not_independent(model, independent, independent_names(model, best.places, best.rates))
+    others, R = np.setdiff1d(free, chosen), np.zeros_like(T_places)
+    R[others] = -np.linalg.pinv(jacobian[:, others], rtol=LOOSE_RANK) @ derivatives @ T_places
     sizes = model.mechanism.scale.coordinates
-    T, R = (sizes[:, None] * part / sizes[chosen] for part in (T, R))
-    basis = np.block([[T, np.zeros_like(T)], [R, T]])
-    return Reduction(np.concatenate([chosen, model.nv + chosen]), basis)
+    T, T_places, R = (sizes[:, None] * X / sizes[of] for X, of in ((T, chosen), (T_places, places), (R, places)))
+    return Reduction(places, chosen, model.nv, np.block([[T_places, np.zeros_like(T)], [R, T]]))
 
 
 def closure_derivatives(model: Any, q: Array, v: Array) -> tuple[Array, Array] | None:
@@ -256,30 +273,40 @@ def free_motions(jacobian: Array) -> Array:
     return motions
 
 
-def null_space(jacobian: Array, derivatives: Array, free: Array, chosen: Array) -> tuple[Array, Array] | tuple[None, None]:
-    """Return T and R (nv, n) for the chosen independent coordinates; None where these do not determine the others."""
+def null_space(jacobian: Array, free: Array, chosen: Array) -> Array | None:
+    """Return T (nv, n) for the chosen independent coordinates; None where these do not determine the others."""
     others = np.setdiff1d(free, chosen)
     rank, rank_of_others = (
         np.linalg.matrix_rank(J, rtol=LOOSE_RANK) if J.size else 0 for J in (jacobian[:, free], jacobian[:, others])
     )
     if not np.isin(chosen, free).all() or not len(others) == rank == rank_of_others:
-        return None, None
-    T, R = np.zeros((2, jacobian.shape[1], len(chosen)))
+        return None
+    T = np.zeros((jacobian.shape[1], len(chosen)))
     T[chosen, range(len(chosen))] = 1.0
-    inverse = np.linalg.pinv(jacobian[:, others], rtol=LOOSE_RANK)
-    T[others] = -inverse @ jacobian[:, chosen]
-    R[others] = -inverse @ derivatives @ T
-    return T, R
+    T[others] = -np.linalg.pinv(jacobian[:, others], rtol=LOOSE_RANK) @ jacobian[:, chosen]
+    return T
 
 
-def read_independent(model: Any, names: Any) -> Array:
-    """Return the entries of v that names of independent coordinates stand for. Raises `ModelError` for unknown names."""
-    return np.unique(np.array(read_entries(model, "independent", names), dtype=int))
+def read_independent(model: Any, names: Any) -> tuple[Array, Array]:
+    """Return the entries of v that names of independent coordinates stand for, and of those that are only positions.
+
+    The latter end in ``.q`` and are read where constraints act on velocities alone. Raises `ModelError` for unknown names.
+    """
+    names = read_names("independent", names)
+    more = [name for name in names if not model.mechanism.places.all() and split_end(name)[1] == "q"]
+    parts = [name for name in names if name not in more], [split_end(name)[0] for name in more]
+    first, second = (np.unique(np.array(read_entries(model, "independent", part), dtype=int)) for part in parts)
+    return first, second
 
 
-def _not_independent(model: Any, independent: Any, possible: Array) -> ModelError:
-    names = ", ".join(model.coordinate_names[k] for k in possible)
-    advice = "leave coordinates out with hold= or omit="
+def independent_names(model: Any, places: Array, rates: Array) -> list[str]:
+    """Return the names by which `reduction` takes the same states again."""
+    names = model.coordinate_names
+    return [*(names[k] for k in rates), *(f"{names[k]}.q" for k in np.setdiff1d(places, rates))]
+
+
+def _not_independent(model: Any, independent: Any, possible: Sequence[str]) -> ModelError:
+    names, advice = ", ".join(possible), "leave coordinates out with hold= or omit="
     return ModelError(
         Finding("not-independent", "independent", independent, f"a complete independent choice, such as {names}", advice)
     )

@@ -34,7 +34,7 @@ class GyroMomentum:
 
     @property
     def singular_values(self) -> Array:
-        """Singular values (N m s/rad) of the Jacobian, the largest first: along a direction of zero there is no torque."""
+        """Singular values (k, N m s/rad) of the Jacobian, at most three: along one of zero there is no torque."""
         values: Array = np.linalg.svd(self.jacobian, compute_uv=False) if self.jacobian.size else np.zeros(0)
         return values
 

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Any
 from titop.blocks.basics.above import above
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.solvers.model import closures, configurations, derivatives, dynamics, kinematics, readings, sections, series, terms
+from titop.solvers.model import (
+    closures,
+    configurations,
+    derivatives,
+    dynamics,
+    impacts,
+    kinematics,
+    readings,
+    sections,
+    series,
+    terms,
+)
 from titop.solvers.model import parameters as of_parameters
 from titop.solvers.model.mechanism import Resolved
 from titop.solvers.signals.quantities import units_of
@@ -133,6 +144,7 @@ class Model(Resolved):
     assemble_velocity = closures.assemble_velocity
     assemble_acceleration = closures.assemble_acceleration
     independent_coordinates = closures.independent_coordinates
+    impact = impacts.impact
 
     # parameters, sensitivities
     parameters = of_parameters.parameters

@@ -39,6 +39,26 @@ class Closed(NamedTuple):
     rank: int
 
 
+class Following(NamedTuple):
+    """States (nx) that follow over `half` a step (s): ``x = begun + half dx/dt``; x holds a guess, then what has been found."""
+
+    half: float
+    begun: Array
+    x: Array
+
+
+class Equations(NamedTuple):
+    """What is left of the equations: ``ID(q, v, a) - tau - J^T lambda`` (nv), and the weighted constraints' values (k).
+
+    Their Jacobian J (k, nv) and the tree's mass matrix (nv, nv) are empty if they were not asked for.
+    """
+
+    efforts: Array
+    error: Array
+    jacobian: Array
+    mass: Array
+
+
 class PreparedDynamics:
     """The dynamics of a mechanism in one causality, with wrenches that act at fixed places.
 
@@ -65,11 +85,11 @@ class PreparedDynamics:
         self.wrenches = np.zeros((len(places), 6))
         self.rank = 0
         self.farthest = 0.0
-        self._driven: list[Push] = []
+        self._u, self._driven = np.zeros(mechanism.inputs.count), list[Push]()
 
     def drive_interactions(self, u: Array) -> None:
         """From now on apply the interactions' entries of the inputs `u`, with the states behind them."""
-        self._driven = [ActingPush(name, u[columns]) for name, columns in self.mechanism.inputs.driving]
+        self._u, self._driven = u, [ActingPush(name, u[columns]) for name, columns in self.mechanism.inputs.driving]
 
     def rate(self, q: Array, v: Array, tau: Array, a: Array) -> Array:
         """Return ``[dq/dt; dv/dt; dx/dt]`` (nq + nv + nx), with the states x last passed to `drive_interactions`."""
@@ -98,6 +118,24 @@ class PreparedDynamics:
                 self.drive_interactions(u[k])
             results[:, k] = self.dynamics(q[k], v[k], tau[k], a[k])
         return results[0], results[1]
+
+    def equations(
+        self, q: Array, v: Array, a: Array, tau: Array, multipliers: Array, following: Following, whole: bool
+    ) -> Equations:
+        """Return what is left of the equations of motion at a state, with the matrices if `whole`; states follow.
+
+        `multipliers` (k) are those of the weighted constraints. The states found are written into `following`.
+        """
+        core, inputs, weights = self.mechanism.engine, self.mechanism.inputs, self.mechanism.scale.weights
+        half, begun, guess = following
+        if len(guess):
+            x, _ = core.states.following(q, v, self._u, begun, guess, half)
+            self.drive_interactions(inputs.with_states(inputs.without_states(self._u), x))
+            guess[:] = np.where(np.isfinite(x).all(), x, guess)
+        missing, rows = core.dynamics.tree_inverse(q, v, a, self._pushes()) - tau, core.dynamics.constraints(q, v)
+        jacobian = weights[:, None] * rows.jacobian
+        mass = core.dynamics.mass_matrix(q) if whole else np.zeros((0, 0))
+        return Equations(missing - jacobian.T @ multipliers, weights * rows.error, jacobian, mass)
 
     def target_motions(self, q: Array, v: Array) -> list[TargetMotion]:
         """Return the motion of the targets of each interaction, in order; inputs are zero."""

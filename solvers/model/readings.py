@@ -99,6 +99,8 @@ def gear_effort(
 ) -> float:
     """Return the effort (N m or N) of a gear on its driven coordinate; on the driver, minus the ratio times this effort acts.
 
+    Of a `LinearRelation`, return the multiplier: each coordinate's effort over its factor.
+
     Parameters
     ----------
     gear : str

@@ -170,11 +170,16 @@ def _place(axes: Any, points: Array, up: Array) -> None:
 
 
 def plot_over_time(
-    t: Array, signals: Mapping[str, Array], errors: Mapping[str, Array] | None = None, columns: int = 3
+    t: Array,
+    signals: Mapping[str, Array],
+    errors: Mapping[str, Array] | None = None,
+    columns: int = 3,
+    instants: Sequence[float] = (),
 ) -> Figure:
     """Draw each signal over time in a panel of its own.
 
-    `t` (n; s); `errors`: differences to another solution, drawn in red on a second axis; `columns`: panels in a row.
+    `t` (n; s); `errors`: differences to another solution, drawn in red on a second axis; `columns`: panels in a row;
+    `instants` (s): marked by lines; NaN by none.
     """
     from matplotlib.figure import Figure
 
@@ -187,6 +192,8 @@ def plot_over_time(
         axis.plot(t, values, color="black", linewidth=1)
         axis.set_title(label, fontsize=10)
         axis.grid(alpha=0.3)
+        for instant in instants:
+            axis.axvline(instant, color="tab:orange", linewidth=0.8, linestyle="--")
         if errors and label in errors:
             twin = axis.twinx()
             twin.plot(t, errors[label], color="tab:red", linewidth=0.8)

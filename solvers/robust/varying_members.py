@@ -109,9 +109,9 @@ class FractionalFamily:
         axis = np.linspace(-1, 1, self.count)
         return self.members(np.array([*itertools.product(axis, repeat=len(self.names))]))
 
-    def between(self) -> Members:
+    def between(self, count: int = _BETWEEN) -> Members:
         """Return random members."""
-        return self.members(np.random.default_rng(0).uniform(-1, 1, (_BETWEEN, len(self.names))))
+        return self.members(np.random.default_rng(0).uniform(-1, 1, (count, len(self.names))))
 
     def values(self, s: Array) -> dict[str, float]:
         """Return the parameters in their units at a normalised point (p,)."""
@@ -187,15 +187,21 @@ class SampledFamily:
         """Return the members at the points that have an equilibrium."""
         return self._members(self._points())
 
-    def between(self) -> Members:
-        """Return interpolated members half-way between neighbours, of a list between each point and the next."""
-        points = self._points()
+    def between(self, count: int = 0) -> Members:
+        """Return interpolated members half-way between neighbours, of a list between each point and the next; and others
+        spread over the ranges.
+
+        `count`: of the latter, those outside of the samples included, which are left out.
+        """
+        points, spread = self._points(), _evenly(count, len(self.names))
         if self.model.is_grid:
             axes = [(axis[1:] + axis[:-1]) / 2 if len(axis) > 1 else axis for axis in self.model.parameters.values()]
-            middles = np.array([*itertools.product(*axes)])
+            middles, (middle, _) = np.array([*itertools.product(*axes)]), self._ranges()
+            others = middle + np.ptp(points, axis=0) * (spread - 0.5)
         else:
-            middles = (points[1:] + points[:-1]) / 2
-        known = [row for row in middles if self._is_known(row)]
+            middles, places = (points[1:] + points[:-1]) / 2, (len(points) - 1) * spread[:, 0]
+            others = np.stack([np.interp(places, np.arange(len(points)), column) for column in points.T], axis=1)
+        known = [row for row in [*middles, *others] if self._is_known(row)]
         return self._members(np.array(known).reshape(-1, points.shape[1]))
 
     def values(self, s: Array) -> dict[str, float]:
@@ -243,6 +249,12 @@ class SampledFamily:
             return np.asarray(member.A)
         closing = read_closing(_NominalModel(member), self.controller, 1, 0.0, 1, self.sign)
         return np.asarray(closing.exact(Matrices.of(member)).A)
+
+
+def _evenly(count: int, dimension: int) -> Array:
+    """Return points (count, dimension) spread over the unit cube (no unit), by multiples of generalised golden ratios."""
+    ratio = max(np.roots([1.0, *[0.0] * (dimension - 1), -1.0, -1.0]).real)
+    return np.outer(np.arange(1, count + 1), ratio ** -np.arange(1.0, dimension + 1)) % 1
 
 
 #: What tests read members of.

@@ -15,9 +15,8 @@ import numpy as np
 
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, twist_cross
-from titop.blocks.constraints.closure import relative_pose
-from titop.blocks.constraints.gear import Gear
-from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.constraints.closure import MultiplierClosure, relative_pose
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract import applied
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
@@ -277,7 +276,7 @@ class ChangedGravity(ChangedPart):
 class ChangedClosure(ChangedPart):
     """A rigid closure."""
 
-    def parts(self, closure: RigidClosure, state: SensitivityState) -> list[Array]:
+    def parts(self, closure: MultiplierClosure, state: SensitivityState) -> list[Array]:
         """Return the derivatives of the loop's errors by both ports' twists (k x 12), and their second time derivatives (k)."""
         loop = next(each for each in state.model.mechanism.rigid_loops if each.closure.name == self.name)
         one, two = (state.motion(str(ref)) for ref in loop.ports)
@@ -299,7 +298,7 @@ class ChangedClosure(ChangedPart):
 class ChangedGear(ChangedPart):
     """A gear."""
 
-    def parts(self, gear: Gear, state: SensitivityState) -> list[Array]:
+    def parts(self, gear: Relation, state: SensitivityState) -> list[Array]:
         """Return the gear's row (1 x nv) of the constraints' Jacobian."""
         return [GearConstraint.of(gear, state.model.mechanism.assembly).jacobian(state.model.nv)]
 

@@ -19,10 +19,10 @@ from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COMPLEX_STEP, DIFFERENCE_STEP, SAME
 from titop.blocks.checking.complex_safety import is_parameter_complex_safe
-from titop.blocks.constraints.gear import Gear
-from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.constraints.closure import MultiplierClosure
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import Block, is_titops_own, overrides
-from titop.blocks.devices.actuators import Actuator, Motor
+from titop.blocks.devices.actuators import Actuator, CoordinateActuator
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
@@ -85,10 +85,9 @@ class ParameterChange:
         if name not in assembly.blocks:
             return [ChangedGravity(entry)]
         block = assembly.blocks[name]
-        if isinstance(block, Motor):
-            return [ChangedLaw(owner_of(block.joint)), ChangedInputs(name)]
         if isinstance(block, Actuator):
-            return [ChangedInputs(name)]
+            law = [ChangedLaw(owner_of(block.joint))] if isinstance(block, CoordinateActuator) else []
+            return [*law, ChangedInputs(name), *map(ChangedInteraction, self._beside)]
         for kind, changed in _BY_KIND.items():
             if isinstance(block, kind):
                 return [changed(name)]
@@ -151,7 +150,7 @@ class ParameterChange:
         entry, block = entry_of(self._name), self._assembly.blocks.get(owner_of(self._name))
         if block is None or not block.complex_parameters:
             return block is None
-        others = [*self._beside, *([owner_of(block.joint)] if isinstance(block, Motor) else [])]
+        others = [*self._beside, *([owner_of(block.joint)] if isinstance(block, CoordinateActuator) else [])]
         if not all(is_titops_own(self._assembly.blocks[name]) for name in others):
             return False
         return (
@@ -187,8 +186,8 @@ _BY_KIND: dict[type, Callable[[str], ChangedPart]] = {
     Load: lambda name: ChangedEfforts(name, load_efforts),
     CoordinateLimits: lambda name: ChangedEfforts(name, stop_efforts),
     Interaction: ChangedInteraction,
-    RigidClosure: ChangedClosure,
-    Gear: ChangedGear,
+    MultiplierClosure: ChangedClosure,
+    Relation: ChangedGear,
 }
 
 

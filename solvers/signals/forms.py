@@ -14,7 +14,7 @@ from titop.blocks.contract.own_coordinates import todays
 from titop.blocks.devices.signal_path import Device
 from titop.solvers.constraints.interaction_loads import contacts_of
 from titop.solvers.signals.lines_and_sections import is_on_rod, lines_of
-from titop.solvers.signals.quantities import Kind, NamedModel, Quantity
+from titop.solvers.signals.quantities import Kind, NamedModel, Quantity, reading_of
 
 #: Kinds of the measures of lines by their endings, and the ending of the rate.
 _MEASURES, _RATE = {"length": Kind.LENGTH, "volume": Kind.VOLUME}, "rate"
@@ -231,6 +231,16 @@ class ContactForm:
         for owner, loop in contacts_of(model.mechanism).items():
             for point in dict.fromkeys((owner, *loop.closure.point_names)):
                 yield from (f"{point}.gap", f"{point}.force")
+
+
+class ReadingForm:
+    """What interactions and drives measure."""
+
+    def read(self, model: NamedModel, name: str) -> Quantity | None:
+        return reading_of(model.mechanism.interactions, name)
+
+    def names(self, model: NamedModel) -> Iterator[str]:
+        return (name for loop in model.mechanism.interactions for name in loop.closure.reading_paths)
 
 
 class OwnStateForm:

@@ -26,6 +26,7 @@ from titop.solvers.signals.forms import (
     PlainPositions,
     PortForm,
     ReactionForm,
+    ReadingForm,
     SectionForm,
     SensorForm,
 )
@@ -82,6 +83,7 @@ OUTPUT = Role(
         LineForm(),
         ContactForm(),
         OwnStateForm(),
+        ReadingForm(),
     ),
 )
 #: Inputs of a system.
@@ -124,6 +126,7 @@ MEASURED = Role(
         CoordinateForm(_STATES, full=True),
         LineForm(),
         ContactForm(),
+        ReadingForm(),
     ),
 )
 #: Signals that a controller can command.

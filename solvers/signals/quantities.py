@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, Self
@@ -100,6 +100,9 @@ class Kind(StrEnum):
     #: Of a contact: the gaps of its spheres (k); the sum of the forces on them (3), then each (3 k), in the shape's frame.
     GAP = "gap"
     CONTACT_FORCE = "contact force"
+    #: What an interaction measures; the second follows inputs at once.
+    READING = "reading"
+    READING_AT_ONCE = "reading with feedthrough"
     #: What a sensor measures, behind the filter of its path; the second depends on accelerations.
     FILTERED = "filtered measurement"
     FILTERED_AT_ONCE = "filtered measurement with feedthrough"
@@ -114,11 +117,13 @@ OF_LINES = frozenset({Kind.LENGTH, Kind.VOLUME})
 #: Kinds whose quantities have numbers that depend on parameters.
 DEPENDENT = frozenset({Kind.MOMENTUM, Kind.FILTERED, Kind.FILTERED_AT_ONCE})
 
-#: Kinds that depend on accelerations, and therefore directly on the loads.
+#: Kinds that depend on accelerations or inputs, and therefore directly on the loads.
 DYNAMIC = frozenset(
     {Kind.ACCELERATION, Kind.EFFORT, Kind.PORT_ACCELERATION, Kind.SPECIFIC_FORCE, Kind.REACTION, Kind.SECTION_WRENCH}
-    | {Kind.FILTERED_AT_ONCE}
+    | {Kind.FILTERED_AT_ONCE, Kind.READING_AT_ONCE}
 )
+#: What interactions measure.
+OF_INTERACTIONS = Kind.READING, Kind.READING_AT_ONCE
 
 
 class Filtering(NamedTuple):
@@ -181,10 +186,22 @@ def units_of(model: NamedModel, of: Quantity) -> tuple[str, ...]:
     if of.filtering is not None:
         measured = units_of(model, of.filtering.measured)
         return tuple(measured[k] for k in of.entries)
+    if of.kind in OF_INTERACTIONS:
+        loop = next(loop for loop in model.mechanism.interactions if loop.closure.name == of.owner)
+        return tuple(loop.closure.reading_units[k] for k in of.entries)
     if of.kind in ALIKE:
         return (ALIKE[of.kind],) * len(of.entries)
     units = UNITS[of.kind](model)
     return tuple(units[k] for k in of.entries)
+
+
+def reading_of(loops: Iterable[Any], name: str, sensor: str = "") -> Quantity | None:
+    """Return what one of the interactions among `loops` measures under a name, called as a `sensor`; None for other names."""
+    for closure in (loop.closure for loop in loops):
+        if name in (paths := getattr(closure, "reading_paths", ())):
+            kind = Kind.READING_AT_ONCE if closure.inputs and name not in closure.state_paths else Kind.READING
+            return Quantity(kind, closure.name, (paths.index(name),), (sensor or name,))
+    return None
 
 
 #: Kinds whose entries all have one unit, with any number of entries.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,14 +134,40 @@ def contact_values(at: Snapshot, of: Quantity) -> Array:
 def contact_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
     """Return the change of the gaps or forces of a contact with ``z = [states; inputs]``."""
     loop = contacts_of(at.model.mechanism)[of.owner]
-    motion = _motion(at, loop)
-    contact, step = loop.closure, stepping(loop.closure)
-    slopes = motion_derivatives(lambda moved: _read(contact, of.kind, moved), motion, step)
+    return _changes(at, change, loop, lambda motion: _read(loop.closure, of.kind, motion), inputs)
+
+
+def reading_values(at: Snapshot, of: Quantity) -> Array:
+    """Return what an interaction measures at a state."""
+    loop = _interaction(at, of)
+    return loop.closure.read(_motion(at, loop))
+
+
+def reading_derivatives(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs: SystemInputs) -> Array:
+    """Return the change of what an interaction measures with ``z = [states; inputs]``."""
+    loop = _interaction(at, of)
+    return _changes(at, change, loop, loop.closure.read, inputs)
+
+
+def _interaction(at: Snapshot, of: Quantity) -> Any:
+    return next(loop for loop in at.model.mechanism.interactions if loop.closure.name == of.owner)
+
+
+def _changes(
+    at: Snapshot, change: SnapshotChanges, loop: Any, read: Callable[[TargetMotion], Array], inputs: SystemInputs
+) -> Array:
+    """Return the change of a function of an interaction's motion, inputs and states."""
+    motion, step, m = _motion(at, loop), stepping(loop.closure), len(loop.closure.inputs)
+    slopes = motion_derivatives(read, motion, step)
     by_state = slopes @ target_derivatives(at.model.mechanism, loop, at.q, at.v, motion)
     changed: Array = by_state @ np.vstack([change.q, change.v])
-    if len(motion.x):
-        by_states = step(lambda x: _read(contact, of.kind, motion._replace(x=x)), motion.x)
-        changed = changed + by_states @ change.inputs[len(inputs.named) :][dict(at.model.mechanism.inputs.states)[contact.name]]
+    if not m and not len(motion.x):
+        return changed
+    driving = step(lambda w: read(motion._replace(u=w[:m], x=w[m:])), np.concatenate([motion.u, motion.x]))
+    places = np.arange(at.model.mechanism.inputs.count)[dict(at.model.mechanism.inputs.driving)[loop.closure.name]].tolist()
+    for channel, by in zip(inputs.channels, change.inputs, strict=False):
+        if channel.kind == Kind.INPUT and channel.entry in places:
+            changed = changed + np.outer(driving[:, places.index(channel.entry)], by)
     return changed
 
 

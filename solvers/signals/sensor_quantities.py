@@ -12,6 +12,7 @@ from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import twist_transport
 from titop.blocks.devices.sensors import (
     Accelerometer,
+    DriveSensor,
     Encoder,
     Gyro,
     PoseSensor,
@@ -23,7 +24,7 @@ from titop.blocks.devices.sensors import (
     WheelMomentum,
 )
 from titop.graph.network.assembly import Assembly
-from titop.solvers.signals.quantities import DYNAMIC, Filtering, Kind, Quantity
+from titop.solvers.signals.quantities import DYNAMIC, Filtering, Kind, Quantity, reading_of
 
 
 def sensor_quantities(assembly: Assembly, sensor: Sensor, states: Mapping[str, slice]) -> Quantity:
@@ -88,6 +89,7 @@ SENSORS: dict[type, Callable[[Assembly, Any], Quantity]] = {
         s, Kind.MOMENTUM, assembly.place(s.joint)[1:], _wheel_inertia(assembly, s.joint) if s.inertia is None else s.inertia
     ),
     TendonSensor: lambda _, s: Quantity(Kind.LENGTH, s.tendon, (0, 1), s.output_names),
+    DriveSensor: lambda assembly, s: reading_of(assembly.loops, s.reading, s.name),  # type: ignore[dict-item,return-value]
     StrainGauge: lambda _, s: _at_port(s, Kind.STRAIN, range(6)),
     ReactionSensor: lambda _, s: _of_joint(s, Kind.REACTION, range(6)),
 }

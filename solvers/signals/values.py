@@ -261,6 +261,8 @@ SOURCES: dict[Kind, Source] = {
     Kind.SECTION_WRENCH: Source(_section_wrench, loads.section_wrench_derivative),
     Kind.GAP: Source(loads.contact_values, loads.contact_derivatives),
     Kind.CONTACT_FORCE: Source(loads.contact_values, loads.contact_derivatives),
+    Kind.READING: Source(loads.reading_values, loads.reading_derivatives),
+    Kind.READING_AT_ONCE: Source(loads.reading_values, loads.reading_derivatives),
     Kind.FILTERED: Source(_filtered, _filtered_change),
     Kind.FILTERED_AT_ONCE: Source(_filtered, _filtered_change),
 }

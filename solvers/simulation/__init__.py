@@ -6,6 +6,8 @@ A model with its loads (`driven_model`, `acting`, and `path_signals` of devices)
   and collects a `trajectory` (`trajectory_arrays`: in files, and as a dataset);
 - `start_and_end`: where a simulation begins, perhaps where another has ended, and the states reached, also after Ctrl-C;
   `findings`: warnings about a motion;
+- `changes`: locks, releases and latches, and the record of what happened; `agenda`: the stages between them, each a simulation
+  that takes up the one before;
 - `stepping`: integrates step by step, from one controller sample or kink of the loads to the next; a `monitor` watches
   progress;
 - `events`: zeros of users' functions; `gaps`, `switching`: switches that depend on position, where steps end;

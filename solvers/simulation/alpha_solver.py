@@ -202,8 +202,8 @@ class AlphaSolver(Stepper):
                 self.h, grow = 0.5 * h, False
                 self.system.counts["rejected"] += 1
                 continue
-            error = np.nan_to_num(step.error(), nan=np.inf) if adaptive else 0.0
-            factor = float(np.clip(_SAFETY * max(error, TINY) ** (-1 / 3), _LEAST, _MOST))
+            error = step.error() if adaptive else 0.0
+            factor = min(_MOST, max(_LEAST, _SAFETY * max(error, TINY) ** (-1 / 3)))  # the least if it is not a number
             if error <= 1:
                 break
             self.h, grow = h * min(factor, _SAFETY), False

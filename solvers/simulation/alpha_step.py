@@ -13,18 +13,16 @@ from titop.blocks.basics.errors import ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS, ROUNDING
 from titop.blocks.joints.joint import Joint
+from titop.solvers.arguments.reading import all_finite
 from titop.solvers.constraints.closed_derivatives import compliant_forces
 from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.control.loop_signals import Command
 from titop.solvers.model.model import Model
+from titop.solvers.model.prepared import Equations, Following
 from titop.solvers.simulation.closed_states import went_too_far
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.generalized_alpha import ControllerStep, FirstOrderStates, GeneralizedAlpha, ModelStep
-from titop.solvers.simulation.implicit_equations import (
-    ImplicitDerivatives,
-    ImplicitDynamics,
-    Residual,
-)
+from titop.solvers.simulation.implicit_equations import ImplicitDerivatives, ImplicitDynamics
 from titop.solvers.simulation.steppers import Tolerances
 
 #: Factor by which the extent of coordinates and rates, by which errors are measured, decays in a step.
@@ -37,6 +35,8 @@ _ITERATIONS = 15
 #: Derivatives are renewed where they save more iterations than this.
 _WORTH_DERIVATIVES = 8
 
+#: No first-order states.
+_STATELESS = Following(0.0, np.zeros(0), np.zeros(0))
 #: LU factors of Newton's matrix, and their pivots.
 _LU = tuple[Array, Array]
 
@@ -66,7 +66,9 @@ class AlphaSystem:
     def __init__(self, plant: DrivenModel, scheme: GeneralizedAlpha, tolerances: Tolerances) -> None:
         self.plant, self.model, self.rtol, self.atol = plant, plant.model, tolerances.rtol, tolerances.atol
         self.coefficients, self.equations = scheme.coefficients, ImplicitDynamics(plant)
-        self.free = ~plant.motion.mask
+        self.free = np.flatnonzero(~plant.motion.mask)
+        self.square = np.ix_(self.free, self.free)
+        self.slips = not self.model.mechanism.places.all()  # constraints of velocities need their rows in every iteration
         self.counts = dict.fromkeys(("steps", "rejected", "evaluations", "iterations", "jacobians"), 0)
         self._reach, self._groups = np.zeros((2, self.model.nv)), _coordinate_groups(self.model)
         self.forget()
@@ -96,7 +98,8 @@ class AlphaSystem:
         if self._derivatives is None or step.h > self.holds_for:
             node, equations, multipliers = step.start, self.equations, np.zeros(len(self.model.constraint_names))
             self.let_act(node)
-            residual = equations.residual(node.t, node.q, node.v_closed, node.a, multipliers)
+            held = Following(0.0, self.plant.x, self.plant.x.copy())
+            residual = equations.residual(node.t, node.q, node.v_closed, node.a, multipliers, held, True)
             rows = equations.independent(residual.jacobian)
             multipliers[rows] = step.best_multipliers(residual, rows)
             half = 0.5 * step.h
@@ -196,26 +199,32 @@ class Step:
         self.increment = h * self.v0 + h * h * ((0.5 - n.beta) * self.w0 + n.beta * w)
         v = self.v0 + h * ((1 - n.gamma) * self.w0 + n.gamma * w)
         self.q, self.v = motion.impose(self.within, self.system.model.integrate(self.q0, self.increment), v)
-        if self.first_order_step is not None:
-            self.first_order = self.first_order_step.end(self.within, self.q, self.v)
         a = ((1 - n.alpha_m) * w + n.alpha_m * self.w0 - n.alpha_f * self.a0) / (1 - n.alpha_f)
-        self.a = np.where(self.system.free, a, motion.acceleration(self.within))
+        self.a = np.where(motion.mask, motion.acceleration(self.within), a)
 
-    def residual(self) -> Residual:
-        """Return the residual of the equations."""
+    def residual(self, whole: bool) -> Equations:
+        """Return the residual of the equations, with their matrices if `whole`."""
         self.system.counts["evaluations"] += 1
-        if self.first_order is not None:
-            self.system.plant.x = self.first_order.x
-        return self.system.equations.residual(self.within, self.q, self.v, self.a, self.multipliers)
+        if self.system.plant.answer is not None:  # what is measured may depend on the states
+            self.follow()
+        following = _STATELESS if self.first_order_step is None else self.first_order_step.following
+        return self.system.equations.residual(self.within, self.q, self.v, self.a, self.multipliers, following, whole)
+
+    def follow(self) -> bool:
+        """Let the first-order states follow; tell whether they are found."""
+        if self.first_order_step is None:
+            return True
+        self.first_order = self.first_order_step.end(self.within, self.q, self.v)
+        return all_finite(self.first_order.x)
 
     def solve(self) -> bool:
         """Solve for the step's end by Newton's method, first with the derivatives at its start; tell whether it converged."""
         self.at_start = self.system.derivatives(self)
-        if self._newton(renew=False) and self._stays_near():
+        if self._newton(renew=False) and self._stays_near() and self.follow():
             return True
         self.guess()
         self.has_renewed = True
-        return self._newton(renew=True) and self._stays_near()
+        return self._newton(renew=True) and self._stays_near() and self.follow()
 
     def _stays_near(self) -> bool:
         """Tell whether the loops' coordinates change by less than a radian: beyond it, loops may close on another branch."""
@@ -232,21 +241,21 @@ class Step:
 
     def _converges(self, renew: bool) -> bool:
         scale_q, scale_v = self.scales = self.system.scales(self.h)
-        to_q, to_v = self.h**2 * self.numbers.beta / scale_q, self.h * self.numbers.gamma / scale_v
+        weight = np.maximum(self.h**2 * self.numbers.beta / scale_q, self.h * self.numbers.gamma / scale_v)
         before, left = np.inf, np.inf
         for iteration in range(_ITERATIONS):
             self.system.counts["iterations"] += 1
-            residual = self.residual()
-            if iteration == 0 or (renew and left > _WORTH_DERIVATIVES):
+            anew = iteration == 0 or (renew and left > _WORTH_DERIVATIVES)
+            residual = self.residual(anew or self.system.slips)
+            if anew:
                 residual = self.linearise(residual, renew)
             change = self.correction(residual)
             if not np.isfinite(change).all():
                 return False
             self.place(self.w + change)
-            size = max(np.abs(to_q * change).max(), np.abs(to_v * change).max())
+            size = np.abs(weight * change).max()
             if iteration == 1 and size > _NEWTON:
-                rounding = self._rounding()
-                self.noise = max(np.abs(to_q * rounding).max(), np.abs(to_v * rounding).max())
+                self.noise = (weight * self._rounding()).max()
             rate = size / before
             if size <= max(_NEWTON, self.noise) or (0 < rate < 1 and rate / (1 - rate) * size <= _NEWTON):
                 return True
@@ -256,7 +265,7 @@ class Step:
             before = size
         return False
 
-    def linearise(self, residual: Residual, renew: bool) -> Residual:
+    def linearise(self, residual: Equations, renew: bool) -> Equations:
         """Factor Newton's matrix at the present state, and return the residual with the best multipliers.
 
         Masses and constraint Jacobians are those of the state; the other derivatives are those of the start, unless `renew`.
@@ -265,12 +274,12 @@ class Step:
         self.reach = np.abs(residual.jacobian).max(axis=0, initial=0.0)
         multipliers = self.best_multipliers(residual, self.rows)
         self.multipliers[self.rows] += multipliers
-        self.mass, self.jacobian = self.system.model.mass_matrix(self.q), residual.jacobian[self.rows]
+        self.mass, self.jacobian = residual.mass, residual.jacobian[self.rows]
         residual = residual._replace(efforts=residual.efforts - self.jacobian.T @ multipliers)
         self.factors = self._factor(self.system.renew_derivatives(self) if renew else self.at_start)
         return residual
 
-    def best_multipliers(self, residual: Residual, rows: Array) -> Array:
+    def best_multipliers(self, residual: Equations, rows: Array) -> Array:
         """Return the multipliers of some rows (k) that minimise the residual."""
         free = self.system.free
         if not len(rows):
@@ -283,19 +292,20 @@ class Step:
         stiffness = times_tangent(model, self.increment, derivatives.stiffness)
         opening = times_tangent(model, self.increment, self.jacobian)
         matrix = n.share * self.mass + h * n.gamma * derivatives.damping + h * h * n.beta * stiffness
-        count, rows = np.count_nonzero(free), len(self.rows)
+        count, rows = len(free), len(self.rows)
         whole = np.zeros((count + rows, count + rows), order="F")
-        whole[:count, :count], whole[:count, count:] = matrix[np.ix_(free, free)], -self.jacobian[:, free].T
+        whole[:count, :count], whole[:count, count:] = matrix[self.system.square], -self.jacobian[:, free].T
         whole[count:, :count] = opening[:, free]
         lu, pivots, _ = dgetrf(whole, overwrite_a=1)  # a singular matrix gives a correction that is not finite
         return lu, pivots
 
     def _rounding(self) -> Array:
         """Return the rounding of Newton's corrections of w: closure errors keep their rounding, which short steps amplify."""
-        free, count = self.system.free, np.count_nonzero(self.system.free)
-        openings = np.vstack([np.zeros((count, len(self.rows))), np.eye(len(self.rows))])
+        free, count = self.system.free, len(self.system.free)
+        sizes = np.where(self.system.model.mechanism.places[self.rows], 1.0, self.h * self.numbers.beta / self.numbers.gamma)
+        openings = np.vstack([np.zeros((count, len(self.rows))), np.diag(sizes)])
         solution: Any = dgetrs(*self.factors, openings)[0] if len(self.rows) else openings
-        change = np.zeros(len(free))
+        change = np.zeros(self.system.model.nv)
         change[free] = np.abs(solution[:count]).sum(axis=1)
         return 4 * EPS * change / (self.h**2 * self.numbers.beta)
 
@@ -304,9 +314,11 @@ class Step:
         """Whether the step is so short that rounding of its accelerations exceeds the tolerances."""
         return self.noise > 1.0
 
-    def correction(self, residual: Residual) -> Array:
+    def correction(self, residual: Equations) -> Array:
         """Return Newton's correction of w; that of the multipliers is applied here."""
         wanted = -residual.error[self.rows] / (self.h**2 * self.numbers.beta)
+        slips = ~self.system.model.mechanism.places[self.rows]
+        wanted[slips] = -(residual.jacobian[self.rows[slips]] @ self.v) / (self.h * self.numbers.gamma)
         change, multipliers = self._solve(self.factors, -residual.efforts, wanted)
         self.multipliers[self.rows] += multipliers
         return change
@@ -314,9 +326,9 @@ class Step:
     def _solve(self, factors: _LU, efforts: Array, opening: Array) -> tuple[Array, Array]:
         free = self.system.free
         solution: Any = dgetrs(*factors, np.concatenate([efforts[free], opening]))[0]
-        change = np.zeros(len(free))
-        change[free] = solution[: free.sum()]
-        return change, solution[free.sum() :]
+        change = np.zeros(self.system.model.nv)
+        change[free] = solution[: len(free)]
+        return change, solution[len(free) :]
 
     def error(self) -> float:
         """Return the estimated error of the step, relative to the tolerances.

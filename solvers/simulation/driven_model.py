@@ -126,8 +126,8 @@ class DrivenModel(Drive):
 
     # -- loads -----------------------------------------------------------------------------------------------------------
 
-    def _act(self, t: float, q: Array, v: Array) -> tuple[Array, Any]:
-        if not self.is_held or self.has_states:
+    def _act(self, t: float, q: Array, v: Array, follow: bool = False) -> tuple[Array, Any]:
+        if not self.is_held or (self.has_states and not follow):
             return self._let_act(t, q, v)
         if self._last is None or self._last[0] is not self.command:
             self._last = self.command, self._let_act(t, q, v)
@@ -163,13 +163,16 @@ class DrivenModel(Drive):
 
     def act_at(self, t: float, q: Array, v: Array, tau: Array) -> None:
         """Set the loads of users' functions at a state; write all efforts (nv). Callers check whether they are finite."""
-        tau[:] = self._efforts.at(t, q, v)
-        if self.command is not None:
-            tau += self.command.tau
-        if self._varying_rows:
-            self._push(t, q, v)
-        if self.is_driven:
-            tau += self._drive(t, q, v)
+        np.add(*self._let_act(t, q, v), out=tau)
+
+    def act_on(self, t: float, q: Array, v: Array) -> Array:
+        """Put loads but first-order states into effect; return all efforts (nv). Commands come from `answer` if set."""
+        if self.answer is not None:
+            self.command = self.answer(t, q, v)
+        tau: Array = np.add(*self._act(t, q, v, True))
+        if not all_finite(tau):
+            self.check_acting()
+        return tau
 
     def acting_rows(self, t: Array, y: Array, q: Array, v: Array) -> tuple[Array, Array, dict[str, Array]]:
         """Return the loads at times t (n, s), where states are y (n, ...): q (n, nq) and v (n, nv).

@@ -33,6 +33,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.control.control_loop import ControlledModel
 from titop.solvers.control.loop_signals import Command
+from titop.solvers.model.prepared import Following
 from titop.solvers.simulation.driven_model import DrivenModel
 
 
@@ -173,18 +174,16 @@ class ModelStep(TrapezoidalStep):
 
     def __init__(self, plant: DrivenModel, begin: FirstOrderStates, h: float) -> None:
         super().__init__(begin, h)
-        self._plant, self._guess = plant, begin.x + h * begin.rate
+        self._plant = plant
+        self.following = Following(self._half, self._known, begin.x + h * begin.rate)
 
     def end(self, t: float, q: Array, v: Array) -> FirstOrderStates:
         """Return the states where the step ends with q and v, and put them into effect; NaN if none are found."""
         plant, u = self._plant, self._plant.inputs(t, q, v)
         assert u is not None
         states = plant.model.mechanism.engine.states
-        x, self._inverse = states.following(q, v, u, self._known, self._guess, self._half)
-        if np.isfinite(x).all():
-            self._guess = x
-        plant.x = x
-        return FirstOrderStates(x, (x - self._known) / self._half)
+        plant.x, self._inverse = states.following(q, v, u, self._known, self.following.x, self._half)
+        return FirstOrderStates(plant.x, (plant.x - self._known) / self._half)
 
 
 class ControllerStep(TrapezoidalStep):

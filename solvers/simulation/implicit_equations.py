@@ -1,7 +1,8 @@
 """The equations of implicit integrators, and their derivatives.
 
 The generalised-alpha scheme solves the equations of motion in implicit form at the end of a step (`ImplicitDynamics`),
-``ID(q, v, a) - tau - J^T lambda = 0`` where motion is not prescribed, together with ``closure_error(q) = 0`` (index 3).
+``ID(q, v, a) - tau - J^T lambda = 0`` where motion is not prescribed, together with ``closure_error(q) = 0`` (index 3),
+and ``J v = 0`` of what constrains velocities alone.
 
 Scipy's integrators take the Jacobian of dy/dt by ``y = [q, v, x, z]`` (`RateJacobian`): x are the first-order states, z those
 of a continuous controller. Derivatives of the dynamics are by tangent displacements of q, derivatives of y by the entries of q.
@@ -26,6 +27,7 @@ from titop.solvers.constraints.closed_derivatives import inverse_derivatives
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.mechanism.inputs import Push
+from titop.solvers.model.prepared import Equations, Following
 from titop.solvers.simulation.closed_states import UTMOST, project
 from titop.solvers.simulation.driven_model import DrivenModel
 
@@ -37,14 +39,6 @@ class ImplicitDerivatives(NamedTuple):
     damping: Array
 
 
-class Residual(NamedTuple):
-    """Residual of the equations: efforts (nv), and weighted errors of the closures with their Jacobian (k, k x nv)."""
-
-    efforts: Array
-    error: Array
-    jacobian: Array
-
-
 class ImplicitDynamics:
     """The implicit equations of motion of a plant."""
 
@@ -53,17 +47,14 @@ class ImplicitDynamics:
         self._chosen: Array | None = None
         self._left = 0.0
 
-    def residual(self, t: float, q: Array, v: Array, a: Array, multipliers: Array) -> Residual:
-        """Return the residual of the equations at a state; `multipliers` (k) are those of the weighted constraints."""
-        efforts, pushes = self.plant.loads(t, q, v)
-        dynamics = self.model.mechanism.engine.dynamics
-        if not self.model.is_constrained:
-            missing = dynamics.tree_inverse(q, v, a, pushes) - efforts
-            return Residual(missing, np.zeros(0), np.zeros((0, self.model.nv)))
-        needed, error, jacobian = dynamics.tree_inverse_and_constraints(q, v, a, pushes)
-        weights = self.model.mechanism.scale.weights
-        jacobian = weights[:, None] * jacobian
-        return Residual(needed - efforts - jacobian.T @ multipliers, weights * error, jacobian)
+    def residual(
+        self, t: float, q: Array, v: Array, a: Array, multipliers: Array, following: Following, whole: bool
+    ) -> Equations:
+        """Return the residual of the equations at a state; see `PreparedDynamics.equations`. States found then act."""
+        efforts = self.plant.act_on(t, q, v)
+        result = self.plant.prepared.equations(q, v, a, efforts, multipliers, following, whole)
+        self.plant.x = following.x.copy()
+        return result
 
     def derivatives(
         self,

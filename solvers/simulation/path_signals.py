@@ -46,6 +46,7 @@ class PathChain:
         self._per_channel = {name: np.broadcast_to(getattr(path, name), count) for name in PER_CHANNEL}
         limits = (-np.inf, np.inf) if path.limits is None else path.limits
         self._lower, self._upper = (np.broadcast_to(limit, count) for limit in limits)
+        self._least = device.least_command
         self.margin = margin_of(self.period or self._delay, times) if self.period or self._delay else 0.0
         self._taken, self._walk, self._last = 0, np.zeros(count), np.full(count, np.nan)
         self._pending: deque[tuple[float, Array]] = deque()
@@ -104,6 +105,8 @@ class PathChain:
         if numbers["dead_zone"].any():
             value = np.sign(value) * np.maximum(np.abs(value) - numbers["dead_zone"], 0.0)
         value = np.minimum(np.maximum(value, self._lower[which]), self._upper[which])
+        if self._least:
+            value = np.where(np.abs(value) < self._least * (1 - SAME), 0.0, value)
         if limited and self.period is not None:
             most = numbers["rate_limit"] * self.period
             value = np.where(np.isnan(self._last), value, np.clip(value, self._last - most, self._last + most))

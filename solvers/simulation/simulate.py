@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
 from titop.solvers.motions.prescribed import PrescribedMotion, with_held
+from titop.solvers.simulation.agenda import Agenda
+from titop.solvers.simulation.changes import Latch, Lock, Release
 from titop.solvers.simulation.closed_states import close_start
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, WatchedEvent, read_events
@@ -65,6 +68,7 @@ def simulate(
     x0: Any = None,
     start: Trajectory | None = None,
     hold: Sequence[str] | str = (),
+    changes: Lock | Release | Latch | Sequence[Lock | Release | Latch] = (),
 ) -> Trajectory:
     """Simulate a model, alone or in closed loop with a controller.
 
@@ -157,6 +161,13 @@ def simulate(
     hold : sequence of str
         Joints or coordinates that are locked at their place in `q0`, as in `linearize`: `Trajectory.tau` has the efforts that
         this takes.
+    changes : Lock, Release or Latch, or a sequence of these
+        What is locked, closes, or comes free during the simulation, at times or events: docking, separation, deployment. The
+        model has all rigid closures: those that first close are open until then. Where something closes, velocities jump
+        (`Model.impact`): momentum is kept, energy is lost. All coordinates, controllers and their noise, paths of devices,
+        events and first-order states go on. What happened is in `Trajectory.changes`; a `ModelWarning` names what did not. For
+        a separation connect the part by a `Free` joint, `hold` it, and let a `Release` free it; locks are imposed motions, the
+        efforts that they take are in `Trajectory.tau`. A sample at the instant of a change is taken before it.
 
     Returns
     -------
@@ -197,56 +208,68 @@ def simulate(
         warn([Finding("fine-tolerance", "rtol", rtol, expected, advice)])
         rtol = _FINEST
     before = Start(model, times, q0, v0, x0, start)
-    motions = with_held(model, read_mapping("prescribed", prescribed or {}), hold, before.q, before.v)
-    motion = PrescribedMotion(model, motions, (times[0], times[-1]))
+    imposed = read_mapping("prescribed", prescribed or {})
     wrenches = read_mapping("wrenches", wrenches or {})
     wrenches = {name: value if callable(value) else copy.copy(value) for name, value in wrenches.items()}  # a snapshot
-    q, v = motion.impose(times[0], before.q, before.v)
     check_switch("saturate", saturate)
     arguments = Loop(controller, sample_time, delay, reference, noise, operating_point)
-    loop = read_loop(model, times, q, v, arguments, saturate, seed, wrenches)
-    before.recall_loop(loop)
-    plant = DrivenModel(model, times, tau, wrenches, motion, u, loop, seed)
-    before.recall_paths(plant)
-    if model.is_constrained:
-        if isinstance(scheme, str):
-            require_projecting(scheme)
-        q, v = (q, v) if before.is_reached else close_start(model, q, v, motion.names)
-        plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask)
-    warn(deep_starts(model, q, v))
-    watched = read_events(plant, events)
-    before.recall_events(watched)
-    refuse_pushing(model.mechanism, plant.inputs(times[0], q, v), times[:1])
-    y0 = before.state(q, v, loop)
-    if np.iscomplexobj(y0):
-        raise ModelError(Finding("wrong-type", "q0, v0, x0", "complex numbers", "real numbers", "simulations are real"))
-    solution = ReachedStates(times[:1], y0[None], {})
+    if model.is_constrained and isinstance(scheme, str):
+        require_projecting(scheme)
     if isinstance(scheme, GeneralizedAlpha):
         scheme.check_step(max_step)
-    begin, tolerances = time.perf_counter(), Tolerances(rtol, atol, max_step)
-    try:
-        if model.nv == 0 and watched:
-            expected, advice = "a model with coordinates, whose motion is integrated", "ask their functions at the times"
-            raise ModelError(Finding("no-motion", "events", ", ".join(watched), expected, advice))
-        if model.nv + model.nx == 0:
-            solution = ReachedStates(times, np.empty((len(times), 0)), {})
-        else:
-            with Monitor(plant, times, scheme, max_step, progress) as monitor:
-                solution = _integrate(plant, times, y0, tuple(watched.values()), scheme, tolerances, monitor, before.integrator)
-            warn(monitor.half_turns.findings())
-            if monitor.impacts is not None:
-                warn(brief_impacts(model, monitor.impacts.states(), monitor.impacts.step))
-        solution.statistics["seconds"] = time.perf_counter() - begin
-        trajectory = _collect(plant, solution, watched)
-        warn(spin_findings(model, trajectory.q, trajectory.v))
-        refuse_pushing(model.mechanism, trajectory.u, trajectory.t)
-        warn(overlaps(model, trajectory.q, trajectory.t))
-        return trajectory
-    except KeyboardInterrupt as error:
-        last = solution.t[-1], solution.y[-1]
-        stop = error if isinstance(error, SimulationInterrupt) else interrupt(last, times[-1], solution)
-        stop._collect = lambda reached: _collect(plant, reached, watched)
-        raise stop from None
+    tolerances = Tolerances(rtol, atol, max_step)
+    agenda = Agenda(model, times, before, changes, hold, imposed, events)
+    while True:
+        before, part, model = agenda.start, agenda.part, agenda.stage
+        motions = with_held(model, imposed, agenda.locked, before.q, before.v)
+        motion = PrescribedMotion(model, motions, (times[0], times[-1]))
+        q, v = motion.impose(part[0], before.q, before.v)
+        loop = read_loop(model, times, q, v, arguments, saturate, seed, wrenches)
+        before.recall_loop(loop)
+        plant = DrivenModel(model, times, tau, wrenches, motion, u, loop, seed)
+        before.recall_paths(plant)
+        if model.is_constrained:
+            q, v = (q, v) if before.is_reached else close_start(model, q, v, motion.names)
+            plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask)
+        warn(deep_starts(model, q, v))
+        watched = read_events(plant, agenda.watched(plant))
+        before.recall_events(watched)
+        refuse_pushing(model.mechanism, plant.inputs(part[0], q, v), part[:1])
+        y0 = before.state(q, v, loop)
+        if np.iscomplexobj(y0):
+            raise ModelError(Finding("wrong-type", "q0, v0, x0", "complex numbers", "real numbers", "simulations are real"))
+        solution = ReachedStates(part[:1], y0[None], {})
+        begin = time.perf_counter()
+        try:
+            if model.nv == 0 and watched:
+                expected, advice = "a model with coordinates, whose motion is integrated", "ask their functions at the times"
+                raise ModelError(Finding("no-motion", "events", ", ".join(watched), expected, advice))
+            if model.nv + model.nx == 0:
+                solution = ReachedStates(part, np.empty((len(part), 0)), {})
+            else:
+                with Monitor(plant, part, scheme, max_step, progress) as monitor:
+                    happening = tuple(watched.values())
+                    solution = _integrate(plant, part, y0, happening, scheme, tolerances, monitor, before.integrator)
+                warn(monitor.half_turns.findings())
+                if monitor.impacts is not None:
+                    warn(brief_impacts(model, monitor.impacts.states(), monitor.impacts.step))
+            solution.statistics["seconds"] = time.perf_counter() - begin
+            trajectory = _collect(plant, solution, watched)
+            warn(spin_findings(model, trajectory.q, trajectory.v))
+            refuse_pushing(model.mechanism, trajectory.u, trajectory.t)
+            warn(overlaps(model, trajectory.q, trajectory.t))
+        except KeyboardInterrupt as error:
+            last = solution.t[-1], solution.y[-1]
+            stop = error if isinstance(error, SimulationInterrupt) else interrupt(last, times[-1], solution)
+            stop._collect = partial(_collect_all, agenda, plant, watched)
+            raise stop from None
+        if not agenda.reached(trajectory):
+            warn(agenda.missing())
+            return agenda.joined()
+
+
+def _collect_all(agenda: Agenda, plant: DrivenModel, events: Mapping[str, WatchedEvent], solution: ReachedStates) -> Trajectory:
+    return agenda.joined(_collect(plant, solution, events))
 
 
 def _collect(plant: DrivenModel, solution: ReachedStates, events: Mapping[str, WatchedEvent]) -> Trajectory:

@@ -90,7 +90,7 @@ def interrupt(last: tuple[float, Array], end: float, solution: ReachedStates) ->
 
 
 #: Heads of the names of what integrator, events and controllers leave.
-_INTEGRATOR, _EVENT, _PATH = "integrator.", "event.", "path."
+_INTEGRATOR, EVENT, _PATH = "integrator.", "event.", "path."
 
 
 class Start:
@@ -118,9 +118,10 @@ class Start:
         self.v = self._y[model.nq : states].copy() if v0 is None else read_state("v0", v0, model.coordinate_names)
         goes_on = start is not None and x0 is None
         self.x = self._y[states : states + model.nx].copy() if goes_on else model.mechanism.inputs.read_states(x0)
-        self.integrator = self._left(_INTEGRATOR) if self.is_reached and goes_on else {}
+        self.integrator = self.left(_INTEGRATOR) if self.is_reached and goes_on else {}
 
-    def _left(self, head: str) -> Memory:
+    def left(self, head: str) -> Memory:
+        """Return what the other simulation has left under names with a `head`."""
         memory = {} if self._start is None else self._start.memory
         return {name.removeprefix(head): array for name, array in memory.items() if name.startswith(head)}
 
@@ -137,11 +138,11 @@ class Start:
                 where = f"controller[{k}]" if len(names) > 1 else "controller"
                 refuse_memory(where, ", ".join(now), f"{', '.join(then.signal_names)}, as before")
         if loop is not None:
-            loop.recall([self._left(f"controller[{k}].") for k in range(len(names))])
+            loop.recall([self.left(f"controller[{k}].") for k in range(len(names))])
 
     def recall_events(self, events: Mapping[str, WatchedEvent]) -> None:
         """Let events go on that the other simulation has watched too."""
-        left = self._left(_EVENT)
+        left = self.left(EVENT)
         for name, event in events.items():
             if name in left:
                 event.recall(left[name])
@@ -149,7 +150,7 @@ class Start:
     def recall_paths(self, plant: DrivenModel) -> None:
         """Let the paths of devices go on where those of the other simulation have stopped."""
         left: dict[str, Memory] = {}
-        for name, array in self._left(_PATH).items():
+        for name, array in self.left(_PATH).items():
             device, part = split_end(name)
             left.setdefault(device, {})[part] = array
         now = {} if plant.paths is None else plant.paths.memory()
@@ -196,7 +197,7 @@ def _last_state(model: Model, times: Array, start: Any) -> Array:
 def leave(y: Array, plant: DrivenModel, events: Mapping[str, WatchedEvent], integrator: Memory | None) -> Memory:
     """Return what a simulation needs to go on later from its last state, by name."""
     left = {"y": y.copy()} | {f"{_INTEGRATOR}{name}": array for name, array in (integrator or {}).items()}
-    left |= {f"{_EVENT}{name}": event.memory() for name, event in events.items()}
+    left |= {f"{EVENT}{name}": event.memory() for name, event in events.items()}
     paths = {} if plant.paths is None else plant.paths.memory()
     left |= {f"{_PATH}{name}.{key}": array for name, arrays in paths.items() for key, array in arrays.items()}
     controllers = [] if plant.loop is None else plant.loop.memory()

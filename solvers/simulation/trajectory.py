@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,10 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.mechanism.port_motion import attitude_angles, continuous_angles
+from titop.solvers.model.impacts import with_closures
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.readings import Contacts
+from titop.solvers.simulation.changes import Changed, closures_at, stages
 from titop.solvers.simulation.findings import violations
 from titop.solvers.simulation.trajectory_arrays import dataset_of, read_fields, write_fields
 from titop.solvers.support.archive import MAX_BYTES
@@ -55,7 +57,10 @@ class Trajectory:
         equations, ``iterations`` of Newton's method, ``jacobians``, and ``seconds``.
     memory : dict of name to array
         What ``simulate(start=)`` takes up at the end besides: states of the integrator and of controllers, commands that are
-        held or delayed, generators of noise, events.
+        held or delayed, generators of noise, events, what is locked; and what closures were open, and when.
+    changes : tuple of Changed
+        What changed, in the order of time, and then what did not although it was asked for; see `simulate`. At an output time
+        that is the instant of a change, the trajectory has the state after it.
 
     Notes
     -----
@@ -76,6 +81,7 @@ class Trajectory:
     statistics: dict[str, float] = field(default_factory=dict)
     x: Array = field(default_factory=lambda: np.zeros((0, 0)))
     memory: dict[str, Array] = field(default_factory=dict)
+    changes: tuple[Changed, ...] = ()
 
     @property
     def control(self) -> ControlHistory | None:
@@ -93,12 +99,25 @@ class Trajectory:
 
     def outputs(self) -> Array:
         """Return the outputs of the model's sensors (n, outputs) over time, each in its own unit."""
-        return self.model.outputs(self.q, self.v, self.a, *self._loads())
+        return self._read(lambda model, *state: model.outputs(*state))
 
-    def _loads(self) -> tuple[dict[str, Array] | None, Array | None, Array]:
-        """Return wrenches, inputs with first-order states behind them, and efforts over time, for stacked states."""
+    def _read(self, function: Callable[..., Array]) -> Array:
+        """Return a function of a model, and of its states and loads over time, for the models of all stages."""
         u = self.model.mechanism.inputs.with_states(self.u, self.x) if self.model.nx else self.u if self.model.nu else None
-        return self.wrenches or None, u, self.tau
+        parts = []
+        for rows, model in stages(self.model, self.t, self.memory):
+            wrenches = {port: wrench[rows] for port, wrench in self.wrenches.items()} or None
+            loads = wrenches, None if u is None else u[rows], self.tau[rows]
+            parts.append(function(model, self.q[rows], self.v[rows], self.a[rows], *loads))
+        return np.concatenate(parts)
+
+    def model_at(self, t: float) -> Model:
+        """Return the model that holds from a time (s) on, such as that of two satellites that have docked, for `linearize`.
+
+        Closures that are open then are springs without stiffness; others are kept as they were caught. Locks are not part of
+        models: `linearize` and others take ``hold=``.
+        """
+        return with_closures(self.model, closures_at(self.memory, t))
 
     def motion(self, port: str, sequence: str = "XYZ", frame: str = "port") -> Array:
         """Return a port's motion vectors (n, 18) over time, units of `Model.motion`.
@@ -112,7 +131,7 @@ class Trajectory:
 
     def reaction(self, joint: str, frame: str = "port") -> Array:
         """Return the wrenches (n, 6; N and N m) that a joint or closure transmits over time; see `Model.reaction`."""
-        return self.model.reaction(joint, self.q, self.v, self.a, *self._loads(), frame=frame)
+        return self._read(lambda model, *state: model.reaction(joint, *state, frame=frame))
 
     def contacts(self, name: str | None = None) -> Contacts:
         """Return all contacts over time, or the one with a `name`: (n, k; m) and (n, k, 3; N, m/s); see `Model.contacts`."""
@@ -179,7 +198,7 @@ class Trajectory:
         return self.q[:, self.model.configuration_names.index(name)]
 
     def plot(self, names: str | list[str] | None = None, attitude: str = "XYZ") -> Figure:
-        """Draw configuration entries, first-order states and signals of the control loop over time.
+        """Draw configuration entries, first-order states and signals of the control loop over time; lines mark changes.
 
         Parameters
         ----------
@@ -225,7 +244,7 @@ class Trajectory:
             else:
                 values = self.coordinate(name)
                 signals[f"{name} [{units[name]}]"] = values
-        return plot_over_time(self.t, signals)
+        return plot_over_time(self.t, signals, instants=[change.t for change in self.changes])
 
     def plot_shape(self, times: Any = None) -> Figure:
         """Draw the system in space at some instants: rods, deformable bodies, rigid bodies by lines.

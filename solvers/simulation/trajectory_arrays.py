@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.contract.own_coordinates import todays
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.model.model import Model
+from titop.solvers.simulation.changes import Changed
 from titop.solvers.support.archive import Archive, write_archive
 
 _ARRAYS = ("t", "q", "v", "a", "tau", "u", "x")
@@ -36,6 +38,8 @@ def write_fields(path: str | Path, trajectory: Any) -> None:
     for prefix, control in zip(_prefixes(len(trajectory.controls)), trajectory.controls, strict=True):
         arrays |= {f"{prefix}{name}": value for name, value in control.to_arrays().items()}
     arrays |= {f"memory:{name}": value for name, value in trajectory.memory.items()}
+    for k, change in enumerate(trajectory.changes):
+        arrays |= {f"change[{k}]:{field.name}": np.array(getattr(change, field.name)) for field in fields(Changed)}
     write_archive(path, arrays | {"format": np.array(_FORMAT)})
 
 
@@ -65,9 +69,18 @@ def read_fields(path: str | Path, model: Model, max_bytes: int) -> dict[str, Any
     memory = {entry: archive.arrays[name] for entry, name in parts["memory:"].items()}
     prefixes = [prefix for prefix in (*_prefixes(1), *_prefixes(len(archive.arrays))) if f"{prefix}t" in archive.arrays]
     controls = tuple(ControlHistory.from_archive(archive, prefix) for prefix in prefixes)
+    changes = tuple(_read_change(archive, f"change[{k}]:") for k in range(sum(n.endswith("]:lost") for n in archive.arrays)))
     states = {"t": t, "q": q, "v": v, "a": a, "tau": tau, "u": u, "x": x}
     others = {"wrenches": wrenches, "events": events, "controls": controls, "statistics": counted, "memory": memory}
+    others["changes"] = changes
     return states | others
+
+
+def _read_change(archive: Archive, prefix: str) -> Changed:
+    read: dict[str, Any] = {name: archive.scalar(f"{prefix}{name}", "U") for name in ("kind", "name")}
+    read |= {name: archive.scalar(f"{prefix}{name}", "f") for name in ("t", "distance", "angle", "lost")}
+    read |= {name: archive.array(f"{prefix}{name}", None) for name in ("impulse", "q", "before", "v")}
+    return Changed(**read)
 
 
 def _prefixes(count: int) -> list[str]:

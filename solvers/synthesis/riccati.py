@@ -65,6 +65,26 @@ class Parts(NamedTuple):
             np.hstack([D21, np.zeros((p, n)), noise * np.eye(p)]),
         )
 
+    def turn(self, basis: Array) -> Parts:
+        """Return the plant with other states: the columns of a basis (n, n) are theirs."""
+        back = np.linalg.inv(basis)
+        A, B1, B2, C1, C2, *D = self
+        return Parts(back @ A @ basis, back @ B1, back @ B2, C1 @ basis, C2 @ basis, *D)
+
+    def even_basis(self) -> Array:
+        """Return a basis (n, n) in which both Riccati equations of H2 control have the same diagonal solution."""
+        A, B1, B2, C1, C2, _, D12, D21 = self.perturb(NEGLIGIBLE)
+        X = stabilizing_solution(A, B2, C1.T @ C1, C1.T @ D12, D12.T @ D12)
+        Y = stabilizing_solution(A.T, C2.T, B1 @ B1.T, B1 @ D21.T, D21 @ D21.T)
+        if X is None or Y is None:
+            return np.eye(len(A))
+        try:
+            root = np.linalg.cholesky(Y)
+        except np.linalg.LinAlgError:
+            return np.eye(len(A))
+        turned, sizes, _ = np.linalg.svd(root.T @ X @ root)
+        return np.asarray(root @ turned / np.maximum(sizes, NEGLIGIBLE * sizes[:1]) ** 0.25)
+
     def normalise(self) -> tuple[Parts, Array, Array]:
         """Return a regular plant with ``D12 = [0; 1]`` and ``D21 = [0, 1]``, and what u and y are multiplied by."""
         A, B1, B2, C1, C2, D11, D12, D21 = self

@@ -19,8 +19,11 @@ from titop.solvers.linear.state_space import read_linear
 from titop.solvers.robust.uncertain_loop import read_loop
 from titop.solvers.robust.varying_members import FractionalFamily, Members, SampledFamily, VaryingFamily
 from titop.solvers.synthesis.general_plant import GeneralPlant, Units, read_plant, refuse_hidden_modes
-from titop.solvers.synthesis.riccati import Parts, stabilizing_solution
+from titop.solvers.synthesis.riccati import Parts
 from titop.solvers.synthesis.synthesize import solve_hinf
+
+#: Random members between the points at which functions are tested, as polynomials swing there.
+_BETWEEN = 60
 
 
 @dataclass(frozen=True)
@@ -61,15 +64,12 @@ class ScheduledPlant:
 
     def parts(self, plant: GeneralPlant) -> Parts:
         """Return the parts of a member in common units and states, perturbed."""
-        A, B1, B2, C1, C2, *D = plant.in_units(plant.system, self.units)
-        T, back = self.basis, np.linalg.inv(self.basis)
-        parts = Parts(back @ A @ T, back @ B1, back @ B2, C1 @ T, C2 @ T, *D)
+        parts = plant.in_units(plant.system, self.units).turn(self.basis)
         return _full_rank(parts, self.perturbation) if self.perturbation else parts
 
     def controller(self, plant: GeneralPlant, K: Matrices) -> Matrices:
         """Return a controller of a member, its states estimates of the member's, from one of its parts."""
-        back = np.linalg.inv(self.basis)
-        return plant.controller(Matrices(self.basis @ K.A @ back, self.basis @ K.B, K.C @ back, K.D), self.units)
+        return plant.controller(K.turn(np.linalg.inv(self.basis)), self.units)
 
 
 def _full_rank(parts: Parts, epsilon: float) -> Parts:
@@ -104,7 +104,7 @@ def read_scheduled(
         member = family.at(rho)
         return member if weighted is None else read_linear("weighted(member)", weighted(member))
 
-    grid, between = members.grid(), members.between()
+    grid, between = members.grid(), members.between(_BETWEEN)
     nearest = int(np.linalg.norm(grid.s, axis=1).argmin())
     order = np.r_[nearest, np.delete(np.arange(len(grid.s)), nearest)]
     grid = Members(*(part[order] for part in grid))
@@ -116,7 +116,7 @@ def read_scheduled(
     _, units = middle.balance(middle.system)
     least = np.sqrt(max(_named(rho, lambda: solve_hinf(middle)).optimum / units.gain, NEGLIGIBLE))
     units = units._replace(z=units.z * least, w=units.w * least)
-    plant = ScheduledPlant(members, model, middle, units, _even_basis(middle.in_units(middle.system, units)))
+    plant = ScheduledPlant(members, model, middle, units, middle.in_units(middle.system, units).even_basis())
     for s in grid.s[1:]:
         rho = members.values(s)
         member = plant.at(rho)
@@ -141,21 +141,6 @@ def _read_family(family: Any, points: int) -> VaryingFamily:
             Finding("not-real", "family", ", ".join(others), "real parameters that a controller can follow", advice)
         )
     return FractionalFamily(loop.uncertain, loop.structure, points)
-
-
-def _even_basis(parts: Parts) -> Array:
-    """Return a basis (n, n) in which both Riccati equations of H2 control have the same diagonal solution."""
-    A, B1, B2, C1, C2, _, D12, D21 = parts.perturb(NEGLIGIBLE)
-    X = stabilizing_solution(A, B2, C1.T @ C1, C1.T @ D12, D12.T @ D12)
-    Y = stabilizing_solution(A.T, C2.T, B1 @ B1.T, B1 @ D21.T, D21 @ D21.T)
-    if X is None or Y is None:
-        return np.eye(len(A))
-    try:
-        root = np.linalg.cholesky(Y)
-    except np.linalg.LinAlgError:
-        return np.eye(len(A))
-    turned, sizes, _ = np.linalg.svd(root.T @ X @ root)
-    return np.asarray(root @ turned / np.maximum(sizes, NEGLIGIBLE * sizes[:1]) ** 0.25)
 
 
 def _named(rho: Mapping[str, float], read: Callable[[], Any]) -> Any:

@@ -81,11 +81,15 @@ class ScheduledSearch:
         """Whether the controller's states are those of X, which is constant while Y is not."""
         return self.x_terms < self.y_terms
 
-    def run(self, each: Callable[[], object] = lambda: None) -> ScheduledLevel:
-        """Return what is found, the points added where it fails; `each` is called after every round."""
+    def run(self, least: float, each: Callable[[], object] = lambda: None) -> ScheduledLevel:
+        """Return what is found, the points added where it fails; `each` is called after every round.
+
+        `least`: the least level at the first points.
+        """
         active = self.first()
-        for _ in range(_ROUNDS):
-            least, *_ = self.least(active)
+        for rounds in range(_ROUNDS):
+            if rounds:
+                least = self.least(active)
             for back in _BACK:
                 X, Y = self.central(active, back * least)
                 level = back * _FORMULA * least
@@ -94,7 +98,7 @@ class ScheduledSearch:
                     break
             failing = [int(k) for k in np.argsort(-levels) if not levels[k] <= level and k not in active]
             each()
-            if not failing:
+            if not failing or not np.isfinite(levels[active]).all():  # more points only make it harder
                 break
             active += failing[:_ADDED]
         return ScheduledLevel(least, level, float(levels.max()), X, Y)
@@ -123,12 +127,11 @@ class ScheduledSearch:
             worst = max(worst, proved_level(self.points.parts[k], K, functions))
         return worst
 
-    def least(self, active: list[int]) -> tuple[float, Array, Array]:
-        """Return the least level at some points, and X and Y."""
+    def least(self, active: list[int]) -> float:
+        """Return the least level at some points."""
         inequalities = [Inequality(tuple(terms), N) for terms, N in self._levels(active)]
         inequalities += [Inequality(tuple(self._positive(k)), np.zeros((2 * self._n,) * 2)) for k in self._coupled(active)]
-        solution = self._solve(inequalities)
-        return -solution.t, *self._functions(solution)
+        return -self._solve(inequalities).t
 
     def central(self, active: list[int], level: float) -> tuple[Array, Array]:
         """Return X and Y for a level that are farthest from each other's inverse, as those of central controllers are."""
@@ -140,7 +143,8 @@ class ScheduledSearch:
         n = self._n
         across = np.block([[np.zeros((n, n)), np.eye(n)], [np.eye(n), np.zeros((n, n))]])
         inequalities += [Inequality(tuple(self._diagonal(k)), across) for k in self._coupled(active)]
-        return self._functions(self._solve(inequalities))
+        matrices = np.array(self._solve(inequalities).unknowns[:-1])
+        return matrices[: self.x_terms], matrices[self.x_terms :]
 
     # -- inequalities ------------------------------------------------------------------------------------------------
 
@@ -164,11 +168,12 @@ class ScheduledSearch:
         """Yield the inequalities of X and Y at some points, and what the level multiplies in each."""
         for k in active:
             A, B1, B2, C1, C2, D11, D12, D21 = self.points.parts[k]
-            values = self.points.values[k]
-            for along in np.unique(self.points.along[k], axis=0):
+            values, every = self.points.values[k], self.points.along[k]
+            for along in np.unique(every[:, : self.x_terms], axis=0):
                 x = zip(range(self.x_terms), values, along, strict=False)
-                y = zip(range(self.x_terms, self._constant), values, -along, strict=False)
                 yield self._side(x, A, B1, np.hstack([C2, D21]), C1, D11)
+            for along in np.unique(every[:, : self.y_terms], axis=0):
+                y = zip(range(self.x_terms, self._constant), values, -along, strict=False)
                 yield self._side(y, A.T, C1.T, np.hstack([B2.T, D12.T]), B1.T, D11.T)
 
     def _side(
@@ -208,10 +213,6 @@ class ScheduledSearch:
         unknowns = [UnknownMatrix(self._n)] * count + [UnknownMatrix(1)]
         size = [np.zeros((self._n, self._n))] * count + [np.ones((1, 1))]
         return greatest_decrease(unknowns, inequalities, size, _TOLERANCES)
-
-    def _functions(self, solution: Solution) -> tuple[Array, Array]:
-        matrices = np.array(solution.unknowns[:-1])
-        return matrices[: self.x_terms], matrices[self.x_terms :]
 
 
 def _root(N: Array) -> Array:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _KNOWN, _BACK = 2 * NEGLIGIBLE, 1 + COARSE
 #: Perturbations that make a plant regular, from the one whose least gain is nearest to the infimum.
 _PERTURBATIONS = (CLOSE**2, 10 * CLOSE**2, COARSE * CLOSE, 10 * COARSE * CLOSE, CLOSE, NEGLIGIBLE)
+#: Those, and factors of the level, that are tried where rounding hides the controllers nearer to the infimum.
+_FAR, _FAR_BACK = (NEGLIGIBLE, COARSE, 10 * COARSE), (1.05, 1.2, 2.0)
 #: What is perturbed: by noise, and by moving the axis.
 _KINDS = ((0, 1), (1, 0), (1, 1))
 #: Cuts of the range, by decades, in which the largest perturbation is sought that keeps the gain.
@@ -157,27 +159,40 @@ def h2syn(
 def solve_hinf(plant: GeneralPlant) -> Synthesis:
     """Return the H-infinity controller of a plant."""
     parts, units = plant.balance(plant.continuous)
+    basis = parts.even_basis()
+    back = np.linalg.inv(basis)
 
     def design(kind: tuple[int, int], epsilon: float, level: float) -> Matrices | None:
         try:
-            K = hinf_controller(parts.perturb(*(epsilon * which for which in kind)), level)
-            return None if K is None or not _stabilizes(parts, K) else plant.controller(K, units)
+            K = hinf_controller(parts.perturb(*(epsilon * which for which in kind)).turn(basis), level)
+            return None if K is None else plant.controller(K.turn(back), units)
         except np.linalg.LinAlgError:
             return None
 
-    least, best, kind = np.inf, 0.0, _KINDS[0]
+    def gain(kind: tuple[int, int], epsilon: float, level: float) -> float:
+        return _loop_norm(plant, design(kind, epsilon, level), is_h2=False) / units.gain
+
+    tried = []  # whether the level is not one that a loop has; gain if so, or else level; level, kind, perturbation
     kinds = _KINDS if parts.is_regular else _KINDS[1:]
-    for other, epsilon in [*((kind, 0.0),) * parts.is_regular, *product(kinds, _PERTURBATIONS)]:
-        less = _least_level(partial(design, other), epsilon, least)
-        # controllers that exist but for rounding are none
-        if less is not None and np.isfinite(_loop_norm(plant, design(other, epsilon, less * _BACK), is_h2=False)):
-            least, best, kind = less, epsilon, other
-    if not np.isfinite(least):
+    for kind, epsilon in [*((_KINDS[0], 0.0),) * parts.is_regular, *product(kinds, _PERTURBATIONS)]:
+        less = _least_level(partial(design, kind), epsilon, min((one[1] for one in tried if not one[0]), default=np.inf))
+        if less is not None:
+            reached = gain(kind, epsilon, less * _BACK)
+            # controllers that exist but for rounding are none, nor are levels at which they do
+            is_wrong = not reached <= max((1 + COARSE / 2) * _BACK * less, NEGLIGIBLE)
+            tried.append((is_wrong, reached if is_wrong else less, less * _BACK, kind, epsilon))
+    if tried and all(one[0] for one in tried):  # so near to the infimum rounding tells: further off it may not
+        least = min(one[2] for one in tried)
+        for above, epsilon in product(_FAR_BACK, _FAR):
+            tried.append((True, gain((1, 0), epsilon, above * least), above * least, (1, 0), epsilon))
+    if not tried or not np.isfinite(min(tried)[1]):
         raise _no_controller()
-    level = least * _BACK
+    is_wrong, _, level, kind, best = min(tried)
+    least = level / _BACK
+    is_wrong |= least > _BACK * min(one[2] for one in tried)
     result = _finish(plant, lambda epsilon: design(kind, epsilon, level), best, level * units.gain, least * units.gain)
     low, high = (1 - _KNOWN) * least * units.gain, (1 + COARSE / 2) * level * units.gain
-    if least > NEGLIGIBLE and not low <= result.gain <= high:
+    if is_wrong or (least > NEGLIGIBLE and not low <= result.gain <= high):
         expected = f"one near {least * units.gain:.6g}, the least of the plant perturbed by {best:.0e}"
         advice = "the optimum is not known: add disturbances at controls that excite undamped modes, use weights less far apart"
         warn([Finding("unknown-optimum", "plant", f"a gain of {result.gain:.6g}", expected, advice)])
@@ -198,27 +213,17 @@ def solve_h2(plant: GeneralPlant) -> Synthesis:
     def design(epsilon: float) -> Matrices | None:
         try:
             K = formula(parts.perturb(epsilon))
-            if K is None or not _stabilizes(parts, K, is_sampled):
+            if K is None:
                 return None
             return plant.controller(Matrices(K.A, K.B, K.C, K.D + through), units, is_sampled)
         except np.linalg.LinAlgError:
             return None
 
     for epsilon in (*(0.0,) * (is_sampled or parts.is_regular), *_PERTURBATIONS):
-        K = design(epsilon)
-        if K is not None:
-            optimum = _loop_norm(plant, K, is_h2=True)
+        optimum = _loop_norm(plant, design(epsilon), is_h2=True)
+        if np.isfinite(optimum):
             return _finish(plant, design, epsilon, optimum * (_BACK if epsilon else 1.0), optimum, is_h2=True)
     raise _no_controller()
-
-
-def _stabilizes(parts: Parts, K: Matrices, is_sampled: bool = False) -> bool:
-    """Tell whether a controller stabilizes a plant without what passes from u to y at once."""
-    if not all(np.isfinite(part).all() for part in K):
-        return False
-    A, _, B2, _, C2, *_ = parts
-    poles = np.linalg.eigvals(np.block([[A + B2 @ K.D @ C2, B2 @ K.C], [K.B @ C2, K.A]]))
-    return bool((np.abs(poles) < 1 if is_sampled else poles.real < 0).all())
 
 
 def _least_level(design: _Design, epsilon: float, known: float) -> float | None:

@@ -18,16 +18,20 @@ ROOT = Path(titop.__file__).parent
 #: What a block is for in a system, not which kind it is: what has a method of `System` that adds it, and a shape of law of its
 #: own. `PortedBlock` is what ports can be added to.
 ROLES = {
-    *("Block", "Joint", "Closure", "RigidClosure", "Interaction", "Gear", "CoordinateLimits", "Load", "Sensor"),
-    *("Actuator", "Motor", "PortActuator", "PortedBlock", "World", "Device", "CompositeDevice"),
+    *("Block", "Joint", "Closure", "RigidClosure", "Interaction", "Gear", "Relation", "CoordinateLimits", "Load", "Sensor"),
+    *("MultiplierClosure", "Actuator", "CoordinateActuator", "PortActuator", "PortedBlock", "World", "Device"),
+    "CompositeDevice",
 }
 
 #: The places that know a kind, and why.
 KNOWN = {
-    "graph/checking/targets.py": ({"TendonSensor", "ReactionSensor", "Encoder"}, "sensors that read no coordinate's rate"),
+    "graph/checking/targets.py": (
+        {"TendonSensor", "ReactionSensor", "Encoder", "DriveSensor"},
+        "sensors that read no coordinate's rate",
+    ),
     "solvers/signals/sensor_quantities.py": (
         {*("Accelerometer", "Gyro", "PoseSensor", "Encoder", "Tachometer", "WheelMomentum", "TendonSensor", "StrainGauge")}
-        | {"ReactionSensor"},
+        | {"ReactionSensor", "DriveSensor"},
         "the register of what sensors read: a line for each kind",
     ),
     "solvers/lft/system_loop.py": ({"PathStates"}, "filters in series, exact where ports turn"),

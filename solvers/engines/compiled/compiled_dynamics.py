@@ -16,7 +16,6 @@ from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
 from titop.solvers.engines.compiled.rounding import pivots_at
 from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, hybrid_entries, series_entries
-from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, own_efforts
 from titop.solvers.mechanism.kernel_calls import real_only
@@ -36,21 +35,15 @@ class CompiledDynamics:
     def tree_hybrid(self, q: Array, v: Array, tau: Array, a: Array, mask: Array, pushes: list[Push]) -> tuple[Array, Array]:
         q, v, tau, a = real_only(q, "q"), real_only(v, "v"), real_only(tau, "tau"), real_only(a, "a")
         system, driven = self._system.with_pushes(pushes), own_efforts(pushes, q, self._nv)
-        law, work = system.outward(q, v, layout.FORWARD_COLUMNS)
-        a, tau = a.astype(float), tau.astype(float) + driven
-        system.raise_for(dynamics_entries.hybrid_stage(system.ints, system.floats, law, q, v, a, tau, mask, work))
-        return a, tau - driven
+        result, kernel = np.empty((2, self._nv)), system.kernel(hybrid_entries.hybrid_dynamics)
+        system.raise_for(kernel(mask, *system.arrays, q, v, tau + driven, a, *result))
+        return result[0], result[1] - driven
 
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
+        system, efforts = self._system.with_pushes(pushes), np.empty(self._nv)
         state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
-        efforts = self._system.with_pushes(pushes).inverse_work(*state)[0]
+        system.raise_for(system.kernel(dynamics_entries.inverse_dynamics)(*system.arrays, *state, efforts))
         return efforts - own_efforts(pushes, q, self._nv)
-
-    def tree_inverse_and_constraints(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
-        state = real_only(q, "q"), real_only(v, "v"), real_only(a, "a")
-        efforts, law, work = self._system.with_pushes(pushes).inverse_work(*state)
-        rows = self._constraint_rows(q, v, law, work)
-        return efforts - own_efforts(pushes, q, self._nv), rows.error, rows.jacobian
 
     def tree_forward(self, q: Array, v: Array, tau: Array) -> Array:
         if self._mechanism.gear_count:
@@ -103,16 +96,10 @@ class CompiledDynamics:
 
     def constraints(self, q: Array, v: Array) -> Constraints:
         q, v = real_only(q, "q"), real_only(v, "v")
-        _, law, work = self._system.bare.inverse_work(q, v, np.zeros(self._nv))
-        return self._constraint_rows(q, v, law, work)
-
-    def _constraint_rows(self, q: Array, v: Array, law: Array, work: Array) -> Constraints:
-        """Return the constraints from known twists, laws and accelerations; the bias includes the accelerations."""
-        system, weights = self._system, self._mechanism.scale.weights
-        error, jacobian, bias = np.empty(len(weights)), np.empty((len(weights), self._nv)), np.empty(len(weights))
-        loops = system.constraint_tables[0]
-        closure_entries.closure_rows(loops, system.ints, system.floats, law, q, v, work, error, jacobian, bias)
-        return finite_constraints(error / weights, jacobian / weights[:, None], bias / weights)
+        bare, loops, weights = self._system.bare, self._system.constraint_tables[0], self._mechanism.scale.weights
+        sides, jacobian = np.empty((3, len(weights))), np.empty((len(weights), self._nv))
+        bare.raise_for(bare.kernel(closure_entries.constraint_rows)(loops, *bare.arrays, q, v, sides, jacobian))
+        return finite_constraints(sides[0] / weights, jacobian / weights[:, None], sides[1] / weights)
 
     def prepare(self, places: Sequence[WrenchPlace], imposed: Array) -> PreparedDynamics:
         return CompiledPreparedDynamics(self._mechanism, self._system, places, imposed)

@@ -142,7 +142,9 @@ class CompiledEngine:
 
     def with_values(self, values: Mapping[str, float]) -> tuple[Mechanism, list[Finding]]:
         system, repacking, ample = self.system, self._repacking, self._ample
-        devices, values = followed(system.devices, read_mapping("parameters", values))
+        devices, values = system.devices, read_mapping("parameters", values)
+        if devices:
+            devices, values = followed(devices, values)
         params, index = system.params.copy(), repacking.positions
         for name, value in values.items():
             if name not in index or not isinstance(value, _NUMBERS) or not is_float(value):

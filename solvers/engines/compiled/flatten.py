@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.constraints.rigid_closure import RigidClosure
+from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.contract.applied import is_acted_on
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.interactions.interaction import Interaction
@@ -323,23 +323,24 @@ class _Flattening:
         """Add rows for every rigid closure: its constraints, of which the first two rows also hold its ports."""
         first: dict[str, int] = {}
         for loop in self.assembly.loops:
-            if isinstance(loop.closure, RigidClosure):
-                constraints = len(loop.closure.constraint_names)
-                turns = int(bool(loop.closure.rows.rotation.any()))
-                first[loop.closure.name] = self._acting(loop.first, CONSTRAINTS=constraints, TURNS=turns)
-                self._acting(loop.second)
-                for _ in range(constraints - 2):
-                    self.ints.add()
+            if isinstance(loop.closure, MultiplierClosure):
+                slips = [*map(int, loop.closure.slips), 0][: max(2, len(loop.closure.slips))]
+                known = {"CONSTRAINTS": len(loop.closure.slips), "FORM": loop.closure.form, "SLIPS": slips[0]}
+                first[loop.closure.name] = self._acting(loop.first, **known)
+                self._acting(loop.second, SLIPS=slips[1])
+                for slip in slips[2:]:
+                    self.ints.add(SLIPS=slip)
                     self.sources.add()
         return first
 
     def _gears(self) -> dict[str, int]:
-        """Add a row for every gear."""
+        """Add a row for every coordinate of every gear, and return the first ones."""
         rows: dict[str, int] = {}
         for gear in self.assembly.gears:
-            (driven_q, driven_v), (driver_q, driver_v) = (self.assembly.place(name) for name in (gear.driven, gear.driver))
-            rows[gear.name] = self.ints.add(DRIVEN_Q=driven_q, DRIVEN_V=driven_v, DRIVER_Q=driver_q, DRIVER_V=driver_v)
-            self.sources.add()
+            rows[gear.name] = len(self.ints.rows)
+            for q, v in map(self.assembly.place, gear.terms):
+                self.ints.add(GEAR_TERMS=len(gear.terms), TERM_Q=q, TERM_V=v)
+                self.sources.add()
         return rows
 
     def _interactions(self) -> tuple[ActingBlock, ...]:

@@ -17,8 +17,9 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.soft import program
 from titop.blocks.contract.block import Block
-from titop.blocks.devices.first_order_states import PATH_LAW
+from titop.blocks.devices.first_order_states import DRIVE_LAW, PATH_LAW
 from titop.blocks.devices.wheel_loads import WHEEL_LAW
+from titop.blocks.interactions.elastic_drive import ELASTIC_LAW
 from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.user_laws import interaction_stages_of
@@ -108,7 +109,8 @@ def all_laws() -> list[CompiledLaw]:
 
 def all_interactions() -> list[InteractionStages]:
     """Return what the interactions of all kinds do."""
-    return [*(_load(place) for place in ACTING), *map(interaction_stages_of, (PATH_LAW, WHEEL_LAW))]
+    laws = PATH_LAW, DRIVE_LAW, ELASTIC_LAW, WHEEL_LAW
+    return [*(_load(place) for place in ACTING), *map(interaction_stages_of, laws)]
 
 
 #: Of the sources that derive programs, as they are when Python reads them.

@@ -198,14 +198,9 @@ class CompiledStates:
 
     @cached_property
     def _columns(self) -> Array:
-        """Indices of the inputs and states of interactions with states among all, one interaction after the other."""
-        stated = dict(self._mechanism.inputs.states)
-        parts = [
-            np.arange(self._mechanism.inputs.count)[columns]
-            for name, columns in self._mechanism.inputs.driving
-            if name in stated
-        ]
-        return np.concatenate(parts)
+        """Indices of the inputs and states of interactions with states among all, in the order of the kernel's."""
+        inputs, driving = self._mechanism.inputs, dict(self._mechanism.inputs.driving)
+        return np.concatenate([np.arange(inputs.count)[driving[name]] for name, _ in inputs.states])
 
     def _driven(self, u: Array) -> tuple[Array, Array, Array, Array]:
         """Return the tables, with inputs and states."""

@@ -140,7 +140,8 @@ class PackedSystem:
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return values and units of all parameters by name."""
         rows = zip(self.tables.parameter_names, self.params.tolist(), self.units, strict=True)
-        return {name: (value, unit) for name, value, unit in rows} | device_parameters(self.devices)
+        numbers = {name: (value, unit) for name, value, unit in rows}
+        return numbers | device_parameters(self.devices) if self.devices else numbers
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
@@ -299,13 +300,6 @@ class PackedSystem:
         law, work = np.empty((1, self.ints[0, layout.LAW_SIZE])), np.empty((len(self.tables.constants), columns))
         self.raise_for(dynamics_entries.outward(*self.all_tables, q, v, law, work))
         return law, work
-
-    def inverse_work(self, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
-        """Return efforts, laws and work rows of inverse dynamics."""
-        law, work = self.outward(q, v, layout.INVERSE_COLUMNS)
-        tau = np.empty(self.mechanism.nv)
-        self.raise_for(dynamics_entries.inverse_stage(*self.all_tables, law, q, v, a, work, tau))
-        return tau, law, work
 
     def general_block(self, name: str) -> GeneralBlock:
         """Return a general block by name."""

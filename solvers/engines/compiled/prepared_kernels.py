@@ -17,7 +17,6 @@ from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows
 from titop.solvers.engines.compiled.tables import constraint_tables
 from titop.solvers.kernels.entries import (
     closure_entries,
-    dynamics_entries,
     gap_entries,
     runge_kutta,
     stepping_entries,
@@ -26,7 +25,7 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import BOUND, COUNT, GUARD_COLUMNS, IN_Q, NEAR, PLACE, ROW
 from titop.solvers.mechanism.inputs import PortPush, WrenchPlace
 from titop.solvers.model.mechanism import Mechanism
-from titop.solvers.model.prepared import Closed, PreparedDynamics
+from titop.solvers.model.prepared import Closed, Equations, Following, PreparedDynamics
 from titop.solvers.native.callbacks import raise_pending
 
 #: A step of no length, as estimators, coefficients and curve: of one stage, which is its beginning.
@@ -50,14 +49,11 @@ class CompiledPreparedDynamics(PreparedDynamics):
         if mechanism.is_constrained:
             self._loops, self._tree = self._closures()
         self._numbers = loaded.numbers.copy()
-        self._all_tables = self._ints, self._floats, self._numbers, loaded.laws.stages.addresses
-        self._tables = self._all_tables[: len(loaded.arrays)]
+        self._tables = (self._ints, self._floats, self._numbers, loaded.laws.stages.addresses)[: len(loaded.arrays)]
         #: The blocks that override the steps of their coordinates.
         self.moving_otherwise = moving_otherwise(system)
         if places:
             self.wrenches = self._floats[-len(places) :, layout.FORCE : layout.FORCE + 6]
-        self._law = np.empty((1, loaded.ints[0, layout.LAW_SIZE]))
-        self._work = np.empty((len(system.tables.constants), layout.FORWARD_COLUMNS))
 
     def _closures(self) -> tuple[Array, Array]:
         """Return the kernels' tables of the constraints."""
@@ -158,13 +154,27 @@ class CompiledPreparedDynamics(PreparedDynamics):
         return self.rate(q, v, tau, a)[self.mechanism.nq :][: self.mechanism.nv]
 
     def dynamics(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
-        if self.mechanism.is_constrained:
-            return self._closed_hybrid(q, v, tau, a) if self._imposed else self._closed_forward(q, v, tau, a)
-        a, tau = a.copy(), tau.copy()
-        self._system.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
-        status = dynamics_entries.hybrid_stage(self._ints, self._floats, self._law, q, v, a, tau, self.imposed, self._work)
-        self._system.raise_for(status)
-        return a, tau
+        closed_forward = self.mechanism.is_constrained and not self._imposed
+        return self._closed_forward(q, v, tau, a) if closed_forward else self._hybrid(q, v, tau, a)
+
+    @cached_property
+    def _equations(self) -> Any:
+        """The compiled equations on tables with space for closures, and the rows there of the wrenches at the places."""
+        closing = self._system.closing([PortPush(*place, np.zeros(6)) for place in self.places])
+        end = len(closing[1]) - 2 * len(self.mechanism.rigid_loops)
+        rows = closing[1][end - len(self.places) : end, layout.FORCE : layout.FORCE + 6]
+        tables = self._system.constraint_tables[0], *closing[:2], *self._tables[2:]
+        return self._system.kernel(closure_entries.implicit_equations).compiled, tables, rows
+
+    def equations(
+        self, q: Array, v: Array, a: Array, tau: Array, multipliers: Array, following: Following, whole: bool
+    ) -> Equations:
+        (kernel, tables, rows), n, k = self._equations, len(v), len(multipliers)
+        rows[:] = self.wrenches
+        result = Equations(np.empty(n), np.empty(k), np.empty((k * whole, n)), np.empty((n * whole, n)))
+        self._system.raise_for(kernel(whole, *following, *tables, q, v, a, multipliers, *result))
+        np.subtract(result.efforts, tau, out=result.efforts)
+        return result
 
     @cached_property
     def _places(self) -> list[tuple[int, int, int, tuple[Array, Array]]]:
@@ -196,8 +206,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         return rows
 
     def target_motions(self, q: Array, v: Array) -> list[TargetMotion]:
-        self._system.raise_for(dynamics_entries.outward(*self._all_tables, q, v, self._law, self._work))
-        told, size = self._law[0].copy(), layout.MOTION_SIZE
+        told, size = self._system.outward(q, v, layout.INVERSE_COLUMNS)[0][0], layout.MOTION_SIZE
         motions = []
         for o, p, n, driven in self._places:
             ports, along = told[o : o + size * p].reshape(p, size), told[o + size * p : o + size * p + 2 * n]
@@ -246,11 +255,11 @@ class CompiledPreparedDynamics(PreparedDynamics):
 
     @cached_property
     def _hybrids(self) -> dict[int, Any]:
-        """Compiled hybrid dynamics of a constrained system, by the number of acting constraints."""
+        """Compiled hybrid dynamics, by the number of acting constraints."""
         return {}
 
-    def _closed_hybrid(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
-        """Return all accelerations and efforts of a constrained system; where kernels fail, by the general functions."""
+    def _hybrid(self, q: Array, v: Array, tau: Array, a: Array) -> tuple[Array, Array]:
+        """Return all accelerations and efforts; where kernels fail, by the general functions."""
         if self.rank not in self._hybrids:
             kernels = HybridKernels(self._system, self.imposed, self.rank)
             self._hybrids[self.rank] = kernels.dynamics(self._tables).call

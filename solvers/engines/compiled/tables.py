@@ -134,18 +134,14 @@ def constraint_coefficients(mechanism: ClosedMechanism, rows: dict[str, int]) ->
     """Return first row, from `rows` by name, and weighted coefficients of the constraints of every rigid closure and gear."""
     result, start = [], 0
     for loop in mechanism.rigid_loops:
-        closure = loop.closure.rows
-        table = np.column_stack([closure.linear, closure.rotation, closure.aligned1, closure.aligned2, closure.offset])
-        weights = mechanism.scale.weights[start : start + len(table), None]
-        weighted = table * weights
-        weighted[:, 9:12] = closure.aligned2
-        result.append((rows[loop.closure.name], weighted))
-        start += len(table)
+        weights = mechanism.scale.weights[start : start + len(loop.closure.slips)]
+        result.append((rows[loop.closure.name], loop.closure.coefficients(weights)))
+        start += len(weights)
     for constraint, weight in zip(mechanism.gear_constraints, mechanism.scale.weights[start:], strict=True):
-        gear, coefficients = constraint.gear, np.zeros((1, 13))
-        columns = np.array([layout.DRIVEN, layout.DRIVER, layout.OFFSET]) - layout.ALONG
-        coefficients[0, columns] = weight, -weight * gear.ratio, weight * gear.offset
-        result.append((rows[gear.name], coefficients))
+        coefficients = np.zeros((len(constraint.factors), 13))
+        coefficients[:, layout.FACTOR - layout.ALONG] = weight * np.array(constraint.factors)
+        coefficients[0, layout.OFFSET - layout.ALONG] = weight * constraint.gear.offset
+        result.append((rows[constraint.gear.name], coefficients))
     return result
 
 
@@ -159,18 +155,19 @@ def constraint_tables(mechanism: ClosedMechanism, tables: Tables, imposed: Array
     first, closures = len(mechanism.constraint_names) - len(gears), len(mechanism.rigid_loops)
     rows = [*tables.constraint_rows.values(), 0]
     jacobian = np.vstack([np.zeros((0, mechanism.nv)), *(gear.jacobian(mechanism.nv) for gear in gears)])
-    taken = following(np.where(imposed, 0.0, jacobian))
+    taken = following(np.where(imposed | (np.count_nonzero(jacobian, axis=1) > 2)[:, None], 0.0, jacobian))
     header = loops[0]
     header[layout.FIRST_RIGID], header[layout.RIGIDS], header[layout.ROWS] = rows[0], closures, len(mechanism.constraint_names)
+    header[layout.PLACES] = np.count_nonzero(mechanism.places)
     header[layout.FIRST_GEAR], header[layout.GEARS], header[layout.FOLLOWERS] = rows[closures], len(gears), len(taken.gears)
     order = [*taken.gears.tolist(), *taken.others.tolist()]
-    loops[1 : 1 + len(gears), layout.GEAR] = [rows[closures + k] for k in order]
     loops[1 : 1 + len(gears), layout.CONSTRAINT] = [first + k for k in order]
     loops[1 + len(gears) :, layout.LENGTH] = mechanism.length_coordinates
     eliminating = loops[1 : 1 + len(taken.gears)]
     eliminating[:, layout.FOLLOWER], eliminating[:, layout.LEADER] = taken.followers, _leaders(jacobian, taken)
-    driven = np.array([gears[k].driven[1] for k in taken.gears])
-    eliminating[:, layout.SIDE] = np.where(taken.followers == driven, layout.DRIVEN, layout.DRIVER)
+    for own, k in zip(eliminating, taken.gears.tolist(), strict=True):
+        terms = {v: rows[closures + k] + place for place, (_, v) in enumerate(gears[k].places)}
+        own[layout.FOLLOWER_TERM], own[layout.LEADER_TERM] = terms[own[layout.FOLLOWER]], terms.get(own[layout.LEADER], -1)
     leading, moves = taken.basis
     return loops, leading_tree(tables.tree, leading, moves == 0.0)
 

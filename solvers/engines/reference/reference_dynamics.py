@@ -38,10 +38,6 @@ class ReferenceDynamics:
     def tree_inverse(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> Array:
         return self._passes.resolve(q, v, a, self._zero, self._all, pushes)[1]
 
-    def tree_inverse_and_constraints(self, q: Array, v: Array, a: Array, pushes: list[Push]) -> tuple[Array, Array, Array]:
-        rows = self.constraints(q, v)
-        return self.tree_inverse(q, v, a, pushes), rows.error, rows.jacobian
-
     def tree_forward(self, q: Array, v: Array, tau: Array) -> Array:
         if self._mechanism.gear_count:
             return closed_dynamics.open_accelerations(self._mechanism, q, v, tau, [])

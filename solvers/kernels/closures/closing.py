@@ -77,15 +77,45 @@ def closing_step(sizes, imposed, loops, there, step, closed, told):
     split, taken, _ = split_rows(jacobian, which[:count], sizes, imposed, False)
     if taken < 0:
         return layout.SINGULAR
-    right, least = np.empty((count, 1)), np.zeros((n, 1))
-    for c in range(count):
-        right[c, 0] = -error[which[c]]
-    add_least(split, 0, taken, right, least)
+    least = np.zeros((n, 1))
+    if loops[0, layout.PLACES] == k:
+        _add_closing(split, taken, error, least)
+    else:  # constraints of velocities alone do not guide the step
+        of_places, independent_places = _of_places(ints, loops, jacobian, which[:count], sizes, imposed)
+        _add_closing(of_places, independent_places, error, least)
     for j in range(n):
         step[j] = 0.0 if imposed[j] else sizes[j] * least[j, 0]
         closed[j] = v[j]
     status = to_nearest(split, taken, jacobian, error, False, sizes, imposed, v, closed)
     return status if status != layout.OK else min(status_of(step), status_of(closed))
+
+
+@shared
+def _add_closing(split, taken, error, least):
+    """Add to a step (n x 1) the least one that removes the errors of the rows in `split`."""
+    which = split[1]
+    right = np.empty((which.size, 1))
+    for c in range(which.size):
+        right[c, 0] = -error[which[c]]
+    add_least(split, 0, taken, right, least)
+
+
+@shared
+def _of_places(ints, loops, jacobian, which, sizes, imposed):
+    """Return the rows among `which` that are of positions, made orthogonal, and how many of them are independent."""
+    kept, count, k, row = which.copy(), 0, 0, loops[0, layout.FIRST_RIGID]
+    slips = np.zeros(jacobian.shape[0], np.int64)
+    for _ in range(loops[0, layout.RIGIDS]):
+        for c in range(ints[row, layout.CONSTRAINTS]):
+            slips[k + c] = ints[row + c, layout.SLIPS]
+        k += ints[row, layout.CONSTRAINTS]
+        row += max(2, ints[row, layout.CONSTRAINTS])
+    for c in range(which.size):
+        if not slips[which[c]]:
+            kept[count] = which[c]
+            count += 1
+    split, taken, _ = split_rows(jacobian, kept[:count], sizes, imposed, False)
+    return split, taken
 
 
 @helper

@@ -46,11 +46,11 @@ def write_closure_wrenches(ints, floats, law, loops, world, multipliers):
     load = ints[0, layout.FIRST_LOAD] + ints[0, layout.LOADS] - 2 * loops[0, layout.RIGIDS]
     for _ in range(loops[0, layout.RIGIDS]):
         turn, r = relative_pose(ints, floats, law, world, row)
-        phi = rotation_log(turn) if ints[row, layout.TURNS] else (0.0, 0.0, 0.0)
+        phi = rotation_log(turn) if ints[row, layout.FORM] == layout.LOG_FORM else (0.0, 0.0, 0.0)
         at_1, at_2 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         n = ints[row, layout.CONSTRAINTS]
         for c in range(n):
-            E1, E2 = gradients(floats, row + c, turn, r, phi, ints[row, layout.TURNS])
+            E1, E2 = gradients(floats, row + c, turn, r, phi, ints[row, layout.FORM])
             at_1, at_2 = plus(at_1, scaled(multipliers[k], E1)), plus(at_2, scaled(multipliers[k], E2))
             k += 1
         put_six(floats, load, layout.FORCE, at_1)
@@ -98,9 +98,11 @@ def closure_slopes(ints, floats, law, loops, paths, multipliers, v, work, world,
                 dq[j, moving[0, o]] -= moved[MOVED_SUM, o]
         k += n
         row += max(2, n)
-    for row in range(loops[0, layout.FIRST_GEAR], loops[0, layout.FIRST_GEAR] + loops[0, layout.GEARS]):
-        rows[0, k, ints[row, layout.DRIVEN_V]] = floats[row, layout.DRIVEN]
-        rows[0, k, ints[row, layout.DRIVER_V]] = floats[row, layout.DRIVER]
+    row = loops[0, layout.FIRST_GEAR]
+    for _ in range(loops[0, layout.GEARS]):
+        for term in range(row, row + ints[row, layout.GEAR_TERMS]):
+            rows[0, k, ints[term, layout.TERM_V]] = floats[term, layout.FACTOR]
+        row += ints[row, layout.GEAR_TERMS]
         k += 1
 
 
@@ -109,8 +111,8 @@ def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipl
     """Write how the closure at `row`, its first constraint the k-th, answers to small twists and to twists of its ports."""
     V1, V2 = twists
     A1, A2 = accelerations
-    n, step, turns = ints[row, layout.CONSTRAINTS], complex(0.0, COMPLEX_STEP), ints[row, layout.TURNS]
-    phi = rotation_log(turn) if turns else (0.0, 0.0, 0.0)
+    n, step, form = ints[row, layout.CONSTRAINTS], complex(0.0, COMPLEX_STEP), ints[row, layout.FORM]
+    phi = rotation_log(turn) if form == layout.LOG_FORM else (0.0, 0.0, 0.0)
     wrenches[:] = 0.0
     for d in range(6):
         e = unit(d)
@@ -118,10 +120,10 @@ def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipl
         turned = product(turn, (1.0, -z, y, z, 1.0, -x, -y, x, 1.0))
         ahead = times(turn, (step * e[0], step * e[1], step * e[2]))
         placed = r[0] + ahead[0], r[1] + ahead[1], r[2] + ahead[2]
-        about = rotation_log(turned) if turns else (0.0j, 0.0j, 0.0j)
+        about = rotation_log(turned) if form == layout.LOG_FORM else (0.0j, 0.0j, 0.0j)
         for c in range(n):
-            E1, E2 = gradients(floats, row + c, turned, placed, about, turns)
-            second = bias_of(floats, row + c, turned, placed, about, turns, V1, V2, E2) + dot(E1, A1) + dot(E2, A2)
+            E1, E2 = gradients(floats, row + c, turned, placed, about, form)
+            second = bias_of(floats, row + c, turned, placed, about, form, V1, V2, E2) + dot(E1, A1) + dot(E2, A2)
             answers[k + c, BY_POSE + d] = second.imag / COMPLEX_STEP
             answers[k + c, RATE_BY_POSE + d] = (dot(E1, V1) + dot(E2, V2)).imag / COMPLEX_STEP
             for j in range(6):
@@ -129,16 +131,16 @@ def _write_answers(ints, floats, row, k, turn, r, twists, accelerations, multipl
                 wrenches[0, 6 * j + d] += share * entry_of(E1, j).imag
                 wrenches[1, 6 * j + d] += share * entry_of(E2, j).imag
     for c in range(n):
-        E1, E2 = gradients(floats, row + c, turn, r, phi, turns)
+        E1, E2 = gradients(floats, row + c, turn, r, phi, form)
         put_six(answers, k + c, E, E1)
         put_six(answers, k + c, E + 6, E2)
         _write_by_shifts(floats, row + c, turn, V1, V2, answers, k + c)
-        for d in range(3):
-            e = unit(3 + d)
+        for d in range(0 if form >= layout.ROLLING_FORM else 3, 6):
+            e = unit(d)
             moved_1, moved_2 = plus(V1, scaled(step, e)), plus(V2, scaled(step, e))
-            by_1 = bias_of(floats, row + c, turn, r, phi, turns, moved_1, scaled(1.0 + 0.0j, V2), E2)
-            by_2 = bias_of(floats, row + c, turn, r, phi, turns, scaled(1.0 + 0.0j, V1), moved_2, E2)
-            answers[k + c, BY_TWIST + 3 + d], answers[k + c, BY_TWIST + 9 + d] = (
+            by_1 = bias_of(floats, row + c, turn, r, phi, form, moved_1, scaled(1.0 + 0.0j, V2), E2)
+            by_2 = bias_of(floats, row + c, turn, r, phi, form, scaled(1.0 + 0.0j, V1), moved_2, E2)
+            answers[k + c, BY_TWIST + d], answers[k + c, BY_TWIST + 6 + d] = (
                 by_1.imag / COMPLEX_STEP,
                 by_2.imag / COMPLEX_STEP,
             )

@@ -6,6 +6,8 @@ rotation vector, w the relative angular velocity in the frame of port 2.
 
 from __future__ import annotations
 
+import numpy as np
+
 from titop.blocks.basics.tolerances import CANCELLED, CONSISTENT, OPEN, SAME
 from titop.blocks.laws.vectors import cross3, dot3, times, transposed
 from titop.solvers.kernels.interface import layout
@@ -27,38 +29,43 @@ def port_acceleration(ints, floats, law, work, row):
 
 @shared
 def constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bias):
-    """Write the values, the Jacobian (k x nv) and the bias of all constraints: of the rigid closures, then of the gears.
+    """Write the values, the Jacobian (k x nv; none if 0 x nv) and the bias of all constraints: rigid closures', then gears'.
 
     `work` holds twists and the accelerations where no coordinate is accelerated, `world` the poses of all elements.
     """
     row, k = loops[0, layout.FIRST_RIGID], 0
     for _ in range(loops[0, layout.RIGIDS]):
         turn, r = relative_pose(ints, floats, law, world, row)
-        turns = ints[row, layout.TURNS]
-        phi = rotation_log(turn) if turns else (0.0, 0.0, 0.0)
+        form = ints[row, layout.FORM]
+        phi = rotation_log(turn) if form == layout.LOG_FORM else (0.0, 0.0, 0.0)
         V1, V2 = twist_of_port(ints, floats, law, work, row, v), twist_of_port(ints, floats, law, work, row + 1, v)
         A1, A2 = port_acceleration(ints, floats, law, work, row), port_acceleration(ints, floats, law, work, row + 1)
         n = ints[row, layout.CONSTRAINTS]
         for c in range(n):
-            E1, E2 = gradients(floats, row + c, turn, r, phi, turns)
-            error[k] = _value(floats, row + c, turn, r, phi)
-            bias[k] = dot(E1, A1) + dot(E2, A2) + bias_of(floats, row + c, turn, r, phi, turns, V1, V2, E2)
+            E1, E2 = gradients(floats, row + c, turn, r, phi, form)
+            error[k] = 0.0 if ints[row + c, layout.SLIPS] else _value(floats, row + c, turn, r, phi, form)
+            bias[k] = dot(E1, A1) + dot(E2, A2) + bias_of(floats, row + c, turn, r, phi, form, V1, V2, E2)
             if abs(bias[k]) < CANCELLED * (_terms(E1, A1) + _terms(E2, A2)):  # as at rest, where both ports have gravity's
                 bias[k] = 0.0
-            for j in range(jacobian.shape[1]):
-                jacobian[k, j] = 0.0
-            push_port(ints, floats, law, work, row, E1, jacobian[k])
-            push_port(ints, floats, law, work, row + 1, E2, jacobian[k])
+            if jacobian.shape[0] > 0:
+                for j in range(jacobian.shape[1]):
+                    jacobian[k, j] = 0.0
+                push_port(ints, floats, law, work, row, E1, jacobian[k])
+                push_port(ints, floats, law, work, row + 1, E2, jacobian[k])
             k += 1
         row += max(2, n)
-    for row in range(loops[0, layout.FIRST_GEAR], loops[0, layout.FIRST_GEAR] + loops[0, layout.GEARS]):
-        for j in range(jacobian.shape[1]):
-            jacobian[k, j] = 0.0
-        jacobian[k, ints[row, layout.DRIVEN_V]] = floats[row, layout.DRIVEN]
-        jacobian[k, ints[row, layout.DRIVER_V]] = floats[row, layout.DRIVER]
-        driven = floats[row, layout.DRIVEN] * q[ints[row, layout.DRIVEN_Q]]
-        driver = floats[row, layout.DRIVER] * q[ints[row, layout.DRIVER_Q]]
-        error[k], bias[k] = driven + driver - floats[row, layout.OFFSET], 0.0
+    row = loops[0, layout.FIRST_GEAR]
+    for _ in range(loops[0, layout.GEARS]):
+        if jacobian.shape[0] > 0:
+            for j in range(jacobian.shape[1]):
+                jacobian[k, j] = 0.0
+        total = 0.0
+        for term in range(row, row + ints[row, layout.GEAR_TERMS]):
+            if jacobian.shape[0] > 0:
+                jacobian[k, ints[term, layout.TERM_V]] = floats[term, layout.FACTOR]
+            total += floats[term, layout.FACTOR] * q[ints[term, layout.TERM_Q]]
+        error[k], bias[k] = total - floats[row, layout.OFFSET], 0.0
+        row += ints[row, layout.GEAR_TERMS]
         k += 1
 
 
@@ -72,20 +79,55 @@ def _terms(E, A):
 
 
 @helper
-def _value(floats, row, turn, r, phi):
-    """Return ``along . r + about . phi + c . R n - offset``."""
+def _value(floats, row, turn, r, phi, form):
+    """Return ``along . r + about . phi + c . R n - offset``, or the height of what rolls, or what is left of a distance."""
+    if form == layout.DISTANCE_FORM:
+        return 0.5 * floats[row, layout.ALONG] * dot3(r, r) - floats[row, layout.OFFSET]
+    if form == layout.ROLLING_FORM:
+        along, (d, _, _) = three(floats, row, layout.ALONG), _contact(floats, row, turn)
+        return dot3(along, r) + dot3(along, times(turn, d))
     value = dot3(three(floats, row, layout.ALONG), r) + dot3(three(floats, row, layout.ABOUT), phi)
     aligned = dot3(three(floats, row, layout.ALIGNED1), times(turn, three(floats, row, layout.ALIGNED2)))
     return value + aligned - floats[row, layout.OFFSET]
 
 
 @helper
-def gradients(floats, row, turn, r, phi, turns):
-    """Return E1 and E2: the constraint's rate is ``E1 V1 + E2 V2``; phi counts if the closure `turns`, and is zero if not."""
-    along, back = three(floats, row, layout.ALONG), transposed(turn)
-    about = log_rate_transposed(phi, three(floats, row, layout.ABOUT)) if turns else phi
+def _contact(floats, row, turn):
+    """Return the contact d of what rolls from the origin of port 2, the part c of the normal, and its length."""
+    normal, axis = times(transposed(turn), three(floats, row, layout.ALIGNED1)), three(floats, row, layout.ALIGNED2)
+    along = dot3(normal, axis)
+    c = normal[0] - along * axis[0], normal[1] - along * axis[1], normal[2] - along * axis[2]
+    length = np.sqrt(dot3(c, c))
+    share = -floats[row, layout.OFFSET] / length
+    return (share * c[0], share * c[1], share * c[2]), c, length
+
+
+@helper
+def _forwards(floats, row, turn):
+    """Return the direction u of what rolls."""
+    fixed, turned = three(floats, row, layout.ALONG), times(turn, three(floats, row, layout.ABOUT))
+    return fixed[0] + turned[0], fixed[1] + turned[1], fixed[2] + turned[2]
+
+
+@helper
+def gradients(floats, row, turn, r, phi, form):
+    """Return E1 and E2: the constraint's rate is ``E1 V1 + E2 V2``; phi counts for one form, and is zero for others."""
+    back = transposed(turn)
+    if form == layout.ROLLING_FORM:
+        along, (d, _, _) = _forwards(floats, row, turn), _contact(floats, row, turn)
+        return _by_twists(along, cross3(d, times(back, along)), turn, r)
+    if form == layout.DISTANCE_FORM:
+        share = floats[row, layout.ALONG]
+        return _by_twists((share * r[0], share * r[1], share * r[2]), (0.0, 0.0, 0.0), turn, r)
+    about = log_rate_transposed(phi, three(floats, row, layout.ABOUT)) if form == layout.LOG_FORM else phi
     aligned = cross3(three(floats, row, layout.ALIGNED2), times(back, three(floats, row, layout.ALIGNED1)))
     angular = about[0] + aligned[0], about[1] + aligned[1], about[2] + aligned[2]
+    return _by_twists(three(floats, row, layout.ALONG), angular, turn, r)
+
+
+@helper
+def _by_twists(along, angular, turn, r):
+    back = transposed(turn)
     arm, at_1, at_2 = cross3(along, r), times(turn, angular), times(back, along)
     return (
         (-along[0], -along[1], -along[2], arm[0] - at_1[0], arm[1] - at_1[1], arm[2] - at_1[2]),
@@ -94,7 +136,7 @@ def gradients(floats, row, turn, r, phi, turns):
 
 
 @helper
-def bias_of(floats, row, turn, r, phi, turns, V1, V2, E2):
+def bias_of(floats, row, turn, r, phi, form, V1, V2, E2):
     """Return the part of the constraint's second derivative that is not ``E1 A1 + E2 A2``."""
     w1, back = (V1[3], V1[4], V1[5]), transposed(turn)
     spin = times(back, w1)  # in the frame of port 2
@@ -102,11 +144,32 @@ def bias_of(floats, row, turn, r, phi, turns, V1, V2, E2):
     ahead, orbit = times(turn, (V2[0], V2[1], V2[2])), cross3(r, w1)
     r_rate = ahead[0] - V1[0] + orbit[0], ahead[1] - V1[1] + orbit[1], ahead[2] - V1[2] + orbit[2]
     swung, carried = times(turn, cross3(w, (V2[0], V2[1], V2[2]))), cross3(r_rate, w1)
+    if form == layout.ROLLING_FORM:
+        along = _forwards(floats, row, turn)
+        bias = dot3(along, swung) + dot3(along, carried) + dot3((E2[3], E2[4], E2[5]), cross3(w, spin))
+        return bias + _rolling_bias(floats, row, turn, r_rate, w)
+    if form == layout.DISTANCE_FORM:
+        return floats[row, layout.ALONG] * (dot3(r, swung) + dot3(r, carried) + dot3(r_rate, r_rate))
     along = three(floats, row, layout.ALONG)
     c, n = times(back, three(floats, row, layout.ALIGNED1)), three(floats, row, layout.ALIGNED2)
     bias = dot3(along, swung) + dot3(along, carried) + dot3(c, cross3(w, cross3(w, n)))
     bias += dot3((E2[3], E2[4], E2[5]), cross3(w, spin))
-    return bias + dot3(three(floats, row, layout.ABOUT), log_rate_bias(phi, w)) if turns else bias
+    return bias + dot3(three(floats, row, layout.ABOUT), log_rate_bias(phi, w)) if form == layout.LOG_FORM else bias
+
+
+@helper
+def _rolling_bias(floats, row, turn, r_rate, w):
+    """Return ``du/dt . dr/dt + d(d x R^T u)/dt . w`` of what rolls."""
+    d, c, length = _contact(floats, row, turn)
+    back, axis = transposed(turn), three(floats, row, layout.ALIGNED2)
+    fixed, turned = times(back, three(floats, row, layout.ALONG)), three(floats, row, layout.ABOUT)
+    tilt = cross3(times(back, three(floats, row, layout.ALIGNED1)), w)
+    along = dot3(tilt, axis)
+    tilt = tilt[0] - along * axis[0], tilt[1] - along * axis[1], tilt[2] - along * axis[2]
+    share, stretch = floats[row, layout.OFFSET] / length, dot3(c, tilt) / (length * length)
+    d_rate = share * (stretch * c[0] - tilt[0]), share * (stretch * c[1] - tilt[1]), share * (stretch * c[2] - tilt[2])
+    moved = cross3(d_rate, (fixed[0] + turned[0], fixed[1] + turned[1], fixed[2] + turned[2]))
+    return dot3(times(turn, cross3(w, turned)), r_rate) + dot3(moved, w) + dot3(cross3(d, cross3(fixed, w)), w)
 
 
 #: As in `titop.solvers.constraints.branch`: what counts as open.

@@ -17,8 +17,7 @@ from titop.solvers.native.kernel import helper
 @helper
 def share_of(loops, floats, g):
     """Return how far the follower of the gear at row g of `loops` moves a unit of its leader."""
-    row, own = loops[g, layout.GEAR], loops[g, layout.SIDE]
-    return -floats[row, layout.DRIVEN + layout.DRIVER - own] / floats[row, own]
+    return -floats[loops[g, layout.LEADER_TERM], layout.FACTOR] / floats[loops[g, layout.FOLLOWER_TERM], layout.FACTOR]
 
 
 @helper

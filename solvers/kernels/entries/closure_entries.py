@@ -10,15 +10,26 @@ import numpy as np
 
 from titop.solvers.kernels.closures.closed_passes import constrained, constrained_rooms, constraints_at, efforts_and_constraints
 from titop.solvers.kernels.closures.closing import closing_step, to_nearest
+from titop.solvers.kernels.closures.closure_derivatives import write_closure_wrenches
 from titop.solvers.kernels.closures.constraint_rows import constraints, opened
 from titop.solvers.kernels.closures.least_norm import share_least, split_constraints
 from titop.solvers.kernels.entries.pair import pair
-from titop.solvers.kernels.equations.whole_passes import mass_and_efforts, sizes_fit, status_of, status_of_rows
+from titop.solvers.kernels.entries.state_entries import follow
+from titop.solvers.kernels.equations.whole_passes import (
+    efforts_from,
+    mass_and_efforts,
+    mass_and_efforts_of,
+    outward_moved,
+    outward_whole,
+    sizes_fit,
+    status_of,
+    status_of_rows,
+)
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.kernels.tree.kinematics import world_poses
-from titop.solvers.native.kernel import entry, shared
-from titop.solvers.native.signatures import FLAG, FLOATS, INTS, MASK, NOTHING, VECTOR
+from titop.solvers.native.kernel import shared
+from titop.solvers.native.signatures import FLAG, FLOATS, INTS, MASK, REAL, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
@@ -121,9 +132,48 @@ def close_state(sizes, imposed, loops, ints, floats, numbers, stages, q, v, step
     return closing_step(sizes, imposed, loops, there, step, closed, told)
 
 
-@entry(INTS, INTS, FLOATS, FLOATS, VECTOR, VECTOR, FLOATS, VECTOR, FLOATS, VECTOR, result=NOTHING)
-def closure_rows(loops, ints, floats, law, q, v, work, error, jacobian, bias):
-    """Values, Jacobian and bias of all constraints, from known twists, laws and accelerations (no coordinate accelerated)."""
-    world = np.empty((ints[0, layout.ELEMENTS], 12))
-    world_poses(ints, law, work, world)
-    constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, bias)
+@pair(FLAG, REAL, *[VECTOR] * 2, *[INTS] * 2, *[FLOATS] * 2, INTS, *[VECTOR] * 6, *[FLOATS] * 2)
+def implicit_equations(
+    whole, half, begun, x, loops, ints, floats, numbers, stages, q, v, a, multipliers, efforts, error, jacobian, mass
+):
+    """Inverse dynamics with the wrenches of closures and gears, ``ID - J^T lambda`` (nv), and the constraints' `error` (k).
+
+    If `whole`, J (k x nv) and the tree's `mass` matrix are written too; otherwise no block is asked for its M and S. States x
+    of the first order follow (`follow`). The tables have two loads more for each rigid closure, the last ones, in
+    which the closures' own wrenches are put.
+    """
+    law, nx = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None, x.size
+    first = loops[0, layout.ROWS] - loops[0, layout.GEARS]
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    if whole:
+        status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
+    else:
+        status = outward_moved(ints, floats, numbers, stages, law, q, v, a, work, world, layout.UNKNOWN)
+    if law is not None and nx > 0 and status == layout.OK:
+        status = follow(half, ints, numbers, stages, law, begun, x, np.zeros((nx, nx)))
+    if status != layout.OK:
+        return status
+    if loops[0, layout.RIGIDS] > 0:
+        world_poses(ints, law, work, world)
+        write_closure_wrenches(ints, floats, law, loops, world, multipliers)
+    if whole:
+        mass_and_efforts_of(ints, floats, law, q, v, a, work, world, efforts, mass)
+    else:
+        status = efforts_from(ints, floats, numbers, stages, law, q, v, a, work, world, efforts)
+    constraints(ints, floats, law, loops, q, v, work, world, error, jacobian, np.empty(error.size))
+    row = loops[0, layout.FIRST_GEAR]
+    for g in range(loops[0, layout.GEARS]):
+        for term in range(row, row + ints[row, layout.GEAR_TERMS]):
+            efforts[ints[term, layout.TERM_V]] -= floats[term, layout.FACTOR] * multipliers[first + g]
+        row += ints[row, layout.GEAR_TERMS]
+    status = min(status, min(status_of(efforts), status_of(error)))
+    return min(status, min(status_of_rows(mass), status_of_rows(jacobian)))
+
+
+@pair(INTS, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, FLOATS, FLOATS)
+def constraint_rows(loops, ints, floats, numbers, stages, q, v, sides, jacobian):
+    """The values and the bias of all constraints into the first `sides` (3 x k), and their Jacobian (k x nv)."""
+    law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
+    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((ints[0, layout.ELEMENTS], 12))
+    a, efforts = np.zeros(v.size), np.empty(v.size)
+    return efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian)

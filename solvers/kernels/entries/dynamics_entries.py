@@ -11,8 +11,6 @@ import numpy as np
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.whole_passes import (
     forward_whole,
-    hybrid_from_twists,
-    inverse_from,
     inverse_whole,
     mass_and_efforts,
     outward_whole,
@@ -28,7 +26,7 @@ from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_m
 from titop.solvers.kernels.tree.kinematics import normalise, outward_poses, write_rates
 from titop.solvers.kernels.tree.packing import pack_tables
 from titop.solvers.native.kernel import entry
-from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, MASK, NOTHING, REAL, VECTOR
+from titop.solvers.native.signatures import FLOATS, INTEGER, INTS, NOTHING, REAL, VECTOR
 
 #: How long (s) parameters are packed without machine code, for which a process would wait two seconds.
 PATIENCE = 0.3
@@ -151,21 +149,6 @@ def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
 def outward(ints, floats, numbers, stages, q, v, law, work):
     """Poses and twists of all elements into `work`, the general blocks' laws and what interactions do into `law`."""
     return outward_whole(ints, floats, numbers, stages, law, q, v, work, np.empty((world_rows(ints), 12)))
-
-
-@entry(INTS, FLOATS, FLOATS, INTS, FLOATS, VECTOR, VECTOR, VECTOR, FLOATS, VECTOR)
-def inverse_stage(ints, floats, numbers, stages, law, q, v, a, work, tau):
-    """Inverse dynamics from what `outward` wrote; leaves the joints' wrenches and the accelerations in `work`."""
-    world = np.empty((world_rows(ints), 12))
-    status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, layout.KNOWN)
-    return status if status != layout.OK else status_of(tau)
-
-
-@entry(INTS, FLOATS, FLOATS, VECTOR, VECTOR, VECTOR, VECTOR, MASK, FLOATS)
-def hybrid_stage(ints, floats, law, q, v, a, tau, imposed, work):
-    """Hybrid dynamics from what `outward` wrote: complete `a` and `tau`."""
-    multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS)), np.empty((world_rows(ints), 12))
-    return hybrid_from_twists(ints, floats, law, q, v, a, tau, imposed, work, multi, world)
 
 
 @entry(FLOATS, INTEGER, VECTOR)

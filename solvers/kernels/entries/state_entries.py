@@ -11,11 +11,12 @@ import numpy as np
 from titop.blocks.basics.tolerances import EXACT
 from titop.solvers.kernels.derivatives.interaction_derivatives import rows_of, width_of, write_changes
 from titop.solvers.kernels.equations.linearise import linearise_blocks, sum_rows
-from titop.solvers.kernels.equations.whole_passes import outward_whole, status_of, status_of_rows, world_rows
+from titop.solvers.kernels.equations.whole_passes import outward_moved, outward_whole, status_of, status_of_rows, world_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, call_interaction
-from titop.solvers.kernels.ports.interactions import next_interaction
+from titop.solvers.kernels.ports.interactions import loads_of, next_interaction
 from titop.solvers.kernels.ports.loads import push_by_interaction
+from titop.solvers.kernels.spatial.algebra import copy
 from titop.solvers.native.kernel import entry, helper, shared
 from titop.solvers.native.signatures import FLOATS, INTS, REAL, VECTOR
 
@@ -28,7 +29,8 @@ def state_rates(ints, floats, numbers, stages, q, v, rates):
     """The rates (nx) of all states."""
     law = np.empty((1, ints[0, layout.LAW_SIZE]))
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
-    status, k, row = outward_whole(ints, floats, numbers, stages, law, q, v, work, world), 0, ints[0, layout.FIRST_INTERACTION]
+    status = outward_moved(ints, floats, numbers, stages, law, q, v, v, work, world, layout.UNKNOWN)
+    k, row = 0, ints[0, layout.FIRST_INTERACTION]
     for _ in range(ints[0, layout.INTERACTIONS]):
         if status == layout.OK and ints[row, layout.ACT_STATES] > 0:
             status = call_interaction(ints, numbers, stages, law, row, layout.RATES, address_of(rates, k))
@@ -99,31 +101,40 @@ def _largest(ints):
 
 @entry(REAL, INTS, FLOATS, FLOATS, INTS, VECTOR, VECTOR, VECTOR, VECTOR, FLOATS)
 def follow_states(half, ints, floats, numbers, stages, q, v, begun, x, inverse):
-    """Find the states ``x = begun + half dx/dt`` at a state (q, v) by Newton's method, interaction by interaction.
-
-    `x` begins with a guess; it is not numbers where none are found. `inverse` (nx x nx) is that of the derivatives, zeros
-    before.
-    """
-    law, told = np.empty((1, ints[0, layout.LAW_SIZE])), np.empty((1, numbers.shape[1]))
+    """Find the states at a state (q, v); see `follow`."""
+    law = np.empty((1, ints[0, layout.LAW_SIZE]))
     work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS)), np.empty((world_rows(ints), 12))
-    for j in range(numbers.shape[1]):
-        told[0, j] = numbers[0, j]
-    status, k, row = outward_whole(ints, floats, told, stages, law, q, v, work, world), 0, ints[0, layout.FIRST_INTERACTION]
+    status = outward_moved(ints, floats, numbers, stages, law, q, v, v, work, world, layout.UNKNOWN)
+    return status if status != layout.OK else follow(half, ints, numbers, stages, law, begun, x, inverse)
+
+
+@shared
+def follow(half, ints, numbers, stages, law, begun, x, inverse):
+    """Find the states ``x = begun + half dx/dt``, the motion of interactions' targets in `law`; return a status.
+
+    By Newton's method, interaction by interaction. `x` begins with a guess, and keeps it where none are found; `inverse`
+    (nx x nx) is that of the derivatives, zeros before. The states found stand among the `numbers` then, and act.
+    """
+    found, k, row = x.copy(), 0, ints[0, layout.FIRST_INTERACTION]
     for _ in range(ints[0, layout.INTERACTIONS]):
-        count = ints[row, layout.ACT_STATES]
-        if status == layout.OK and count > 0:
-            status = _follow(half, ints, told, stages, law, row, k, begun, x, inverse)
-            k += count
+        if ints[row, layout.ACT_STATES] > 0:
+            status = _follow(half, ints, numbers, stages, law, row, k, begun, found, inverse)
+            if status == layout.OK:
+                answer = address_of(law, loads_of(ints, row))
+                status = call_interaction(ints, numbers, stages, law, row, layout.ACT, answer)
+            if status != layout.OK:
+                return status
+            k += ints[row, layout.ACT_STATES]
         row = next_interaction(ints, row)
-    return status if status != layout.OK else status_of(x)
+    copy(found, x)
+    return layout.OK
 
 
 @shared
 def _follow(half, ints, told, stages, law, row, first, begun, x, inverse):
     """Find the states of the interaction at `row`, which stand from `first` on; return a status."""
     count, inputs = ints[row, layout.ACT_STATES], ints[row, layout.ACT_INPUTS]
-    at, rates = ints[row, layout.NUMBERS] + ints[row, layout.NUMBER_COUNT] - count, np.empty((1, count))
-    change = np.empty((1, count))
+    at, rates, change = ints[row, layout.NUMBERS] + ints[row, layout.NUMBER_COUNT] - count, np.empty(count), np.empty(count)
     driven, matrix, solved = np.empty((1, count * inputs)), np.empty((count, count)), np.empty((count, count))
     for iteration in range(ITERATIONS):
         for i in range(count):
@@ -140,15 +151,16 @@ def _follow(half, ints, told, stages, law, row, first, begun, x, inverse):
             return status
         largest, size = 0.0, 0.0
         for i in range(count):
-            change[0, i] = 0.0
+            change[i] = 0.0
             for j in range(count):
-                change[0, i] += solved[i, j] * (x[first + j] - begun[first + j] - half * rates[0, j])
+                change[i] += solved[i, j] * (x[first + j] - begun[first + j] - half * rates[j])
         for i in range(count):
-            x[first + i] -= change[0, i]
-            largest = max(largest, abs(change[0, i]))
+            x[first + i] -= change[i]
+            largest = max(largest, abs(change[i]))
             size = max(size, max(abs(x[first + i]), abs(begun[first + i])))
         if largest <= EXACT * size:
             for i in range(count):
+                told[0, at + i] = x[first + i]
                 for j in range(count):
                     inverse[first + i, first + j] = solved[i, j]
             return layout.OK

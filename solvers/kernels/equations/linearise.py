@@ -12,10 +12,9 @@ from titop.solvers.kernels.derivatives.interaction_derivatives import (
 from titop.solvers.kernels.derivatives.tree_derivatives import inward_sums, outward_columns, write_full
 from titop.solvers.kernels.equations.whole_passes import (
     apply_wrenches,
-    find_acting,
     forward_from_twists,
+    outward_moved,
     outward_whole,
-    start_inverse,
     world_rows,
 )
 from titop.solvers.kernels.interface import layout
@@ -24,7 +23,7 @@ from titop.solvers.kernels.interface.stages import call_block
 from titop.solvers.kernels.ports.loads import apply_to_ports, at_parent_port, hold_loads
 from titop.solvers.kernels.ports.surroundings import is_held, subtract_from_wrenches, surrounding_slopes
 from titop.solvers.kernels.spatial.algebra import add_six, minus, put_six, six
-from titop.solvers.kernels.tree.inverse import inward_wrenches, outward_motions
+from titop.solvers.kernels.tree.inverse import inward_wrenches
 from titop.solvers.kernels.tree.springs import subtract_passive_derivatives
 from titop.solvers.native.kernel import helper, shared
 
@@ -41,15 +40,9 @@ def linearise_blocks(ints, floats, numbers, stages, law, slopes, q, v, a, work, 
 
     Poses, twists and laws may be `known`. Slopes ask for the wrenches at all ports first: `efforts` is room for that pass.
     """
-    status = start_inverse(ints, floats, numbers, stages, law, q, v, work) if known == layout.UNKNOWN else layout.OK
-    if status == layout.OK:
-        status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
+    status = outward_moved(ints, floats, numbers, stages, law, q, v, a, work, world, known)
     if status != layout.OK:
         return status
-    if law is not None and known == layout.UNKNOWN:
-        status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
-        if status != layout.OK:
-            return status
     apply_wrenches(ints, floats, law, work, world, False)
     if law is not None:
         status = write_interaction_slopes(ints, numbers, stages, law, slopes)

@@ -110,20 +110,17 @@ def status_of_slopes(slopes):
     return status
 
 
-@shared
+@helper
 def inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, known):
-    """Turn poses, twists and laws (in `work` and `law`) and accelerations into efforts; return a status.
+    """Turn poses, twists and laws (in `work` and `law`), unless `known` found on the way, into efforts; return a status."""
+    status = outward_moved(ints, floats, numbers, stages, law, q, v, a, work, world, known)
+    return status if status != layout.OK else efforts_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau)
 
-    With general blocks, what is not `known` of these is found on the way.
-    """
+
+@shared
+def efforts_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau):
+    """Turn known motions, and what interactions do, into efforts; return a status."""
     start_efforts(ints, floats, q, v, tau)
-    status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
-    if status != layout.OK:
-        return status
-    if law is not None and known == layout.UNKNOWN:
-        status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
-        if status != layout.OK:
-            return status
     apply_to_all(ints, floats, law, work, world, tau)
     return inward_wrenches(ints, floats, numbers, stages, law, q, v, a, work, tau)
 
@@ -167,6 +164,20 @@ def outward_whole(ints, floats, numbers, stages, law, q, v, work, world):
     return status
 
 
+@shared
+def outward_moved(ints, floats, numbers, stages, law, q, v, a, work, world, known):
+    """From a state to motions and what interactions do, unless poses, twists and laws are `known`; return a status.
+
+    No law is asked for M and S. Where accelerations are not read, v may stand for them.
+    """
+    status = start_inverse(ints, floats, numbers, stages, law, q, v, work) if known == layout.UNKNOWN else layout.OK
+    if status == layout.OK:
+        status = outward_motions(ints, floats, numbers, stages, law, q, v, a, work, known)
+    if law is not None and known == layout.UNKNOWN and status == layout.OK:
+        status = find_acting(ints, floats, numbers, stages, law, q, v, work, world)
+    return status
+
+
 @helper
 def start_inverse(ints, floats, numbers, stages, law, q, v, work):
     """Write what inverse dynamics begin with: with general blocks the world's motion only, else all twists; return a status."""
@@ -179,9 +190,7 @@ def start_inverse(ints, floats, numbers, stages, law, q, v, work):
 @helper
 def inverse_whole(ints, floats, numbers, stages, law, q, v, a, work, world, tau):
     """Inverse dynamics into `tau`; return a status."""
-    status = start_inverse(ints, floats, numbers, stages, law, q, v, work)
-    if status == layout.OK:
-        status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, layout.UNKNOWN)
+    status = inverse_from(ints, floats, numbers, stages, law, q, v, a, work, world, tau, layout.UNKNOWN)
     return status if status != layout.OK else status_of(tau)
 
 

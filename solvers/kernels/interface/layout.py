@@ -82,7 +82,14 @@ SIZE = 0  # number of coordinates of a spring, each with a row
 ELEMENT = 0  # on which a load acts, or that has a port; -1 in a rigid closure's other rows
 CONSTRAINTS = 1  # number of constraints of a rigid closure
 INERTIAL = 2  # whether a load's components are inertial
-TURNS = 2  # whether a rigid closure constrains components of log R
+FORM = 2  # of a rigid closure's constraints: below
+SLIPS = 3  # in the row of each constraint of a rigid closure: whether it is of velocities alone
+
+# -- forms of rigid closures' constraints
+ALIGNED_FORM = 0  # along . r + c . R n - offset
+LOG_FORM = 1  # and a component of log R
+ROLLING_FORM = 2  # what rolls on a plane, see `titop.blocks.constraints.rolling`
+DISTANCE_FORM = 3  # half the first of `ALONG` times r . r, less the offset
 
 # -- ints: rows of interactions
 ACT_PORTS = 1  # number of ports
@@ -90,11 +97,10 @@ ACT_COORDINATES = 2  # number of coordinates
 ACT_INPUTS = 3  # number of inputs, states included
 ACT_STATES = 4  # number of states of the first order
 
-# -- ints: rows of gears, which have no `ELEMENT`
-DRIVEN_Q = 1  # places of the coordinates
-DRIVEN_V = 2
-DRIVER_Q = 3
-DRIVER_V = 4
+# -- ints: rows of gears, one for each coordinate, which have no `ELEMENT`
+GEAR_TERMS = 1  # number of coordinates of the gear
+TERM_Q = 2  # place of the coordinate
+TERM_V = 3
 
 # -- loops
 FIRST_RIGID = 0  # row of the first rigid closure
@@ -106,14 +112,15 @@ GEARS = 5  # number of gears
 HELD = 6  # whether their number is held where more are independent, or the redundant ones contradict the others
 FOLLOWERS = 7  # number of gears that take a coordinate out
 WHOLE_RANK = 8  # how many constraints act where no motion is imposed
+PLACES = 9  # number of constraints that are not of velocities alone
 
 # -- loops: a row for each gear, those that take a coordinate out first, in the order in which they do
 FOLLOWER = 0  # the coordinate
 LEADER = 1  # the one that it follows, which may be imposed; -1 if it stands still
-GEAR = 2  # row of the gear
-SIDE = 3  # column of the follower's coefficient: `DRIVEN` or `DRIVER`
+FOLLOWER_TERM = 2  # the gear's rows of both coordinates
+LEADER_TERM = 3
 CONSTRAINT = 4  # number of the gear among the constraints
-LOOPS_COLUMNS = 9
+LOOPS_COLUMNS = 10
 
 # -- loops: a row for each coordinate
 LENGTH = 0  # whether it is a length, of which `EXTENT` counts as one
@@ -155,9 +162,8 @@ ALONG = 12  # coefficients of r in a constraint (3); see `titop.blocks.constrain
 ABOUT = 15  # of log R (3)
 ALIGNED1 = 18  # c (3)
 ALIGNED2 = 21  # and n (3) of c . R n
-OFFSET = 24
-DRIVEN = 12  # coefficients of a gear's coordinates, whose sum less the offset vanishes
-DRIVER = 13
+OFFSET = 24  # for what rolls the radius; `ALONG` + R `ABOUT` is then u, `ALIGNED1` the normal, `ALIGNED2` the axis
+FACTOR = 12  # coefficient of a gear's coordinate; the sum of all less the offset, in the first row, vanishes
 
 # -- work: rows of elements
 R = 0  # rotation (9) and position (3) of the element in its parent

@@ -15,6 +15,7 @@ from tests.blocks.joints.joint_kinds import FIELDS
 from tests.flexible import random_body
 from tests.systems import Array
 from titop.blocks.constraints.closure import Closure
+from titop.blocks.constraints.relation import Relation
 from titop.blocks.devices.actuators import Actuator
 from titop.blocks.devices.sensors import Sensor
 
@@ -103,6 +104,16 @@ def _wheel_sensor(change: Change) -> tt.System:
     return s
 
 
+def _touching(cls: Any, *arguments: Any, **more: Any) -> Callable[[Change], tt.System]:
+    def build(change: Change) -> tt.System:
+        s = tt.System("rolling")
+        s.connect("world", arm("body"), tt.Free("base"))
+        s.close_loop("world", s["body"], change(cls("block", *arguments, **more)))
+        return s
+
+    return build
+
+
 def _closed(change: Change) -> tt.System:
     s, _, two = two_arms()
     s.world.add_port("rail", [0.7, 0.1, 0.2])
@@ -146,6 +157,13 @@ SYSTEMS: dict[str, Callable[[Change], tt.System]] = {
     "Force": acting(lambda s, one, two, change: s.add_actuator(change(tt.Force("block", two.port("end"), frame="world")))),
     "Torque": acting(lambda s, one, two, change: s.add_actuator(change(tt.Torque("block", two.port("end"))))),
     "Gear": acting(lambda s, one, two, change: s.add_gear(change(tt.Gear("block", "hinge", "wrist", -0.7)))),
+    "LinearRelation": acting(
+        lambda s, one, two, change: s.add_relation(change(tt.LinearRelation("block", {"wrist": 1.0, "hinge": 0.7})))
+    ),
+    "RollingDisc": _touching(tt.RollingDisc, 0.3, height=False),
+    "RollingSphere": _touching(tt.RollingSphere, 0.3, height=False),
+    "KnifeEdge": _touching(tt.KnifeEdge, height=False),
+    "Distance": _touching(tt.Distance, 0.9),
     "RigidClosure": _closed,
     "CoordinateLimits": on(_rod, lambda rod: tt.CoordinateLimits("block", "body.bending_y0", tt.Limits(0.5, stiffness=50.0))),
     "Tendon": on(_rod, lambda rod: tt.Tendon("block", rod, y=0.008, stiffness=30.0, displacement=0.01)),
@@ -202,7 +220,7 @@ def redefinable(cls: type[tt.Block]) -> list[str]:
 
     Of what is neither body nor joint: those that no block has. Properties that can be set are fields.
     """
-    lawless = issubclass(cls, tt.Interaction | Closure | tt.Gear | tt.CoordinateLimits | tt.Load | Actuator | Sensor)
+    lawless = issubclass(cls, tt.Interaction | Closure | Relation | tt.CoordinateLimits | tt.Load | Actuator | Sensor)
     known = UNHEARD.union(dir(tt.Block) if lawless else ())
     found = ((name, inspect.getattr_static(cls, name)) for name in dir(cls) if not name.startswith("_") and name not in known)
     return [name for name, x in found if inspect.isfunction(x) or (isinstance(x, property) and x.fset is None)]

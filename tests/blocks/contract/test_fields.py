@@ -47,6 +47,11 @@ def blocks() -> list[Block]:
         tt.Spherical("ball"),
         tt.Free("free"),
         tt.Gear("gear", "r", "p"),
+        tt.LinearRelation("relation", {"r": 1.0, "p": -2.0}),
+        tt.RollingDisc("wheel", 0.3),
+        tt.RollingSphere("marble", 0.1),
+        tt.KnifeEdge("runner"),
+        tt.Distance("rope", 0.5),
         tt.CoordinateLimits("stop", "f.mode1", tt.Limits(upper=1.0)),
         tt.RigidClosure("pin", kind="revolute"),
         tt.RigidClosure("slot", directions=np.eye(6)[:, :2]),
@@ -54,6 +59,7 @@ def blocks() -> list[Block]:
         tt.SpringDamper("spring", 1.0, 0.1, 0.2),
         tt.Contact("ground", 0.1, 1e5),
         tt.Cable("cable", 10.0, 1.0, arms=[0.1]),
+        tt.ElasticDrive("harmonic", 100.0, 1e4, hysteresis_torque=1.0, hysteresis_stiffness=1e4, kinematic_error=[(2, 1e-4)]),
         tt.Tendon("tendon", ROD, y=0.005),
         tt.PressureChamber("chamber", ROD, area=1e-4, y=0.005),
         tt.SoftTendon("soft_tendon", SOFT, [[0, 0, 0], [0.1, 0, 0]]),
@@ -61,7 +67,10 @@ def blocks() -> list[Block]:
         tt.DistributedLoad("wind", ROD, force=[0, 0, 1]),
         tt.Load("load", BODY, force=[1, 0, 0]),
         tt.Motor("motor", "r", gear=10.0),
+        tt.DCMotor("dc", "r", 2.0, 0.1, inductance=0.01, cogging=[(6, 0.01)]),
+        tt.StepperDrive("stepper", "r", 200, 0.1, 1e-3),
         tt.Thruster("thruster", BODY),
+        tt.Propeller("propeller", BODY, 1e-5, 1e-7),
         tt.Force("force", BODY, direction=[1, 0, 0]),
         tt.Torque("torque", BODY),
         tt.Accelerometer("accelerometer", BODY),
@@ -78,6 +87,7 @@ def blocks() -> list[Block]:
         tt.Slosh.cylinder("lox", BODY, 1.0, 2.0, 0.5, 1000.0),
         tt.Slosh.sphere("fuel", BODY, 1.0, 0.5, 1000.0),
         tt.Slosh.table("oil", BODY, 0.5, [0, 1], [1, 2], [0, 1], [0.5, 1], [1, 1], [0, 1]),
+        tt.DriveSensor("torque_sensor", "harmonic.torque"),
     ]
 
 
@@ -97,7 +107,7 @@ def classes() -> list[type[Block]]:
 
 #: Taken otherwise: what names the block, what `SoftBody` calls as its method `parameters` is called; internal classes.
 ELSEWHERE = {"self", "name", "passive", "wheel", "parameters"}
-INTERNAL = {"_Plain", "AttachedStates", "BlockStates", "CutRod", "ObservedStates", "PathStates", "SoftLine"}
+INTERNAL = {"_Plain", "AttachedStates", "BlockStates", "CutRod", "ObservedStates", "PathStates", "DriveStates", "SoftLine"}
 
 
 def accepts(cls: type, argument: str) -> bool:

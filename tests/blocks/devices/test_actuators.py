@@ -120,3 +120,68 @@ def test_directions_are_parameters(cls, fields):
 
 def test_a_force_of_three_inputs_has_no_direction(model):
     assert not [name for name in model.parameters() if name.startswith("push.")]
+
+
+PROPELLER = {"thrust_coefficient": 1e-5, "drag_coefficient": 2e-7}
+
+
+def quadrotor(path=None):
+    """Return a body with a propeller on each of four arms, neighbours turning against each other."""
+    s, places = tt.System("quadrotor"), {"a": [0.2, 0, 0], "b": [0, 0.2, 0], "c": [-0.2, 0, 0], "d": [0, -0.2, 0]}
+    body = tt.RigidBody("body", mass=1.2, com=[0, 0, -0.01], inertia=[0.01, 0.012, 0.02], ports=places)
+    s.connect("world", body, tt.Free("base"))
+    for k, name in enumerate(places):
+        s.add_actuator(tt.Propeller(name, body.port(name), **PROPELLER, turning=(-1) ** k, max_speed=300.0, path=path))
+    return s
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_propellers_lift_and_turn_their_body(engine):
+    m = quadrotor().resolve(engine)
+    u = np.array([250.0, 260.0, 240.0, 210.0]) ** 2
+    lift, about_x, about_y, about_z = 1e-5 * u.sum(), 2e-6 * (u[1] - u[3]), 2e-6 * (u[2] - u[0]), -2e-7 * u @ [1, -1, 1, -1]
+    a = m.forward_dynamics(m.neutral(), np.zeros(6), u=u)
+    turning = [about_x / 0.01, about_y / 0.012, about_z / 0.02]
+    forward = -np.cross(turning, [0, 0, -0.01]) + [0, 0, lift / 1.2 - 9.81]  # of the frame, about the centre of mass
+    np.testing.assert_allclose(a, [*forward, *turning], atol=1e-12)
+    assert m.mechanism.inputs.upper.tolist() == [9e4] * 4
+    assert m.parameters()["a.thrust_coefficient"] == (1e-5, "N s^2/rad^2")
+
+
+@pytest.mark.parametrize("path", [None, tt.SignalPath.lag(0.05)], ids=["at once", "lagging"])
+def test_families_of_propellers_hold_their_members(path):
+    """Coefficients are exact in LFT models, at a point at which they act, too; their sensitivity is lift over mass."""
+    m = quadrotor(path).resolve()
+    u = [1.2 * 9.81 / 4e-5] * 4
+    state = {"u": u, "x": u} if path else {"u": u}
+    names = {name: tt.percent(10) for name in ("a.thrust_coefficient", "b.drag_coefficient", "body.mass")}
+    family = tt.lft(m, tt.OperatingPoint(m, m.neutral(), **state), names, list("abcd"), ["body.v", "body.w"])
+    assert family.check(3) < 1e-12
+    found = m.forward_dynamics_sensitivities(m.neutral(), np.zeros(6), np.zeros(6), ["a.thrust_coefficient"], **state)
+    assert found["a.thrust_coefficient"][2] == pytest.approx(u[0] / 1.2, rel=1e-12)
+
+
+def test_pulses_that_are_too_short_do_not_fire():
+    s = tt.System("jet", gravity=[0, 0, 0])
+    s.connect("world", body := tt.RigidBody("body", mass=1.0), tt.Prismatic("x", axis=[1, 0, 0]))
+    s.add_actuator(tt.Thruster("jet", body, [1, 0, 0], 2.0, minimum_pulse=0.02, path=tt.SignalPath(sample_time=0.1)))
+    t = np.linspace(0, 1, 11)
+    trajectory = tt.simulate(s.resolve(), t, [0.0], [0.0], u=lambda t, q, v: [0.1 + t])
+    thrust = np.where(t[:-1] > 0.25, 0.1 + t[:-1], 0.0)  # 0.4 N fire for 0.02 s of 0.1
+    np.testing.assert_allclose(np.diff(trajectory.v[:, 0]), 0.1 * thrust, atol=1e-9)
+
+
+def test_wrong_propellers_and_pulses_are_refused():
+    s = quadrotor()
+    body, sampled = s["body"], tt.SignalPath(sample_time=0.1)
+    s.add_actuator(tt.Propeller("odd", body, **PROPELLER, turning=2))
+    s.add_actuator(tt.Thruster("free", body, max_thrust=2.0, minimum_pulse=0.02))
+    s.add_actuator(tt.Thruster("long", body, max_thrust=2.0, minimum_pulse=0.2, path=sampled))
+    s.add_actuator(tt.Thruster("strong", body, minimum_pulse=0.02, path=sampled))
+    with pytest.raises(tt.ModelError) as caught:
+        s.resolve()
+    found = [(finding.code, finding.where) for finding in caught.value.findings]
+    assert found == [
+        ("bad-sense", "odd.turning"),
+        *(("no-pulse", f"{name}.minimum_pulse") for name in ("free", "long", "strong")),
+    ]

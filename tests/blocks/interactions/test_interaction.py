@@ -134,3 +134,34 @@ def test_numbers_of_targets_are_two() -> None:
         pulled(OfTwo("pull"), [0, 0, 2])
     with pytest.raises(tt.ModelError, match=said):
         tt.check_block(OfTwo("pull"))
+
+
+class Scale(Interaction):
+    """A spring between two coordinates that tells its force, and twice its input."""
+
+    port_counts, coordinate_counts = (0, 0), (2, 2)
+    inputs, input_units = ("push",), ("N",)
+    readings, reading_units = ("force", "doubled"), ("N", "N")
+
+    def act(self, motion: Any) -> Any:
+        force = self.read(motion)[0] + motion.u[0]
+        return np.zeros((0, 6)), force * np.array([1.0, -1.0])
+
+    def read(self, motion: Any) -> Any:
+        stretch = motion.q[1] - motion.q[0]
+        return np.array([3.0 * stretch + stretch**3, 2.0 * motion.u[0]])
+
+
+def test_interactions_of_ones_own_measure() -> None:
+    """What they measure is read by sensors and by linear models, with exact derivatives and feedthrough."""
+    s = tt.System("scale", gravity=[0, 0, 0])
+    for name in ("left", "right"):
+        s.connect("world", tt.RigidBody(f"{name}_body", mass=1.0), tt.Prismatic(name))
+    s.add_interaction(Scale("scale"), "left", "right")
+    s.add_sensor(tt.DriveSensor("sensor", "scale.force"))
+    m = s.resolve(engine="reference")
+    assert m.outputs([0.1, 0.3], [0.0, 0.0], [0.0, 0.0], u=[1.0]) == pytest.approx([0.608], rel=1e-14)
+    point = tt.OperatingPoint(m, [0.1, 0.3], tau=[-0.608, 0.608])
+    system = tt.linearize(m, point, ["scale.push"], ["sensor", "scale.doubled"])
+    np.testing.assert_allclose(system.C, [[-3.12, 3.12, 0, 0], [0, 0, 0, 0]], atol=1e-14)
+    np.testing.assert_allclose(system.D, [[0.0], [2.0]], atol=1e-15)

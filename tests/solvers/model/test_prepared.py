@@ -11,11 +11,14 @@ import pytest
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
 import titop as tt
-from tests.closed_systems import four_bar
+from tests.closed_systems import four_bar, geared_hand
 from tests.refusals import assert_says
+from tests.stated_systems import interacting, looped
 from tests.systems import Array, random_state, random_tree
+from tests.tolerances import ROUNDING
 from titop.solvers.mechanism.inputs import WrenchPlace
 from titop.solvers.model.model import Model
+from titop.solvers.model.prepared import Following
 from titop.solvers.motions.prescribed import PrescribedMotion
 
 #: Both go the same way through the same numbers, but for the rounding of loads that are summed in another order.
@@ -75,6 +78,48 @@ def test_prepared_dynamics_of_closed_loops(engine: str, names: list[str]) -> Non
     for found, wanted in zip(dynamics.dynamics(q, v, tau, a), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)  # rounding times the condition of the closures
     assert not np.allclose(dynamics.accelerations(q, v, tau + 1.0, a + 0.1), expected[0], rtol=1e-6)
+
+
+def held_rod() -> tt.System:
+    """Return a bent rod on a hinge, the tip of which is pinned to a slider, with a load fixed in the inertial frame."""
+    s = tt.System("held", gravity=[0.3, -0.4, -9.81])
+    rod = tt.Rod("rod", length=0.5, young=1e6, density=1100.0, section=tt.Section.circle([0.02, 0.01]), strains="kirchhoff")
+    s.connect("world", rod, tt.Revolute("base", axis=[0, 1, 0]))
+    slider = tt.RigidBody("slider", 0.3, inertia=[0.1, 0.2, 0.2])
+    s.connect("world", slider, tt.Prismatic("rail", axis=[1, 0, 0.5]))
+    s.close_loop(slider, rod.port("tip"), tt.RigidClosure("pin", kind="spherical"))
+    s.add_load(tt.Load("push", rod.port("tip"), force=[0.3, -0.2, 0.5], frame="world"))
+    return s
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.parametrize("build", [four_bar, geared_hand, interacting, looped, held_rod])
+def test_equations_are_those_of_the_tree_and_its_constraints(build: Callable[[], tt.System], engine: str) -> None:
+    """As the reference engine has them one by one, with loads, multipliers and states that follow; with matrices or without."""
+    system, rng = build(), np.random.default_rng(2)
+    model, other = system.resolve(engine), system.resolve("reference")
+    mechanism, port = other.mechanism, model.port_names[-1]
+    q, v, a, tau = random_state(model, rng)
+    multipliers, wrench = rng.normal(size=len(model.constraint_names)), rng.normal(size=6)
+    u, begun, half = rng.normal(size=model.nu), rng.normal(size=model.nx), 1e-2
+    prepared = model.mechanism.engine.dynamics.prepare([WrenchPlace(port, False)], np.zeros(model.nv, dtype=bool))
+    prepared.wrenches[:] = wrench
+    prepared.drive_interactions(mechanism.inputs.whole(u, 7.0 * begun))
+    x, _ = mechanism.engine.states.following(q, v, mechanism.inputs.whole(u, begun), begun, begun, half)
+    pushes = mechanism.external_pushes({port: wrench}, mechanism.inputs.whole(u, x))
+    needed, rows = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes), mechanism.engine.dynamics.constraints(q, v)
+    jacobian = mechanism.scale.weights[:, None] * rows.jacobian
+    for whole in (True, False):
+        following = Following(half, begun, begun.copy())
+        result = prepared.equations(q, v, a, tau, multipliers, following, whole)
+        np.testing.assert_allclose(result.efforts, needed - tau - jacobian.T @ multipliers, **ROUNDING)
+        np.testing.assert_allclose(result.error, mechanism.scale.weights * rows.error, **ROUNDING)
+        np.testing.assert_allclose(following.x, x, **ROUNDING)
+        if whole:
+            np.testing.assert_allclose(result.jacobian, jacobian, **ROUNDING)
+            np.testing.assert_allclose(result.mass, other.mass_matrix(q), **ROUNDING)
+    assert np.abs(mechanism.engine.dynamics.tree_inverse(q, v, a, []) - needed).max() > 0.1, "loads that do nothing"
 
 
 def arm() -> Model:

@@ -86,7 +86,7 @@ def corrections(model, q, v, step):
     whole = Step(solver.system, solver.before, solver.node, step, step)
     sizes = []
     for _ in range(6):
-        residual = whole.linearise(whole.residual(), renew=True)
+        residual = whole.linearise(whole.residual(True), renew=True)
         change = whole.correction(residual)
         whole.place(whole.w + change)
         sizes.append(step**2 * np.abs(change).max())

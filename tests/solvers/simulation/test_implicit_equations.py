@@ -9,8 +9,6 @@ import pytest
 
 import titop as tt
 from tests.closed_systems import four_bar
-from tests.tolerances import ROUNDING
-from titop.solvers.mechanism.inputs import PortPush
 from titop.solvers.simulation import implicit_equations
 
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
@@ -57,17 +55,3 @@ def test_rows_are_kept_while_they_are_independent(monkeypatch: pytest.MonkeyPatc
     assert chosen(first, first, first) == [0]
     assert chosen(first, first, first) == [0]
     assert len(looked) == 4
-
-
-@pytest.mark.parametrize("engine", ["compiled", "reference"])
-def test_what_is_left_and_the_constraints_are_found_at_once(engine: str) -> None:
-    """As one by one, with a load on a port."""
-    model, rng = four_bar().resolve(engine), np.random.default_rng(2)
-    q, v, a = rng.normal(size=(3, 3))
-    pushes = [PortPush("rocker.end", False, rng.normal(size=6))]
-    efforts, error, jacobian = model.mechanism.engine.dynamics.tree_inverse_and_constraints(q, v, a, pushes)
-    rows = model.mechanism.engine.dynamics.constraints(q, v)
-    np.testing.assert_allclose(efforts, model.mechanism.engine.dynamics.tree_inverse(q, v, a, pushes), **ROUNDING)
-    np.testing.assert_allclose(error, rows.error, **ROUNDING)
-    np.testing.assert_allclose(jacobian, rows.jacobian, **ROUNDING)
-    assert np.abs(efforts - model.mechanism.engine.dynamics.tree_inverse(q, v, a, [])).max() > 0.1, "a load that does nothing"

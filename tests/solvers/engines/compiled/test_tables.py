@@ -37,9 +37,11 @@ def test_coefficients_of_gears_say_the_relation(model: Any) -> None:
     found = dict(constraint_coefficients(model.mechanism, rows))
     weights = model.mechanism.scale.weights[-len(model.mechanism.gear_constraints) :]
     for constraint, weight in zip(model.mechanism.gear_constraints, weights, strict=True):
-        gear, row = constraint.gear, found[rows[constraint.gear.name]][0]
-        columns = [layout.DRIVEN, layout.DRIVER, layout.OFFSET]
-        numbers = row[np.array(columns) - layout.ALONG]
+        gear, (driven, driver) = constraint.gear, found[rows[constraint.gear.name]]
+        numbers = [
+            row[column - layout.ALONG]
+            for row, column in ((driven, layout.FACTOR), (driver, layout.FACTOR), (driven, layout.OFFSET))
+        ]
         np.testing.assert_allclose(numbers, weight * np.array([1.0, -gear.ratio, gear.offset]), rtol=1e-15)
 
 

@@ -31,16 +31,16 @@ def no_gears(constraints: int) -> Train:
 
 def train() -> Train:
     """Return gears by which of five coordinates 2 is -3 times 0, 4 half of 2, and 3 stands still; 0 and 1 lead."""
-    loops, floats = np.zeros((4 + COORDINATES, layout.LOOPS_COLUMNS), dtype=np.int64), np.zeros((5, layout.FLOAT_COLUMNS))
+    loops, floats = np.zeros((4 + COORDINATES, layout.LOOPS_COLUMNS), dtype=np.int64), np.zeros((7, layout.FLOAT_COLUMNS))
     header = loops[0]
     header[layout.ROWS], header[layout.GEARS], header[layout.FOLLOWERS] = 3, 3, 3
     # what follows is taken out first where others follow it in turn: 4 before 2
-    ends = ((4, 2, layout.DRIVEN, 1.0, -0.5), (2, 0, layout.DRIVER, 1.0, 1.0 / 3.0), (3, -1, layout.DRIVEN, 2.0, -1.0))
-    for k, (follower, leader, side, driven, driver) in enumerate(ends):
+    ends = ((4, 2, 1.0, -0.5), (2, 0, 1.0 / 3.0, 1.0), (3, -1, 2.0, -1.0))
+    for k, (follower, leader, own_factor, other) in enumerate(ends):
         own = loops[1 + k]
-        own[layout.FOLLOWER], own[layout.LEADER], own[layout.GEAR], own[layout.SIDE] = follower, leader, 1 + k, side
-        own[layout.CONSTRAINT] = k
-        floats[1 + k, layout.DRIVEN], floats[1 + k, layout.DRIVER] = driven, driver
+        own[layout.FOLLOWER], own[layout.LEADER], own[layout.CONSTRAINT] = follower, leader, k
+        own[layout.FOLLOWER_TERM], own[layout.LEADER_TERM] = 1 + 2 * k, 2 + 2 * k
+        floats[1 + 2 * k, layout.FACTOR], floats[2 + 2 * k, layout.FACTOR] = own_factor, other
     basis = np.zeros((5, 5))
     basis[0, 0], basis[2, 0], basis[4, 0], basis[1, 1] = 1.0, -3.0, -1.5, 1.0
     return Train(loops, floats, basis)
