@@ -229,14 +229,14 @@ class CylinderSlosh(Slosh):
     def liquid(self) -> Liquid:
         R, h, zeros = self.radius, self.fill * self.height, _zeros()
         mass, waves = self.density * np.pi * R**2 * h, zeros * h / R
-        inertia = 16.0 * R**3 / h * np.sum(np.tanh(waves / 2.0) / (zeros**3 * (zeros**2 - 1.0)))
-        inertia = mass * (h**2 / 12.0 - 0.75 * R**2 + inertia + h**2 / 4.0)
+        moved = 16.0 * R**3 / h * np.sum(np.tanh(waves / 2.0) / (zeros**3 * (zeros**2 - 1.0)))
+        inertia = mass * (h**2 / 12.0 - 0.75 * R**2 + moved + h**2 / 4.0)  # about the bottom's centre
         zeros, waves = zeros[: self.modes], waves[: self.modes]
         masses = mass * 2.0 * np.tanh(waves) / (waves * (zeros**2 - 1.0))
         heights = h - 2.0 * R / zeros * np.tanh(waves / 2.0)
         liquid = Liquid(mass, h / 2.0, masses, R / (zeros * np.tanh(waves)), heights, 0.0)
         rest, at = liquid.rest
-        return liquid._replace(inertia=inertia - masses @ heights**2 - rest * at**2)
+        return liquid._replace(inertia=float(inertia - masses @ heights**2 - rest * at**2))
 
     def viscous_ratio(self) -> float:
         R, depth = self.radius, self.fill * self.height / self.radius
@@ -393,8 +393,8 @@ class TableSlosh(Slosh):
         from scipy.interpolate import CubicSpline
 
         columns = self.mass, self.centre, self.masses, self.lengths, self.heights, self.inertia
-        mass, centre, *modes, inertia = (CubicSpline(self.fills, column)(self.fill) for column in columns)
-        return Liquid(float(mass), float(centre), *modes, float(inertia))
+        mass, centre, masses, lengths, heights, inertia = (CubicSpline(self.fills, each)(self.fill) for each in columns)
+        return Liquid(float(mass), float(centre), masses, lengths, heights, float(inertia))
 
 
 Slosh.cylinder, Slosh.sphere, Slosh.table = CylinderSlosh, SphereSlosh, TableSlosh

@@ -84,6 +84,7 @@ def linearize(
     The states are the displacements ``joint.q`` of the coordinates along their tangent directions, then their rates
     ``joint.v``, then first-order states ``block.state``. They are relative to a reference that moves with the point's
     velocities: ``d(dq)/dt = dv - ad(v0) dq`` for free and spherical joints, so that the model is correct for spinning bodies.
+    About an equilibrium that accelerates they are relative to the accelerating reference, see `OperatingPoint`.
     All derivatives are exact to rounding. States that only integrate rates, such as sticking bristles, have a zero eigenvalue
     each that nothing excites: `OperatingPoint.eigenvalues` omits them. Static gains are then those at a low frequency.
 

@@ -84,7 +84,8 @@ def lpv(
         As in `linearize`.
     unknowns, q, v, tau, u, wrenches, bounds, tolerance, x
         As in `trim`; the guess is for the first point. By default all coordinates are unknown except those that are
-        parameters; those that depend on others through closures and gears always are.
+        parameters; those that depend on others through closures and gears always are. Of what accelerates, name the
+        accelerations: ``"base.z.a"``.
     grid : bool
         If false, the values are a list of points: equally many of each parameter.
     workers : int or Executor

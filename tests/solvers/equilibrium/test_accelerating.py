@@ -75,6 +75,8 @@ def test_families_and_varied_accelerations() -> None:
         right = tt.linearize(held, tt.trim(held, ["base.z.tau"])).A
         assert np.abs(linear.at({"bob.mass": mass}).A - right).max() < ROUNDING
     assert family.y[:, 0] == pytest.approx([THRUST / (DRY + mass) for mass in masses], abs=ROUNDING)
+    between = family.trim_at(bob_mass=2.5, model=model)
+    assert between.a[2] == pytest.approx(THRUST / (DRY + 2.5), abs=ROUNDING)
     along = tt.trim_along(model, "base.z.a", [0.0, 1.0, 2.0], unknowns=["slosh", "thrust.force.z"])
     forces = [each.parameters["thrust.force.z"] for each in along]
     assert forces == pytest.approx([0.0, DRY + BOB, 2 * (DRY + BOB)], abs=ROUNDING * 1e2)
