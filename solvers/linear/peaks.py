@@ -15,15 +15,18 @@ import numpy as np
 from scipy.linalg import eigvals, matrix_balance
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import NEGLIGIBLE, ROUNDING, SAME, SINGULAR
+from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE, ROUNDING, SAME, SINGULAR
 from titop.solvers.linear.matrices import Matrices
 
 #: Frequencies of the grid, beside those of the poles; it goes so many times beyond the slowest and the fastest one.
 _PARTS, _BEYOND = np.linspace(0.0, 1.0, 40), 10.0
 #: A local maximum above this part of the highest one is refined: it may be higher than it seems.
 REFINED = 0.7
-#: How often a bracket is cut, on both sides of a parabola's vertex, in parts of the bracket.
-_ROUNDS, _SIDES, _AROUND = 4, np.array([-0.1, 0.1]), np.array([-1, 0, 1])
+#: A feedthrough of less than this part of a level is inverted, the level itself less it, in the certificate.
+_SLIGHT = 0.5
+#: How often at most a bracket is cut, on both sides of a parabola's vertex, in parts of the bracket; and the heights in it, in
+#: parts of the highest, at which a vertex is known to the square of that.
+_ROUNDS, _SIDES, _AROUND, _FLAT = 6, np.array([-0.07, 0.07]), np.array([-1, 0, 1]), CLOSE * COARSE
 
 #: Frequencies (rad/s) between which a gain counts.
 Band = tuple[float, float]
@@ -37,13 +40,16 @@ class Modal(NamedTuple):
     left: Array
     right: Array
 
-    def responses(self, rows: Array, columns: Array, constant: Array) -> Callable[[Array], Array]:
-        """Return a function from frequencies (n, rad/s) to responses (n, rows, columns), a constant added."""
-        residues = (self.left[rows].T[:, :, None] * self.right[:, None, columns]).reshape(len(self.poles), constant.size)
+    def responses(self, rows: Array, columns: Array, constant: Array, sides: Array | float = 1.0) -> Callable[[Array], Array]:
+        """Return a function from frequencies (n, rad/s) to responses (n, rows, columns), a constant added, times `sides`."""
+        residues = (self.left[rows].T[:, :, None] * self.right[:, None, columns] * sides).reshape(
+            len(self.poles), constant.size
+        )
+        added = constant * sides
 
         def at(omega: Array) -> Array:
             result: Array = (1 / (1j * omega[:, None] - self.poles)) @ residues
-            return result.reshape(-1, len(rows), len(columns)) + constant
+            return result.reshape(-1, *added.shape) + added
 
         return at
 
@@ -124,6 +130,8 @@ def _refine(gain: Callable[[Array], Array], brackets: Array, values: Array) -> t
         highest = np.minimum(np.maximum(heights[peaks, order].argmax(axis=1), 1), 3)
         chosen = order[peaks, highest[:, None] + _AROUND]
         brackets, values = every[peaks, chosen], heights[peaks, chosen]
+        if (values.min(axis=1) >= values.max(axis=1) * (1 - _FLAT)).all():
+            break
     last = _vertices(brackets, values)[:, None]
     every, heights = np.concatenate([brackets, last], axis=1), np.concatenate([values, at(last)], axis=1)
     best = heights.argmax(axis=1)
@@ -161,9 +169,13 @@ def passing_frequencies(system: Matrices, level: float, band: Band = EVERYWHERE)
     pencil[2 * n : 2 * n + p, x], pencil[2 * n : 2 * n + p, u], pencil[2 * n : 2 * n + p, z] = C / root, D / level, -np.eye(p)
     pencil[2 * n + p :, y], pencil[2 * n + p :, u], pencil[2 * n + p :, z] = B.T / root, -np.eye(m), D.T / level
     states[: 2 * n, : 2 * n] = np.eye(2 * n)
-    top, bottom = eigvals(pencil, states, homogeneous_eigvals=True)
-    finite = np.abs(bottom) > ROUNDING * np.abs(top)
-    values = top[finite] / bottom[finite]
+    if np.linalg.norm(D) < _SLIGHT * level:  # then what is of no states is eliminated without a loss of digits
+        (both, to_both), (from_both, rest) = ([part[:, : 2 * n], part[:, 2 * n :]] for part in np.split(pencil, [2 * n]))
+        values = eigvals(both - to_both @ np.linalg.solve(rest, from_both))
+    else:
+        top, bottom = eigvals(pencil, states, homogeneous_eigvals=True)
+        finite = np.abs(bottom) > ROUNDING * np.abs(top)
+        values = top[finite] / bottom[finite]
     near = np.abs(values.real) <= NEGLIGIBLE * np.abs(values)
     crossings = np.unique(np.clip(np.abs(values.imag[near]), *band))
     if not len(crossings):
@@ -183,18 +195,20 @@ def peak_gain(system: Matrices) -> tuple[float, float]:
     """
     A, (scales, _) = matrix_balance(system.A, permute=False, separate=True)
     system = Matrices(A, system.B / scales[:, None], system.C * scales, system.D)
-    if not (system.poles.real < 0).all() or not system.D.size:
+    poles, vectors = np.linalg.eig(A)
+    if not (poles.real < 0).all() or not system.D.size:
         return (np.inf, np.nan) if system.D.size else (0.0, 0.0)
+    modal = Modal(poles, system.C @ vectors, np.linalg.pinv(vectors) @ system.B)
+    responses = modal.responses(*map(np.arange, system.D.shape), system.D)
 
     def gain(omega: Array) -> Array:
         return largest_gains(system.responses(1j * omega))
 
     level, place = float(largest_gains(system.D[None])[0]), np.inf
-    omega = frequencies(system.poles, np.zeros(0), EVERYWHERE)
-    bounds = gain(omega)
-    if bounds.max() > level:
-        places, heights = find_peaks(gain, bounds, omega, level, 1.0, 3)
-        level, place = float(heights[0]), float(places[0])
+    omega = frequencies(poles, np.zeros(0), EVERYWHERE)
+    likely, _ = find_peaks(lambda omega: largest_gains(responses(omega)), largest_gains(responses(omega)), omega, level, 1.0, 3)
+    if len(likely) and (heights := gain(likely)).max() > level:
+        level, place = float(heights.max()), float(likely[heights.argmax()])
     while level > 0 and len(places := passing_frequencies(system, level)):
         heights = gain(places)
         level, place = float(heights.max()), float(places[heights.argmax()])

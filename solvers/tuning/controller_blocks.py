@@ -29,8 +29,9 @@ _FROM_ENDS = COARSE
 class Coordinates:
     """Tuned numbers as the search knows them: x (n) in place of theta, of size one, without bounds.
 
-    Numbers between bounds are the middle plus half the range times the hyperbolic tangent of x; those above a bound are that
-    plus an exponential, so that positive numbers are sought by their logarithms; others are multiples of a unit.
+    Numbers between bounds are the middle plus half the range times the sine of x, their logarithms where both are positive:
+    other than a hyperbolic tangent, a sine is nowhere flat for long, so that no search is stuck at a bound. Those above a bound
+    are that plus an exponential, so that positive numbers are sought by their logarithms; others are multiples of a unit.
 
     Parameters
     ----------
@@ -42,6 +43,8 @@ class Coordinates:
         lower, upper = np.array([p.lower for p in parameters]), np.array([p.upper for p in parameters])
         above, below = np.isfinite(lower), np.isfinite(upper)
         self._both, self._one = above & below, above ^ below
+        self._log = self._both & (lower > 0)
+        lower[self._log], upper[self._log] = np.log(lower[self._log]), np.log(upper[self._log])
         self._base = np.where(above, lower, np.where(below, upper, 0.0))
         self._size = np.where(below & ~above, -units, units)
         self._base[self._both] = (lower[self._both] + upper[self._both]) / 2
@@ -56,10 +59,12 @@ class Coordinates:
         if self.are_plain:
             return self._size * x
         shape = x.copy()
-        shape[self._both] = np.tanh(x[self._both])
+        shape[self._both] = np.sin(x[self._both])
         with np.errstate(over="ignore"):
             shape[self._one] = np.exp(x[self._one])
-            return np.asarray(self._base + self._size * shape)
+            result = self._base + self._size * shape
+        result[self._log] = np.exp(result[self._log])
+        return result
 
     def reach(self, x: Array) -> float:
         """Return how many units the farthest number is from its base, or the nearest one to it is smaller than one."""
@@ -73,15 +78,16 @@ class Coordinates:
         if self.are_plain:
             return self._size
         shape = np.ones(len(x))
-        shape[self._both] = 1 - np.tanh(x[self._both]) ** 2
+        shape[self._both] = np.cos(x[self._both])
         shape[self._one] = np.exp(x[self._one])
+        shape[self._log] *= self.values(x)[self._log]
         return self._size * shape
 
     def places(self, values: Array) -> Array:
         """Return x of numbers, away from the bounds; zero where a number is not known (NaN)."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            x = (values - self._base) / self._size
-            x[self._both] = np.arctanh(np.clip(x[self._both], _FROM_ENDS - 1, 1 - _FROM_ENDS))
+            x = (np.where(self._log, np.log(values), values) - self._base) / self._size
+            x[self._both] = np.arcsin(np.clip(x[self._both], _FROM_ENDS - 1, 1 - _FROM_ENDS))
             x[self._one] = np.log(np.maximum(x[self._one], CLOSE))
         return np.where(np.isnan(x), 0.0, x)
 

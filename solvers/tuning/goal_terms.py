@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,14 +47,22 @@ class Scan(NamedTuple):
     pieces: Callable[[float, float], list[Slope]]
 
 
-class GoalTerm(Protocol):
-    """A function of a closed loop."""
+class GoalTerm:
+    """A function of a closed loop: all that is known of it, exactly, unless a subclass has more to say."""
 
-    @property
-    def scalings(self) -> int: ...
-    def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan: ...
-    def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array: ...
-    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None: ...
+    scalings: int = 0
+
+    def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan:
+        """Return a first look."""
+        raise NotImplementedError
+
+    def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array:
+        """Return frequencies of the map at which it is above a value."""
+        return _NONE
+
+    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
+        """Return a smooth function that stands in for it, None where there is none."""
+        return None
 
 
 class Time(NamedTuple):
@@ -83,7 +91,7 @@ class Time(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PeakTerm:
+class PeakTerm(GoalTerm):
     """The highest gain between channels: ``weight / bound σ(left (G + offset) right)``.
 
     Attributes
@@ -119,12 +127,12 @@ class PeakTerm:
             return left, 1 / left
         return left, np.ones(len(self.columns))
 
-    def _factors(self, omega: Array) -> Array:
-        """Return the factors (n) of gains at frequencies of the map."""
+    def _weigh(self, gains: Array, omega: Array) -> Array:
+        """Return gains (n) times the size of the weight at frequencies of the map."""
         if self.weight is None:
-            return np.full(len(omega), 1 / self.bound)
+            return gains
         sizes = self.weight.sizes(self.time.frequencies(omega))
-        return 1 / np.maximum(sizes, TINY) / self.bound if self.inverse else sizes / self.bound
+        return gains / np.maximum(sizes, TINY) if self.inverse else gains * sizes
 
     @property
     def warped(self) -> Band:
@@ -144,26 +152,27 @@ class PeakTerm:
         modal, (left, right), band = loop.modal, self.sides(scalings), self.warped
         if modal is None:
             return Scan(np.inf, lambda highest, near: [])
-        sides = left[:, None] * right
+        sides = left[:, None] * right / self.bound
         constant = loop.system.D[self.rows[:, None], self.columns]
         if self.offset:
             constant = constant + self.offset * np.eye(len(constant))
-        responses = modal.responses(self.rows, self.columns, constant)
+        responses, least = modal.responses(self.rows, self.columns, constant, sides), min(sides.shape)
 
         def gain(omega: Array) -> Array:
-            return largest_gains(responses(omega) * sides) * self._factors(omega)
+            return self._weigh(largest_gains(responses(omega)), omega)
 
         omega = frequencies(modal.poles, np.concatenate([known, self._places]), band)
-        matrices = responses(omega) * sides
-        factors, bounds = self._factors(omega), np.sqrt((np.abs(matrices) ** 2).sum(axis=(1, 2)) / min(sides.shape))
-        bounds *= factors
-        bounds[~np.isfinite(bounds)] = 0.0
-        if min(sides.shape) > 1:  # where the norm of all entries leaves it open
-            likely = bounds * np.sqrt(min(sides.shape)) >= REFINED * bounds.max(initial=0.0)
-            bounds[likely] = largest_gains(matrices[likely]) * factors[likely]
+        matrices = responses(omega)
+        norms = self._weigh(np.sqrt((np.abs(matrices) ** 2).sum(axis=(1, 2))), omega)
+        norms[~np.isfinite(norms)] = 0.0
+        bounds = norms / np.sqrt(least)
+        if least > 1 and len(omega):  # where the norm of all entries leaves it open
+            first = [int(norms.argmax())]
+            likely = norms >= REFINED * self._weigh(largest_gains(matrices[first]), omega[first])
+            bounds[likely] = self._weigh(largest_gains(matrices[likely]), omega[likely])
         last = 0.0
         if np.isinf(band[1]) and constant.any():
-            last = float(largest_gains((constant * sides)[None])[0] * self._factors(np.array([np.inf]))[0])
+            last = float(self._weigh(largest_gains((constant * sides)[None]), np.array([np.inf]))[0])
 
         def pieces(highest: float, near: float) -> list[Slope]:
             places, _ = find_peaks(gain, bounds, omega, highest, near, _MOST)
@@ -178,7 +187,7 @@ class PeakTerm:
         G, by_left, by_right = loop.responses(omega, self.rows, self.columns)
         if self.offset:
             G = G + self.offset * np.eye(len(self.rows))
-        factors = self._factors(omega)
+        factors = self._weigh(np.full(len(omega), 1 / self.bound), omega)
         u, sizes, v = np.linalg.svd(left[:, None] * G * right)
         u, v = u[:, :, 0], v[:, 0]
         first, last = u.conj() * left * factors[:, None], right * v.conj()
@@ -219,7 +228,7 @@ class PeakTerm:
         omega = frequencies(poles, np.concatenate([fine, self._places]), self.warped)
 
         def gain(places: Array) -> Array:
-            return largest_gains(system.responses(1j * places)) * self._factors(places) * self.bound
+            return self._weigh(largest_gains(system.responses(1j * places)), places)
 
         places, heights = find_peaks(gain, gain(omega), omega, value, REFINED, _MOST)
         return places[heights > value]
@@ -233,14 +242,13 @@ class PeakTerm:
 
 
 @dataclass(frozen=True)
-class VarianceTerm:
+class VarianceTerm(GoalTerm):
     """The H2 norm between channels, over a bound."""
 
     rows: Array
     columns: Array
     bound: float
     time: Time
-    scalings: int = 0
 
     def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan:
         """Return the norm, with its gradient."""
@@ -254,24 +262,19 @@ class VarianceTerm:
         slope = Slope(value, found[1] / (2 * max(value, TINY)), np.zeros(0), 0.0)
         return Scan(value, lambda highest, near: [slope] if value >= near * highest else [])
 
-    def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array:
-        """Return no frequencies: the norm is exact."""
-        return np.zeros(0)
-
     def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
         """Return this one."""
         return self
 
 
 @dataclass(frozen=True)
-class PoleTerm:
+class PoleTerm(GoalTerm):
     """Poles outside of a region: the highest of ``decay / -Re``, ``damping |pole| / -Re`` and ``|pole| / fastest``."""
 
     decay: float
     damping: float
     fastest: float
     time: Time
-    scalings: int = 0
 
     def scan(self, loop: ClosedLoop, known: Array, scalings: Array) -> Scan:
         """Return the values of all poles, and gradients of the highest."""
@@ -303,14 +306,6 @@ class PoleTerm:
             return result
 
         return Scan(float(rows.max()), pieces)
-
-    def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array:
-        """Return no frequencies: poles are exact."""
-        return np.zeros(0)
-
-    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
-        """Return nothing: it is not smooth."""
-        return None
 
 
 # -- from goals to terms -----------------------------------------------------------------------------------------------------

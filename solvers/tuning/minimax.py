@@ -30,8 +30,9 @@ class Piece(NamedTuple):
     omega: float = 0.0
 
 
-#: The pieces near the maximum at a point (n), from the highest one down; None where the function is infinite.
-Objective = Callable[[Array], "list[Piece] | None"]
+#: The pieces near the maximum at a point (n), from the highest one down; None where the function is infinite, or known to be
+#: above a second argument.
+Objective = Callable[..., "list[Piece] | None"]
 
 
 class Found(NamedTuple):
@@ -132,9 +133,9 @@ def _backtrack(objective: Objective, found: Found, direction: Array, expected: f
     """Return the size of the first step, of halved ones, that gains a part of what is expected, and what is found there."""
     size = 1.0
     for _ in range(25):
-        x = found.x + size * direction
-        pieces = objective(x)
-        if pieces is not None and pieces[0].value < found.value - NEGLIGIBLE * size * expected:
+        x, below = found.x + size * direction, found.value - NEGLIGIBLE * size * expected
+        pieces = objective(x, below)
+        if pieces is not None and pieces[0].value < below:
             return size, Found(x, pieces)
         size /= 2
     return None
@@ -259,9 +260,9 @@ def _weak_wolfe(objective: Objective, found: Found, direction: Array) -> Found |
     low, high, size = 0.0, np.inf, 1.0
     slope, best = float(found.pieces[0].gradient @ direction), None
     for _ in range(40):
-        x = found.x + size * direction
-        pieces = objective(x)
-        if pieces is None or pieces[0].value > found.value + CLOSE * size * slope:
+        x, below = found.x + size * direction, found.value + CLOSE * size * slope
+        pieces = objective(x, below)
+        if pieces is None or pieces[0].value > below:
             high = size
         else:
             best = Found(x, pieces)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +45,11 @@ class Member:
     name: str = "nominal"
     rho: Mapping[str, float] = field(default_factory=dict)
     delta: Array | None = None
+
+    @property
+    def scheduled(self) -> tuple[tuple[str, float], ...]:
+        """The values of scheduling parameters: members with the same have the same controller."""
+        return tuple(self.rho.items())
 
 
 class Requirement(NamedTuple):
@@ -94,7 +100,7 @@ class Objective:
         self.has_poles, self.has_poles_alone = any(of_poles), all(of_poles)
         self._plants: list[dict[tuple[int, ...], AugmentedPlant]] = []
         self._known: dict[tuple[int, int], Array] = {}
-        self._alone = self._controller_alone()
+        self._worst, self._alone = 0, self._controller_alone()
 
     def add(self, member: Member) -> None:
         """Take a member along."""
@@ -167,15 +173,6 @@ class Objective:
         result[:count] = (chain @ by_S.ravel()) * self.coordinates.slopes(x[:count])
         return result
 
-    def _controllers(self, theta: Array) -> Iterator[tuple[int, Array, Array]]:
-        """Yield each member's place, with S and its derivatives at its scheduling parameters."""
-        known: dict[tuple[float, ...], tuple[Array, Array]] = {}
-        for k, member in enumerate(self.members):
-            key = tuple(member.rho.values())
-            if key not in known:
-                known[key] = self.blocks.gain(theta, member.rho), self.blocks.chain(theta, member.rho)
-            yield k, *known[key]
-
     # -- the function ------------------------------------------------------------------------------------------------------
 
     def loops(self, k: int, S: Array) -> dict[tuple[int, ...], ClosedLoop] | None:
@@ -188,32 +185,47 @@ class Objective:
             result[opened] = loop
         return result
 
-    def __call__(self, x: Array) -> list[Piece] | None:
-        """Return the pieces near the maximum, from the highest one down; None where a loop is unstable, or x is too large."""
+    def _closed(self, theta: Array, stable: bool = True) -> Iterator[tuple[int, int, Requirement, ClosedLoop]]:
+        """Yield each member's and requirement's place, the requirement, and its loop; of the last highest member first.
+
+        Raises
+        ------
+        _NoLoopError
+            Where one has no solution at once, or is not stable and has to be.
+        """
+        gain = cache(lambda rho: self.blocks.gain(theta, dict(rho)))
+        for k in sorted(range(len(self.members)), key=lambda k: k != self._worst):
+            S = gain(self.members[k].scheduled)
+            loops = self.loops(k, S)
+            if loops is None or (stable and not all(_is_stable(loop, self.rate) for loop in loops.values())):
+                raise _NoLoopError
+            for j, requirement in enumerate(self.requirements):
+                loop = self._alone.close(S) if requirement.of_controller else loops[requirement.opened]
+                if loop is None:
+                    raise _NoLoopError
+                yield k, j, requirement, loop
+
+    def __call__(self, x: Array, below: float = np.inf) -> list[Piece] | None:
+        """Return the pieces near the maximum, from the highest one down.
+
+        None where a loop is unstable, x is too large, or the maximum is known to be above `below`.
+        """
         self.evaluations += 1
         if not self._is_within(x):
             return None
-        theta = self.theta(x)
-        scans: list[tuple[int, int, Scan, Array]] = []
-        for k, S, chain in self._controllers(theta):
-            loops = self.loops(k, S)
-            if loops is None or any(not _is_stable(loop, self.rate) for loop in loops.values()):
-                return None
-            for j, requirement in enumerate(self.requirements):
-                loop = loops[requirement.opened]
-                if requirement.of_controller:
-                    alone = self._alone.close(S)
-                    if alone is None:
-                        return None
-                    loop = alone
+        scans: list[tuple[int, int, Scan]] = []
+        allowed, theta = self.limits, self.theta(x)
+        try:
+            for k, j, requirement, loop in self._closed(theta):
                 scan = requirement.term.scan(loop, self._known.get((k, j), np.zeros(0)), x[requirement.scalings])
-                if not np.isfinite(scan.highest):
+                if not (np.isfinite(scan.highest) and scan.highest <= below * allowed[requirement.goal]):
                     return None
-                scans.append((k, j, scan, chain))
-        allowed = self.limits
-        highest = max(scan.highest / allowed[self.requirements[j].goal] for _, j, scan, _ in scans)
-        pieces: list[Piece] = []
-        for k, j, scan, chain in scans:
+                scans.append((k, j, scan))
+        except _NoLoopError:
+            return None
+        highest = max(scan.highest / allowed[self.requirements[j].goal] for _, j, scan in scans)
+        chain, pieces = cache(lambda rho: self.blocks.chain(theta, dict(rho))), list[Piece]()
+        for k, j, scan in scans:
             requirement = self.requirements[j]
             limit = allowed[requirement.goal]
             if scan.highest < NEAR * highest * limit / 1.5:  # a grid shows less than the peaks between
@@ -221,50 +233,52 @@ class Objective:
             found = scan.pieces(highest * limit, NEAR)
             self._known[k, j] = np.array([s.omega for s in found if np.isfinite(s.omega)])
             for s in found:
-                gradient = self._gradient(x, chain, s.by_S)
+                gradient = self._gradient(x, chain(self.members[k].scheduled), s.by_S)
                 gradient[requirement.scalings] = s.by_scalings
                 pieces.append(Piece(s.value / limit, gradient / limit, (k, j, s.part), s.omega))
         pieces.sort(key=lambda piece: -piece.value)
-        return pieces[:_MOST] or None
+        if not pieces:
+            return None
+        self._worst = pieces[0].term[0]
+        return pieces[:_MOST]
 
-    def abscissa(self, x: Array) -> list[Piece] | None:
-        """Return the highest real part of the poles of each loop, in parts of the plant's rate, as pieces."""
+    def abscissa(self, x: Array, below: float = np.inf) -> list[Piece] | None:
+        """Return the highest real part of the poles of each loop, in parts of the plant's rate, as pieces; see `__call__`."""
         self.evaluations += 1
         if not self._is_within(x):
             return None
-        theta = self.theta(x)
-        pieces: list[Piece] = []
-        for k, S, chain in self._controllers(theta):
-            loops = self.loops(k, S)
+        theta, pieces = self.theta(x), list[Piece]()
+        gain, chain = (cache(lambda rho, f=f: f(theta, dict(rho))) for f in (self.blocks.gain, self.blocks.chain))
+        for k, member in enumerate(self.members):
+            loops = self.loops(k, gain(member.scheduled))
             if loops is None:
                 return None
             for opened, loop in loops.items():
                 if not len(loop.poles):
                     continue
                 highest = int(np.argmax(loop.poles.real))
-                (slope,) = loop.pole_slopes([highest])
                 pole = loop.poles[highest]
-                gradient = self._gradient(x, chain, slope.real) / self.rate
+                if pole.real > below * self.rate:
+                    return None
+                (slope,) = loop.pole_slopes([highest])
+                gradient = self._gradient(x, chain(member.scheduled), slope.real) / self.rate
                 pieces.append(Piece(float(pole.real) / self.rate, gradient, (k, opened), float(abs(pole))))
         pieces.sort(key=lambda piece: -piece.value)
         return pieces[:_MOST] or None
 
     def certify(self, x: Array, value: float) -> bool:
         """Look for peaks above a value that the search did not see, and tell it; return whether there are none."""
-        theta, whole = self.theta(x), True
-        for k, member in enumerate(self.members):
-            S = self.blocks.gain(theta, member.rho)
-            loops = self.loops(k, S)
-            if loops is None:
-                return False
-            for j, requirement in enumerate(self.requirements):
+        whole = True
+        try:
+            for k, j, requirement, loop in self._closed(self.theta(x), stable=False):
                 if requirement.of_controller:
                     continue
-                level = value * self.limits[requirement.goal]
-                missed = requirement.term.missed(loops[requirement.opened], level, x[requirement.scalings])
+                missed = requirement.term.missed(loop, value * self.limits[requirement.goal], x[requirement.scalings])
                 if len(missed):
                     self._known[k, j] = np.concatenate([self._known.get((k, j), np.zeros(0)), missed])
                     whole = False
+        except _NoLoopError:
+            return False
         return whole
 
     def values(self, x: Array, certified: bool = False) -> Array | None:
@@ -272,22 +286,20 @@ class Objective:
 
         Certified ones have those, too, that no grid shows.
         """
-        theta = self.theta(x)
         result = np.zeros((len(self.members), len(self.goals)))
-        for k, member in enumerate(self.members):
-            S = self.blocks.gain(theta, member.rho)
-            loops = self.loops(k, S)
-            if loops is None or any(not _is_stable(loop, self.rate) for loop in loops.values()):
-                return None
-            for j, requirement in enumerate(self.requirements):
-                loop = self._alone.close(S) if requirement.of_controller else loops[requirement.opened]
-                if loop is None:
-                    return None
+        try:
+            for k, j, requirement, loop in self._closed(self.theta(x)):
                 value = _value(requirement.term, loop, self._known.get((k, j), np.zeros(0)), x[requirement.scalings])
                 if certified and isinstance(requirement.term, PeakTerm):
                     value = _certified(requirement.term, loop, value, x[requirement.scalings])
                 result[k, requirement.goal] = max(result[k, requirement.goal], value)
+        except _NoLoopError:
+            return None
         return result
+
+
+class _NoLoopError(Exception):
+    """A loop that has no solution at once, or is unstable."""
 
 
 def _value(term: GoalTerm, loop: ClosedLoop, known: Array, scalings: Array) -> float:

@@ -4,42 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CLOSE
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.spread import Spread, death
 from titop.solvers.tuning.full_order import full_order_start
 from titop.solvers.tuning.minimax import Found
 from titop.solvers.tuning.objective import Objective
 from titop.solvers.tuning.tuning_problem import TuningProblem
-from titop.solvers.tuning.tuning_search import TURNS, SearchStart, first_look, whole_search
+from titop.solvers.tuning.tuning_search import TURNS, Search, first_look, whole_search
 
 #: Short searches for each start that is searched whole; of goals for poles alone: these are quick, their optima many.
 _LOOKS, _LOOKS_AT_POLES = 3, 16
 #: Turns of a search of the order below, and how much a state that is added is coupled, in units.
 _GROWING, _COUPLED = 1, 0.5
-#: Turns after which only so many whole searches go on.
-_FEW, _LAST = 3, 2
+#: Turns after which the best whole search alone goes on; no more begin once so many gave the same.
+_FEW, _ALIKE = 3, 3
+#: One in so many short searches starts anywhere where users gave a start for all numbers, every other one where for some. Of
+#: the first of these that start anywhere, those of even seeds go by way of the optimum of the H2 norm: most are the same.
+_FAR = _SMOOTH = 8
 #: Seeds of short searches between those of one search and of the next: a multiple of four, by which their kinds go round.
 _APART = 1000
 #: Powers of ten of distances of points around the user's, in the coordinates of a search.
 _NEAR = -0.5, 0.5
-
-
-class _Task(NamedTuple):
-    """A search from a point, or from what a seed tells; short, unless it has turns."""
-
-    x: Array | None
-    seed: int
-    turns: int = 0
-
-    @property
-    def descends(self) -> bool:
-        """Whether quasi-Newton steps come first."""
-        return self.seed % 4 < 2
 
 
 def search_starts(
@@ -49,25 +40,29 @@ def search_starts(
     count = 1 if objective.is_smooth else _LOOKS_AT_POLES if objective.has_poles_alone else _LOOKS
     given = given_start(objective)
     first = _APART * seed
-    looks = [(k, _Task(given if k == first else None, k)) for k in range(first, first + starts * count)]
+    looks = [(k, Search(given if k == first else None, k)) for k in range(first, first + starts * count)]
     if (full := full_order_start(objective, problem)) is not None:
-        looks.append((-1, _Task(full, first + len(looks))))
-    bar = progress_bar(total=len(looks) + starts + min(starts, _LAST), progress=progress, desc="tuning", unit="search")
+        looks.append((-1, Search(full, first + len(looks))))
+    bar = progress_bar(total=len(looks) + starts + 1, progress=progress, desc="tuning", unit="search")
     with bar, Spread(_searcher, (problem,), workers, _died) as sweep:
 
-        def answers(tasks: list[tuple[Any, _Task]]) -> Iterator[tuple[_Task, Found]]:
+        def answers(tasks: list[tuple[Any, Search]]) -> Iterator[tuple[Search, Found]]:
             for (_, task), (_, result) in zip(tasks, sweep.results(tasks), strict=True):
                 bar.update()
                 if result is not None:
                     yield task, result
 
         best = sorted(answers(looks), key=lambda one: one[1].value)[:starts]
-        few = []
-        for task, result in answers([((k.seed, _FEW), _Task(look.x, k.seed, _FEW)) for k, look in best]):
+        few: list[tuple[Search, Found]] = []
+        for task, result in answers([((k.seed, _FEW), Search(look.x, k.seed, _FEW)) for k, look in best]):
             few.append((task, result))
             yield task.seed, result
-        best = sorted(few, key=lambda one: one[1].value)[: _LAST if problem.family.uncertain is None else 0]
-        for task, result in answers([((k.seed, TURNS), _Task(one.x, k.seed, TURNS)) for k, one in best]):
+            lowest = min(one.value for _, one in few)
+            if sum(one.value - lowest < CLOSE * abs(lowest) for _, one in few) >= _ALIKE:
+                sweep.forget()
+                break
+        best = sorted(few, key=lambda one: one[1].value)[: int(problem.family.uncertain is None)]
+        for task, result in answers([((k.seed, TURNS), Search(one.x, k.seed, TURNS)) for k, one in best]):
             yield task.seed, result
 
 
@@ -81,23 +76,27 @@ def given_start(objective: Objective) -> Array | None:
     return x
 
 
-def _died(task: _Task, how: str) -> Any:
+def _died(task: Search, how: str) -> Any:
     raise death(f"the search of seed {task.seed}", how)
 
 
-def _searcher(problem: TuningProblem) -> Callable[[_Task], Found | None]:
+def _searcher(problem: TuningProblem) -> Callable[[Search], Found | None]:
     """Return what does a task, in each process."""
 
-    def search(task: _Task) -> Found | None:
+    def search(task: Search) -> Found | None:
         objective = problem.objective()
         if task.turns and task.x is not None:
             pieces = objective(task.x)
             return None if pieces is None else whole_search(objective, Found(task.x, pieces), task.descends, task.turns)
-        x = _grow(problem, objective, task.seed) if task.x is None and task.seed % 4 == 3 else task.x
-        if x is None and task.seed % 2:
+        x, smooth = task.x, None
+        if x is None and task.seed % 4 == 3:
+            x = _grow(problem, objective, task.seed)
+        whole = not any(np.isnan(p.start) for p in objective.blocks.parameters)
+        if x is None and (task.seed % 2 or (whole and task.seed % _FAR < _FAR - 2)):
             x = _around(given_start(objective), task.seed)
-        smooth = objective.smooth() if x is None and task.seed % 2 == 0 else None
-        return first_look(objective, smooth, SearchStart(x, task.seed, task.descends))
+        if x is None and task.seed % 2 == 0 and task.seed % _APART < _SMOOTH and not whole:
+            smooth = objective.smooth()
+        return first_look(objective, smooth, Search(x, task.seed))
 
     return search
 
@@ -114,10 +113,11 @@ def _grow(problem: TuningProblem, objective: Objective, seed: int) -> Array | No
     if below is None or objective.has_poles_alone:
         return None
     lower = below.objective()
-    look = first_look(lower, None, SearchStart(_grow(below, lower, seed), seed, seed % 4 < 2))
+    start = Search(_grow(below, lower, seed), seed)
+    look = first_look(lower, None, start)
     if look is None:
         return None
-    optimum = whole_search(lower, look, seed % 4 < 2, _GROWING).x
+    optimum = whole_search(lower, look, start.descends, _GROWING).x
     known = dict(zip(lower.blocks.names, optimum, strict=False))
     x = np.random.default_rng(seed).standard_normal(objective.size) * _COUPLED
     for k, (name, parameter) in enumerate(zip(objective.blocks.names, objective.blocks.parameters, strict=True)):

@@ -22,7 +22,7 @@ from titop.solvers.robust.scalings import Centres, Scaling
 from titop.solvers.robust.sweep import sweep, valid_interval
 from titop.solvers.robust.upper_bound import Known, UpperBound, upper_bound
 from titop.solvers.tuning.goal_terms import GoalTerm, Scan, Slope
-from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop
+from titop.solvers.tuning.tuned_loop import ClosedLoop
 
 #: Peaks at most; frequencies of a grid that stands in for a certificate.
 _MOST, _FINE = 12, 500
@@ -82,7 +82,7 @@ class _Interpolated(NamedTuple):
 
 
 @dataclass
-class MuTerm:
+class MuTerm(GoalTerm):
     """The highest bound of mu over frequency, of channels of a loop.
 
     Attributes
@@ -98,7 +98,6 @@ class MuTerm:
     rows: Array
     columns: Array
     known: Known = field(default_factory=list)
-    scalings: int = 0
 
     def prove(self, loop: Matrices) -> float:
         """Return the least level of a stable loop that a sweep proves; infinite if it proves none."""
@@ -181,7 +180,3 @@ class MuTerm:
         omega = frequencies(loop.poles, fine, EVERYWHERE)
         levels = self.levels(loop.system.part(self.rows, self.columns).responses(1j * omega), omega)
         return omega[levels > value * (1 + SAME)]
-
-    def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
-        """Return nothing: there is no smooth one."""
-        return None

@@ -69,11 +69,11 @@ def check_parameter(block: str, parameter: Parameter) -> Parameter:
 
 
 def named_parameters(
-    block: str, rows: Sequence[tuple[str, Any, int, bool]], limits: Mapping[str, tuple[float, float]]
+    block: str, rows: Sequence[tuple[str, Any, int, bool]], bounds: Mapping[str, tuple[float, float]] | None
 ) -> tuple[Parameter, ...]:
-    """Return parameters by name, start, power of a rate, and whether they are gains."""
-    known = [name for name, *_ in rows]
-    for name in limits:
+    """Return parameters by name, start, power of a rate, and whether they are gains: others are positive."""
+    known, given = [name for name, *_ in rows], bounds or {}
+    for name in given:
         if name not in known and name not in ("time", "ki", "kd", "damping"):
             expected = f"one of {', '.join(known)}"
             raise ModelError(
@@ -81,12 +81,13 @@ def named_parameters(
             )
     result = []
     for name, start, rate, gain in rows:
-        value, limit = real_array(np.nan if start is None else start), real_array(limits.get(name, (-np.inf, np.inf)))
+        value = real_array(np.nan if start is None else start)
+        limit = real_array(given.get(name, (-np.inf if gain else 0.0, np.inf)))
         if value is None or value.ndim:
             raise ModelError(Finding("wrong-type", f"{block}.{name}", start, "a number", "where its search starts"))
         if limit is None or limit.shape != (2,):
             advice = f'such as {{"{name}": (0.1, 10.0)}}'
-            raise ModelError(Finding("bad-bounds", f"{block}.{name}", limits[name], "a lower and an upper bound", advice))
+            raise ModelError(Finding("bad-bounds", f"{block}.{name}", given[name], "a lower and an upper bound", advice))
         if not gain and (limit[0] < 0 or limit[1] <= 0 or value == 0):
             got = f"a start of {start}, bounds {limit[0]:g} to {limit[1]:g}"
             raise ModelError(Finding("bad-bounds", f"{block}.{name}", got, "positive numbers", "take a small one for zero"))

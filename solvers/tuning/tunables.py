@@ -203,11 +203,10 @@ class Tunable:
         >>> tt.Tunable.pid("pd", "roll.q", "roll", ki=0, bounds={"time": (0.05, 1.0)}).names
         ('pd.kp', 'pd.kd', 'pd.time')
         """
-        limits = {"time": (0.0, np.inf), **(bounds or {})}
         with_i, with_d = not is_zero(ki), not is_zero(kd)
         rows = [("kp", kp, 0, True)]
         rows += [("ki", ki, 1, True)] * with_i + [("kd", kd, -1, True), ("time", time, -1, False)] * with_d
-        parameters = named_parameters(name, rows, limits)
+        parameters = named_parameters(name, rows, bounds)
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             values = iter(theta)
@@ -251,13 +250,12 @@ class Tunable:
         ('lead.gain', 'lead.zero', 'lead.pole')
         """
         rows = [("gain", gain, 0, True), ("zero", zero, 1, False), ("pole", pole, 1, False)]
-        parameters = named_parameters(name, rows, {"zero": (0.0, np.inf), "pole": (0.0, np.inf), **(bounds or {})})
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             k, zero, pole = theta
             return -pole, pole, k * (1 - pole / zero), k * pole / zero
 
-        return cls(name, (input,), (output,), parameters, 1, law)
+        return cls(name, (input,), (output,), named_parameters(name, rows, bounds), 1, law)
 
     @classmethod
     def notch(
@@ -285,16 +283,14 @@ class Tunable:
         >>> tt.Tunable.notch("notch", "torque", "roll", frequency=2.0).names
         ('notch.frequency', 'notch.depth', 'notch.damping')
         """
-        positive = (0.0, np.inf)
         rows = [("frequency", frequency, 1, False), ("depth", depth, 0, False), ("damping", damping, 0, False)]
-        limits = {"frequency": positive, "depth": positive, "damping": positive, **(bounds or {})}
 
         def law(theta: Array, rho: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
             w, depth, damping = theta
             wide = 2 * damping * w
             return [[0, w], [-w, -wide]], [[0], [1]], [[0, wide * (depth - 1)]], [[1]]
 
-        return cls(name, (input,), (output,), named_parameters(name, rows, limits), 2, law)
+        return cls(name, (input,), (output,), named_parameters(name, rows, bounds), 2, law)
 
     @classmethod
     def low_pass(
@@ -326,11 +322,9 @@ class Tunable:
         >>> tt.Tunable.low_pass("filter", "torque", "roll", frequency=5.0).names
         ('filter.frequency', 'filter.damping', 'filter.gain')
         """
-        positive = (0.0, np.inf)
         rows = [("frequency", frequency, 1, False)]
         rows += [("damping", damping, 0, False)] * (order == 2) + [("gain", gain, 0, True)]
-        kept = {} if gain is None else {"gain": (gain, gain)}
-        limits = {"frequency": positive, "damping": positive, **kept, **(bounds or {})}
+        limits = {**({} if gain is None else {"gain": (gain, gain)}), **(bounds or {})}
         if order not in (1, 2):
             raise ModelError(Finding("bad-value", f"order of {name}", order, "1 or 2", "connect several for more"))
 

@@ -16,7 +16,7 @@ from titop.solvers.support.spread import SweepInterrupt, read_workers
 from titop.solvers.support.workers import one_thread
 from titop.solvers.tuning.full_order import refuse_unreached_modes
 from titop.solvers.tuning.goals import Goal
-from titop.solvers.tuning.minimax import Found, optimality
+from titop.solvers.tuning.minimax import Found, minimise_maximum, optimality
 from titop.solvers.tuning.objective import Objective
 from titop.solvers.tuning.proof import GoalProof
 from titop.solvers.tuning.proof import prove as prove_goals
@@ -28,6 +28,8 @@ from titop.solvers.tuning.worst_members import WORSE, MemberSearch
 
 #: Rounds of tuning, finding the worst members of an uncertain family, and tuning again, at most.
 _ROUNDS = 8
+#: Steps on these members from each optimum of the first searches.
+_ELSEWHERE = 40
 #: Rounds over hard and soft goals.
 _LEVELS = 6
 
@@ -127,8 +129,8 @@ def tune(
             raise
         objective.leave_members(so_far.members)
         message = "tuning was stopped; the best controller so far is in `found`"
-        raise SweepInterrupt(message, read_result(objective, problem, so_far.best, [*so_far.reached.values()], ())) from None
-    return read_result(objective, problem, so_far.best, [*so_far.reached.values()], proof)
+        raise SweepInterrupt(message, read_result(objective, problem, so_far.best, so_far.values, ())) from None
+    return read_result(objective, problem, so_far.best, so_far.values, proof)
 
 
 @dataclass
@@ -136,21 +138,31 @@ class _SoFar:
     """The best that was reached so far, what each start reached, and how many members the best is for."""
 
     best: Found = field(default_factory=lambda: Found(np.zeros(0), []))
-    reached: dict[int, float] = field(default_factory=dict)
+    reached: dict[int, Found] = field(default_factory=dict)
     members: int = 0
+
+    @property
+    def values(self) -> list[float]:
+        """What each start reached."""
+        return [one.value for one in self.reached.values()]
 
     def take(self, seed: int, result: Found, objective: Objective) -> None:
         """Take what a start reached."""
         if not self.reached or result.value < self.best.value:
             self.best, self.members = result, len(objective.members)
-        self.reached[seed] = result.value
+        self.reached[seed] = result
 
 
 def _feed_back(objective: Objective, so_far: _SoFar, search: MemberSearch, proving: bool, seed: int) -> tuple[GoalProof, ...]:
     """Tune an uncertain family on its worst members, too, until there are no worse ones; return what is proved."""
-    proof, finished = tuple[GoalProof, ...](), False
+    proof, finished, before = tuple[GoalProof, ...](), False, None
     for _ in range(_ROUNDS):
         worse = search.run(objective, so_far.best)
+        if not worse and before is None:
+            before = so_far.best
+            if (lower := _elsewhere(objective, so_far)) is not None:
+                so_far.best = _at_levels(objective, whole_search(objective, lower, False, FED_BACK), FED_BACK)
+                worse = search.run(objective, so_far.best)
         if not (worse or finished) and optimality(so_far.best.pieces) > CLOSE:
             so_far.best, finished = _at_levels(objective, finish(objective, so_far.best, seed)), True
             worse = search.run(objective, so_far.best)
@@ -168,8 +180,27 @@ def _feed_back(objective: Objective, so_far: _SoFar, search: MemberSearch, provi
         if pieces is None:
             raise ModelError(unstable_pole(objective, x))
         so_far.best = _at_levels(objective, whole_search(objective, Found(x, pieces), False, FED_BACK), FED_BACK)
+        if before and (pieces := objective(before.x)) is not None and pieces[0].value < so_far.best.value:
+            so_far.best = Found(before.x, pieces)  # what was better on fewer members is not on all
         so_far.members = len(objective.members)
     return prove_goals(objective, so_far.best, search) if proving else proof
+
+
+def _elsewhere(objective: Objective, so_far: _SoFar) -> Found | None:
+    """Return the best that other optima of the first searches lead to on all members, if it is better.
+
+    Members that are added one after the other may leave the best of these optima where a detour begins.
+    """
+    found: list[Found] = []
+    for other in so_far.reached.values():
+        x = stabilise(objective, other.x)
+        if (pieces := objective(x)) is None:
+            continue
+        found.append(minimise_maximum(objective, Found(x, pieces), steps=_ELSEWHERE))
+        if sum(abs(one.value - found[-1].value) < CLOSE * found[-1].value for one in found) > 1:
+            break
+    lower = min(found, key=lambda one: one.value, default=so_far.best)
+    return lower if lower.value < so_far.best.value * (1 - NEGLIGIBLE) else None
 
 
 def _at_levels(objective: Objective, found: Found, turns: int = TURNS) -> Found:

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CLOSE, NEGLIGIBLE, RANK
+from titop.blocks.basics.tolerances import CLOSE, NEGLIGIBLE, RANK, SAME
 from titop.solvers.tuning.minimax import Found, descend, minimise_maximum, sample_gradients
 from titop.solvers.tuning.objective import Objective
 
-#: A loop is stable enough to begin with when its poles are so far left, in parts of the plant's rate.
-_STABLE = -NEGLIGIBLE
+#: A loop is stable enough to begin with when its poles are so far left, in parts of the plant's rate. Some are not for long: of
+#: lightly damped structures. Steps at most until it is stable, and from there.
+_STABLE = (-SAME, 200), (-NEGLIGIBLE, 20)
 #: When quasi-Newton steps end. At multiple poles, where their region's optimum often is, gains come late and are small.
 _USUAL: dict[str, Any] = {"steps": 200, "gain": CLOSE * NEGLIGIBLE, "patience": 15}
 _PATIENT: dict[str, Any] = {"steps": 1000, "gain": RANK, "patience": 60}
@@ -28,31 +29,32 @@ FED_BACK = 3
 _FINISHES = 3
 
 
-class SearchStart(NamedTuple):
-    """Where a search starts: a point (n), or a seed of a random one, and how it looks first.
-
-    Attributes
-    ----------
-    x : array (n) or None
-    seed : int
-    descends : bool
-        Whether quasi-Newton steps come first; steps over all peaks otherwise.
-    """
+class Search(NamedTuple):
+    """A search from a point, or from what a seed tells; short, unless it has turns."""
 
     x: Array | None
     seed: int
-    descends: bool
+    turns: int = 0
+
+    @property
+    def descends(self) -> bool:
+        """Whether quasi-Newton steps come first; steps over all peaks otherwise."""
+        return self.seed % 4 < 2
 
 
 def stabilise(objective: Objective, x: Array) -> Array:
     """Return a point with stable loops if the search finds one; where it ended otherwise."""
     pieces = objective.abscissa(x)
-    if pieces is None or pieces[0].value <= _STABLE:
+    if pieces is None:
         return x
-    return descend(objective.abscissa, Found(x, pieces), steps=200, gain=CLOSE**2, patience=20, until=_STABLE).x
+    found = Found(x, pieces)
+    for value, steps in _STABLE:
+        if found.value > value:
+            found = descend(objective.abscissa, found, steps=steps, gain=CLOSE**2, patience=20, until=value)
+    return found.x
 
 
-def first_look(objective: Objective, smooth: Objective | None, start: SearchStart) -> Found | None:
+def first_look(objective: Objective, smooth: Objective | None, start: Search) -> Found | None:
     """Return what a short search finds; None if it finds no stable loop. With a `smooth` objective its minimum comes first."""
     x = start.x
     if x is None:
@@ -69,7 +71,7 @@ def first_look(objective: Objective, smooth: Objective | None, start: SearchStar
         return None
     found = Found(x, pieces)
     if objective.is_smooth:
-        return descend(objective, found, **_SMOOTH)
+        return descend(objective, found, **{**_SMOOTH, "gain": CLOSE * NEGLIGIBLE})
     if start.descends or objective.has_poles_alone:
         return descend(objective, found, steps=60, gain=CLOSE * NEGLIGIBLE**0.5, patience=10)
     return minimise_maximum(objective, found, steps=40)
