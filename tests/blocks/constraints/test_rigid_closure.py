@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 
 import titop as tt
 from tests.blocks.port_pairs import FIRST, STEP, Motion
@@ -44,26 +43,7 @@ def test_error_rates_are_the_jacobians_and_the_bias(kind, distance):
     assert np.abs(bias).max() > 1e-2, "a test of a bias that vanishes could not fail"
 
 
-#: Kinds of closures that no joint has.
-POINTS = ("point_on_line", "point_on_plane")
-
-
-@pytest.mark.parametrize("kind", POINTS)
-def test_points_are_free_to_turn_and_to_slide(kind):
-    rng = np.random.default_rng(6)
-    axis = rng.normal(size=3)
-    other = np.cross(axis, rng.normal(size=3))
-    slides = np.array([axis] if kind == "point_on_line" else [other, np.cross(axis, other)])
-    R, r = Rotation.from_rotvec(rng.normal(size=3)).as_matrix(), rng.normal(size=len(slides)) @ slides
-    closure = tt.RigidClosure("pin", kind, axis=axis)
-    assert len(closure.constraint_names) == 3 - len(slides)
-    assert np.abs(closure.error(R, r)).max() < 1e-14  # rounding
-    assert np.abs(closure.error(R, r + axis if kind == "point_on_plane" else r + other)).max() > 0.1
-    free = np.vstack([np.hstack([slides @ R, np.zeros_like(slides)]), np.eye(6)[3:]])
-    assert np.abs(closure.jacobians(R, r)[1] @ free.T).max() < 1e-14
-
-
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in POINTS])
+@pytest.mark.parametrize("kind", [*KINDS])
 def test_closed_where_the_joint_of_the_same_kind_leads(kind):
     rng = np.random.default_rng(5)
     axis, axis2 = rng.normal(size=3), rng.normal(size=3)
