@@ -7,6 +7,7 @@ import pytest
 
 import titop as tt
 from tests.blocks.port_pairs import FIRST, STEP, Motion
+from titop.blocks.basics.spatial import rotation_exp
 from titop.blocks.constraints.closure import relative_pose
 from titop.blocks.constraints.rigid_closure import KINDS
 
@@ -43,7 +44,18 @@ def test_error_rates_are_the_jacobians_and_the_bias(kind, distance):
     assert np.abs(bias).max() > 1e-2, "a test of a bias that vanishes could not fail"
 
 
-@pytest.mark.parametrize("kind", [*KINDS])
+def test_a_point_on_a_line_or_plane_turns_as_it_likes():
+    rng = np.random.default_rng(2)
+    axis, R = rng.normal(size=3), rotation_exp(rng.normal(size=3))
+    across = np.cross(axis, rng.normal(size=3))
+    line, plane = (tt.RigidClosure("point", kind, axis) for kind in ("point_on_line", "point_on_plane"))
+    assert np.abs(line.error(R, 0.7 * axis)).max() < 1e-15  # rounding of a product of ones
+    assert np.abs(plane.error(R, across)).max() < 1e-15
+    assert min(np.abs(line.error(R, across)).max(), np.abs(plane.error(R, 0.7 * axis)).max()) > 0.1
+    assert (len(line.constraint_names), len(plane.constraint_names)) == (2, 1)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith("point_")])  # of no single joint
 def test_closed_where_the_joint_of_the_same_kind_leads(kind):
     rng = np.random.default_rng(5)
     axis, axis2 = rng.normal(size=3), rng.normal(size=3)
