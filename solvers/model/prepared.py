@@ -39,7 +39,7 @@ class Closed(NamedTuple):
     rank: int
 
 
-class Following(NamedTuple):
+class FollowingStates(NamedTuple):
     """States (nx) that follow over `half` a step (s): ``x = begun + half dx/dt``; x holds a guess, then what has been found."""
 
     half: float
@@ -47,7 +47,7 @@ class Following(NamedTuple):
     x: Array
 
 
-class Equations(NamedTuple):
+class Residual(NamedTuple):
     """What is left of the equations: ``ID(q, v, a) - tau - J^T lambda`` (nv), and the weighted constraints' values (k).
 
     Their Jacobian J (k, nv) and the tree's mass matrix (nv, nv) are empty if they were not asked for.
@@ -120,8 +120,8 @@ class PreparedDynamics:
         return results[0], results[1]
 
     def equations(
-        self, q: Array, v: Array, a: Array, tau: Array, multipliers: Array, following: Following, whole: bool
-    ) -> Equations:
+        self, q: Array, v: Array, a: Array, tau: Array, multipliers: Array, following: FollowingStates, whole: bool
+    ) -> Residual:
         """Return what is left of the equations of motion at a state, with the matrices if `whole`; states follow.
 
         `multipliers` (k) are those of the weighted constraints. The states found are written into `following`.
@@ -135,7 +135,7 @@ class PreparedDynamics:
         missing, rows = core.dynamics.tree_inverse(q, v, a, self._pushes()) - tau, core.dynamics.constraints(q, v)
         jacobian = weights[:, None] * rows.jacobian
         mass = core.dynamics.mass_matrix(q) if whole else np.zeros((0, 0))
-        return Equations(missing - jacobian.T @ multipliers, weights * rows.error, jacobian, mass)
+        return Residual(missing - jacobian.T @ multipliers, weights * rows.error, jacobian, mass)
 
     def target_motions(self, q: Array, v: Array) -> list[TargetMotion]:
         """Return the motion of the targets of each interaction, in order; inputs are zero."""

@@ -18,7 +18,7 @@ from titop.solvers.constraints.closed_derivatives import compliant_forces
 from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.control.loop_signals import Command
 from titop.solvers.model.model import Model
-from titop.solvers.model.prepared import Equations, Following
+from titop.solvers.model.prepared import FollowingStates, Residual
 from titop.solvers.simulation.closed_states import went_too_far
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.generalized_alpha import ControllerStep, FirstOrderStates, GeneralizedAlpha, ModelStep
@@ -36,7 +36,7 @@ _ITERATIONS = 15
 _WORTH_DERIVATIVES = 8
 
 #: No first-order states.
-_STATELESS = Following(0.0, np.zeros(0), np.zeros(0))
+_STATELESS = FollowingStates(0.0, np.zeros(0), np.zeros(0))
 #: LU factors of Newton's matrix, and their pivots.
 _LU = tuple[Array, Array]
 
@@ -98,7 +98,7 @@ class AlphaSystem:
         if self._derivatives is None or step.h > self.holds_for:
             node, equations, multipliers = step.start, self.equations, np.zeros(len(self.model.constraint_names))
             self.let_act(node)
-            held = Following(0.0, self.plant.x, self.plant.x.copy())
+            held = FollowingStates(0.0, self.plant.x, self.plant.x.copy())
             residual = equations.residual(node.t, node.q, node.v_closed, node.a, multipliers, held, True)
             rows = equations.independent(residual.jacobian)
             multipliers[rows] = step.best_multipliers(residual, rows)
@@ -202,7 +202,7 @@ class Step:
         a = ((1 - n.alpha_m) * w + n.alpha_m * self.w0 - n.alpha_f * self.a0) / (1 - n.alpha_f)
         self.a = np.where(motion.mask, motion.acceleration(self.within), a)
 
-    def residual(self, whole: bool) -> Equations:
+    def residual(self, whole: bool) -> Residual:
         """Return the residual of the equations, with their matrices if `whole`."""
         self.system.counts["evaluations"] += 1
         if self.system.plant.answer is not None:  # what is measured may depend on the states
@@ -265,7 +265,7 @@ class Step:
             before = size
         return False
 
-    def linearise(self, residual: Equations, renew: bool) -> Equations:
+    def linearise(self, residual: Residual, renew: bool) -> Residual:
         """Factor Newton's matrix at the present state, and return the residual with the best multipliers.
 
         Masses and constraint Jacobians are those of the state; the other derivatives are those of the start, unless `renew`.
@@ -279,7 +279,7 @@ class Step:
         self.factors = self._factor(self.system.renew_derivatives(self) if renew else self.at_start)
         return residual
 
-    def best_multipliers(self, residual: Equations, rows: Array) -> Array:
+    def best_multipliers(self, residual: Residual, rows: Array) -> Array:
         """Return the multipliers of some rows (k) that minimise the residual."""
         free = self.system.free
         if not len(rows):
@@ -314,7 +314,7 @@ class Step:
         """Whether the step is so short that rounding of its accelerations exceeds the tolerances."""
         return self.noise > 1.0
 
-    def correction(self, residual: Equations) -> Array:
+    def correction(self, residual: Residual) -> Array:
         """Return Newton's correction of w; that of the multipliers is applied here."""
         wanted = -residual.error[self.rows] / (self.h**2 * self.numbers.beta)
         slips = ~self.system.model.mechanism.places[self.rows]

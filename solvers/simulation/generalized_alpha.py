@@ -33,7 +33,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.control.control_loop import ControlledModel
 from titop.solvers.control.loop_signals import Command
-from titop.solvers.model.prepared import Following
+from titop.solvers.model.prepared import FollowingStates
 from titop.solvers.simulation.driven_model import DrivenModel
 
 
@@ -175,7 +175,7 @@ class ModelStep(TrapezoidalStep):
     def __init__(self, plant: DrivenModel, begin: FirstOrderStates, h: float) -> None:
         super().__init__(begin, h)
         self._plant = plant
-        self.following = Following(self._half, self._known, begin.x + h * begin.rate)
+        self.following = FollowingStates(self._half, self._known, begin.x + h * begin.rate)
 
     def end(self, t: float, q: Array, v: Array) -> FirstOrderStates:
         """Return the states where the step ends with q and v, and put them into effect; NaN if none are found."""

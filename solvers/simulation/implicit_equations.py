@@ -27,7 +27,7 @@ from titop.solvers.constraints.closed_derivatives import inverse_derivatives
 from titop.solvers.constraints.multipliers import independent_rows
 from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.mechanism.inputs import Push
-from titop.solvers.model.prepared import Equations, Following
+from titop.solvers.model.prepared import FollowingStates, Residual
 from titop.solvers.simulation.closed_states import UTMOST, project
 from titop.solvers.simulation.driven_model import DrivenModel
 
@@ -48,8 +48,8 @@ class ImplicitDynamics:
         self._left = 0.0
 
     def residual(
-        self, t: float, q: Array, v: Array, a: Array, multipliers: Array, following: Following, whole: bool
-    ) -> Equations:
+        self, t: float, q: Array, v: Array, a: Array, multipliers: Array, following: FollowingStates, whole: bool
+    ) -> Residual:
         """Return the residual of the equations at a state; see `PreparedDynamics.equations`. States found then act."""
         efforts = self.plant.act_on(t, q, v)
         result = self.plant.prepared.equations(q, v, a, efforts, multipliers, following, whole)

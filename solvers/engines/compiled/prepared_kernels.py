@@ -25,7 +25,7 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import BOUND, COUNT, GUARD_COLUMNS, IN_Q, NEAR, PLACE, ROW
 from titop.solvers.mechanism.inputs import PortPush, WrenchPlace
 from titop.solvers.model.mechanism import Mechanism
-from titop.solvers.model.prepared import Closed, Equations, Following, PreparedDynamics
+from titop.solvers.model.prepared import Closed, FollowingStates, PreparedDynamics, Residual
 from titop.solvers.native.callbacks import raise_pending
 
 #: A step of no length, as estimators, coefficients and curve: of one stage, which is its beginning.
@@ -179,11 +179,11 @@ class CompiledPreparedDynamics(PreparedDynamics):
         return self._system.kernel(closure_entries.implicit_equations).compiled, tables, rows
 
     def equations(
-        self, q: Array, v: Array, a: Array, tau: Array, multipliers: Array, following: Following, whole: bool
-    ) -> Equations:
+        self, q: Array, v: Array, a: Array, tau: Array, multipliers: Array, following: FollowingStates, whole: bool
+    ) -> Residual:
         (kernel, tables, rows), n, k = self._equations, len(v), len(multipliers)
         rows[:] = self.wrenches
-        result = Equations(np.empty(n), np.empty(k), np.empty((k * whole, n)), np.empty((n * whole, n)))
+        result = Residual(np.empty(n), np.empty(k), np.empty((k * whole, n)), np.empty((n * whole, n)))
         self._system.raise_for(kernel(whole, *following, *tables, q, v, a, multipliers, *result))
         np.subtract(result.efforts, tau, out=result.efforts)
         return result

@@ -18,7 +18,7 @@ from tests.systems import Array, random_state, random_tree
 from tests.tolerances import ROUNDING
 from titop.solvers.mechanism.inputs import WrenchPlace
 from titop.solvers.model.model import Model
-from titop.solvers.model.prepared import Following
+from titop.solvers.model.prepared import FollowingStates
 from titop.solvers.motions.prescribed import PrescribedMotion
 
 #: Both go the same way through the same numbers, but for the rounding of loads that are summed in another order.
@@ -111,7 +111,7 @@ def test_equations_are_those_of_the_tree_and_its_constraints(build: Callable[[],
     needed, rows = mechanism.engine.dynamics.tree_inverse(q, v, a, pushes), mechanism.engine.dynamics.constraints(q, v)
     jacobian = mechanism.scale.weights[:, None] * rows.jacobian
     for whole in (True, False):
-        following = Following(half, begun, begun.copy())
+        following = FollowingStates(half, begun, begun.copy())
         result = prepared.equations(q, v, a, tau, multipliers, following, whole)
         np.testing.assert_allclose(result.efforts, needed - tau - jacobian.T @ multipliers, **ROUNDING)
         np.testing.assert_allclose(result.error, mechanism.scale.weights * rows.error, **ROUNDING)
