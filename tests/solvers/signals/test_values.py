@@ -23,6 +23,7 @@ def test_every_kind_that_can_be_named_has_its_entries(model) -> None:
     readable |= {Kind.STRAIN, Kind.SECTION_WRENCH}  # of rods
     readable |= {Kind.OWN_STATE}  # of blocks with states of the first order
     readable |= {Kind.GAP, Kind.CONTACT_FORCE}  # of contacts
+    readable |= {Kind.READING, Kind.READING_AT_ONCE}  # of drives
     readable |= {Kind.FILTERED, Kind.FILTERED_AT_ONCE}  # of sensors with filters
     assert named - {Kind.PARAMETER, Kind.STATE} <= set(UNITS)
     assert set(SOURCES) == readable
