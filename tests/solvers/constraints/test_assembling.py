@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", range(5))
 def test_assembling_random_systems(engine: str, seed: int) -> None:
-    rng = np.random.default_rng(210 + seed)
+    rng = np.random.default_rng(310 + seed)
     s, q = random_closed_tree(rng, 6, rigid=1, compliant=0)
     model = s.resolve(engine)
     assert model.closure_rank(q) > 0
