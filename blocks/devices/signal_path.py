@@ -238,7 +238,7 @@ class SignalPath:
         return A, B, C, D
 
     def paces(self, count: int) -> list[Any]:
-        """Return by what rates of the states of `count` channels are multiplied to be polynomials in parameters: lags' times, or 1."""
+        """Return by what rates of states of `count` channels are multiplied to be polynomials in parameters: lags, or 1."""
         return [each.numbers.get("time_constant", 1.0) for each in self.channel_filters(count) for _ in each.law[0]]
 
     def state_names(self, count: int) -> tuple[str, ...]:
