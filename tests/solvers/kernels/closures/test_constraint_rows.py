@@ -22,8 +22,8 @@ PARTS = {"along": (1, 0, 0), "about": (0, 1, 0), "aligned": (0, 0, 1), "all": (1
 class Ports:
     """Two ports that move with twists which stay the same in their frames, and one constraint between them."""
 
-    def __init__(self, parts: tuple[int, int, int], seed: int = 0) -> None:
-        rng = np.random.default_rng(seed)
+    def __init__(self, parts: tuple[int, int, int], seed: int = 0, form: int = layout.LOG_FORM) -> None:
+        rng, self.form = np.random.default_rng(seed), form
         self.start = [self._pose(rng), self._pose(rng)]
         self.twists = rng.normal(size=(2, 6))
         self.floats = np.zeros((1, layout.FLOAT_COLUMNS))
@@ -31,6 +31,10 @@ class Ports:
         self.floats[0, layout.ABOUT : layout.ABOUT + 3] = parts[1] * rng.normal(size=3)
         self.floats[0, layout.ALIGNED1 : layout.ALIGNED1 + 6] = parts[2] * rng.normal(size=6)
         self.floats[0, layout.OFFSET] = 0.3
+        if form == layout.ROLLING_FORM:  # the height of a disc, along the normal
+            normal, axis = (direction / np.linalg.norm(direction) for direction in rng.normal(size=(2, 3)))
+            self.floats[0, layout.ALONG : layout.ALONG + 3] = self.floats[0, layout.ALIGNED1 : layout.ALIGNED2] = normal
+            self.floats[0, layout.ALIGNED2 : layout.ALIGNED2 + 3] = axis
 
     @staticmethod
     def _pose(rng: np.random.Generator) -> Array:
@@ -50,20 +54,24 @@ class Ports:
 
     def value(self, t: float) -> float:
         """Return the constraint's value."""
-        found: float = constraint_rows._value(self.floats, 0, *self.relative(t))
+        found: float = constraint_rows._value(self.floats, 0, *self.relative(t), self.form)
         return found
 
 
-@pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
+CASES = {name: (parts, layout.LOG_FORM) for name, parts in PARTS.items()}
+CASES |= {"disc": ((0, 0, 0), layout.ROLLING_FORM), "distance": ((1, 0, 0), layout.DISTANCE_FORM)}
+
+
+@pytest.mark.parametrize(("parts", "form"), CASES.values(), ids=CASES)
 @pytest.mark.parametrize("seed", range(3))
-def test_gradients_and_bias_are_the_derivatives_of_the_value(parts: tuple[int, int, int], seed: int) -> None:
+def test_gradients_and_bias_are_the_derivatives_of_the_value(parts: tuple[int, int, int], form: int, seed: int) -> None:
     """The second derivative at constant twists: spatial accelerations are zero then, and the bias is all of it."""
-    ports = Ports(parts, seed)
+    ports = Ports(parts, seed, form)
     here, (V1, V2) = ports.relative(0.0), ports.twists
-    E1, E2 = constraint_rows.gradients(ports.floats, 0, *here, True)
+    E1, E2 = constraint_rows.gradients(ports.floats, 0, *here, form)
     ahead, now, behind = (ports.value(t) for t in (STEP, 0.0, -STEP))
     assert np.dot(E1, V1) + np.dot(E2, V2) == pytest.approx((ahead - behind) / (2 * STEP), abs=CLOSE)
-    bias = constraint_rows.bias_of(ports.floats, 0, *here, True, V1, V2, E2)
+    bias = constraint_rows.bias_of(ports.floats, 0, *here, form, V1, V2, E2)
     assert bias == pytest.approx((ahead - 2 * now + behind) / STEP**2, abs=1e2 * CLOSE)  # and rounding over the step's square
 
 
