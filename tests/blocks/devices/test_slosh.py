@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from scipy.special import jvp, lpmv
 
 import titop as tt
-from tests.refusals import refusal
+from tests.refusals import LONG_BY_REFERENCE, refusal
 from titop.graph.files.saving import to_text
 
 GRAVITY = 9.80665
@@ -170,7 +170,7 @@ def test_mass_and_mass_centre_are_the_liquids(device: Any, kind: str, fill: floa
     assert model.center_of_mass(model.neutral()) == pytest.approx([0, 0, expected], abs=ROUNDING)
 
 
-@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.parametrize("engine", LONG_BY_REFERENCE)
 @pytest.mark.parametrize("device", [tank, of_sphere, of_table])
 def test_pendulums_and_springs_are_one_linear_model(device: Any, engine: str) -> None:
     """At the acceleration for which springs are made: poles, and moments on the stage; at another they differ."""
