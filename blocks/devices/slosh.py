@@ -69,7 +69,8 @@ class Slosh(CompositeDevice):
     mass and mass centre of all parts are those of the liquid.
 
     Pendulums feel whatever acceleration there is, and keep their frequency's dependence on it; springs are those of one
-    `acceleration`. Both are right for small motions of a liquid without swirl.
+    `acceleration`. Both are right for small motions of a liquid without swirl. The parts are no rational functions of the fill:
+    `lpv` and sensitivities follow it as it is, `lft` by fits (``fits={"lox.fill": 1e-7}``).
 
     Parameters
     ----------

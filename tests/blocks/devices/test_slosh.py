@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from scipy.special import jvp, lpmv
 
 import titop as tt
-from tests.refusals import refusal
+from tests.refusals import LONG_BY_REFERENCE, refusal
 from titop.graph.files.saving import to_text
 
 GRAVITY = 9.80665
@@ -170,7 +170,7 @@ def test_mass_and_mass_centre_are_the_liquids(device: Any, kind: str, fill: floa
     assert model.center_of_mass(model.neutral()) == pytest.approx([0, 0, expected], abs=ROUNDING)
 
 
-@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.parametrize("engine", LONG_BY_REFERENCE)
 @pytest.mark.parametrize("device", [tank, of_sphere, of_table])
 def test_pendulums_and_springs_are_one_linear_model(device: Any, engine: str) -> None:
     """At the acceleration for which springs are made: poles, and moments on the stage; at another they differ."""
@@ -254,6 +254,22 @@ def test_families_over_the_fill(device: Any) -> None:
             assert np.abs(getattr(found, name) - getattr(right, name)).max() < 1e-9
         mass = 500.0 + device(target=tt.RigidBody("stage", 1.0), fill=fill).liquid().mass
         assert family.y[k, 0] == pytest.approx(thrust / mass, rel=1e-12)
+
+
+@pytest.mark.parametrize("device", [tank, of_sphere])
+def test_fractional_models_over_the_fill(device: Any) -> None:
+    """About the point under thrust, whose acceleration all members keep; a fit to 1e-7 of the laws' entries."""
+    model = stage(device, thrust=5e3, damping_ratio=0.01)
+    point, ends = tt.trim(model, accelerating="base"), (["base"], ["base.rx.q", "lox/mode1.first.q"])
+    family = tt.lft(model, point, {"lox.fill": tt.percent(10)}, *ends, fits={"lox.fill": 1e-7})
+    assert family.check() < 1e-5
+    fill = 1.07 * (0.4 if device is of_sphere else 0.7)
+    found = family.at({"lox.fill": fill})
+    changed = model.with_parameters({"lox.fill": fill})
+    held = tt.trim(changed, [f"{name}.tau" for name in ("base.z", "base.rx", "base.ry")])
+    held = tt.OperatingPoint(changed, point.q, tau=held.tau + changed.mass_matrix(point.q) @ point.a, a=point.a)
+    right = tt.linearize(changed, held, *ends)(1.3j)
+    assert np.abs(found(1.3j) - right).max() < 1e-5 * np.abs(right).max()
 
 
 @pytest.mark.parametrize("device", [tank, of_sphere, of_table])

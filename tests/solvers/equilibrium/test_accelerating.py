@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import expm
 
 import titop as tt
-from tests.refusals import refusal
+from tests.refusals import LONG_BY_REFERENCE, refusal
 
 THRUST, DRY, BOB = 30.0, 20.0, 3.0
 #: A few operations of rounding on numbers of size one to ten.
@@ -28,7 +28,7 @@ def stage(gravity: float = 0.0, spherical: bool = False, engine: str = "compiled
 
 
 @pytest.mark.parametrize("spin", [0.0, 0.8])
-@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.parametrize("engine", LONG_BY_REFERENCE)
 def test_gravity_in_the_place_of_acceleration(spin: float, engine: str) -> None:
     spherical = spin != 0.0  # two axes in a row are no symmetric joint
     model = stage(spherical=spherical, engine=engine)
