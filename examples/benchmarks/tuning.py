@@ -7,8 +7,8 @@ in the benchmark of the American Control Conference 1992): force on the first, p
 that from a force on the second mass and noise of the measurement to the place of the second mass and the controller's force.
 
 The best known are the lowest that any run has reached so far, with two to five starts and several seeds, their worst members
-searched: 1.0824 to 1.0826 five times for the satellite, local optima at 1.141, 1.258 and 1.689 otherwise. Tuning for the middle of all ranges alone is worse in the worst
-case: no other Python package that is known tunes a fixed structure on a family. Times are of the processor, with one thread.
+searched: 1.0824 to 1.0826 four times of seven for the satellite, local optima at 1.141, 1.258 and 1.689 otherwise. Tuning for
+the middle of all ranges alone is worse in the worst case: no other Python package that is known tunes a fixed structure on a family. Times are of the processor, with one thread.
 
 Run it: ``OMP_NUM_THREADS=1 python examples/benchmarks/tuning.py``
 """
