@@ -9,8 +9,8 @@ that from a force on the second mass and noise of the measurement to the place o
 The best known are the lowest that any run has reached so far, with two to five starts and several seeds, their worst members
 searched. For the satellite four of nine runs agree on 1.0824 to 1.0826, others ended at 1.141, 1.258 and 1.689. The sampled one
 gave 1.456 to 2.815 in five runs before optima were tried on all members, and 1.0973 in the one run since then. Tuning for the
-middle of all ranges alone is worse in the worst case: no other Python package that is known tunes a fixed structure on a family.
-Times are of the processor, with one thread.
+middle of all ranges alone is worse in the worst case: no other Python package that is known tunes a fixed structure on a
+family. Times are of the processor, with one thread.
 
 Run it: ``OMP_NUM_THREADS=1 python examples/benchmarks/tuning.py``
 """
