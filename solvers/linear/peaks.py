@@ -199,7 +199,8 @@ def peak_gain(system: Matrices) -> tuple[float, float]:
     if not (poles.real < 0).all() or not system.D.size:
         return (np.inf, np.nan) if system.D.size else (0.0, 0.0)
     modal = Modal(poles, system.C @ vectors, np.linalg.pinv(vectors) @ system.B)
-    responses = modal.responses(*map(np.arange, system.D.shape), system.D)
+    rows, columns = map(np.arange, system.D.shape)
+    responses = modal.responses(rows, columns, system.D)
 
     def gain(omega: Array) -> Array:
         return largest_gains(system.responses(1j * omega))

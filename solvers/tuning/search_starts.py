@@ -23,7 +23,7 @@ _LOOKS, _LOOKS_AT_POLES = 3, 16
 #: Turns of a search of the order below, and how much a state that is added is coupled, in units.
 _GROWING, _COUPLED = 1, 0.5
 #: Turns after which the best whole search alone goes on; no more begin once so many gave the same.
-_FEW, _ALIKE = 3, 3
+_FEW, _ALIKE = 2, 3
 #: One in so many short searches starts anywhere where users gave a start for all numbers, every other one where for some. Of
 #: the first of these that start anywhere, those of even seeds go by way of the optimum of the H2 norm: most are the same.
 _FAR = _SMOOTH = 8

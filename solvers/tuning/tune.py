@@ -177,6 +177,8 @@ def _feed_back(objective: Objective, so_far: _SoFar, search: MemberSearch, provi
             objective.add(member)
         x = stabilise(objective, so_far.best.x)
         pieces = objective(x)
+        if pieces is None and before is not None:
+            x, pieces = before.x, objective(before.x)
         if pieces is None:
             raise ModelError(unstable_pole(objective, x))
         so_far.best = _at_levels(objective, whole_search(objective, Found(x, pieces), False, FED_BACK), FED_BACK)
@@ -189,7 +191,7 @@ def _feed_back(objective: Objective, so_far: _SoFar, search: MemberSearch, provi
 def _elsewhere(objective: Objective, so_far: _SoFar) -> Found | None:
     """Return the best that other optima of the first searches lead to on all members, if it is better.
 
-    Members that are added one after the other may leave the best of these optima where a detour begins.
+    Members that are added one after the other may lead to a poorer optimum than all of them at once.
     """
     found: list[Found] = []
     for other in so_far.reached.values():
