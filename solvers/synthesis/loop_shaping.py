@@ -174,6 +174,8 @@ class _Weight:
     def __init__(self, name: str, weight: Any, signals: Sequence[Signal], ending: str, period: float) -> None:
         self.name, count = name, len(signals)
         numbers = real_array(weight)
+        if isinstance(weight, bool):
+            raise ModelError(Finding("wrong-type", name, weight, "a number, a matrix or a system", "1.0 for a weight of one"))
         if numbers is not None:
             if not np.isfinite(numbers).all():
                 raise ModelError(Finding("not-finite", name, weight, "finite numbers", "look at what it was made from"))
