@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.lft.feedback import read_delays, split_delay
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.linear.state_space import named_signals, read_linear
+from titop.solvers.linear.state_space import named_signals, period_of, read_linear
 from titop.solvers.robust.uncertain_loop import to_continuous
 from titop.solvers.signals.exported import Signal
 from titop.solvers.tuning.objective import Member
@@ -81,7 +81,7 @@ def read_family(plants: Any, delay: Any) -> PlantFamily:
                 raise ModelError(Finding(kind, f"plants: {name}", found, f"{expected}, as of the first", "make all alike"))
     states, inputs, outputs = named_signals(first)
     inputs, outputs = inputs[channels[0] :], outputs[channels[1] :]
-    period = 1.0 if first.dt is True else float(first.dt or 0.0)
+    period = period_of(first)
     late = _whole_samples(delay, inputs, period)
     plants_ = [
         Plant.of(to_continuous(Matrices.of(s), period) if period else Matrices.of(s), channels, late, period) for s in systems
