@@ -191,6 +191,11 @@ def named_signals(M: StateSpace) -> tuple[list[Signal], list[Signal], list[Signa
     return states, inputs, outputs
 
 
+def period_of(system: Any) -> float:
+    """Return the sample time (s) of a system, zero in continuous time, one where it is not told."""
+    return 1.0 if system.dt is True else float(system.dt or 0.0)
+
+
 def unlike(signals: Iterable[Signal], known: Iterable[Signal]) -> list[Signal]:
     """Return signals, those renamed whose names others have."""
     taken, result = {signal.name for signal in known}, []

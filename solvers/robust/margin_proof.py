@@ -117,7 +117,7 @@ def _in_disk(skew: float) -> _Side:
         lambda one: 1 / one.disk,
         lambda value: 1 / value if value else np.inf,
         lambda system, k: _replace_last(system, k, np.eye(k), np.eye(k), (1 + skew) / 2 * np.eye(k)),
-        "d",
+        "",
     )
 
 
@@ -336,13 +336,17 @@ class MarginProof:
 
         def peak(member: Matrices) -> tuple[float, float]:
             one = exact_margins(member, self.skew, loop.period * loop.rate, side.letter)
-            at = {"g": 1 if side.block(1)[0].name == "high" else 0, "p": 2, "d": 4}[side.letter]
+            at = {"low": 0, "high": 1, "phase": 2}[side.block(1)[0].name]
             return side.reach(one), one.omega[at]
 
         if k > 1:
             found = self._search_all(side.channels(system, k))
-        else:
-            found = GainSearch(system, loop.structure, peak)
+        else:  # of a disk a gain, which has derivatives
+            found = (
+                GainSearch(system, loop.structure, peak)
+                if side.letter
+                else GainSearch(side.channels(system, 1), loop.structure)
+            )
             found.run()
         with cells_spread(1, None) as spread:
             options = self.gap, self.cells, self.tolerance

@@ -69,7 +69,7 @@ class EigenvalueSearch:
         n, rng = len(self.structure.real), np.random.default_rng(seed)
         if not n:
             return self.best
-        for corner in _corners(n, rng):
+        for corner in corners(n, rng):
             self.march(corner)
         self.shrink()
         for _ in range(_STARTS if n > 1 else 0):
@@ -211,7 +211,7 @@ class GainSearch:
                 self.look(deltas)
             self._climb(self.best)
             return self.best
-        for corner in _corners(n, rng) if n else []:
+        for corner in corners(n, rng) if n else []:
             self.look(corner)
         self._climb(self.best)
         for _ in range(_GAIN_STARTS if n else 0):
@@ -273,6 +273,6 @@ class GainSearch:
         return np.array([(left[i] @ right[o]).real for i, o in places])
 
 
-def _corners(n: int, rng: np.random.Generator) -> Array:
+def corners(n: int, rng: np.random.Generator) -> Array:
     """Return the corners (k, n) of a box, or random ones of many."""
     return np.array([*product((1.0, -1.0), repeat=n)]) if 2**n <= _CORNERS else rng.choice((1.0, -1.0), (_CORNERS, n))

@@ -91,6 +91,7 @@ class Unknowns:
         self.sizes = tuple(sizes)
         self.places = tuple(slice(*ends) for ends in pairwise(accumulate((r * r for r in sizes), initial=0)))
         self.identity = self.coordinates([np.eye(r) for r in sizes])
+        self.alike = {r: [i for i, size in enumerate(sizes) if size == r] for r in sizes}
 
     def matrices(self, x: Array) -> list[Array]:
         """Return the matrices (n x n, no unit) of coordinates."""
@@ -114,9 +115,11 @@ class Unknowns:
         """Return gradient (n,) and Hessian (n x n) of ``-Σ log det X``, without units, from the lower factors of all X."""
         n = self.places[-1].stop
         gradient, hessian = np.empty(n), np.zeros((n, n))
-        for r, place, L in zip(self.sizes, self.places, factors, strict=True):
-            V = _images(np.linalg.inv(L)).reshape(r * r, r * r)
-            gradient[place], hessian[place, place] = -_traces(V, r), V @ V.T
+        for r, group in self.alike.items():
+            V = _images(np.linalg.inv([factors[i] for i in group]))
+            for i, own, square in zip(group, V, V @ V.swapaxes(1, 2), strict=True):
+                place = self.places[i]
+                gradient[place], hessian[place, place] = -_traces(own, r), square
         return gradient, hessian
 
 
@@ -147,6 +150,18 @@ class Centres:
         blocks = structure.blocks
         self.owners = [(k, s) for k, b in enumerate(blocks) for s in ((1, -1) if b.kind == "real" else (0,))]
         self.unknowns = Unknowns([1 if blocks[k].kind == "full" else blocks[k].repetitions for k, _ in self.owners])
+
+        # where P and Q of each X stand among all; and, by size, those of the X that are as large as both
+        ends = [0, *accumulate(s.stop - s.start for k, _ in self.owners for s in (structure.w[k], structure.z[k]))]
+        spans, places = [np.arange(*pair) for pair in pairwise(ends)], self.unknowns.places
+        self._sides = [*zip(spans[::2], spans[1::2], strict=True)]
+        self._equal, self._others = [], list[int]()
+        for r, alike in self.unknowns.alike.items():
+            group = [i for i in alike if len(self._sides[i][0]) == len(self._sides[i][1]) == r]
+            self._others += [i for i in alike if i not in group]
+            if group:
+                P, Q = (np.concatenate(side) for side in zip(*(self._sides[i] for i in group), strict=True))
+                self._equal.append((r, P, Q, np.r_[*(places[i] for i in group)]))
 
     def levels(self, level: float) -> Array:
         """Return the levels of all entries of w."""
@@ -254,26 +269,24 @@ class Centres:
         """Return gradient and Hessian of the barrier."""
         n = len(at.F)
         inner = np.linalg.solve(at.F, factors.all.conj().T)  # LAPACK's for triangles wakes threads for two rows
-        rows, begin = [], 0
-        for r, (P, Q) in zip(self.unknowns.sizes, factors.pairs, strict=True):
-            middle, end = begin + len(P), begin + len(P) + len(Q)
-            U, W = inner[:, begin:middle], inner[:, middle:end]
-            if r == len(P) == len(Q):
-                rows.append(_images(U) - _images(W))
-            else:
-                Z = U @ U.conj().T - W @ W.conj().T
-                rows.append((Z.real + Z.imag)[None])
-            begin = end
-        V = np.concatenate(rows).reshape(-1, n * n)
+        V = np.empty((len(self.unknowns.identity), n * n))
+        for r, of_P, of_Q, rows in self._equal:
+            U, W = (inner[:, of].reshape(n, -1, r).swapaxes(0, 1) for of in (of_P, of_Q))
+            V[rows] = (_images(U) - _images(W)).reshape(-1, n * n)
+        for i in self._others:
+            U, W = (inner[:, of] for of in self._sides[i])
+            Z = U @ U.conj().T - W @ W.conj().T
+            V[self.unknowns.places[i]] = (Z.real + Z.imag).ravel()
         gradient, hessian = self.unknowns.barrier_slopes(at.own)
         return gradient - _traces(V, n) + self.unknowns.identity, hessian + V @ V.T
 
 
 def _images(U: Array) -> Array:
-    """Return the coordinates (r², m, m) of ``U X U^H`` for each coordinate of X (r x r) alone, without units."""
-    m, r = U.shape
-    outer = U.T[:, None, :, None] * U.conj().T[None, :, None, :]
-    return (outer.real - outer.imag.swapaxes(2, 3)).reshape(r * r, m, m)
+    """Return the coordinates (k, r², m²) of ``U X U^H`` for each coordinate of X (r x r) alone, of k U (m x r)."""
+    k, m, r = U.shape
+    columns = U.swapaxes(1, 2)
+    outer = columns[:, :, None, :, None] * columns.conj()[:, None, :, None, :]
+    return (outer.real - outer.imag.swapaxes(3, 4)).reshape(k, r * r, m * m)
 
 
 def _traces(V: Array, m: int) -> Array:

@@ -25,7 +25,7 @@ from titop.blocks.basics.tolerances import CLOSE, EXACT, SINGULAR
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.linear.state_space import named_signals, positions, signal_names
+from titop.solvers.linear.state_space import named_signals, period_of, positions, signal_names
 from titop.solvers.signals.exported import Signal
 
 
@@ -112,7 +112,7 @@ def read_loop(lft: Any, blocks: Sequence[DeltaBlock] | None) -> UncertainLoop:
     structure = read_blocks(blocks)
     system = Matrices.of(model)
     check_sizes(structure, system.D)
-    period = 1.0 if model.dt is True else float(model.dt or 0.0)
+    period = period_of(model)
     system = to_continuous(system, period) if period else system
     rate = middle_rate(system.A)
     system, scales = _in_units(system, rate)

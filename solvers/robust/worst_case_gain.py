@@ -126,6 +126,16 @@ def worst_case_gain(
     See Also
     --------
     lyapunov_stability : for parameters that change with time.
+
+    Examples
+    --------
+    A lag whose gain is 0.5 ± 0.25:
+
+    >>> import control, titop as tt
+    >>> M = control.ss([[-1]], [[0, 1]], [[0.25], [0.5]], [[0, 0], [1, 0]], inputs=["w", "u"], outputs=["z", "y"])
+    >>> worst = tt.worst_case_gain(M, "u", "y", blocks=[tt.DeltaBlock.real("k")])
+    >>> round(worst.lower, 3), worst.member, bool(worst.upper < 0.76)
+    (0.75, {'k': 1.0}, True)
     """
     loop = read_stable_loop(lft, blocks, tolerance, gap, cells)
     w, z = loop.structure.shape

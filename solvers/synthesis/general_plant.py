@@ -14,7 +14,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEAR_AXIS, ROUNDING, SINGULAR
 from titop.solvers.linear.matrices import Matrices, side_by_side
-from titop.solvers.linear.state_space import named_signals, named_system, positions, read_linear, unlike
+from titop.solvers.linear.state_space import named_signals, named_system, period_of, positions, read_linear, unlike
 from titop.solvers.robust.uncertain_loop import middle_rate, to_continuous, to_sampled
 from titop.solvers.signals.exported import Signal
 from titop.solvers.synthesis.riccati import Parts
@@ -146,10 +146,10 @@ class GeneralPlant:
         """Return the loop ``w -> z`` with ``u = K y``, the plant's states first."""
         return close(self.system, K, len(self.errors), len(self.disturbances))
 
-    def name_controller(self, K: Matrices) -> StateSpace:
-        """Return a controller with names; states that estimate the plant's are named after these."""
+    def name_controller(self, K: Matrices, observes: bool = True) -> StateSpace:
+        """Return a controller with names; states that estimate the plant's (`observes`) are named after these."""
         states = [Signal(f"{s.path}.estimate", s.unit) for s in self.states]
-        if len(states) != len(K.A):
+        if len(states) != len(K.A) or not observes:
             states = [Signal(f"controller.x[{k}]", "") for k in range(len(K.A))]
         return named_system(K, states, self.measurements, self.controls, "controller", self.period)
 
@@ -200,7 +200,7 @@ def read_plant(plant: Any, measurements: Any, controls: Any, nmeas: Any = None, 
             expected = "an error to be kept small besides" if where == "measurements" else "a disturbance besides"
             advice = "append the weighted signals to the plant: tt.connect_blocks, or tt.mixsyn"
             raise ModelError(Finding("no-channel", where, f"all {count} of the plant", expected, advice))
-    period = 1.0 if model.dt is True else float(model.dt or 0.0)
+    period = period_of(model)
     part = Matrices.of(model).part(np.r_[z, y].astype(int), np.r_[w, u].astype(int))
     result = GeneralPlant(
         part, period, states, [inputs[k] for k in w], [inputs[k] for k in u], [outputs[k] for k in z], [outputs[k] for k in y]

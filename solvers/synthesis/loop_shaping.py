@@ -13,13 +13,13 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.linear.matrices import Matrices, side_by_side
-from titop.solvers.linear.state_space import named_signals, named_system, read_linear, unlike
+from titop.solvers.linear.state_space import named_signals, named_system, period_of, read_linear, unlike
 from titop.solvers.signals.exported import REFERENCE, Signal
 from titop.solvers.synthesis.general_plant import GeneralPlant, refuse_hidden_modes, sensitivity_plant
 from titop.solvers.synthesis.synthesize import Synthesis, solve_hinf
 
 if TYPE_CHECKING:
-    from control import StateSpace
+    pass
 
 #: What outputs of weights are named after that shape a plant; of those, poles may be anywhere.
 SHAPED = "shaped"
@@ -57,7 +57,8 @@ def mixsyn(plant: Any, w1: Any = None, w2: Any = None, w3: Any = None) -> Synthe
     >>> loop.input_labels, loop.output_labels
     (['r_angle'], ['angle_S', 'torque_KS'])
     """
-    model, period = _read(plant)
+    model = read_linear("plant", plant)
+    period = period_of(model)
     G, (states, inputs, outputs) = Matrices.of(model), named_signals(model)
     m, p, n = len(inputs), len(outputs), len(states)
     weighted = [
@@ -77,7 +78,7 @@ def mixsyn(plant: Any, w1: Any = None, w2: Any = None, w3: Any = None) -> Synthe
         np.block([[np.eye(p), -G.D], [np.zeros((m, p)), np.eye(m)], [np.zeros((p, p)), G.D]]),
     ).part(rows, np.arange(p + m))
     behind = side_by_side([*(each.system for each in weighted), Matrices.constant(np.eye(p))])
-    return _solve(
+    return _synthesize(
         GeneralPlant(
             plain.in_series(behind),
             period,
@@ -128,7 +129,8 @@ def loopsyn(plant: Any, before: Any = None, behind: Any = None) -> Synthesis:
     >>> print(f"{tt.loopsyn(G).optimum:.2f}")
     1.41
     """
-    model, period = _read(plant)
+    model = read_linear("plant", plant)
+    period = period_of(model)
     G, (states, inputs, outputs) = Matrices.of(model), named_signals(model)
     first, last = (
         _Weight(name, np.eye(len(signals)) if weight is None else weight, signals, SHAPED, period)
@@ -137,7 +139,9 @@ def loopsyn(plant: Any, before: Any = None, behind: Any = None) -> Synthesis:
     disturbances = [Signal(f"{s.path}.disturbance", s.unit) for s in inputs] + [
         Signal(f"{s.path}.noise", s.unit) for s in outputs
     ]
-    efforts = [Signal(f"{s.path}.effort", s.unit) for s in inputs]
+    efforts, measured = (
+        [Signal(f"{s.path}.{e}", s.unit) for s in each] for each, e in ((inputs, "effort"), (outputs, "measured"))
+    )
     every = _all_states([], [first])
     every += unlike(states, every)
     shaped = GeneralPlant(
@@ -149,10 +153,8 @@ def loopsyn(plant: Any, before: Any = None, behind: Any = None) -> Synthesis:
         [*efforts, *last.outputs],
         outputs,
     )
-    bare = GeneralPlant(
-        sensitivity_plant(G, -1), period, states, disturbances, inputs, [*efforts, *_measured(outputs)], outputs
-    )
-    inner = _solve(shaped)
+    bare = GeneralPlant(sensitivity_plant(G, -1), period, states, disturbances, inputs, [*efforts, *measured], outputs)
+    inner = _synthesize(shaped)
     estimates = named_signals(inner.controller)[0]
     whole = last.system.in_series(Matrices.of(inner.controller)).in_series(first.system)
     names = [*last.states("filter"), *estimates, *first.states("filter")]
@@ -174,6 +176,8 @@ class _Weight:
     def __init__(self, name: str, weight: Any, signals: Sequence[Signal], ending: str, period: float) -> None:
         self.name, count = name, len(signals)
         numbers = real_array(weight)
+        if isinstance(weight, bool):
+            raise ModelError(Finding("wrong-type", name, weight, "a number, a matrix or a system", "1.0 for a weight of one"))
         if numbers is not None:
             if not np.isfinite(numbers).all():
                 raise ModelError(Finding("not-finite", name, weight, "finite numbers", "look at what it was made from"))
@@ -186,10 +190,10 @@ class _Weight:
         else:
             model = read_linear(name, weight, "a control.StateSpace, a control.TransferFunction, a number or a matrix")
             system = Matrices.of(model)
-            if len(system.A) and _period(model) != period:
+            if len(system.A) and period_of(model) != period:
                 expected = f"the plant's sample time, {period:g} s" if period else "continuous time, as the plant"
                 advice = "sample the weight (control.sample_system), or the plant"
-                raise ModelError(Finding("bad-time", name, f"a sample time of {_period(model):g} s", expected, advice))
+                raise ModelError(Finding("bad-time", name, f"a sample time of {period_of(model):g} s", expected, advice))
             poles = system.poles
             bad = np.abs(poles) >= 1 if period else poles.real >= 0
             if bad.any() and ending != SHAPED:
@@ -212,10 +216,6 @@ class _Weight:
         return [Signal(f"{self.name}.{kind}[{k}]", "") for k in range(len(self.system.A))]
 
 
-def _measured(signals: Sequence[Signal]) -> list[Signal]:
-    return [Signal(f"{s.path}.measured", s.unit) for s in signals]
-
-
 def _all_states(states: Sequence[Signal], weights: Sequence[_Weight]) -> list[Signal]:
     result = list(states)
     for each in weights:
@@ -223,15 +223,6 @@ def _all_states(states: Sequence[Signal], weights: Sequence[_Weight]) -> list[Si
     return result
 
 
-def _read(plant: Any) -> tuple[StateSpace, float]:
-    model = read_linear("plant", plant)
-    return model, _period(model)
-
-
-def _period(model: Any) -> float:
-    return 1.0 if model.dt is True else float(model.dt or 0.0)
-
-
-def _solve(plant: GeneralPlant) -> Synthesis:
+def _synthesize(plant: GeneralPlant) -> Synthesis:
     refuse_hidden_modes(plant)
     return solve_hinf(plant)

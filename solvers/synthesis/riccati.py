@@ -45,24 +45,24 @@ class Parts(NamedTuple):
             for sizes in [np.linalg.svd(D, compute_uv=False)]
         )
 
-    def perturb(self, noise: float, shift: float = 0.0) -> Parts:
-        """Return the plant with further errors and disturbances of a size, and its axis moved to the left."""
+    def perturb(self, noise: float, shift: float = 0.0, states: bool = True) -> Parts:
+        """Return the plant with further errors and disturbances of a size, `states` among them, its axis moved to the left."""
         A, B1, B2, C1, C2, D11, D12, D21 = self
-        n, m, p, (z, w) = len(A), B2.shape[1], len(C2), D11.shape
+        n, m, p, (z, w), k = len(A), B2.shape[1], len(C2), D11.shape, len(A) * states
         A = A + shift * np.eye(n)
         if not noise:
             return self._replace(A=A)
-        more_D = np.zeros((z + n + m, w + n + p))
+        more_D = np.zeros((z + k + m, w + k + p))
         more_D[:z, :w] = D11
         return Parts(
             A,
-            np.hstack([B1, noise * np.eye(n, n + p)]),
+            np.hstack([B1, noise * np.eye(n, k), np.zeros((n, p))]),
             B2,
-            np.vstack([C1, noise * np.eye(n + m, n)]),
+            np.vstack([C1, noise * np.eye(k, n), np.zeros((m, n))]),
             C2,
             more_D,
-            np.vstack([D12, np.zeros((n, m)), noise * np.eye(m)]),
-            np.hstack([D21, np.zeros((p, n)), noise * np.eye(p)]),
+            np.vstack([D12, np.zeros((k, m)), noise * np.eye(m)]),
+            np.hstack([D21, np.zeros((p, k)), noise * np.eye(p)]),
         )
 
     def turn(self, basis: Array) -> Parts:

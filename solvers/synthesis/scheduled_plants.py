@@ -64,28 +64,11 @@ class ScheduledPlant:
 
     def parts(self, plant: GeneralPlant) -> Parts:
         """Return the parts of a member in common units and states, perturbed."""
-        parts = plant.in_units(plant.system, self.units).turn(self.basis)
-        return _full_rank(parts, self.perturbation) if self.perturbation else parts
+        return plant.in_units(plant.system, self.units).turn(self.basis).perturb(self.perturbation, states=False)
 
     def controller(self, plant: GeneralPlant, K: Matrices) -> Matrices:
         """Return a controller of a member, its states estimates of the member's, from one of its parts."""
         return plant.controller(K.turn(np.linalg.inv(self.basis)), self.units)
-
-
-def _full_rank(parts: Parts, epsilon: float) -> Parts:
-    """Return a plant with all controls as further errors, and noise on all measurements, of a size."""
-    A, B1, B2, C1, C2, D11, D12, D21 = parts
-    n, m, p, (z, w) = len(A), B2.shape[1], len(C2), D11.shape
-    return Parts(
-        A,
-        np.hstack([B1, np.zeros((n, p))]),
-        B2,
-        np.vstack([C1, np.zeros((m, n))]),
-        C2,
-        np.block([[D11, np.zeros((z, p))], [np.zeros((m, w + p))]]),
-        np.vstack([D12, epsilon * np.eye(m)]),
-        np.hstack([D21, epsilon * np.eye(p)]),
-    )
 
 
 def read_scheduled(

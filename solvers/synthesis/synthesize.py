@@ -59,6 +59,14 @@ class Synthesis:
         What the controller was made for, weights and all.
     proof : RobustGain or None
         Of `musyn`: what is proved of the family.
+
+    Examples
+    --------
+    >>> import control, titop as tt
+    >>> G = control.tf([1], [1, 1], inputs=["torque"], outputs=["speed"])
+    >>> found = tt.mixsyn(G, w1=control.tf([0.5, 1], [1, 0.001]), w2=0.1)
+    >>> found.controller.nstates, found.gain < 1.02 * found.optimum, found.plant.output_labels
+    (2, True, ['speed_S', 'torque_KS', 'speed'])
     """
 
     controller: StateSpace

@@ -13,11 +13,9 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.linear.state_space import named_system
 from titop.solvers.robust.scalings import Centres, Scaling
 from titop.solvers.robust.uncertain_loop import centre_system, check_sizes, middle_rate, read_blocks, to_sampled
 from titop.solvers.robust.worst_case_gain import robust_gain
-from titop.solvers.signals.exported import Signal
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.spread import SweepInterrupt
 from titop.solvers.support.workers import one_thread
@@ -77,7 +75,8 @@ def musyn(
     Returns
     -------
     Synthesis
-        Its `gain` is the upper bound that its `proof` proves, infinite where nothing was proved; its `optimum` is not known.
+        Its `gain` is the upper bound that its `proof` proves, infinite where nothing was proved; its `optimum` is NaN: no
+        method tells the least. Its states are not estimates of the plant's, as those of `hinfsyn`, `h2syn` and `mixsyn` are.
 
     Raises
     ------
@@ -179,7 +178,7 @@ class _MuSearch:
             scaled, _ = Scaling(D_w, D_z, np.zeros((columns + m, rows + p))).normalise(system)
             scaling = self._judge(Matrices.of(solve_hinf(replace(self.plant, system=scaled)).controller))
         if self.order < len(self.best.A):
-            less = reduce_controller(self._named(self.best, self.plant), self.order, self.plant.named)
+            less = reduce_controller(self.plant.name_controller(self.best, False), self.order, self.plant.named)
             self.best, self.level = Matrices.of(less.controller), np.inf
 
     def _judge(self, K: Matrices) -> Scaling:
@@ -194,7 +193,7 @@ class _MuSearch:
         """Return the bound as a function of the controller's numbers, and those of the best so far."""
         plant = self.plant
         names = [s.name for s in plant.measurements], [s.name for s in plant.controls]
-        block = Tunable.state_space("controller", *names, self.order, start=self._named(self.best, plant))
+        block = Tunable.state_space("controller", *names, self.order, start=plant.name_controller(self.best, False))
         inputs, outputs = [*plant.disturbances, *plant.controls], [*plant.errors, *plant.measurements]
         blocks = ControllerBlocks(block, inputs[self.w :], outputs[self.z :], 1)
         whole, rate = Plant.of(plant.system, (self.w, self.z)), middle_rate(plant.system.A)
@@ -205,16 +204,10 @@ class _MuSearch:
         objective.add(Member(whole))
         return objective, coordinates.places(np.array([parameter.start for parameter in blocks.parameters]))
 
-    @staticmethod
-    def _named(K: Matrices, plant: GeneralPlant) -> Any:
-        """Return a controller with names."""
-        states = [Signal(f"controller.x[{k}]", "") for k in range(len(K.A))]
-        return named_system(K, states, plant.measurements, plant.controls, "controller", plant.period)
-
     def result(self) -> Synthesis:
         """Return the best controller with its proof, in the user's time."""
         plant = self.given
-        K = self._named(to_sampled(self.best, plant.period) if plant.period else self.best, plant)
+        K = plant.name_controller(to_sampled(self.best, plant.period) if plant.period else self.best, False)
         loop = plant.name_loop(K)
         inputs, outputs = ([s.path for s in each] for each in (plant.disturbances[self.w :], plant.errors[self.z :]))
         proof = robust_gain(loop, inputs, outputs, blocks=self.blocks, tolerance=NEGLIGIBLE, progress=False)

@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.lft.feedback import read_delays, split_delay
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.linear.state_space import named_signals, read_linear
+from titop.solvers.linear.state_space import named_signals, period_of, read_linear
 from titop.solvers.robust.uncertain_loop import to_continuous
 from titop.solvers.signals.exported import Signal
 from titop.solvers.tuning.objective import Member
@@ -48,6 +48,18 @@ class PlantFamily(NamedTuple):
     uncertain: Plant | None
     blocks: tuple[DeltaBlock, ...]
 
+    def values(self, place: int, member: Member) -> dict[str, float]:
+        """Return the parameters of the member at a place among those tuned on, of one of several plants its number."""
+        if member.delta is not None:
+            return values_at(Structure.of(self.blocks), member.delta)
+        return {"model": float(place)} if len(self.members) > 1 and not member.rho else dict(member.rho)
+
+
+def values_at(structure: Structure, delta: Array) -> dict[str, float]:
+    """Return real parameters by name, in their units, of normalised ones (n)."""
+    blocks = (structure.blocks[k] for k in structure.real)
+    return {block.name: block.value(float(d)) for block, d in zip(blocks, delta, strict=True)}
+
 
 def read_family(plants: Any, delay: Any) -> PlantFamily:
     """Return plants as members; of an uncertain family the nominal one, and corners where there are few.
@@ -69,7 +81,7 @@ def read_family(plants: Any, delay: Any) -> PlantFamily:
                 raise ModelError(Finding(kind, f"plants: {name}", found, f"{expected}, as of the first", "make all alike"))
     states, inputs, outputs = named_signals(first)
     inputs, outputs = inputs[channels[0] :], outputs[channels[1] :]
-    period = 1.0 if first.dt is True else float(first.dt or 0.0)
+    period = period_of(first)
     late = _whole_samples(delay, inputs, period)
     plants_ = [
         Plant.of(to_continuous(Matrices.of(s), period) if period else Matrices.of(s), channels, late, period) for s in systems
@@ -89,9 +101,12 @@ def member_at(family: Plant, structure: Structure, delta: Array) -> Member:
     LinAlgError
         Where it is ill-posed.
     """
-    pairs = zip((structure.blocks[k] for k in structure.real), delta, strict=True)
-    name = ", ".join(f"{block.name} = {block.value(float(d)):.6g}" for block, d in pairs)
-    return Member(family.member(structure.real_matrix(delta)), name, {}, delta)
+    return Member(family.member(structure.real_matrix(delta)), member_text(values_at(structure, delta)), {}, delta)
+
+
+def member_text(values: Mapping[str, float]) -> str:
+    """Return parameters as they are told."""
+    return ", ".join(f"{name} = {value:.6g}" for name, value in values.items()) or "nominal"
 
 
 def _known_members(family: Plant, structure: Structure) -> list[Member]:
@@ -121,7 +136,7 @@ def _members(plants: Any) -> Iterator[tuple[str, Mapping[str, float], Any]]:
         )
         for at in np.argwhere(plants.valid):
             rho = {name: float(grid[tuple(at)]) for name, grid in zip(names, grids, strict=True)}
-            yield ", ".join(f"{name} = {value:.4g}" for name, value in rho.items()), rho, plants.at(rho)
+            yield member_text(rho), rho, plants.at(rho)
     elif isinstance(plants, Sequence) and not isinstance(plants, str) and plants:
         for k, plant in enumerate(plants):
             yield f"plants[{k}]", {}, read_linear(f"plants[{k}]", plant)

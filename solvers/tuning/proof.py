@@ -35,6 +35,7 @@ from titop.solvers.tuning.goal_terms import PeakTerm, PoleTerm
 from titop.solvers.tuning.goals import Goal, Weight
 from titop.solvers.tuning.minimax import Found
 from titop.solvers.tuning.objective import Objective, Requirement
+from titop.solvers.tuning.plant_families import values_at
 from titop.solvers.tuning.tuned_loop import AugmentedPlant, augment
 from titop.solvers.tuning.worst_members import MemberSearch
 
@@ -65,6 +66,17 @@ class GoalProof:
         Its parameters by name.
     reason : str
         Why nothing was proved.
+
+    Examples
+    --------
+    >>> import control, titop as tt
+    >>> names = {"inputs": ["w", "u"], "outputs": ["z", "y"]}
+    >>> M = control.ss([[-1]], [[0.2, 1]], [[1], [1]], [[0, 0], [0, 0]], **names)
+    >>> family = tt.LFTModel(M, (tt.DeltaBlock.real("a"),), ())
+    >>> k = tt.Tunable.gain("k", "y", "u", start=1.0, lower=0, upper=9)
+    >>> proof = tt.tune(family, k, [tt.Goal.poles(decay=2.0)], starts=1).proof[0]
+    >>> proof.proved, bool(proof.lower <= proof.upper), proof.member
+    (True, True, {'a': 1.0})
     """
 
     goal: Goal
@@ -120,10 +132,7 @@ def prove(objective: Objective, found: Found, search: MemberSearch) -> tuple[Goa
         reason = next((one.reason for one in bounds if one.reason), "")
         upper = np.inf if reason else max(one.upper for one in bounds)
         place = deltas[k] if worst.delta is None else worst.delta
-        values = {
-            structure.blocks[j].name: structure.blocks[j].value(float(d)) for j, d in zip(structure.real, place, strict=True)
-        }
-        result.append(GoalProof(goal, float(upper), float(worst.lower), values, reason))
+        result.append(GoalProof(goal, float(upper), float(worst.lower), values_at(structure, place), reason))
     return tuple(result)
 
 

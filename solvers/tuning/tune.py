@@ -108,6 +108,8 @@ def tune(
     for name, value in (("starts", starts), ("seed", seed)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < (name == "starts"):
             raise ModelError(Finding("bad-value", name, value, "a whole number", "5 starts suffice for most"))
+    if not isinstance(prove, bool | np.bool_):
+        raise ModelError(Finding("bad-value", "prove", prove, "True or False", "proofs come last, and cost most"))
     objective, so_far, proof = problem.objective(), _SoFar(), tuple[GoalProof, ...]()
     refuse_unreached_modes(objective, problem)
     try:

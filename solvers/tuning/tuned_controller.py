@@ -14,6 +14,7 @@ from titop.blocks.basics.tolerances import COARSE
 from titop.solvers.tuning.goals import Goal
 from titop.solvers.tuning.minimax import Found, optimality
 from titop.solvers.tuning.objective import Objective
+from titop.solvers.tuning.plant_families import member_text
 from titop.solvers.tuning.proof import GoalProof
 from titop.solvers.tuning.tuning_problem import TuningProblem
 
@@ -27,17 +28,26 @@ class GoalValue:
     goal : Goal
     value : float
         Over what is allowed, of the worst member tuned on.
-    member : str
-        This member.
+    member : dict of str to float
+        Its parameters by name, in their units, for ``family.at``; of one of several plants ``{"model": its number}``; empty
+        for a single plant.
+
+    Examples
+    --------
+    >>> import control, titop as tt
+    >>> plant = control.ss([[-1]], [[1]], [[1]], [[0]], inputs=["u"], outputs=["y"])
+    >>> reached = tt.tune(plant, tt.Tunable.gain("k", "y", "u"), [tt.Goal.poles(decay=2.0)], starts=1).goals[0]
+    >>> bool(reached.value <= 1.01), reached.member
+    (True, {})
     """
 
     goal: Goal
     value: float
-    member: str
+    member: dict[str, float]
 
     def __str__(self) -> str:
         mark = "hard" if self.goal.hard else "soft"
-        return f"{self.value:8.4f}  {mark}  {self.goal}  ({self.member})"
+        return f"{self.value:8.4f}  {mark}  {self.goal}  ({member_text(self.member)})"
 
 
 @dataclass(frozen=True)
@@ -57,10 +67,18 @@ class Tuned:
         Of an uncertain family: bounds of all goals, or why there are none. Empty for others.
     values : dict of str to float
         The tuned numbers by name, in their units.
-    members : tuple of str
-        What was tuned on.
+    members : tuple of dict
+        What was tuned on: parameters by name, as `GoalValue.member` has them.
     starts : tuple of float
         The highest value of each whole search, for a first idea of how many optima there are.
+
+    Examples
+    --------
+    >>> import control, titop as tt
+    >>> plant = control.ss([[-1]], [[1]], [[1]], [[0]], inputs=["u"], outputs=["y"])
+    >>> tuned = tt.tune(plant, tt.Tunable.gain("k", "y", "u", lower=0, upper=9), [tt.Goal.poles(decay=2.0)], starts=1)
+    >>> list(tuned.values), tuned.members, bool(tuned.controller.D[0, 0] > 0.98)
+    (['k.k'], ({},), True)
     """
 
     controller: Any
@@ -69,7 +87,7 @@ class Tuned:
     optimality: float
     proof: tuple[GoalProof, ...]
     values: dict[str, float]
-    members: tuple[str, ...]
+    members: tuple[dict[str, float], ...]
     starts: tuple[float, ...] = field(default=())
 
     def __str__(self) -> str:
@@ -86,7 +104,7 @@ def read_result(
     reach = objective.values(best.x, certified=True)
     if reach is None:
         raise ModelError(unstable_pole(objective, best.x))
-    members = [member.name for member in objective.members]
+    members = [family.values(*one) for one in enumerate(objective.members)]
     values = tuple(
         GoalValue(goal, float(column.max()), members[column.argmax()])
         for goal, column in zip(problem.goals, reach.T, strict=True)

@@ -10,13 +10,14 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.solvers.lft.delta_blocks import Structure
+from titop.solvers.robust.member_search import corners
 from titop.solvers.tuning.minimax import Found
 from titop.solvers.tuning.objective import Member, Objective
 from titop.solvers.tuning.plant_families import member_at
 from titop.solvers.tuning.tuned_loop import Plant
 
-#: Corners of the box at most, random members beside them, climbs from the worst, and steps along each parameter.
-_CORNERS, _RANDOM, _CLIMBS, _STEPS = 64, 30, 2, (0.5, 0.25, 0.1)
+#: Random members beside corners, climbs from the worst, and steps along each parameter.
+_RANDOM, _CLIMBS, _STEPS = 30, 2, (0.5, 0.25, 0.1)
 #: Members are added for a value so much above that of the members tuned on.
 WORSE = 5 * NEGLIGIBLE
 #: A goal may be the worst of all where its worst member known has so much of that.
@@ -62,7 +63,7 @@ class MemberSearch:
                 tried[key] = self._values(objective, found.x, delta) / limits
             return tried[key]
 
-        for delta in [*self._corners(count), *self._rng.uniform(-1, 1, (_RANDOM, count)), *self.worst]:
+        for delta in [*corners(count, self._rng), *self._rng.uniform(-1, 1, (_RANDOM, count)), *self.worst]:
             look(delta)
         for j in range(len(limits)):
             best = sorted(tried, key=lambda delta: -tried[delta][j])[:_CLIMBS]
@@ -82,11 +83,6 @@ class MemberSearch:
     def member(self, delta: Array) -> Member:
         """Return the member of normalised parameters (n)."""
         return member_at(self.family, self.structure, delta)
-
-    def _corners(self, count: int) -> Array:
-        if 2**count <= _CORNERS:
-            return np.array([*product((-1.0, 1.0), repeat=count)])
-        return self._rng.choice((-1.0, 1.0), (_CORNERS, count))
 
     def _values(self, objective: Objective, x: Array, delta: Array) -> Array:
         """Return the goals' values of a member, infinite where it is unstable or ill-posed."""

@@ -116,6 +116,7 @@ def test_weights_of_the_shape_are_in_the_controller() -> None:
         ({"w1": np.ones((1, 1, 1))}, "wrong-shape", "w1"),
         ({"w1": 0.0}, "bad-value", "w1"),
         ({"w1": "high"}, "wrong-type", "w1"),
+        ({"w1": True}, "wrong-type", "w1"),
     ],
 )
 def test_wrong_weights(weights: dict[str, Any], code: str, where: str) -> None:

@@ -211,6 +211,8 @@ def test_families_are_proved() -> None:
     nominal = tt.tune(family.nominal, block, goals, starts=1, sign=sign, progress=False)
     assert nominal.goals[0].value < tuned.goals[0].value  # of one mass alone, so less was asked
     assert "in the family" in str(tuned)
+    assert family.at(tuned.goals[0].member).nstates == 2, "the worst member, as families take it"
+    assert set(tuned.members[0]) == {"body.mass"}
 
 
 def test_gains_follow_the_parameters_of_a_grid() -> None:
@@ -220,7 +222,8 @@ def test_gains_follow_the_parameters_of_a_grid() -> None:
     gains = tt.Tunable.matrix("pd", ["rail.q", "rail.v"], ["rail"])
     goals = [tt.Goal.poles(decay=1.0), tt.Goal.gain("rail.q", "rail", 10.0)]
     scheduled = tt.tune(family, tt.Tunable.schedule(gains, {"body.mass": 1}), goals, starts=1, progress=False)
-    assert scheduled.members == ("body.mass = 1", "body.mass = 4")
+    assert scheduled.members == ({"body.mass": 1.0}, {"body.mass": 4.0})
+    assert family.at(scheduled.goals[0].member).nstates == 2, "as families take them"
     for mass in (1.0, 4.0):
         kp, kd = scheduled.controller({"body.mass": mass}).D[0]
         assert np.roots([mass, kd, kp]).real.max() <= -1 / scheduled.goals[0].value * (1 - 1e-6)
@@ -322,6 +325,7 @@ BAD: list[tuple[str, str, Any]] = [
     ("wrong-type", "goals", lambda: tt.tune(cart(), PID, [])),
     ("bad-value", "sign", lambda: tt.tune(cart(), PID, GOAL, sign=0)),
     ("bad-value", "starts", lambda: tt.tune(cart(), PID, GOAL, starts=0)),
+    ("bad-value", "prove", lambda: tt.tune(cart(), PID, GOAL, prove="no")),
     ("bad-bounds", "k.k[0,0]", lambda: tt.Tunable.gain("k", "place", "force", start=2.0, upper=1.0)),
     ("bad-bounds", "pid.kd", lambda: tt.Tunable.pid("pid", "place", "force", bounds={"kd": (1.0, 0.0)})),
     ("unknown-parameter", "bounds of pid", lambda: tt.Tunable.pid("pid", "place", "force", bounds={"kq": (0.0, 1.0)})),
