@@ -238,7 +238,10 @@ class SignalPath:
         return A, B, C, D
 
     def paces(self, count: int) -> list[Any]:
-        """Return by what rates of states of `count` channels are multiplied to be polynomials in parameters: lags, or 1."""
+        """Return by what rates of states are multiplied to be polynomials in parameters, for `count` channels.
+
+        They are the time constants (s) of lags, else 1.
+        """
         return [each.numbers.get("time_constant", 1.0) for each in self.channel_filters(count) for _ in each.law[0]]
 
     def state_names(self, count: int) -> tuple[str, ...]:
