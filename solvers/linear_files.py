@@ -132,7 +132,7 @@ def load_linear(path: str | Path) -> StateSpace | LPVModel | LFTModel:
     point: dict[str, dict[str, float]] | None = None
     if "has_point" in known and archive.scalar("has_point", "b"):
         rows = archive.texts("point_names", None, 2)
-        point = {kind: {} for kind in ("q", "v", "tau", "u", "x", "wrenches", "parameters")}
+        point = {kind: {} for kind in ("q", "v", "a", "tau", "u", "x", "wrenches", "parameters")}
         for (kind, name), value in zip(rows, archive.array("point_values", len(rows)).tolist(), strict=True):
             point.setdefault(kind, {})[name] = value
     name = archive.texts("name") if "name" in known else Path(path).stem

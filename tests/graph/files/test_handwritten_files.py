@@ -130,7 +130,7 @@ CLOSURE_ERRORS = [
         "kind",
         "missing-key",
         "closures.pin.type",
-        "types: compliant, spring, contact, cable, tendon, chamber, distributed, rigid",
+        "types: compliant, spring, contact, cable, elastic-drive, tendon, chamber, distributed, rigid, rolling-disc",
     ),
     ('"rigid"\nkind', '"rigidd"\nkind', "unknown-type", "closures.pin.type", "did you mean 'rigid'"),
     (
@@ -138,7 +138,7 @@ CLOSURE_ERRORS = [
         '"revolute"\nkind',
         "unknown-type",
         "closures.pin.type",
-        "compliant, spring, contact, cable, tendon, chamber, distributed, rigid",
+        "compliant, spring, contact, cable, elastic-drive, tendon, chamber, distributed, rigid, rolling-disc",
     ),
     ('kind = "revolute"', 'kind = "revolut"', "unknown-kind", "pin.kind", "did you mean 'revolute'"),
     ('kind = "revolute"', "kind = 3", "wrong-type", "closures.pin.kind", "put it in quotes"),
