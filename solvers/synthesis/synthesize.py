@@ -180,7 +180,8 @@ def solve_hinf(plant: GeneralPlant) -> Synthesis:
     def gain(kind: tuple[int, int], epsilon: float, level: float) -> float:
         return _loop_norm(plant, design(kind, epsilon, level), is_h2=False) / units.gain
 
-    tried = []  # whether the level is not one that a loop has; gain if so, or else level; level, kind, perturbation
+    # whether the level is not one that a loop has; gain if so, or else level; level, kind, perturbation
+    tried = list[tuple[bool, float, float, tuple[int, int], float]]()
     kinds = _KINDS if parts.is_regular else _KINDS[1:]
     for kind, epsilon in [*((_KINDS[0], 0.0),) * parts.is_regular, *product(kinds, _PERTURBATIONS)]:
         less = _least_level(partial(design, kind), epsilon, min((one[1] for one in tried if not one[0]), default=np.inf))
