@@ -172,7 +172,7 @@ def solve_hinf(plant: GeneralPlant) -> Synthesis:
 
     def design(kind: tuple[int, int], epsilon: float, level: float) -> Matrices | None:
         try:
-            K = hinf_controller(parts.perturb(*(epsilon * which for which in kind)).turn(basis), level)
+            K = hinf_controller(parts.perturb(epsilon * kind[0], epsilon * kind[1]).turn(basis), level)
             return None if K is None else plant.controller(K.turn(back), units)
         except np.linalg.LinAlgError:
             return None
