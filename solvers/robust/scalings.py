@@ -155,7 +155,7 @@ class Centres:
         ends = [0, *accumulate(s.stop - s.start for k, _ in self.owners for s in (structure.w[k], structure.z[k]))]
         spans, places = [np.arange(*pair) for pair in pairwise(ends)], self.unknowns.places
         self._sides = [*zip(spans[::2], spans[1::2], strict=True)]
-        self._equal, self._others = [], list[int]()
+        self._equal, self._others = list[tuple[int, Array, Array, Array]](), list[int]()
         for r, alike in self.unknowns.alike.items():
             group = [i for i in alike if len(self._sides[i][0]) == len(self._sides[i][1]) == r]
             self._others += [i for i in alike if i not in group]

@@ -254,7 +254,7 @@ class SampledFamily:
 def _evenly(count: int, dimension: int) -> Array:
     """Return points (count, dimension) spread over the unit cube (no unit), by multiples of generalised golden ratios."""
     ratio = max(np.roots([1.0, *[0.0] * (dimension - 1), -1.0, -1.0]).real)
-    return np.outer(np.arange(1, count + 1), ratio ** -np.arange(1.0, dimension + 1)) % 1
+    return np.asarray(np.outer(np.arange(1, count + 1), ratio ** -np.arange(1.0, dimension + 1)) % 1)
 
 
 #: What tests read members of.

@@ -172,7 +172,7 @@ def solve_hinf(plant: GeneralPlant) -> Synthesis:
 
     def design(kind: tuple[int, int], epsilon: float, level: float) -> Matrices | None:
         try:
-            K = hinf_controller(parts.perturb(*(epsilon * which for which in kind)).turn(basis), level)
+            K = hinf_controller(parts.perturb(epsilon * kind[0], epsilon * kind[1]).turn(basis), level)
             return None if K is None else plant.controller(K.turn(back), units)
         except np.linalg.LinAlgError:
             return None
@@ -180,7 +180,8 @@ def solve_hinf(plant: GeneralPlant) -> Synthesis:
     def gain(kind: tuple[int, int], epsilon: float, level: float) -> float:
         return _loop_norm(plant, design(kind, epsilon, level), is_h2=False) / units.gain
 
-    tried = []  # whether the level is not one that a loop has; gain if so, or else level; level, kind, perturbation
+    # whether the level is not one that a loop has; gain if so, or else level; level, kind, perturbation
+    tried = list[tuple[bool, float, float, tuple[int, int], float]]()
     kinds = _KINDS if parts.is_regular else _KINDS[1:]
     for kind, epsilon in [*((_KINDS[0], 0.0),) * parts.is_regular, *product(kinds, _PERTURBATIONS)]:
         less = _least_level(partial(design, kind), epsilon, min((one[1] for one in tried if not one[0]), default=np.inf))
