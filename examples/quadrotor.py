@@ -91,6 +91,7 @@ def draw(runs: dict[str, tt.Trajectory]) -> Figure:
     """Return paths in space, swing and speeds over time."""
     figure = Figure(figsize=(9, 4), layout="constrained")
     space = figure.add_subplot(1, 2, 1, projection="3d")
+    space.set_box_aspect(None, zoom=0.85)  # its labels are not counted by the layout
     above, below = figure.add_subplot(2, 2, 2), figure.add_subplot(2, 2, 4)
     for (label, run), colour in zip(runs.items(), ("tab:blue", "tab:orange"), strict=True):
         hanging = [run.model.pose("load", q) for q in run.q]
