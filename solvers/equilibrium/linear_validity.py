@@ -170,7 +170,7 @@ def about_reference(model: NamedModel, A: Array, a: Array, t: float = 0.0) -> Ar
     as seen by whoever moves along, time does not enter: ``dw/dt = da - ad(a) dq - ad(a t) dw + ...``. The term in a is that
     by which gravity would turn against the body in a frame that accelerates.
     """
-    if not a.any():
+    if not np.count_nonzero(a):
         return A
     n, ad = len(a), model.mechanism.bracket(a)
     A = A.copy()

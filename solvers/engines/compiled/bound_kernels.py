@@ -61,25 +61,32 @@ class HybridKernels:
     """
 
     def __init__(self, system: PackedSystem, imposed: Array, rank: int | None = None) -> None:
-        self._system, self.imposed = system, imposed
-        whole, q = system.mechanism.generic_rank, system.mechanism.regular_configuration
+        self._system, self.imposed, self._rank = system, imposed, rank
+
+    @cached_property
+    def _constraints(self) -> tuple[Array, Array]:
+        """The tree of the leading coordinates, and the table of the constraints."""
+        mechanism, imposed, rank = self._system.mechanism, self.imposed, self._rank
+        whole, q = mechanism.generic_rank, mechanism.regular_configuration
         if rank is None:
             free = int(np.count_nonzero(~imposed))
-            rank = min(whole, free) if q is None else free_rank(system.mechanism, q, imposed, whole)
-        self._loops, self._tree = constraint_tables(system.mechanism, system.tables, imposed)
-        self._loops[0, [layout.WHOLE_RANK, layout.RANK]] = whole, rank
+            rank = min(whole, free) if q is None else free_rank(mechanism, q, imposed, whole)
+        loops, tree = constraint_tables(mechanism, self._system.tables, imposed)
+        loops[0, [layout.WHOLE_RANK, layout.RANK]] = whole, rank
+        return tree, loops
 
     def dynamics(self, tables: tuple[Array, ...]) -> Bound:
         """Return hybrid dynamics with such tables."""
         if self._system.mechanism.is_constrained:
-            kernel, before = hybrid_entries.constrained_hybrid, (self._tree, self._loops, self.imposed)
+            kernel, before = hybrid_entries.constrained_hybrid, (*self._constraints, self.imposed)
             return Bound(self._system.kernel(kernel).compiled, before, tables, imposed=self.imposed)
         kernel = hybrid_entries.hybrid_dynamics
         return Bound(self._system.kernel(kernel).compiled, (self.imposed,), tables, imposed=self.imposed)
 
     def derivatives(self, tables: tuple[Array, ...]) -> Bound:
         """Return their derivatives with such tables, in which there is space for closures."""
-        before = self._tree, self._system.tables.paths, self._loops, self.imposed
+        tree, loops = self._constraints
+        before = tree, self._system.tables.paths, loops, self.imposed
         return Bound(self._system.kernel(hybrid_entries.hybrid_derivatives).compiled, before, tables, imposed=self.imposed)
 
 
