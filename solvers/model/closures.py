@@ -237,7 +237,8 @@ def reduction(model: Any, q: Array, v: Array, held: Array, independent: Any = No
     if len(of_places) < len(jacobian):
         left = np.setdiff1d(free, chosen)
         places = np.union1d(chosen, independent_columns(of_places, left) if more is None or not more.size else more)
-    T, T_places = null_space(jacobian, free, chosen), null_space(of_places, free, places)
+    T = null_space(jacobian, free, chosen)
+    T_places = T if places is chosen else null_space(of_places, free, places)
     if T is None or T_places is None:
         best = reduction(model, q, v, held)
         raise _not_independent(model, independent, independent_names(model, best.places, best.rates))
