@@ -104,6 +104,13 @@ def _wheel_sensor(change: Change) -> tt.System:
     return s
 
 
+def _driven(change: Change) -> tt.System:
+    s, *_ = two_arms()
+    s.add_actuator(tt.DCMotor("motor", "wrist", resistance=2.0, torque_constant=0.3, inductance=0.1))
+    s.add_sensor(change(tt.DriveSensor("block", "motor.current")))
+    return s
+
+
 def _touching(cls: Any, *arguments: Any, **more: Any) -> Callable[[Change], tt.System]:
     def build(change: Change) -> tt.System:
         s = tt.System("rolling")
@@ -153,6 +160,20 @@ SYSTEMS: dict[str, Callable[[Change], tt.System]] = {
     "Motor": acting(
         lambda s, one, two, change: s.add_actuator(change(tt.Motor("block", "wrist", gear=2.0, rotor_inertia=0.1)))
     ),
+    "DCMotor": acting(
+        lambda s, one, two, change: s.add_actuator(change(tt.DCMotor("block", "wrist", 2.0, 0.3, inductance=0.1, gear=2.0)))
+    ),
+    "StepperDrive": acting(
+        lambda s, one, two, change: s.add_actuator(change(tt.StepperDrive("block", "wrist", 200, 0.5, 0.01, gear=2.0)))
+    ),
+    "ElasticDrive": acting(
+        lambda s, one, two, change: s.add_interaction(
+            change(tt.ElasticDrive("block", 50.0, 20.0, 5.0, 0.1, 0.2, 30.0)), "hinge", "wrist"
+        )
+    ),
+    "Propeller": acting(
+        lambda s, one, two, change: s.add_actuator(change(tt.Propeller("block", two.port("end"), 1e-2, 1e-3, [1, 2, 0])))
+    ),
     "Thruster": acting(lambda s, one, two, change: s.add_actuator(change(tt.Thruster("block", two.port("end"), [1, 2, 0])))),
     "Force": acting(lambda s, one, two, change: s.add_actuator(change(tt.Force("block", two.port("end"), frame="world")))),
     "Torque": acting(lambda s, one, two, change: s.add_actuator(change(tt.Torque("block", two.port("end"))))),
@@ -180,9 +201,10 @@ SYSTEMS: dict[str, Callable[[Change], tt.System]] = {
     "ReactionSensor": on(arm, lambda body: tt.ReactionSensor("block", "wrist")),
     "WheelMomentum": _wheel_sensor,
     "TendonSensor": _tendon_sensor,
+    "DriveSensor": _driven,
 }
 
-#: Public classes that say nothing by themselves.
+#: Public classes that say nothing by themselves. Nor do devices: their parts do, which their class makes.
 BASES = {"Block", "Joint", "Interaction"}
 
 #: What tells nothing of a block's law: names, units, checks, copies, and the numbers from which classes of titop's compute.
@@ -211,7 +233,9 @@ def public_classes() -> dict[str, type[tt.Block]]:
     """Return the public classes of blocks by their names."""
     named = {name: getattr(tt, name) for name in dir(tt)}
     return {
-        name: cls for name, cls in named.items() if inspect.isclass(cls) and issubclass(cls, tt.Block) and name not in BASES
+        name: cls
+        for name, cls in named.items()
+        if inspect.isclass(cls) and issubclass(cls, tt.Block) and not issubclass(cls, tt.CompositeDevice) and name not in BASES
     }
 
 
