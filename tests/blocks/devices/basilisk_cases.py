@@ -1,4 +1,4 @@
-"""What is simulated by Basilisk, and by titop: a free body with two unbalanced wheels, or two control moment gyros."""
+"""What is simulated by Basilisk, and by titop: a free body with wheels, unbalanced or fed back, with gyros, or with panels."""
 
 from __future__ import annotations
 
@@ -26,4 +26,43 @@ GIMBAL_RATES, GIMBAL_TORQUES = [0.06, -0.3], [0.2, -0.1]
 GIMBAL: dict[str, Any] = {"com": [1e-3, -0.02, 0.1], "mass": 4.0, "inertia": [0.1, 0.2, 0.3]}
 #: Of the wheel's centre, along the spin axis and the gimbal axis.
 OFFSET = {"spin": 0.01, "gimbal": 0.1}
-DURATION, SAMPLES = 2.0, 21
+#: Two panels of a hub: the first turns about the second axis of its hinge's frame, its mass centre is on the first one, and its
+#: moments of inertia (about its mass centre) are principal there. The second one is any body, about any axis of its frame.
+#: Columns of frames are their axes in the hub; stiffness (N m/rad), damping (N m s/rad), angle (rad) and rate (rad/s).
+PANELS: list[dict[str, Any]] = [
+    {
+        "place": [0.6, 0.1, 0.2],
+        "frame": [[-0.8, 0.0, 0.6], [0.0, 1.0, 0.0], [-0.6, 0.0, -0.8]],
+        "axis": [0.0, 1.0, 0.0],
+        "mass": 9.0,
+        "com": [-0.7, 0.0, 0.0],
+        "inertia": [[0.9, 0.0, 0.0], [0.0, 1.6, 0.0], [0.0, 0.0, 2.4]],
+        "stiffness": 14.0,
+        "damping": 0.5,
+        "angle": 0.3,
+        "rate": -0.2,
+    },
+    {
+        "place": [-0.5, -0.2, 0.1],
+        "frame": [[0.0, -0.6, 0.8], [1.0, 0.0, 0.0], [0.0, 0.8, 0.6]],
+        "axis": [0.48, 0.6, 0.64],
+        "mass": 7.0,
+        "com": [0.2, -0.6, 0.1],
+        "inertia": [[1.1, 0.1, -0.2], [0.1, 0.8, 0.15], [-0.2, 0.15, 1.4]],
+        "stiffness": 6.0,
+        "damping": 0.2,
+        "angle": -0.4,
+        "rate": 0.1,
+    },
+]
+#: Three balanced wheels, which a sampled feedback of attitude drives: attitude at the start (modified Rodrigues parameters),
+#: gains of attitude (N m) and of rates (N m s), time from sample to sample (s).
+TRIAD: list[dict[str, Any]] = [
+    {"axis": [1.0, 0.0, 0.0], "second": [0.0, 1.0, 0.0], "place": [0.1, 0.02, -0.1], "speed": 30.0},
+    {"axis": [0.0, 0.8, -0.6], "second": [1.0, 0.0, 0.0], "place": [-0.1, 0.1, 0.1], "speed": -45.0},
+    {"axis": [0.36, 0.48, 0.8], "second": [0.8, -0.6, 0.0], "place": [0.05, -0.1, 0.1], "speed": 20.0},
+]
+TURNED, STIFF, DAMPED, SAMPLED = [0.3, -0.4, 0.2], 5.0, 9.0, 0.1
+#: Of the simulations (s), each with so many samples.
+DURATIONS = {"coupled_wheels": 2.0, "forced_wheels": 2.0, "coupled_gyros": 2.0, "panels": 10.0, "feedback": 10.0}
+SAMPLES = 21
