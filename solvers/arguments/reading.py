@@ -13,6 +13,7 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import real_array, shape_of
+from titop.blocks.constraints.rolling import RollingDisc
 from titop.blocks.contract.block import is_titops_own
 from titop.graph.network.assembly import Assembly
 
@@ -257,11 +258,14 @@ def coordinate_mask(chosen: Iterable[str], assembly: Assembly, argument: str = "
 
 
 def overflow(assembly: Assembly | None = None) -> Finding:
-    """Return the finding for results that are not finite; it names user-defined blocks of the assembly as a possible cause."""
+    """Return the finding for results that are not finite; it names blocks of the assembly as possible causes."""
     advice = "the arguments or parameters are too large for double precision"
     blocks = () if assembly is None else assembly.blocks.values()
     if users := tuple(block.name for block in blocks if not is_titops_own(block)):
         advice += f", or functions of {shorten(users)} return no finite numbers there"
+    loops = () if assembly is None else assembly.loops
+    if discs := tuple(loop.closure.name for loop in loops if isinstance(loop.closure, RollingDisc)):
+        advice += f", or the disc of {shorten(discs)} lies flat on its plane, where it touches everywhere"
     return Finding("not-finite", "result", "NaN or infinity", "finite results", advice)
 
 

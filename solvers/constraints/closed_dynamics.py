@@ -148,7 +148,7 @@ def _accelerations(
     _refuse_massless(mechanism, inertia, partition.independent)
     result: Array = start + free @ solve(inertia, free.T @ missing)
     if not np.isfinite(result).all():
-        raise ModelError(overflow())
+        raise ModelError(overflow(mechanism.assembly))
     return result
 
 
@@ -281,4 +281,6 @@ def closure_pushes(mechanism: ClosedLoops, q: Array, carried: Array) -> list[Por
         multipliers, jacobians = carried[mechanism.closure_rows[loop.closure.name]], loop.closure.jacobians
         for ref, rates in zip(loop.ports, jacobians(*relative_pose(mechanism, loop, q)), strict=True):
             pushes.append(PortPush(str(ref), False, rates.T @ multipliers))
+    if not all(np.isfinite(push.wrench).all() for push in pushes):
+        raise ModelError(overflow(mechanism.assembly))
     return pushes

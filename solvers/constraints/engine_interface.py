@@ -31,11 +31,11 @@ class Constraints(NamedTuple):
     bias: Array
 
 
-def finite_constraints(error: Array, jacobian: Array, bias: Array) -> Constraints:
+def finite_constraints(assembly: Assembly, error: Array, jacobian: Array, bias: Array) -> Constraints:
     """Return the constraints. Raises `ModelError` if a number is not finite."""
     rows = Constraints(error, jacobian, bias)
     if not all(np.isfinite(part).all() for part in rows):
-        raise ModelError(overflow())
+        raise ModelError(overflow(assembly))
     return rows
 
 

@@ -178,7 +178,7 @@ def _with_accelerations(model: Model, unknowns: Any, accelerating: Any) -> Any:
     """Return the names of unknowns with the accelerations of some joints and coordinates."""
     names, accelerations = list(model.coordinate_names), list[str]()
     for name in read_names("accelerating", accelerating):
-        of = read_name(model, COORDINATE, name)
+        of = read_name(model, COORDINATE, name, "accelerating")
         units = [model.mechanism.assembly.coordinate_units[k] for k in of.entries]
         names = [path for path in names if path not in of.paths]
         accelerations += [f"{path}.a" for path, unit in zip(of.paths, units, strict=True) if unit == "m" or "m" not in units]

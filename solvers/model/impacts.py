@@ -81,7 +81,12 @@ def impact(model: Resolved, q: Any, v: Any, closure: Any, open: Iterable[str] = 
     ([0.5, 0.5], -1.5, 1.5)
     """
     mechanism = model.mechanism
-    q, v, names, held = mechanism._read_q(q), mechanism._read_v("v", v), read_names("closure", closure), list(open)
+    q, v, names, held = (
+        mechanism._read_q(q),
+        mechanism._read_v("v", v),
+        read_names("closure", closure),
+        read_names("open", open),
+    )
     closing = [name for name in names if name in mechanism.closure_rows]
     locked = [name for name in names if name not in closing]
     mechanism.chosen("closure", locked)  # refuses unknown names

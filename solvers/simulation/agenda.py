@@ -123,6 +123,9 @@ class Agenda:
         pending, is_known = _Pending(change, where, closes, time), bool(queue) or name in self.start.left(CLOSURE)
         if waits and is_known and (queue or self._excess(pending, apart(mechanism, name, self.start.q)) <= 1.0):
             pending.parted = False
+        if queue and time <= queue[-1].time:
+            expected = f"a time after that of the change before, {queue[-1].time:.9g} s"
+            raise ModelError(Finding("bad-times", f"{where}, at", time, expected, "list changes of one name in their order"))
         queue.append(pending)
 
     def _read_when(self, at: Any, where: str) -> float:

@@ -99,7 +99,8 @@ class CompiledDynamics:
         bare, loops, weights = self._system.bare, self._system.constraint_tables[0], self._mechanism.scale.weights
         sides, jacobian = np.empty((3, len(weights))), np.empty((len(weights), self._nv))
         bare.raise_for(bare.kernel(closure_entries.constraint_rows)(loops, *bare.arrays, q, v, sides, jacobian))
-        return finite_constraints(sides[0] / weights, jacobian / weights[:, None], sides[1] / weights)
+        assembly = self._mechanism.assembly
+        return finite_constraints(assembly, sides[0] / weights, jacobian / weights[:, None], sides[1] / weights)
 
     def prepare(self, places: Sequence[WrenchPlace], imposed: Array) -> PreparedDynamics:
         return CompiledPreparedDynamics(self._mechanism, self._system, places, imposed)

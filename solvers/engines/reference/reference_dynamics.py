@@ -115,7 +115,7 @@ class ReferenceDynamics:
         parts += [Constraints(gear.error(q), gear.jacobian(self._nv), np.zeros(1)) for gear in self._mechanism.gear_constraints]
         if not parts:
             return Constraints(np.zeros(0), np.zeros((0, self._nv)), np.zeros(0))
-        return finite_constraints(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        return finite_constraints(self._mechanism.assembly, *(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
 class ReferenceObservations:

@@ -91,6 +91,8 @@ def test_what_depends_on_how_far_and_fast_it_has_come() -> None:
     with pytest.raises(tt.ConvergenceError, match=r"not while the system moves \(rail\)"):
         tt.trim(model, accelerating="rail")
     assert tt.trim(model.with_parameters({"rail.damping": 0.0}), accelerating="rail").a == pytest.approx([1.5], abs=ROUNDING)
+    with pytest.raises(tt.ModelError, match="accelerating: got rale"):
+        tt.trim(model, accelerating="rale")
     tilted = stage().with_parameters({"thrust.force.x": 1.0})
     turning = ["slosh", "base.rx.a", "base.ry.a", "base.rz.a"]
     with pytest.raises(tt.ConvergenceError, match="not while the system moves"):

@@ -81,6 +81,7 @@ def test_several_at_once_and_redundant_closures() -> None:
     alone = twice.impact(q, v, "one", open=["two"])
     assert alone.v == pytest.approx(once.v, abs=1e-13)
     assert list(alone.impulse) == ["one"]
+    assert twice.impact(q, v, "one", open="two").v.tolist() == alone.v.tolist()
     with pytest.raises(tt.ModelError, match="velocity that keeps the loops closed"):
         twice.impact(q, v, "one")
 

@@ -361,6 +361,8 @@ def test_refusals() -> None:
         (tt.Latch("dock", within=(0.1, 0.0)), "a distance .* and an angle"),
         (tt.Lock("fa", ("fa.u[0]", 1.0)), "unknown-output"),
         (tt.Latch("fa", 1.0, within=(0.1, 0.1)), "a distance .* and an angle"),
+        ([tt.Lock("fa", 2.0), tt.Release("fa", 1.0)], r"changes\[1\].*, at: got 1.0; expected a time after .*, 2 s"),
+        ([tt.Lock("fa", 2.0), tt.Release("fa", 2.0)], "bad-times"),
     ]
     for changes, message in cases:
         with pytest.raises(tt.ModelError, match=message):
