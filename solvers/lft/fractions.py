@@ -145,8 +145,8 @@ def degrees(model: Fractional, count: int, rng: np.random.Generator, sampled: bo
     many of their poles, of delays and held inputs, are zero.
     """
     found = []
-    poles = np.abs(np.linalg.eigvals(model.A[model.parts[-1], model.parts[-1]]))
-    slow = 1.0 / (float(np.median(poles)) or 1.0) if len(poles) and not sampled else 1.0
+    paces = _paces(model)
+    slow = 1.0 / float(np.median(paces)) if len(paces) and not sampled else 1.0
     for k in range(count):
         values: list[float | None] = [
             *rng.uniform(-0.8, 0.8, count),
@@ -276,11 +276,17 @@ def separate_parts(matrix: Array) -> list[tuple[Array, Array]]:
 
 def _points(model: Fractional) -> list[list[complex]]:
     """Return values of all deltas, the last 1/s about the poles."""
-    rng, last = np.random.default_rng(0), model.parts[-1]
+    rng, paces = np.random.default_rng(0), _paces(model)
+    speeds = np.quantile(paces, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]) if len(paces) else np.ones(1)
+    return [[*rng.uniform(-1.0, 1.0, len(model.sizes) - 1), 1.0 / (0.9j * w + 0.03 * w)] for w in speeds]
+
+
+def _paces(model: Fractional) -> Array:
+    """Return the magnitudes of the poles, in 1/s where the last delta is 1/s, without those that are zero but for rounding."""
+    last = model.parts[-1]
     poles = np.abs(np.linalg.eigvals(model.A[last, last]))
-    poles = poles[poles > np.sqrt(CANCELLED) * poles.max(initial=0.0)]
-    speeds = np.quantile(poles, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]) if len(poles) else np.ones(1)
-    return [[*rng.uniform(-1.0, 1.0, len(model.sizes) - 1), 1.0 / (0.9j * w + 0.03 * w)] for w in speeds if w > 0]
+    paces: Array = poles[poles > np.sqrt(CANCELLED) * poles.max(initial=0.0)]
+    return paces
 
 
 def _difference(one: Array, right: Array) -> float:

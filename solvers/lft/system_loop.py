@@ -434,7 +434,7 @@ def _momentum(moving: SystemChanges, of: Quantity) -> Signals | None:
     """Return the change of a wheel's momentum; None where its inertia may be uncertain."""
     tree = moving.changes.tree
     wheel = tree.state.model.mechanism.assembly.connection_of_joint[owner_of(of.owner)].child.block.name
-    return None if any(owner_of(path) == wheel for path in tree.uncertainty.paths()) else moving.v * of.factor
+    return None if tree.uncertainty.of_block(wheel) else moving.v * of.factor
 
 
 def _filtered(moving: SystemChanges, of: Quantity) -> Signals | None:
