@@ -78,16 +78,15 @@ class RigidClosure(MultiplierClosure):
     ----------
     name : str
         Unique name in the system.
-    kind : {"weld", "revolute", "spherical", "universal", "prismatic", "cylindrical", "screw", "planar", "planar_weld", ...}
+    kind : {"weld", "revolute", "spherical", "universal", "prismatic", "cylindrical", "screw", "planar", ...}
         The joint with the same freedom. The two ports coincide when that joint's coordinates are zero.
         ``"planar_weld"``, ``"planar_revolute"`` and ``"planar_prismatic"`` are for loops whose bodies already move in parallel
         planes: they omit the constraints that follow from that. ``"point_on_line"`` and ``"point_on_plane"`` let the second
         port's origin move along the axis through the first port, or in the plane normal to it, and turn as it likes.
         ``"screw"`` holds over any number of turns: it closes to the thread nearest to the configuration.
     axis : array_like (3,)
-        Axis of revolute, prismatic, cylindrical and screw closures, and line of a point; normal of planar ones, of a point's plane,
-        planar welds and planar revolute ones;
-        first axis of universal ones. In both ports' frames (for universal ones in the first's).
+        Axis of revolute, prismatic, cylindrical and screw closures, and line of a point; normal of planar ones, of a point's
+        plane, planar welds and planar revolute ones; first axis of universal ones. In both ports' frames (for universal ones in the first's).
     axis2 : array_like (3,)
         Second axis of universal closures, in the second port's frame; normal of planar prismatic ones, in both ports'.
     directions : array_like (6, k), optional
@@ -179,9 +178,9 @@ class RigidClosure(MultiplierClosure):
 
     def coefficients(self, weights: Array) -> Array:
         rows = self.rows
-        return np.column_stack([rows.linear, rows.rotation, rows.aligned1, rows.aligned2, rows.offset, rows.period]) * np.column_stack(
-            [weights] * 9 + [np.ones(len(weights))] * 3 + [weights] * 2
-        )
+        return np.column_stack(
+            [rows.linear, rows.rotation, rows.aligned1, rows.aligned2, rows.offset, rows.period]
+        ) * np.column_stack([weights] * 9 + [np.ones(len(weights))] * 3 + [weights] * 2)
 
     # -- the constraints at a relative pose and motion -------------------------------------------------------------------
 

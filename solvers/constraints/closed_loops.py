@@ -20,7 +20,7 @@ from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.multipliers import independent_rows, redundant_rows
 from titop.solvers.mechanism.shared import geometric
 
-#: Kinds that are not proposed: a weld has all constraints, axes of universal closures and pitches are not known, points no joints.
+#: Kinds that are not proposed: a weld has all constraints, axes of universal ones and pitches are not known, points no joints.
 _NOT_TRIED = ("weld", "universal", "screw", "point_on_line", "point_on_plane")
 
 

@@ -32,6 +32,8 @@ from titop.solvers.pictures.frames import (
 
 #: Numbers that describe each kind of given shape.
 _DIMENSIONS = {"box": (3,), "cylinder": (2,), "sphere": ()}
+#: What makes half an extent of a size: a cylinder has radii and a length.
+_HALVES = {"box": np.full(3, 0.5), "cylinder": np.array([1.0, 1.0, 0.5]), "sphere": np.ones(3)}
 #: Radii and length of a cylinder, as parts of the semi-axes of the ellipsoid with its mass and inertia.
 _CYLINDER = np.sqrt([0.8, 0.8, 2.4])
 
@@ -133,7 +135,7 @@ class Scene(Frames):
             yield from ((frame, point) for frame, outline in outlines for point in outline)
         for shape in self.shapes:
             if shape["role"] != "triad":
-                radii = np.array(shape["size"]) * (1.0 if shape["kind"] == "sphere" else 0.5)
+                radii = np.array(shape["size"]) * _HALVES[shape["kind"]]
                 axes = quaternion_matrix(shape["rotation"]) * radii
                 ends = _TIPS if shape["kind"] == "sphere" else _CORNERS
                 yield from ((shape["frame"], shape["position"] + axes @ end) for end in ends)

@@ -1,4 +1,4 @@
-"""Warnings about a motion: limits that it exceeds, deep contacts and fast wheels at its start, impacts too brief for the steps."""
+"""Warnings about a motion: limits that it exceeds, deep contacts and fast wheels at its start, too brief impacts."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def fast_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
         wheel = loop.closure
         if isinstance(wheel, WheelLoads) and wheel.torque > 0:
             speed = float(target_motion(model.mechanism, loop, q, v).v[0])
-            if abs(speed) > (1 + NEGLIGIBLE) * wheel.limit:
+            if abs(speed) > (1 + 2 * NEGLIGIBLE) * wheel.limit:  # a motor drives it to half of that
                 where, got = f"{wheel.name.removesuffix('/loads')}.speed_limit", f"{speed:.6g} rad/s at the start"
                 advice = f"start slower, or raise the limit: above it {wheel.torque:.6g} N m brake"
                 yield Finding("above-limit", where, got, f"at most {wheel.limit:.6g} rad/s", advice)

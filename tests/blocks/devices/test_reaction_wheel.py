@@ -180,7 +180,7 @@ def test_a_run_that_starts_above_the_limit_says_so() -> None:
         tt.simulate(m, [0, 0.1], [0.0], [-31.0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tt.simulate(m, [0, 0.1], [0.0], [30.03])  # where the limit leaves the wheel
+        tt.simulate(m, [0, 0.1], [0.0], [30.03])  # where its motor leaves the wheel
 
 
 def test_linear_models_do_not_depend_on_the_angle_where_jitter_is_switched_off() -> None:

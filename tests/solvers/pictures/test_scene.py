@@ -99,7 +99,7 @@ def test_a_wheel_is_a_cylinder_about_its_axis(tmp_path: Path, across: float | No
     """Of ``m r^2 / 2`` along, ``m (3 r^2 + h^2) / 12`` across: 4 kg, 0.4 m, and a length of which discs show a trace."""
     s, axis = tt.System("s", gravity=[0, 0, 0]), np.array([0.6, 0, 0.8])
     across = across and 4.0 * (3 * 0.4**2 + 0.6**2) / 12
-    s.add_device(tt.ReactionWheel("w", "world", axis, inertia=0.32, mass=4.0, transverse_inertia=across))
+    s.add_device(tt.ReactionWheel("w", s.world, axis, inertia=0.32, mass=4.0, transverse_inertia=across))
     motion(s.resolve()).animate(tmp_path / "x.html")
     (solid,) = shapes_of(read(tmp_path / "x.html"), "w/rotor", "ellipsoid")
     assert solid["kind"] == "cylinder"
