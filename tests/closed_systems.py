@@ -18,7 +18,7 @@ MASSES = (0.0, 1.0, 2.0, 1.5)
 
 
 #: Kinds of closures for bodies that move in space.
-CLOSURE_KINDS = tuple(kind for kind in ALL_KINDS if not kind.startswith(("planar_", "point_")))
+CLOSURE_KINDS = tuple(kind for kind in ALL_KINDS if not kind.startswith(("planar_", "point_", "screw")))
 
 #: Of the gears of `geared_hand`.
 RATIO, OFFSET, RACK = -1.5, 0.2, 0.05

@@ -93,7 +93,7 @@ class MultiplierClosure(Closure):
         return np.zeros(len(self.constraint_names), dtype=bool)
 
     def coefficients(self, weights: Array) -> Array:
-        """Return the numbers (k x 13, units of their own) from which kernels compute the constraints times `weights` (k)."""
+        """Return the numbers (k x 13 at least, own units) from which kernels compute the constraints times `weights` (k)."""
         raise NotImplementedError
 
     def error(self, R: Array, r: Array) -> Array:

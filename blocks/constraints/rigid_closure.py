@@ -1,8 +1,9 @@
 """Rigid loop closures, as by a joint: constraints with Lagrange multipliers.
 
-Every constraint is one function that has to vanish, in one of three forms (symbols as in `titop.blocks.constraints.closure`)::
+Every constraint is one function that has to vanish, in one of these forms (symbols as in `titop.blocks.constraints.closure`)::
 
     c . r                 a distance along c, fixed in port 1
+    c . r - p c . log R   what is left of it on a thread, the nearest one: less a multiple of its lead 2 pi p
     c . log R             a component of the rotation vector
     c . R n - offset      the cosine of an angle between c, fixed in port 1, and n, fixed in port 2
 """
@@ -19,12 +20,12 @@ from titop.blocks.basics.spatial import Array, cross, log_jacobian, log_jacobian
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.constraints.closure import DISPLACEMENT, MultiplierClosure
 from titop.blocks.contract.block import Block, ParameterFields
-from titop.blocks.contract.fields import Field, Fixed, Kept, optional, zero_axes
+from titop.blocks.contract.fields import Field, Fixed, Kept, optional, scalar, zero_axes
 from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
 
 #: Kinds of closures, named by the joint with the same freedom, with the names of their constraints: components of r (``x``,
-#: ``offset``, ``distance``), then of log R (``rx``, ``rotation``), then cosines (``tilt``, ``twist``).
+#: ``offset``, ``lead``, ``distance``), then of log R (``rx``, ``rotation``), then cosines (``tilt``, ``twist``).
 KINDS = {
     "weld": ("x", "y", "z", "rx", "ry", "rz"),
     "revolute": ("x", "y", "z", "tilt1", "tilt2"),
@@ -38,6 +39,7 @@ KINDS = {
     "planar_prismatic": ("offset", "rotation"),
     "point_on_line": ("offset1", "offset2"),
     "point_on_plane": ("distance",),
+    "screw": ("offset1", "offset2", "lead", "tilt1", "tilt2"),
 }
 
 #: Kinds with two axes.
@@ -53,6 +55,7 @@ class ConstraintRows:
     aligned1: Array  #: (k, 3): c of ``c . R n``.
     aligned2: Array  #: (k, 3): n of it.
     offset: Array  #: (k)
+    period: Array  #: (k): of what the values are told but for multiples; zero for all others.
 
 
 def _read_kind(closure: Block, field: str, kind: Any) -> str:
@@ -75,21 +78,23 @@ class RigidClosure(MultiplierClosure):
     ----------
     name : str
         Unique name in the system.
-    kind : {"weld", "revolute", "spherical", "universal", "prismatic", "cylindrical", "planar", "planar_weld", ...}
+    kind : {"weld", "revolute", "spherical", "universal", "prismatic", "cylindrical", "screw", "planar", ...}
         The joint with the same freedom. The two ports coincide when that joint's coordinates are zero.
         ``"planar_weld"``, ``"planar_revolute"`` and ``"planar_prismatic"`` are for loops whose bodies already move in parallel
         planes: they omit the constraints that follow from that. ``"point_on_line"`` and ``"point_on_plane"`` let the second
         port's origin move along the axis through the first port, or in the plane normal to it, and turn as it likes.
+        ``"screw"`` holds over any number of turns: it closes to the thread nearest to the configuration.
     axis : array_like (3,)
-        Axis of revolute, prismatic and cylindrical closures, and line of a point; normal of planar ones, of a point's plane,
-        planar welds and planar revolute ones;
-        first axis of universal ones. In both ports' frames (for universal ones in the first's).
+        Axis of revolute, prismatic, cylindrical and screw closures, and line of a point; normal of planar ones, of a point's
+        plane, planar welds and planar revolute ones; first axis of universal ones. In both ports' frames (for universal ones in the first's).
     axis2 : array_like (3,)
         Second axis of universal closures, in the second port's frame; normal of planar prismatic ones, in both ports'.
     directions : array_like (6, k), optional
         Instead of a kind: a basis of the constrained directions of the displacement ``(r, log R)``, in the first port's frame.
     redundant : bool
         Whether constraints are redundant by design: there is no warning then. Their reactions are those of least norm.
+    pitch : float, m/rad
+        Of a screw: the way along the axis by the angle about it, as of `Screw`.
 
     Notes
     -----
@@ -99,6 +104,7 @@ class RigidClosure(MultiplierClosure):
     kind = Fixed(_read_kind)
     axis = Field(direction)
     axis2 = Field(direction)
+    pitch = Field(scalar)
     directions = Kept(optional(_read_directions))
     #: Values (k) that the constraints keep instead of zero: where it was caught in a run; see `simulate`.
     caught: Array | None = None
@@ -111,6 +117,7 @@ class RigidClosure(MultiplierClosure):
         axis2: Any = (0.0, 1.0, 0.0),
         directions: Any = None,
         redundant: bool = False,
+        pitch: float = 0.0,
     ) -> None:
         super().__init__(name)
         self._found: tuple[Any, ConstraintRows] | None = None
@@ -119,7 +126,7 @@ class RigidClosure(MultiplierClosure):
         elif directions is None and str(kind) == "directions":
             self.reader.report("unknown-kind", "kind", kind, " or ".join(KINDS), "give directions= as well, or another kind")
         self.kind = "directions" if directions is not None else kind
-        self.axis, self.axis2, self.directions, self.redundant = axis, axis2, directions, redundant
+        self.axis, self.axis2, self.directions, self.redundant, self.pitch = axis, axis2, directions, redundant, pitch
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
@@ -139,7 +146,7 @@ class RigidClosure(MultiplierClosure):
     def rows(self) -> ConstraintRows:
         """The constraints as rows of coefficients."""
         numbers = (self.axis, self.axis2, self.directions, self.caught)
-        key = self.kind, *(None if array is None else array.tobytes() for array in numbers)
+        key = self.kind, self.pitch, *(None if array is None else array.tobytes() for array in numbers)
         if self._found is None or self._found[0] != key:
             rows = self._find_rows()
             self._found = key, rows if self.caught is None else replace(rows, offset=rows.offset + self.caught)
@@ -150,18 +157,19 @@ class RigidClosure(MultiplierClosure):
         if self.directions is not None:
             columns = (self.directions / np.sqrt((self.directions**2).sum(axis=0))).T
             zeros = np.zeros((len(columns), 3))
-            return ConstraintRows(columns[:, :3], columns[:, 3:], zeros, zeros, np.zeros(len(columns)))
+            return ConstraintRows(columns[:, :3], columns[:, 3:], zeros, zeros, zeros[:, 0], zeros[:, 0])
         axis, names = unit_vector(self.axis), KINDS[self.kind]
         second = unit_vector(self.axis2) if self.kind in _TWO_AXES else axis
         one, two = perpendicular(axis)
-        linear = dict(zip("xyz", np.eye(3), strict=True)) | {"offset1": one, "offset2": two, "distance": axis}
+        linear = dict(zip("xyz", np.eye(3), strict=True)) | {"offset1": one, "offset2": two, "lead": axis, "distance": axis}
         if "offset" in names:
             linear["offset"] = unit_vector(cross(second, axis))
-        rotation = dict(zip(("rx", "ry", "rz"), np.eye(3), strict=True)) | {"rotation": second}
+        rotation = dict(zip(("rx", "ry", "rz"), np.eye(3), strict=True)) | {"rotation": second, "lead": -self.pitch * axis}
         aligned = {"tilt1": (one, axis, 0.0), "tilt2": (two, axis, 0.0), "twist": (axis, second, axis @ second)}
         alignments = zip(*(aligned.get(name, (nothing, nothing, 0.0)) for name in names), strict=True)
         parts = ([of.get(name, nothing) for name in names] for of in (linear, rotation))
-        return ConstraintRows(*map(np.array, (*parts, *alignments)))
+        period = [2 * np.pi * self.pitch if name == "lead" else 0.0 for name in names]
+        return ConstraintRows(*map(np.array, (*parts, *alignments, period)))
 
     @property
     def form(self) -> int:  # type: ignore[override]
@@ -170,16 +178,17 @@ class RigidClosure(MultiplierClosure):
 
     def coefficients(self, weights: Array) -> Array:
         rows = self.rows
-        return np.column_stack([rows.linear, rows.rotation, rows.aligned1, rows.aligned2, rows.offset]) * np.column_stack(
-            [weights] * 9 + [np.ones(len(weights))] * 3 + [weights]
-        )
+        return np.column_stack(
+            [rows.linear, rows.rotation, rows.aligned1, rows.aligned2, rows.offset, rows.period]
+        ) * np.column_stack([weights] * 9 + [np.ones(len(weights))] * 3 + [weights] * 2)
 
     # -- the constraints at a relative pose and motion -------------------------------------------------------------------
 
     def error(self, R: Array, r: Array) -> Array:
         """Return the constraints' values (k, m or rad) at the relative pose ``(R, r)``: zero when the loop is closed."""
         rows = self.rows
-        return rows.linear @ r + rows.rotation @ rotation_log(R) + _alignments(rows, R) - rows.offset
+        value: Array = rows.linear @ r + rows.rotation @ rotation_log(R) + _alignments(rows, R) - rows.offset
+        return value - rows.period * np.rint(np.real(value) / np.where(rows.period == 0, 1.0, np.real(rows.period)))
 
     def gradients(self, R: Array, r: Array) -> tuple[Array, Array]:
         rows = self.rows
@@ -204,6 +213,8 @@ class RigidClosure(MultiplierClosure):
         errors += zero_axes(self, ("axis", "axis2"))
         if self.directions is not None and np.isfinite(self.directions).all():
             self._check_directions(self.directions, errors, warnings)
+        if self.pitch and self.kind != "screw":
+            errors.append(Finding("unused-pitch", f"{self.name}.pitch", self.pitch, "a pitch of a screw", "take kind='screw'"))
         if self.kind in _TWO_AXES and not errors and not _are_independent(self.axis, self.axis2):
             where, advice = f"{self.name}.axis2", "turn one of the axes"
             errors.append(Finding("parallel-axes", where, self.axis2.tolist(), "a direction not parallel to axis", advice))
@@ -234,7 +245,8 @@ class RigidClosure(MultiplierClosure):
             return {f"directions.{name}.{k + 1}": ("directions", (i, k), "1") for i, name in names for k in columns}
         fields: tuple[str, ...] = ("axis",) if self.kind not in ("weld", "spherical") else ()
         fields += ("axis2",) if self.kind in _TWO_AXES else ()
-        return {f"{field}.{x}": (field, (k,), "1") for field in fields for k, x in enumerate("xyz")}
+        pitch: ParameterFields = {"pitch": ("pitch", (), "m/rad")} if self.kind == "screw" else {}
+        return pitch | {f"{field}.{x}": (field, (k,), "1") for field in fields for k, x in enumerate("xyz")}
 
 
 def perpendicular(axis: Array) -> Array:

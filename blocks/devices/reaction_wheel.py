@@ -37,6 +37,10 @@ def _read_harmonics(wheel: Any, field: str, value: Any) -> Array:
     return wheel.reader.array(field, value if np.size(value) else np.zeros((0, 3)), (count, 3))
 
 
+class Rotor(RigidBody):
+    """A body that pictures show as a disc about its axis."""
+
+
 class ReactionWheel(CompositeDevice):
     """A wheel with its motor, which may be out of balance; `System.add_device` installs its parts.
 
@@ -206,7 +210,7 @@ class ReactionWheel(CompositeDevice):
             lines = np.vstack([lines, [1.0, self.static_imbalance, self.dynamic_imbalance, self.phase]])
         limits = Limits(effort=self.torque_limit)
         joint = Revolute(bearing, axis=self.axis, damping=self.damping, friction=self.friction, limits=limits)
-        yield "connect", target, RigidBody(f"{self.name}/rotor", self.mass, com, self._rotor_inertia(product)), joint
+        yield "connect", target, Rotor(f"{self.name}/rotor", self.mass, com, self._rotor_inertia(product)), joint
         yield "add_actuator", Motor(f"{self.name}/motor", bearing, effort_limit=self.torque_limit, path=self.path)
         yield "add_sensor", WheelMomentum(f"{self.name}/momentum", bearing)
         if len(lines) or servo or self.speed_limit is not None:

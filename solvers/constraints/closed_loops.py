@@ -20,8 +20,8 @@ from titop.solvers.constraints.interaction_loads import relative_pose
 from titop.solvers.constraints.multipliers import independent_rows, redundant_rows
 from titop.solvers.mechanism.shared import geometric
 
-#: Kinds that are not proposed: a weld has all constraints, the axes of a universal closure are not known, points are no joints.
-_NOT_TRIED = ("weld", "universal", "point_on_line", "point_on_plane")
+#: Kinds that are not proposed: a weld has all constraints, axes of universal ones and pitches are not known, points no joints.
+_NOT_TRIED = ("weld", "universal", "screw", "point_on_line", "point_on_plane")
 
 
 def redundancy_findings(mechanism: ClosedMechanism, q: Array) -> Iterator[Finding]:

@@ -176,6 +176,11 @@ class Candidate:
         if (self.excess > 1).any():
             equations, worst = self._equations, int(self.excess.argmax())
             left = f"{equations.names[worst]}, {self._values[worst] * equations.sizes[worst]:.3g}, is left"
+            opening = worst - len(equations.names) + len(self.point.model.constraint_names)
+            if isinstance(equations, AccelerationEquations) and opening >= 0:
+                row = self.point.model.mechanism.engine.dynamics.constraints(self.point.q, self.point.v).jacobian[opening]
+                tied = [f"{name}.v" for name, share in zip(self.point.model.coordinate_names, row, strict=True) if share]
+                left += f" (it ties {', '.join(tied)}: let those not given be unknown)"
             raise ConvergenceError(
                 f"no equilibrium near the guess: {left} at {self._where() or 'the given point'}; {self._hints()}"
                 "try another guess, or more unknowns"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
@@ -19,6 +19,7 @@ from titop.solvers.equilibrium.continuation import BarePoint, bare, unit_of, val
 from titop.solvers.equilibrium.linear_validity import excess, spin_findings, switching_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.trim import read_guess
+from titop.solvers.equilibrium.unknowns import TrimUnknowns
 from titop.solvers.linear.linearize import kept_states, rates_among
 from titop.solvers.linear.lpv_files import MATRICES, TRIMS
 from titop.solvers.linear.lpv_members import Failure, FamilyMembers, Recipe, Results, SweepOf
@@ -26,6 +27,7 @@ from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.mechanism.system_parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
+from titop.solvers.signals.quantities import Kind
 from titop.solvers.support.checkpoint import Checkpoint, identity
 from titop.solvers.support.spread import SweepInterrupt, read_workers
 
@@ -84,8 +86,9 @@ def lpv(
         As in `linearize`.
     unknowns, q, v, tau, u, wrenches, bounds, tolerance, x
         As in `trim`; the guess is for the first point. By default all coordinates are unknown except those that are
-        parameters; those that depend on others through closures and gears always are. Of what accelerates, name the
-        accelerations: ``"base.z.a"``.
+        parameters; those that depend on others through closures and gears always are. So are, by default, the rates that
+        closures and gears tie to rates among the parameters, such as a vehicle's speed to that of a wheel. Of what
+        accelerates, name the accelerations: ``"base.z.a"``.
     grid : bool
         If false, the values are a list of points: equally many of each parameter.
     workers : int or Executor
@@ -129,7 +132,7 @@ def lpv(
     axes = _read_parameters(guess, parameters, grid)
     if unknowns is None:
         names = {path for name in axes for path in read_name(model, UNKNOWN, name).paths}
-        unknowns = [name for name in model.coordinate_names if name not in names]
+        unknowns = [*(name for name in model.coordinate_names if name not in names), *_following_rates(guess, axes)]
     recipe = Recipe(tuple(axes), inputs, outputs, omit, hold, independent, unknowns, bounds, tolerance)
     family = FamilyMembers(guess, recipe)
     _refuse_too_many(family, axes, grid)
@@ -246,6 +249,18 @@ def _read_parameters(guess: OperatingPoint, parameters: Any, grid: bool) -> dict
         lengths = ", ".join(f"{name}: {len(values)}" for name, values in axes.items())
         raise ModelError(Finding("wrong-length", "parameters", lengths, "as many values of each", "or a grid: grid=True"))
     return axes
+
+
+def _following_rates(guess: OperatingPoint, axes: Iterable[str]) -> list[str]:
+    """Return the names of the rates that have to change with those among the parameters, at the guess."""
+    model = guess.model
+    given = [entry.number for entry in TrimUnknowns(guess, [*axes]).entries if entry.kind is Kind.RATE]
+    if not given or not model.is_constrained:
+        return []
+    rows = model.mechanism.engine.dynamics.constraints(guess.q, guess.v).jacobian * model.mechanism.scale.coordinates
+    others = np.delete(np.arange(model.nv), given)
+    share = np.abs(np.linalg.lstsq(rows[:, others], rows[:, given], rcond=None)[0]).max(axis=1)
+    return [f"{model.coordinate_names[k]}.v" for k in others[share > SAME * share.max(initial=0.0)]]
 
 
 def _refuse_too_many(family: FamilyMembers, axes: dict[str, Array], grid: bool) -> None:

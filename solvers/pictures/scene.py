@@ -15,6 +15,7 @@ from titop.blocks.basics.spatial import Array, matrix_quaternion, quaternion_mat
 from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.contract.block import Block
+from titop.blocks.devices.reaction_wheel import Rotor
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.model.model import Model
@@ -31,6 +32,10 @@ from titop.solvers.pictures.frames import (
 
 #: Numbers that describe each kind of given shape.
 _DIMENSIONS = {"box": (3,), "cylinder": (2,), "sphere": ()}
+#: What makes half an extent of a size: a cylinder has radii and a length.
+_HALVES = {"box": np.full(3, 0.5), "cylinder": np.array([1.0, 1.0, 0.5]), "sphere": np.ones(3)}
+#: Radii and length of a cylinder, as parts of the semi-axes of the ellipsoid with its mass and inertia.
+_CYLINDER = np.sqrt([0.8, 0.8, 2.4])
 
 
 @dataclass(frozen=True)
@@ -130,7 +135,7 @@ class Scene(Frames):
             yield from ((frame, point) for frame, outline in outlines for point in outline)
         for shape in self.shapes:
             if shape["role"] != "triad":
-                radii = np.array(shape["size"]) * (1.0 if shape["kind"] == "sphere" else 0.5)
+                radii = np.array(shape["size"]) * _HALVES[shape["kind"]]
                 axes = quaternion_matrix(shape["rotation"]) * radii
                 ends = _TIPS if shape["kind"] == "sphere" else _CORNERS
                 yield from ((shape["frame"], shape["position"] + axes @ end) for end in ends)
@@ -231,7 +236,7 @@ class Scene(Frames):
             yield self._shape("visual", name, visual.kind, visual.size, place, color if visual.color is None else visual.color)
 
     def _solid(self, body: Block, k: int) -> Iterator[dict[str, Any]]:
-        """The ellipsoid of a body's mass and inertia, a ball for a point mass."""
+        """The ellipsoid of a body's mass and inertia, a cylinder for a rotor, a ball for a point mass."""
         mass, com, inertia = self.masses[body.name]
         if mass <= 0:
             return
@@ -241,7 +246,11 @@ class Scene(Frames):
             return
         semi_axes, axes = ellipsoid(mass, inertia)
         semi_axes = np.maximum(semi_axes, _DOT * self.detail)
-        yield self._shape("ellipsoid", body.name, "sphere", semi_axes, Anchor(body.name, axes, com), k)
+        kind = "sphere"
+        if isinstance(body, Rotor):  # about the axis whose moment differs most, which is the first or the last
+            order = [1, 2, 0] if 2 * semi_axes[1] < semi_axes[0] + semi_axes[2] else [0, 1, 2]
+            kind, axes, semi_axes = "cylinder", axes[:, order], _CYLINDER * semi_axes[order]
+        yield self._shape("ellipsoid", body.name, kind, semi_axes, Anchor(body.name, axes, com), k)
 
     @cached_property
     def _heaviest_point(self) -> float:

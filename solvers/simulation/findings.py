@@ -1,4 +1,4 @@
-"""Warnings about a motion: limits that it exceeds, contacts that start deep, and contacts too brief for the steps."""
+"""Warnings about a motion: limits that it exceeds, deep contacts and fast wheels at its start, too brief impacts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.contract.own_coordinates import effort_unit, rate_unit
+from titop.blocks.devices.wheel_loads import WheelLoads
 from titop.blocks.interactions.interaction import motion_derivatives
 from titop.blocks.joints.friction_and_limits import Limits
 from titop.blocks.joints.joint import Joint
@@ -75,6 +77,18 @@ def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
             depth = f"{loop.closure.point_names[k]} {-gaps[k]:.3g} m deep at the start"
             expected = f"less than its radius, {radii[k]:.3g} m" if radii[k] > 0 else f"less than {deep:.2g} m"
             yield Finding("deep-contact", name, depth, expected, "move it out, or it is thrown out")
+
+
+def fast_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
+    """Yield wheels that start above the limit of their speed, where they are braked."""
+    for loop in model.mechanism.interactions:
+        wheel = loop.closure
+        if isinstance(wheel, WheelLoads) and wheel.torque > 0:
+            speed = float(target_motion(model.mechanism, loop, q, v).v[0])
+            if abs(speed) > (1 + 2 * NEGLIGIBLE) * wheel.limit:  # a motor drives it to half of that
+                where, got = f"{wheel.name.removesuffix('/loads')}.speed_limit", f"{speed:.6g} rad/s at the start"
+                advice = f"start slower, or raise the limit: above it {wheel.torque:.6g} N m brake"
+                yield Finding("above-limit", where, got, f"at most {wheel.limit:.6g} rad/s", advice)
 
 
 def brief_impacts(model: Model, impacts: Iterable[tuple[str, int, Array, Array]], step: float) -> Iterator[Finding]:

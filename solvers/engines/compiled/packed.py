@@ -99,7 +99,7 @@ class PackedSystem:
         if assembly.loops:
             self.floats[0, layout.REACH] = mechanism.scale.reach
         for row, coefficients in constraint_coefficients(mechanism, tables.constraint_rows):
-            self.floats[row : row + len(coefficients), layout.ALONG :][:, :13] = coefficients
+            self.floats[row : row + len(coefficients), layout.ALONG :][:, : coefficients.shape[1]] = coefficients
         self.laws = LawStages(tables)
         self.pack()
 

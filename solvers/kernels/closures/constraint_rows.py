@@ -88,7 +88,8 @@ def _value(floats, row, turn, r, phi, form):
         return dot3(along, r) + dot3(along, times(turn, d))
     value = dot3(three(floats, row, layout.ALONG), r) + dot3(three(floats, row, layout.ABOUT), phi)
     aligned = dot3(three(floats, row, layout.ALIGNED1), times(turn, three(floats, row, layout.ALIGNED2)))
-    return value + aligned - floats[row, layout.OFFSET]
+    value, period = value + aligned - floats[row, layout.OFFSET], floats[row, layout.PERIOD]
+    return value - period * np.rint(value / period) if period != 0.0 else value
 
 
 @helper

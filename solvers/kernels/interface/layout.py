@@ -163,6 +163,7 @@ ABOUT = 15  # of log R (3)
 ALIGNED1 = 18  # c (3)
 ALIGNED2 = 21  # and n (3) of c . R n
 OFFSET = 24  # for what rolls the radius; `ALONG` + R `ABOUT` is then u, `ALIGNED1` the normal, `ALIGNED2` the axis
+PERIOD = 25  # of what the value counts but for multiples, as on a thread; zero of all others
 FACTOR = 12  # coefficient of a gear's coordinate; the sum of all less the offset, in the first row, vanishes
 
 # -- work: rows of elements

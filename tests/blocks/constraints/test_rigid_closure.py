@@ -19,7 +19,7 @@ def codes_of(findings):
 
 
 def closure_of(kind, rng):
-    axes = {"axis": rng.normal(size=3), "axis2": rng.normal(size=3)}
+    axes = {"axis": rng.normal(size=3), "axis2": rng.normal(size=3), "pitch": 0.3 if kind == "screw" else 0.0}
     return tt.RigidClosure("pin", directions=rng.normal(size=(6, 3))) if kind == "any" else tt.RigidClosure("pin", kind, **axes)
 
 
@@ -55,6 +55,16 @@ def test_a_point_on_a_line_or_plane_turns_as_it_likes():
     assert (len(line.constraint_names), len(plane.constraint_names)) == (2, 1)
 
 
+@pytest.mark.parametrize("turns", [0, 1, -7])
+def test_a_screw_is_closed_on_every_thread(turns):
+    axis, angle, pitch = np.array([0.6, 0.0, 0.8]), 3.1, 0.02
+    thread = tt.RigidClosure("thread", "screw", axis, pitch=pitch)
+    along = pitch * (angle + 2 * np.pi * turns)
+    assert np.abs(thread.error(rotation_exp(angle * axis), along * axis)).max() < 1e-15  # rounding of numbers below one
+    off = thread.error(rotation_exp(angle * axis), (along + 0.01) * axis)
+    assert off[2] == pytest.approx(0.01, rel=1e-12)
+
+
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith("point_")])  # of no single joint
 def test_closed_where_the_joint_of_the_same_kind_leads(kind):
     rng = np.random.default_rng(5)
@@ -70,8 +80,10 @@ def test_closed_where_the_joint_of_the_same_kind_leads(kind):
         "planar_weld": lambda: tt.Weld("j"),
         "planar_revolute": lambda: tt.Revolute("j", axis),
         "planar_prismatic": lambda: tt.Prismatic("j", axis),
+        "screw": lambda: tt.Screw("j", axis, pitch=0.05),
     }[kind]()
     closure = tt.RigidClosure("pin", kind, axis=[0, 0, 1] if kind == "planar" else axis, axis2=axis2)
+    closure.pitch = 0.05 if kind == "screw" else 0.0
     q = joint.random_configuration(rng)
     R, r = joint.pose("C", q)
     # a joint leaves exactly the motions that the closure does not constrain: rounding only
@@ -89,5 +101,6 @@ def test_findings():
     twice = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0]]).T
     assert "redundant-directions" in codes_of(tt.RigidClosure("pin", directions=twice).check()[1])
     assert "kind-and-directions" in codes_of(tt.RigidClosure("pin", "revolute", directions=twice).check()[0])
+    assert "unused-pitch" in codes_of(tt.RigidClosure("pin", "revolute", pitch=0.1).check()[0])
     assert "zero-direction" in codes_of(tt.RigidClosure("pin", directions=0 * twice).check()[0])
     assert not tt.RigidClosure("pin", directions=twice[:, :2]).check()[1]

@@ -255,6 +255,20 @@ def _bicycle() -> tt.Model:
     return script("bicycle")["build"]().resolve()  # type: ignore[no-any-return]
 
 
+def test_a_family_of_the_bicycle_over_its_speed() -> None:
+    """The rates that roll with the wheel follow it, unless others are named."""
+    example, m, speeds = script("bicycle"), _bicycle(), np.array([0.0, 4.0, 6.5])
+    q, v = example["upright"](m, 0.0)
+    rates = {"rear_hub.v": -speeds / example["REAR"]}
+    family = tt.lpv(m, rates, q=q, v=v, omit=example["CYCLIC"])
+    for A, speed in zip(family.A, speeds, strict=True):
+        found = np.sort_complex(np.linalg.eigvals(A))
+        assert found == pytest.approx(example["poles"](m, speed), abs=1e-10)  # rounding, times their condition
+    v[m.coordinate_names.index("rear_hub")] = -10.0
+    with pytest.raises(tt.ConvergenceError, match=r"slip2.*it ties base\.x\.v, .*rear_hub\.v: let those not given be unknown"):
+        tt.trim(m, q=q, v=v, unknowns=["front_hub.v"])
+
+
 def test_families_and_other_solvers_of_the_bicycle() -> None:
     """Members are linear models of their own; what cannot be told exactly is refused by name."""
     example, m = script("bicycle"), _bicycle()

@@ -132,6 +132,7 @@ def test_files_keep_every_field() -> None:
         ({"gimbal_mass": -1.0}, "gimbal_mass.*>= 0"),
         ({"outer_axis": [0, 0, 0]}, "outer_axis.*zero-axis"),
         ({"bandwidth": -5.0}, "bandwidth.*>= 0"),
+        ({"speed": -200.0, "speed_limit": 100.0, "torque_limit": 1.0}, "speed: got -200.*speed_limit, 100 rad/s"),
         ({"dynamic_imbalance": 1.0}, "dynamic_imbalance.*some distribution of mass has"),
     ],
 )

@@ -175,6 +175,15 @@ def test_a_wheel_at_its_limit_is_driven_no_faster_and_brakes() -> None:
     assert fast[0] == pytest.approx(-2.0)  # a motor brakes with no more than its torque
 
 
+def test_a_run_that_starts_above_the_limit_says_so() -> None:
+    m = satellite(tt.Weld("base"), jitter=None, speed_limit=30.0).resolve()
+    with pytest.warns(tt.ModelWarning, match=r"wheel\.speed_limit: got -31 rad/s at the start.*30 rad/s.*0.2 N m brake"):
+        tt.simulate(m, [0, 0.1], [0.0], [-31.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tt.simulate(m, [0, 0.1], [0.0], [30.03])  # where its motor leaves the wheel
+
+
 def test_linear_models_do_not_depend_on_the_angle_where_jitter_is_switched_off() -> None:
     inputs = {"inputs": ["wheel/motor"], "outputs": ["hub.w"]}
     for jitter, is_constant in (("force", True), ("coupled", False)):

@@ -17,6 +17,8 @@ from tests.closed_systems import LENGTHS, accelerating, bricard, closed_four_bar
 from tests.mechanisms import windows
 from tests.refusals import ENGINES, refusal
 from tests.solvers.constraints.compared_engines import relative
+from titop.blocks.basics.spatial import matrix_quaternion
+from titop.graph.files.saving import to_text
 from titop.solvers.constraints.multipliers import independent_rows
 
 Segment = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "custom_block.py"))["ConstantCurvatureSegment"]
@@ -507,3 +509,46 @@ def test_bad_input() -> None:
         four_bar(tt.RigidClosure("pin", "revolute", redundant="yes")).resolve()  # type: ignore[arg-type]
     with refusal("parallel-axes", "pin.axis2"):
         four_bar(tt.RigidClosure("pin", "planar_prismatic", axis=[1, 0, 0], axis2=[2, 0, 0])).resolve()
+
+
+# -- a nut that a closure keeps on its thread moves as a screw joint lets it, over many turns
+
+
+def nut(joint: bool, pitch: float = 0.02) -> tt.System:
+    s, axis = tt.System("nut", gravity=[0.5, 0, -9.81]), [0.3, -0.2, 1.0]
+    body = tt.RigidBody("nut", 2.0, com=[0.03, 0.01, 0], inertia=[0.02, 0.03, 0.01])
+    s.connect("world", body, tt.Screw("base", axis, pitch) if joint else tt.Free("base"))
+    if not joint:
+        s.close_loop("world", body, tt.RigidClosure("thread", "screw", axis, pitch=pitch))
+    return s
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.parametrize("angle", [0.4, np.pi, 9.5 * np.pi, -40.0])
+def test_a_nut_moves_as_a_screw_joint(engine: str, angle: float) -> None:
+    m, tree, rate = nut(False).resolve(engine), nut(True).resolve(engine), 3.0
+    rotation, position = tree.pose("nut", [angle])
+    q = np.concatenate([position, matrix_quaternion(rotation)])
+    v = tree.twist("nut", [angle], [rate])
+    assert m.assemble(q) == pytest.approx(q, abs=1e-14)  # rounding: it is on a thread
+    a, expected = m.forward_dynamics(q, v), tree.forward_dynamics([angle], [rate])[0]
+    unit = tree.twist("nut", [angle], [1.0])
+    assert a[3:] @ unit[3:] == pytest.approx(expected, rel=1e-11)  # rounding, and the condition of five constraints
+    by_pitch = m.forward_dynamics_sensitivities(q, v, np.zeros(6), ["thread.pitch"])["thread.pitch"]
+    step = 1e-6  # of second order
+    moved = [nut(True, 0.02 + sign * step).resolve(engine).forward_dynamics([angle], [rate])[0] for sign in (1, -1)]
+    assert unit[3:] @ by_pitch[3:] == pytest.approx((moved[0] - moved[1]) / (2 * step), rel=1e-6)
+
+
+def test_a_nut_runs_along_its_thread_for_many_turns() -> None:
+    m, tree, times = nut(False).resolve(), nut(True).resolve(), np.linspace(0, 3, 31)
+    run = tt.simulate(m, times, m.neutral(), np.zeros(6), rtol=1e-10, atol=1e-11)
+    expected = tt.simulate(tree, times, [0.0], [0.0], rtol=1e-10, atol=1e-11)
+    assert abs(expected.q[-1, 0]) > 18 * 2 * np.pi
+    along = run.q[:, :3] @ tree.twist("nut", [0.0], [1.0])[3:]
+    assert np.abs(along - 0.02 * expected.q[:, 0]).max() < 1e-8  # of 2.3 m, by the integrators' tolerance
+
+
+def test_files_keep_the_pitch() -> None:
+    m = tt.load(to_text(nut(False))).resolve()
+    assert m.parameters()["thread.pitch"] == (0.02, "m/rad")

@@ -94,6 +94,21 @@ def test_flexible_bodies_without_ports_are_seen(tmp_path: Path) -> None:
     assert sorted(solid["size"])[1:] == pytest.approx(np.sqrt(5 / 12) * np.array([1.0, 2.0]), rel=1e-5)
 
 
+@pytest.mark.parametrize(("across", "length"), [(None, 0.0), (0.5, 0.6)])
+def test_a_wheel_is_a_cylinder_about_its_axis(tmp_path: Path, across: float | None, length: float) -> None:
+    """Of ``m r^2 / 2`` along, ``m (3 r^2 + h^2) / 12`` across: 4 kg, 0.4 m, and a length of which discs show a trace."""
+    s, axis = tt.System("s", gravity=[0, 0, 0]), np.array([0.6, 0, 0.8])
+    across = across and 4.0 * (3 * 0.4**2 + 0.6**2) / 12
+    s.add_device(tt.ReactionWheel("w", s.world, axis, inertia=0.32, mass=4.0, transverse_inertia=across))
+    motion(s.resolve()).animate(tmp_path / "x.html")
+    (solid,) = shapes_of(read(tmp_path / "x.html"), "w/rotor", "ellipsoid")
+    assert solid["kind"] == "cylinder"
+    assert solid["size"] == pytest.approx([0.4, 0.4, length or 0.0], abs=0.05 if not length else 1e-6)
+    x, y, z, w = solid["rotation"]
+    along = [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)]
+    assert abs(axis @ along) == pytest.approx(1.0, abs=1e-6)
+
+
 def test_a_rail_is_as_long_as_the_motion(tmp_path: Path) -> None:
     s = tt.System("slide", gravity=[0, -9.81, 0])
     s.connect("world", tt.RigidBody("mass", mass=1.0), tt.Prismatic("rail", axis=[0, 3, 0]))
