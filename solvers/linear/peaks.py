@@ -74,8 +74,8 @@ def frequencies(poles: Array, known: Array, band: Band) -> Array:
     slowest = max(float(sizes.min(initial=fastest)), NEGLIGIBLE**2 * fastest)
     grid = slowest / _BEYOND * (_BEYOND**2 * fastest / slowest) ** _PARTS
     ends = [end for end in band if np.isfinite(end)]
-    every = np.unique(np.concatenate([[0.0], ends, sizes, np.abs(poles.imag), grid, known]))
-    return every[(every >= band[0]) & (every <= band[1])]
+    every = np.sort(np.concatenate([[0.0], ends, sizes, np.abs(poles.imag), grid, known]))
+    return every[np.append(True, every[1:] > every[:-1]) & (every >= band[0]) & (every <= band[1])]
 
 
 def find_peaks(

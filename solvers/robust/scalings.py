@@ -22,12 +22,13 @@ one product of matrices for all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dposv, zhegv
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, FEW_ROUNDINGS
@@ -61,7 +62,7 @@ class Scaling(NamedTuple):
         """
         form, D = self.form(M), self.D_w
         gain = np.linalg.norm(M, 2)
-        size = gain * (gain * np.linalg.norm(self.D_z, 2) + 2 * np.linalg.norm(self.G, 2))
+        size = gain * (gain * _gain_bound(self.D_z) + 2 * _gain_bound(self.G))
         form = form + FEW_ROUNDINGS * len(D) * size * np.eye(len(D))
         kept = np.ones(len(D), dtype=bool)
         kept[varied] = False
@@ -74,7 +75,10 @@ class Scaling(NamedTuple):
             across = F[np.ix_(kept, ~kept)]
             form = form[~kept][:, ~kept] + across.conj().T @ cho_solve(inner, across)
             D = D[~kept][:, ~kept]
-        return float(np.sqrt(max(eigh(form, D, eigvals_only=True)[-1], 0.0)))
+        values, _, wrong = zhegv(form, D, jobz="N")
+        if wrong:
+            raise LinAlgError("D is not positive")
+        return float(np.sqrt(max(values[-1], 0.0)))
 
     def normalise(self, system: Matrices) -> tuple[Matrices, Array]:
         """Return a system, and G, for inputs and outputs in which D is one."""
@@ -92,11 +96,22 @@ class Unknowns:
         self.places = tuple(slice(*ends) for ends in pairwise(accumulate((r * r for r in sizes), initial=0)))
         self.identity = self.coordinates([np.eye(r) for r in sizes])
         self.alike = {r: [i for i, size in enumerate(sizes) if size == r] for r in sizes}
+        self._squares = {r: np.array([np.r_[self.places[i]] for i in group]) for r, group in self.alike.items()}
+
+    def stacks(self, x: Array) -> dict[int, Array]:
+        """Return the matrices (k, r x r, no unit) of coordinates by size r."""
+        result = {}
+        for r, places in self._squares.items():
+            Y = x[places].reshape(-1, r, r)
+            turned = Y.swapaxes(1, 2)
+            result[r] = ((Y + turned) + 1j * (Y - turned)) / 2
+        return result
 
     def matrices(self, x: Array) -> list[Array]:
         """Return the matrices (n x n, no unit) of coordinates."""
-        squares = [x[place].reshape(r, r) for r, place in zip(self.sizes, self.places, strict=True)]
-        return [((Y + Y.T) + 1j * (Y - Y.T)) / 2 for Y in squares]
+        stacks = self.stacks(x)
+        every = {i: X for r, group in self.alike.items() for i, X in zip(group, stacks[r], strict=True)}
+        return [every[i] for i in range(len(self.sizes))]
 
     def coordinates(self, matrices: Sequence[Array]) -> Array:
         """Return the coordinates (n, no unit) of matrices."""
@@ -105,37 +120,39 @@ class Unknowns:
     def are_positive(self, x: Array) -> bool:
         """Tell whether all matrices of coordinates are positive."""
         try:
-            for X in self.matrices(x):
+            for X in self.stacks(x).values():
                 np.linalg.cholesky(X)
         except np.linalg.LinAlgError:
             return False
         return True
 
-    def barrier_slopes(self, factors: Sequence[Array]) -> tuple[Array, Array]:
+    def barrier_slopes(self, factors: Mapping[int, Array]) -> tuple[Array, Array]:
         """Return gradient (n,) and Hessian (n x n) of ``-Σ log det X``, without units, from the lower factors of all X."""
         n = self.places[-1].stop
         gradient, hessian = np.empty(n), np.zeros((n, n))
-        for r, group in self.alike.items():
-            V = _images(np.linalg.inv([factors[i] for i in group]))
-            for i, own, square in zip(group, V, V @ V.swapaxes(1, 2), strict=True):
-                place = self.places[i]
-                gradient[place], hessian[place, place] = -_traces(own, r), square
+        for r, places in self._squares.items():
+            V = _images(np.linalg.inv(factors[r]))
+            gradient[places] = -V[:, :, :: r + 1].sum(axis=2)
+            hessian[places[:, :, None], places[:, None]] = V @ V.swapaxes(1, 2)
         return gradient, hessian
 
 
-class _Factors(NamedTuple):
-    """P and Q of each X, and all of them stacked."""
+class _Alike(NamedTuple):
+    """X of one size, as large as their P and Q: where these stand, which of that size they are, and their coordinates."""
 
-    pairs: list[tuple[Array, Array]]
-    all: Array
+    size: int
+    P: Array
+    Q: Array
+    group: Array
+    coordinates: Array
 
 
 class _Barrier(NamedTuple):
-    """The barrier at a point, and the lower factors of F and of all X there."""
+    """The barrier at a point, and the lower factors of F and, by size, of all X there."""
 
     value: float
     F: Array
-    own: list[Array]
+    own: dict[int, Array]
 
 
 class Centres:
@@ -155,13 +172,15 @@ class Centres:
         ends = [0, *accumulate(s.stop - s.start for k, _ in self.owners for s in (structure.w[k], structure.z[k]))]
         spans, places = [np.arange(*pair) for pair in pairwise(ends)], self.unknowns.places
         self._sides = [*zip(spans[::2], spans[1::2], strict=True)]
-        self._equal, self._others = list[tuple[int, Array, Array, Array]](), list[int]()
+        self._equal, self._others = list[_Alike](), list[int]()
         for r, alike in self.unknowns.alike.items():
             group = [i for i in alike if len(self._sides[i][0]) == len(self._sides[i][1]) == r]
             self._others += [i for i in alike if i not in group]
             if group:
                 P, Q = (np.concatenate(side) for side in zip(*(self._sides[i] for i in group), strict=True))
-                self._equal.append((r, P, Q, np.r_[*(places[i] for i in group)]))
+                self._equal.append(
+                    _Alike(r, P, Q, np.array([alike.index(i) for i in group]), np.r_[*(places[i] for i in group)])
+                )
 
     def levels(self, level: float) -> Array:
         """Return the levels of all entries of w."""
@@ -217,9 +236,8 @@ class Centres:
             return None
         for _ in range(_STEPS):
             gradient, hessian = self._slopes(factors, at)
-            try:
-                step = -cho_solve(cho_factor(hessian, overwrite_a=True, check_finite=False), gradient, check_finite=False)
-            except LinAlgError:
+            _, step, wrong = dposv(hessian, -gradient)
+            if wrong:
                 return x
             decrement = float(np.sqrt(max(-gradient @ step, 0.0)))
             if decrement < _CENTRED:
@@ -235,9 +253,9 @@ class Centres:
             x, at = x + length * step, new
         return x
 
-    def _factors(self, M: Array, level: float, g: float) -> _Factors:
-        """Return all P and Q."""
-        pairs = []
+    def _factors(self, M: Array, level: float, g: float) -> Array:
+        """Return P and Q of each X, one below the other."""
+        parts = []
         unit = np.diag(self.levels(level))
         for k, sign in self.owners:
             unit_rows, response = unit[self.structure.w[k]], M[self.structure.z[k]]
@@ -248,29 +266,36 @@ class Centres:
                     np.sqrt(abs(value)) * (first * response + second * unit_rows)
                     for value, (first, second) in zip(values, vectors.conj().T, strict=True)
                 ]
-                pairs.append((mixed[1], mixed[0]))
+                parts += [mixed[1], mixed[0]]
             else:
-                pairs.append((unit_rows, response))
-        return _Factors(pairs, np.concatenate([part for pair in pairs for part in pair]))
+                parts += [unit_rows, response]
+        return np.concatenate(parts).astype(complex)
 
-    def _barrier(self, factors: _Factors, x: Array) -> _Barrier | None:
+    def _barrier(self, factors: Array, x: Array) -> _Barrier | None:
         """Return the barrier at a point, None outside its domain."""
-        X = self.unknowns.matrices(x)
+        stacks, products, n = self.unknowns.stacks(x), np.empty_like(factors), factors.shape[1]
+        for r, P, Q, group, _ in self._equal:
+            X = stacks[r][group]
+            products[P] = (X @ factors[P].reshape(-1, r, n)).reshape(-1, n)
+            products[Q] = -(X @ factors[Q].reshape(-1, r, n)).reshape(-1, n)
+        for i in self._others:
+            (P, Q), r = self._sides[i], self.unknowns.sizes[i]
+            X = stacks[r][self.unknowns.alike[r].index(i)]
+            products[P], products[Q] = _times(X, factors[P]), -_times(X, factors[Q])
         try:
-            roots = [np.linalg.cholesky(matrix) for matrix in X]
-            products = [part for S, (P, Q) in zip(X, factors.pairs, strict=True) for part in (_times(S, P), -_times(S, Q))]
-            F = np.linalg.cholesky(factors.all.conj().T @ np.concatenate(products))
+            roots = {r: np.linalg.cholesky(X) for r, X in stacks.items()}
+            F = np.linalg.cholesky(factors.conj().T @ products)
         except np.linalg.LinAlgError:
             return None
-        logs = sum(float(np.log(L.diagonal().real).sum()) for L in (F, *roots))
+        logs = sum(float(np.log(L.diagonal(0, -2, -1).real).sum()) for L in (F, *roots.values()))
         return _Barrier(float(self.unknowns.identity @ x) - 2 * logs, F, roots)
 
-    def _slopes(self, factors: _Factors, at: _Barrier) -> tuple[Array, Array]:
+    def _slopes(self, factors: Array, at: _Barrier) -> tuple[Array, Array]:
         """Return gradient and Hessian of the barrier."""
         n = len(at.F)
-        inner = np.linalg.solve(at.F, factors.all.conj().T)  # LAPACK's for triangles wakes threads for two rows
+        inner = np.linalg.solve(at.F, factors.conj().T)  # LAPACK's for triangles wakes threads for two rows
         V = np.empty((len(self.unknowns.identity), n * n))
-        for r, of_P, of_Q, rows in self._equal:
+        for r, of_P, of_Q, _, rows in self._equal:
             U, W = (inner[:, of].reshape(n, -1, r).swapaxes(0, 1) for of in (of_P, of_Q))
             V[rows] = (_images(U) - _images(W)).reshape(-1, n * n)
         for i in self._others:
@@ -279,6 +304,12 @@ class Centres:
             V[self.unknowns.places[i]] = (Z.real + Z.imag).ravel()
         gradient, hessian = self.unknowns.barrier_slopes(at.own)
         return gradient - _traces(V, n) + self.unknowns.identity, hessian + V @ V.T
+
+
+def _gain_bound(M: Array) -> float:
+    """Return a number that the largest singular value does not exceed: a mean of the largest sums of rows and of columns."""
+    sizes = np.abs(M)
+    return float(np.sqrt(sizes.sum(axis=0).max(initial=0.0) * sizes.sum(axis=1).max(initial=0.0)))
 
 
 def _images(U: Array) -> Array:

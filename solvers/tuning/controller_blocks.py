@@ -69,6 +69,8 @@ class Coordinates:
     def reach(self, x: Array) -> float:
         """Return how many units the farthest number is from its base, or the nearest one to it is smaller than one."""
         sizes = np.abs(x)
+        if self.are_plain:
+            return float(sizes.max(initial=0.0))
         with np.errstate(over="ignore"):
             sizes[self._one] = np.exp(sizes[self._one])
         return float(sizes.max(initial=0.0))

@@ -60,6 +60,10 @@ class GoalTerm:
         """Return frequencies of the map at which it is above a value."""
         return _NONE
 
+    def highest_at(self, loop: ClosedLoop, omega: Array, scalings: Array) -> float:
+        """Return its highest value at frequencies of the map, none of what does not depend on these."""
+        return 0.0
+
     def smooth(self, plant: AugmentedPlant) -> GoalTerm | None:
         """Return a smooth function that stands in for it, None where there is none."""
         return None
@@ -98,6 +102,7 @@ class PeakTerm(GoalTerm):
     ----------
     rows, columns : array of int
     weight : Weight or None
+        None of one that is a number: the bound is less by that.
     inverse : bool
         Whether one over the weight is meant.
     bound : float
@@ -191,16 +196,17 @@ class PeakTerm(GoalTerm):
         u, sizes, v = np.linalg.svd(left[:, None] * G * right)
         u, v = u[:, :, 0], v[:, 0]
         first, last = u.conj() * left * factors[:, None], right * v.conj()
-        result = []
-        for k, place in enumerate(omega.tolist()):
-            by_S, value = np.real(loop.slope(first[k] @ by_left[k], by_right[k] @ last[k])), float(sizes[k, 0] * factors[k])
-            by_scalings = value * (np.abs(u[k]) ** 2 - np.abs(v[k]) ** 2)[1:] if self.scalings else _NONE
-            result.append(Slope(value, by_S, by_scalings, place))
-        return result
+        by_S = loop.slopes((first[:, None] @ by_left)[:, 0], (by_right @ last[:, :, None])[:, :, 0]).real
+        values = sizes[:, 0] * factors
+        shares = values[:, None] * (np.abs(u) ** 2 - np.abs(v) ** 2)[:, 1:] if self.scalings else np.zeros((len(omega), 0))
+        return [Slope(*one) for one in zip(values.tolist(), by_S, shares, omega.tolist(), strict=True)]
 
     def highest_at(self, loop: ClosedLoop, omega: Array, scalings: Array) -> float:
         """Return the highest gain at frequencies of the map."""
-        return max(slope.value for slope in self._slopes(loop, omega, *self.sides(scalings)))
+        left, right = self.sides(scalings)
+        G, _, _ = loop.responses(omega, self.rows, self.columns)
+        G = G + self.offset * np.eye(*G.shape[1:])
+        return float(self._weigh(largest_gains(left[:, None] / self.bound * G * right), omega).max())
 
     def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array:
         """Return frequencies of the map at which the gain is above a value, by the certificate."""
@@ -209,10 +215,7 @@ class PeakTerm(GoalTerm):
         if self.offset:
             system = Matrices(system.A, system.B, system.C, system.D + self.offset * np.eye(len(self.rows)))
         system = system.scale(left / self.bound, right)
-        if self.weight is not None and self.weight.is_constant:
-            size = abs(float(self.weight.system.D[0, 0]))
-            system = system.scale(np.full(len(self.rows), 1 / size if self.inverse else size))
-        elif self.weight is not None:
+        if self.weight is not None:
             weight = self.weight.inverse if self.inverse else self.weight.system
             if weight is None or self.time.period:
                 return self._above(system, value * (1 + SAME), loop.poles)
@@ -398,7 +401,7 @@ def read_terms(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]
         raise ModelError(Finding("bad-value", "band", goal.band, expected, "a sampled loop has no gain beyond"))
     if goal.kind == "gain":
         rows, columns = channels.outputs(goal.outputs), channels.inputs(goal.inputs)
-        return [PeakTerm(rows, columns, goal.weight, False, goal.bound, goal.band, time)]
+        return [PeakTerm(rows, columns, *_weight_and_bound(goal), goal.band, time)]
     if goal.kind == "h2":
         return [VarianceTerm(channels.outputs(goal.outputs), channels.inputs(goal.inputs), goal.bound, time)]
     if goal.kind == "poles":
@@ -408,13 +411,21 @@ def read_terms(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]
     rows, columns = channels.places(goal.at)
 
     def peak(inverse: bool = False, offset: float = 0.0) -> PeakTerm:
-        return PeakTerm(rows, columns, goal.weight, inverse, goal.bound, goal.band, time, offset, len(rows) - 1)
+        return PeakTerm(rows, columns, *_weight_and_bound(goal, inverse), goal.band, time, offset, len(rows) - 1)
 
     if goal.kind == "margins":
         return [peak(offset=(numbers["skew"] - 1) / 2)]
     if goal.kind == "rejection":
         return [peak()]
     return [peak(), peak(inverse=True, offset=-1.0)]
+
+
+def _weight_and_bound(goal: Goal, inverse: bool = False) -> tuple[Weight | None, bool, float]:
+    """Return the weight of a goal, whether one over it is meant, and the bound, by which a weight that is a number is meant."""
+    if goal.weight is None or not goal.weight.is_constant:
+        return goal.weight, inverse, goal.bound
+    size = float(goal.weight.sizes(np.zeros(1))[0])
+    return None, False, goal.bound * size if inverse else goal.bound / size
 
 
 def _tracking(goal: Goal, channels: GoalChannels, time: Time) -> list[GoalTerm]:

@@ -22,6 +22,8 @@ from titop.solvers.tuning.tuned_loop import AugmentedPlant, ClosedLoop, Plant, a
 NEAR = 0.8
 #: So many of them at most.
 _MOST = 30
+#: Frequencies at which it is seen first whether a maximum is too high: those of the last highest peaks.
+_LOOKED = 2
 #: Levels at most at which a peak that no grid showed is sought.
 _LEVELS = 12
 #: Infima at infinite numbers are common: so far from their units they are sought.
@@ -100,7 +102,7 @@ class Objective:
         self.has_poles, self.has_poles_alone = any(of_poles), all(of_poles)
         self._plants: list[dict[tuple[int, ...], AugmentedPlant]] = []
         self._known: dict[tuple[int, int], Array] = {}
-        self._worst, self._alone = 0, self._controller_alone()
+        self._worst, self._alone = (0, 0), self._controller_alone()
 
     def add(self, member: Member) -> None:
         """Take a member along."""
@@ -185,25 +187,41 @@ class Objective:
             result[opened] = loop
         return result
 
-    def _closed(self, theta: Array, stable: bool = True) -> Iterator[tuple[int, int, Requirement, ClosedLoop]]:
+    def _closed(
+        self, x: Array, stable: bool = True, below: float = np.inf
+    ) -> Iterator[tuple[int, int, Requirement, ClosedLoop]]:
         """Yield each member's and requirement's place, the requirement, and its loop; of the last highest member first.
 
         Raises
         ------
         _NoLoopError
-            Where one has no solution at once, or is not stable and has to be.
+            Where one has no solution at once, is not stable and has to be, or is seen at once to have a value above `below`.
         """
-        gain = cache(lambda rho: self.blocks.gain(theta, dict(rho)))
-        for k in sorted(range(len(self.members)), key=lambda k: k != self._worst):
-            S = gain(self.members[k].scheduled)
+        theta, smooth = self.theta(x), self.is_smooth
+        gains = {rho: self.blocks.gain(theta, dict(rho)) for rho in {member.scheduled for member in self.members}}
+        for k in sorted(range(len(self.members)), key=lambda k: k != self._worst[0]):
+            S = gains[self.members[k].scheduled]
             loops = self.loops(k, S)
-            if loops is None or (stable and not all(_is_stable(loop, self.rate) for loop in loops.values())):
+            if loops is None or (k == self._worst[0] and self._is_above(loops, x, below)):
+                raise _NoLoopError
+            if stable and not all(_is_stable(one.schur[2] if smooth else one.poles.real, self.rate) for one in loops.values()):
                 raise _NoLoopError
             for j, requirement in enumerate(self.requirements):
                 loop = self._alone.close(S) if requirement.of_controller else loops[requirement.opened]
                 if loop is None:
                     raise _NoLoopError
                 yield k, j, requirement, loop
+
+    def _is_above(self, loops: Mapping[tuple[int, ...], ClosedLoop], x: Array, below: float) -> bool:
+        """Tell whether the term that was the highest is above a value where it was highest: what costs least is seen first."""
+        known = self._known.get(self._worst, np.zeros(0))[:_LOOKED]
+        if not len(known) or not np.isfinite(below):
+            return False
+        requirement = self.requirements[self._worst[1]]
+        if requirement.of_controller:
+            return False
+        value = requirement.term.highest_at(loops[requirement.opened], known, x[requirement.scalings])
+        return value > below * self.limits[requirement.goal] * (1 + SAME)
 
     def __call__(self, x: Array, below: float = np.inf) -> list[Piece] | None:
         """Return the pieces near the maximum, from the highest one down.
@@ -216,7 +234,7 @@ class Objective:
         scans: list[tuple[int, int, Scan]] = []
         allowed, theta = self.limits, self.theta(x)
         try:
-            for k, j, requirement, loop in self._closed(theta):
+            for k, j, requirement, loop in self._closed(x, below=below):
                 scan = requirement.term.scan(loop, self._known.get((k, j), np.zeros(0)), x[requirement.scalings])
                 if not (np.isfinite(scan.highest) and scan.highest <= below * allowed[requirement.goal]):
                     return None
@@ -239,7 +257,7 @@ class Objective:
         pieces.sort(key=lambda piece: -piece.value)
         if not pieces:
             return None
-        self._worst = pieces[0].term[0]
+        self._worst = pieces[0].term[:2]
         return pieces[:_MOST]
 
     def abscissa(self, x: Array, below: float = np.inf) -> list[Piece] | None:
@@ -270,7 +288,7 @@ class Objective:
         """Look for peaks above a value that the search did not see, and tell it; return whether there are none."""
         whole = True
         try:
-            for k, j, requirement, loop in self._closed(self.theta(x), stable=False):
+            for k, j, requirement, loop in self._closed(x, stable=False):
                 if requirement.of_controller:
                     continue
                 missed = requirement.term.missed(loop, value * self.limits[requirement.goal], x[requirement.scalings])
@@ -288,7 +306,7 @@ class Objective:
         """
         result = np.zeros((len(self.members), len(self.goals)))
         try:
-            for k, j, requirement, loop in self._closed(self.theta(x)):
+            for k, j, requirement, loop in self._closed(x):
                 value = _value(requirement.term, loop, self._known.get((k, j), np.zeros(0)), x[requirement.scalings])
                 if certified and isinstance(requirement.term, PeakTerm):
                     value = _certified(requirement.term, loop, value, x[requirement.scalings])
@@ -317,5 +335,5 @@ def _certified(term: PeakTerm, loop: ClosedLoop, value: float, scalings: Array) 
     return value
 
 
-def _is_stable(loop: ClosedLoop, rate: float) -> bool:
-    return not len(loop.poles) or bool(loop.poles.real.max() < -SAME * rate)
+def _is_stable(real: Array, rate: float) -> bool:
+    return not len(real) or bool(real.max() < -SAME * rate)

@@ -309,7 +309,7 @@ class _Banded:
     def _beyond(self, band: Band, stands_in: bool) -> float:
         """Return how many times larger the weight may be in a band than what stands in for it: by parts of the band."""
         term, weight = self.term, self.term.weight
-        if weight is None or (stands_in and (weight.is_constant or not term.time.period)):
+        if weight is None or (stands_in and not term.time.period):
             return 1.0
         if not stands_in:
             return largest_size(weight, self._true(band), term.inverse)

@@ -171,7 +171,7 @@ class MuTerm(GoalTerm):
         values, vectors = np.linalg.eigh(inverse @ (M.conj().T @ D_z @ M + skew + skew.conj().T) @ inverse.conj().T)
         level, v = float(np.sqrt(max(values[-1], 0.0))), inverse.conj().T @ vectors[:, -1]
         left = v.conj() @ (M.conj().T @ D_z + 1j * G) / max(level, TINY)
-        return Slope(level, np.real(loop.slope(left @ by_left, by_right @ v)), np.zeros(0), omega)
+        return Slope(level, loop.slopes((left @ by_left)[None], (by_right @ v)[None])[0].real, np.zeros(0), omega)
 
     def missed(self, loop: ClosedLoop, value: float, scalings: Array) -> Array:
         """Return frequencies of a fine grid at which the bound is above a value."""

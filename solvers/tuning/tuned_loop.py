@@ -233,6 +233,11 @@ class ClosedLoop:
         return self._vectors[0]
 
     @cached_property
+    def schur(self) -> tuple[Array, Array, Array]:
+        """See `_schur`."""
+        return _schur(self.system.A)
+
+    @cached_property
     def modal(self) -> Modal | None:
         """The loop in modal form, None where its vectors are no basis."""
         poles, vectors = self._vectors
@@ -250,7 +255,7 @@ class ClosedLoop:
         except np.linalg.LinAlgError:
             left = np.linalg.pinv(vectors)
         by_input, by_output = left @ self.plant.B2, self.plant.C2 @ vectors
-        return [self.slope(by_input[k], by_output[:, k]) for k in places]
+        return list(self.slopes(by_input[list(places)], by_output.T[list(places)]))
 
     def responses(self, omega: Array, rows: Array, columns: Array) -> tuple[Array, Array, Array]:
         """Return the responses (k) at frequencies (rad/s), and those from S's outputs and to its inputs."""
@@ -267,9 +272,9 @@ class ClosedLoop:
             self.plant.D21[:, columns] + self.plant.C2 @ by_external,
         )
 
-    def slope(self, left: Array, right: Array) -> Array:
-        """Return the gradient with respect to S of ``left dK right``, a number."""
-        return np.outer(left @ self.after, self.before @ right)
+    def slopes(self, left: Array, right: Array) -> Array:
+        """Return the gradients (k, of its shape) with respect to S of ``left dK right``, k numbers."""
+        return (left @ self.after)[:, :, None] * (right @ self.before.T)[:, None]
 
     def variance(self, columns: Array, rows: Array, left: Array, right: Array, period: float) -> tuple[float, Array] | None:
         """Return the sum of variances of outputs for white noise of unit density, and its gradient with respect to S.
@@ -292,16 +297,22 @@ class ClosedLoop:
                 np.hstack([to_C, np.zeros((len(to_C), p))]),
             )
             C, D12 = np.hstack([np.zeros((p, n)), np.sqrt(period) * np.eye(p)]), np.zeros_like(D12)
-        triangle, _, _, _, basis, _, wrong = dgees(_unsorted, A)
+        triangle, basis, _ = _schur(A) if period else self.schur
         seen, reached = C @ basis, basis.T @ B
         X, scale_x, wrong_x = dtrsyl(triangle, triangle, -reached @ reached.T, tranb="T")
         Y, scale_y, wrong_y = dtrsyl(triangle, triangle, -seen.T @ seen, trana="T")
-        if wrong or wrong_x or wrong_y:
+        if wrong_x or wrong_y:
             return None
         X, Y = basis @ (X / scale_x) @ basis.T, basis @ (Y / scale_y) @ basis.T
         to_rows = from_B.T @ Y
         by_K = 2 * (to_rows + D12.T @ C) @ X @ to_C.T + 2 * to_rows @ B @ D21.T
         return float(np.sum((C @ X) * C)), self.after.T @ by_K @ self.before.T
+
+
+def _schur(A: Array) -> tuple[Array, Array, Array]:
+    """Return the real Schur form of a matrix, its basis, and the real parts of its eigenvalues (n), NaN where not found."""
+    triangle, _, real, _, basis, _, wrong = dgees(_unsorted, A)
+    return triangle, basis, np.full_like(real, np.nan) if wrong else real
 
 
 def _unsorted(real: float, imag: float) -> None:
