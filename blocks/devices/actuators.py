@@ -347,13 +347,7 @@ class _AlongAxes(PortActuator):
     direction = Field(optional(axis))
 
     def __init__(
-        self,
-        name: str,
-        target: PortRef | Block,
-        direction: Any = None,
-        frame: str = "port",
-        *,
-        path: SignalPath | None = None,
+        self, name: str, target: PortRef | Block, direction: Any = None, frame: str = "port", *, path: SignalPath | None = None
     ) -> None:
         super().__init__(name, target, frame, path)
         self.direction = direction

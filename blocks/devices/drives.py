@@ -120,7 +120,7 @@ class DCMotor(CoordinateDrive):
 
     input_unit = "V"
     parameter_units: ClassVar = CoordinateActuator.parameter_units | {
-        **{"resistance": "ohm", "torque_constant": "N m/A", "back_emf": "V s/rad"},
+        **{"resistance": "ohm", "torque_constant": "N m/A", "back_emf": "V s/rad"}
     }
     readings = (("current", "A"),)
     resistance = Field(scalar)
@@ -246,7 +246,7 @@ class StepperDrive(CoordinateDrive):
     """
 
     parameter_units: ClassVar = CoordinateActuator.parameter_units | {
-        **{"holding_torque": "N m", "time_constant": "s", "damping": "N m s/rad"},
+        **{"holding_torque": "N m", "time_constant": "s", "damping": "N m s/rad"}
     }
     own_states = (("field", ""),)
     steps_per_turn = Field(scalar)
