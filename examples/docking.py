@@ -64,11 +64,7 @@ def approach(model: tt.Model) -> tuple[Array, Array]:
 
 def simulate(model: tt.Model) -> tt.Trajectory:
     """Unfold, dock, and part."""
-    changes = [
-        tt.Latch("hinge", ("hinge.q", np.pi / 2)),
-        tt.Latch("dock", within=(0.05, 0.05)),
-        tt.Release("dock", PART),
-    ]
+    changes = [tt.Latch("hinge", ("hinge.q", np.pi / 2)), tt.Latch("dock", within=(0.05, 0.05)), tt.Release("dock", PART)]
 
     def thrust(t: float) -> Array:
         return np.array([-THRUST if PART <= t < PART + 1 else 0.0, 0, 0, 0, 0, 0])

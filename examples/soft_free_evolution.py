@@ -59,15 +59,9 @@ CASES = {
         K.gaussian_curvature(SHORT, elongation=True, spatial=True),
         *(SHORT, (0.01, 0.005, 0.002), 0.111e6, 0.01, (0, -1, 0.3, 1, 0, -0.1, -2, -1, 0, 0), UPRIGHT),
     ),
-    "PCC": Case(
-        K.constant_curvature(LONG, elongation=True, spatial=True),
-        *(LONG, *ARM, (1.5, 1, 0, 1, -1, 0.1), HORIZONTAL),
-    ),
+    "PCC": Case(K.constant_curvature(LONG, elongation=True, spatial=True), *(LONG, *ARM, (1.5, 1, 0, 1, -1, 0.1), HORIZONTAL)),
     "PAC": Case(K.affine_curvature(LONG, spatial=True), *(LONG, *ARM, (1.5, 0, 1, 0, 1, 0, -1, 0), HORIZONTAL)),
-    "PCS": Case(
-        K.constant_strain(LONG),
-        *(LONG, *ARM, (1.5, 1, 0.2, 0.02, 0, 0, 1, -1, -0.1, 0, -0.01, 0.1), HORIZONTAL),
-    ),
+    "PCS": Case(K.constant_strain(LONG), *(LONG, *ARM, (1.5, 1, 0.2, 0.02, 0, 0, 1, -1, -0.1, 0, -0.01, 0.1), HORIZONTAL)),
 }
 DENSITY = 1070.0
 #: Tolerance of the integrator, which is implicit: elongation and shear are damped so much that they are stiff. Times (s)

@@ -27,11 +27,7 @@ BODIES = ("upper", "middle", "lower")
 PROPORTIONAL, DAMPING = 0.2, 0.1
 #: Bending about x and y (rad) and elongation (m) of every body, each for so long (s).
 SHAPES = np.array(
-    [
-        [0.3, 0.3, 0.01, 0.3, 0.3, 0, 0.3, 0.3, 0],
-        [-0.8, 0, 0, 0.8, 0, 0, -0.8, 0, 0],
-        [0.5, 0.5, 0, -0.3, 0.3, 0, -1, 1, 0],
-    ]
+    [[0.3, 0.3, 0.01, 0.3, 0.3, 0, 0.3, 0.3, 0], [-0.8, 0, 0, 0.8, 0, 0, -0.8, 0, 0], [0.5, 0.5, 0, -0.3, 0.3, 0, -1, 1, 0]]
 )
 HOLD = 5.0
 STROBES = 8

@@ -61,15 +61,7 @@ def read_units(reader: FieldReader, units: Any) -> FileUnits:
 
 
 def reduce_boundary(
-    name: str,
-    mass: Any,
-    stiffness: Any,
-    boundary: Any,
-    ports: Any,
-    parent: Hashable,
-    units: Any,
-    damping: Any,
-    recovery: Any,
+    name: str, mass: Any, stiffness: Any, boundary: Any, ports: Any, parent: Hashable, units: Any, damping: Any, recovery: Any
 ) -> dict[str, Any]:
     """Return the fields of the body of reduced matrices; see `FlexibleBody.from_craig_bampton`."""
     reader = FieldReader(name)

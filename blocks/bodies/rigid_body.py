@@ -14,13 +14,13 @@ from titop.blocks.basics.spatial import Array, gyroscopic_wrench, rigid_inertia
 from titop.blocks.basics.tolerances import EPS, SAME, TYPED
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed import ImmersedBody
-from titop.blocks.contract.block import Block, ParameterFields, overrides, with_number
+from titop.blocks.contract.block import ENTRIES, Block, ParameterFields, overrides, with_number
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.fields import Field, scalar, symmetric, vector, without
 from titop.blocks.contract.own_coordinates import redefines
 
 #: The six independent entries of an inertia tensor, in the order in which parameters list them.
-INERTIA_ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+INERTIA_ENTRIES = ENTRIES[3, 3]
 #: A body's own inertial parameters, and their names.
 INERTIAL_FIELDS: ParameterFields = {
     "mass": ("mass", (), "kg"),

@@ -17,7 +17,6 @@ from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.constraints.rigid_closure import perpendicular
-from titop.blocks.contract.block import ParameterFields
 from titop.blocks.contract.fields import Field, Fixed, scalar, switch, zero_axes
 from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
@@ -30,7 +29,6 @@ class RollingContact(MultiplierClosure):
     normal = Field(direction)
     height = Fixed(switch)
     _directions: ClassVar[tuple[str, ...]] = ("slip1", "slip2")
-    _axes: ClassVar[tuple[str, ...]] = ("normal",)
 
     def __init__(self, name: str, normal: Any, height: bool, redundant: bool) -> None:
         super().__init__(name)
@@ -94,16 +92,12 @@ class RollingContact(MultiplierClosure):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
-        errors += zero_axes(self, self._axes)
+        errors += zero_axes(self, (field for field, unit in self.parameter_units.items() if unit == "1"))
         radius = getattr(self, "radius", 1.0)
         if not errors and radius <= 0:
             advice = "check the sign and the unit"
             errors.append(Finding("no-radius", f"{self.name}.radius", radius, "a radius > 0", advice))
         return errors, warnings
-
-    def parameter_fields(self) -> ParameterFields:
-        radius: ParameterFields = {"radius": ("radius", (), "m")} if hasattr(self, "radius") else {}
-        return radius | {f"{field}.{x}": (field, (k,), "1") for field in self._axes for k, x in enumerate("xyz")}
 
 
 class RollingDisc(RollingContact):
@@ -144,7 +138,7 @@ class RollingDisc(RollingContact):
 
     radius = Field(scalar)
     axis = Field(direction)
-    _axes = ("axis", "normal")
+    parameter_units: ClassVar = {"radius": "m", "axis": "1", "normal": "1"}
 
     def __init__(
         self,
@@ -193,6 +187,7 @@ class RollingSphere(RollingContact):
     """
 
     radius = Field(scalar)
+    parameter_units: ClassVar = {"radius": "m", "normal": "1"}
 
     def __init__(
         self, name: str, radius: float, normal: Any = (0.0, 0.0, 1.0), height: bool = True, redundant: bool = False
@@ -232,7 +227,7 @@ class KnifeEdge(RollingContact):
     """
 
     across = Field(direction)
-    _axes = ("across", "normal")
+    parameter_units: ClassVar = {"across": "1", "normal": "1"}
     _directions = ("slip",)
 
     def __init__(

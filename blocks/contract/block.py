@@ -86,6 +86,22 @@ def with_number(value: Any, path: tuple[Any, ...], number: Any) -> Any:
     return changed
 
 
+#: Entries of parameters that are vectors or symmetric matrices, by name, in the order in which they are listed, for each shape.
+ENTRIES: dict[tuple[int, ...], dict[str, tuple[int, ...]]] = {
+    (3,): {axis: (k,) for k, axis in enumerate("xyz")},
+    (3, 3): {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)},
+}
+
+
+def entries_of(field: str, value: Any, unit: str) -> ParameterFields:
+    """Return the parameters in a field: a number, the entries of a vector (3) or a symmetric matrix (3, 3), none in None."""
+    if value is None:
+        return {}
+    if isinstance(value, np.ndarray) and value.shape in ENTRIES:
+        return {f"{field}.{name}": (field, place, unit) for name, place in ENTRIES[value.shape].items()}
+    return {field: (field, (), unit)}
+
+
 #: Name of the port by which a block is connected to its parent.
 PARENT_PORT = "P"
 
@@ -197,7 +213,7 @@ class Block(BlockLaw, Fielded):
     has_sections: ClassVar[bool] = False
     #: Whether it has `volume_ratios`, since its material may fold over.
     can_fold: ClassVar[bool] = False
-    #: Units of the block's parameters, by dotted name.
+    #: Units of the block's parameters: of attributes that are numbers, vectors (3) or symmetric matrices (3, 3), or None.
     parameter_units: ClassVar[dict[str, str]] = {}
     #: Parameters in arrays that are symmetric matrices: an entry and its mirror image change together.
     symmetric_fields: ClassVar[tuple[str, ...]] = ()
@@ -258,8 +274,12 @@ class Block(BlockLaw, Fielded):
         """Return, by dotted name, the attribute that holds a parameter, the index in it (none of a number), and the unit.
 
         An index is that in an array; before it there may be keys of mappings, positions in tuples and names of attributes.
+        By default those of `parameter_units`.
         """
-        return {name: (name, (), unit) for name, unit in self.parameter_units.items()}
+        fields: ParameterFields = {}
+        for name, unit in self.parameter_units.items():
+            fields |= entries_of(name, getattr(self, name, 0.0), unit)
+        return fields
 
     def parameters(self) -> dict[str, tuple[float, str]]:
         """Return the block's parameters by dotted name (without the block's name), each with its unit."""
@@ -278,10 +298,9 @@ class Block(BlockLaw, Fielded):
     def with_parameters(self, values: dict[str, float]) -> Block:
         """Return a copy with some parameters changed, independent of later changes of the block; names as in `parameters`."""
         changed = self.snapshot()
-        units = self.parameter_units
-        fields = {} if values.keys() <= units.keys() else self.parameter_fields()
+        fields = self.parameter_fields()
         for name, value in values.items():
-            if name not in units and name not in fields and name not in (known := self.parameters()):
+            if name not in fields and name not in (known := self.parameters()):
                 where, advice = f"{self.name}.{name}", did_you_mean(name, known)
                 raise ModelError(Finding("unknown-parameter", where, value, "a parameter of the block", advice))
             field, path, _ = fields.get(name, (name, (), ""))

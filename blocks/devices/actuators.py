@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.block import Block, ParameterFields, PortRef, block_name
+from titop.blocks.contract.block import Block, PortRef, block_name
 from titop.blocks.contract.fields import (
     Field,
     axis,
@@ -163,6 +163,7 @@ class PortActuator(Actuator):
         Wrench per unit of each input, in the frame.
     """
 
+    parameter_units: ClassVar = {"direction": "1"}
     target = Field(read_target)
     frame = Field(choice(FRAMES, "bad-frame"))
     direction: Any = None
@@ -189,10 +190,6 @@ class PortActuator(Actuator):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
         return errors + ([] if self.direction is None else zero_axes(self, ("direction",))), warnings
-
-    def parameter_fields(self) -> ParameterFields:
-        axes = "xyz" if self.direction is not None else ""
-        return super().parameter_fields() | {f"direction.{axis}": ("direction", (k,), "1") for k, axis in enumerate(axes)}
 
 
 class Thruster(PortActuator):
@@ -301,7 +298,7 @@ class Propeller(PortActuator):
     rational_parameters = ("thrust_coefficient", "drag_coefficient")
     input_unit = "rad^2/s^2"
     lower = 0.0
-    parameter_units: ClassVar = {"thrust_coefficient": "N s^2/rad^2", "drag_coefficient": "N m s^2/rad^2"}
+    parameter_units: ClassVar = {"thrust_coefficient": "N s^2/rad^2", "drag_coefficient": "N m s^2/rad^2", "direction": "1"}
     thrust_coefficient = Field(scalar)
     drag_coefficient = Field(scalar)
     direction = Field(axis)
@@ -350,13 +347,7 @@ class _AlongAxes(PortActuator):
     direction = Field(optional(axis))
 
     def __init__(
-        self,
-        name: str,
-        target: PortRef | Block,
-        direction: Any = None,
-        frame: str = "port",
-        *,
-        path: SignalPath | None = None,
+        self, name: str, target: PortRef | Block, direction: Any = None, frame: str = "port", *, path: SignalPath | None = None
     ) -> None:
         super().__init__(name, target, frame, path)
         self.direction = direction

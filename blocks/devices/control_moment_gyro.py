@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from titop.blocks.basics.errors import Finding
-from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody
+from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import Block, ParameterFields, PortRef
 from titop.blocks.contract.fields import Field, Kept, axis, bound, non_negative, optional, scalar, symmetric, vector, zero_axes
 from titop.blocks.devices.actuators import Motor
 from titop.blocks.devices.reaction_wheel import ReactionWheel
 from titop.blocks.joints.friction_and_limits import Limits
 from titop.blocks.joints.plain_joints import Revolute
-
-_UNITS = {"mass": "kg", "com": "m", "inertia": "kg m^2", "axis": "1", "offset": "m"}
 
 
 class ControlMomentGyro(ReactionWheel):
@@ -70,6 +68,11 @@ class ControlMomentGyro(ReactionWheel):
     """
 
     symmetric_fields = ("gimbal_inertia", "outer_inertia")
+    parameter_units: ClassVar = ReactionWheel.parameter_units | {
+        **{"gimbal_damping": "N m s/rad", "gimbal_mass": "kg", "gimbal_com": "m", "gimbal_inertia": "kg m^2"},
+        **{"gimbal_axis": "1", "offset": "m", "outer_mass": "kg", "outer_inertia": "kg m^2", "outer_axis": "1"},
+        **{"speed": "rad/s", "bandwidth": "rad/s"},
+    }
     gimbal_axis, outer_axis = Field(axis), Kept(optional(axis))
     gimbal_mass, outer_mass = Field(non_negative("negative-mass")), Field(non_negative("negative-mass"))
     gimbal_com, offset = Field(vector), Field(vector)
@@ -106,17 +109,9 @@ class ControlMomentGyro(ReactionWheel):
         self.speed, self.bandwidth = speed, bandwidth
 
     def parameter_fields(self) -> ParameterFields:
-        own = ["gimbal_mass", "gimbal_com", "gimbal_inertia", "gimbal_axis", "offset"]
-        own += [] if self.outer_axis is None else ["outer_mass", "outer_inertia", "outer_axis"]
-        fields: ParameterFields = {"gimbal_damping": ("gimbal_damping", (), "N m s/rad")}
-        for field in own:
-            kind = field.removeprefix("gimbal_").removeprefix("outer_")
-            entries: dict[str, Any] = {f".{each}": (k,) for k, each in enumerate("xyz")}
-            entries = {"": ()} if kind == "mass" else entries
-            entries = {f".{each}": ij for each, ij in INERTIA_ENTRIES.items()} if kind == "inertia" else entries
-            fields |= {f"{field}{entry}": (field, place, _UNITS[kind]) for entry, place in entries.items()}
-        held = {"speed": "rad/s", "bandwidth": "rad/s"} if self.speed is not None else {}
-        return super().parameter_fields() | fields | {name: (name, (), unit) for name, unit in held.items()}
+        unused = {"bandwidth"} if self.speed is None else set[str]()
+        unused |= {"outer_mass", "outer_inertia"} if self.outer_axis is None else set()
+        return {name: entry for name, entry in super().parameter_fields().items() if entry[0] not in unused}
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()

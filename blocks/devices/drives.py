@@ -14,7 +14,7 @@ from titop.blocks.contract.block import Block, ParameterFields
 from titop.blocks.contract.fields import Field, bound, non_negative, optional, scalar
 from titop.blocks.devices.actuators import CoordinateActuator
 from titop.blocks.devices.signal_path import SignalPath
-from titop.blocks.interactions.harmonics import harmonic_fields, read_harmonics
+from titop.blocks.interactions.harmonics import read_harmonics, row_fields
 
 
 class CoordinateDrive(CoordinateActuator):
@@ -60,7 +60,8 @@ class CoordinateDrive(CoordinateActuator):
         return []
 
     def parameter_fields(self) -> ParameterFields:
-        return super().parameter_fields() | harmonic_fields(self.torque_field, self.torques, "torque", "N m")
+        rows = row_fields(self.torque_field, self.torques, {"order": "", "torque": "N m", "phase": "rad"})
+        return super().parameter_fields() | rows
 
 
 class DCMotor(CoordinateDrive):
@@ -118,7 +119,9 @@ class DCMotor(CoordinateDrive):
     """
 
     input_unit = "V"
-    parameter_units: ClassVar = CoordinateActuator.parameter_units | {"resistance": "ohm", "torque_constant": "N m/A"}
+    parameter_units: ClassVar = CoordinateActuator.parameter_units | {
+        **{"resistance": "ohm", "torque_constant": "N m/A", "back_emf": "V s/rad"}
+    }
     readings = (("current", "A"),)
     resistance = Field(scalar)
     torque_constant = Field(scalar)
@@ -185,8 +188,7 @@ class DCMotor(CoordinateDrive):
         return errors, warnings
 
     def parameter_fields(self) -> ParameterFields:
-        more: ParameterFields = {} if self.back_emf is None else {"back_emf": ("back_emf", (), "V s/rad")}
-        return super().parameter_fields() | more | ({"inductance": ("inductance", (), "H")} if self._is_inductive else {})
+        return super().parameter_fields() | ({"inductance": ("inductance", (), "H")} if self._is_inductive else {})
 
 
 class StepperDrive(CoordinateDrive):
@@ -244,9 +246,7 @@ class StepperDrive(CoordinateDrive):
     """
 
     parameter_units: ClassVar = CoordinateActuator.parameter_units | {
-        "holding_torque": "N m",
-        "time_constant": "s",
-        "damping": "N m s/rad",
+        **{"holding_torque": "N m", "time_constant": "s", "damping": "N m s/rad"}
     }
     own_states = (("field", ""),)
     steps_per_turn = Field(scalar)

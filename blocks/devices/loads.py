@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.block import Block, ParameterFields, PortRef
+from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.fields import Field, choice, vector
 
 #: Frames in which loads on a port can be given.
 FRAMES = ("world", "port")
-_UNITS = {"force": "N", "torque": "N m"}.items()
-_PARAMETERS: ParameterFields = {
-    f"{field}.{axis}": (field, (k,), unit) for field, unit in _UNITS for k, axis in enumerate("xyz")
-}
 
 
 def read_target(block: Block, field: str, target: Any) -> PortRef:
@@ -44,6 +40,7 @@ class Load(Block):
 
     rational_parameters = tuple(f"{field}.{axis}" for field in ("force", "torque") for axis in "xyz")
     file_tables = ("loads",)
+    parameter_units: ClassVar = {"force": "N", "torque": "N m"}
     target = Field(read_target)
     force = Field(vector)
     torque = Field(vector)
@@ -71,6 +68,3 @@ class Load(Block):
     def load_parameters(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of all components."""
         return tuple(self.parameters())
-
-    def parameter_fields(self) -> ParameterFields:
-        return _PARAMETERS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,14 +20,12 @@ from titop.blocks.devices.loads import read_target
 from titop.blocks.devices.sensors import WheelMomentum
 from titop.blocks.devices.signal_path import SignalPath, read_path
 from titop.blocks.devices.wheel_loads import WheelLoads
+from titop.blocks.interactions.harmonics import row_fields
 from titop.blocks.joints.friction_and_limits import Limits, read_friction
 from titop.blocks.joints.joint import unit_vector
 from titop.blocks.joints.plain_joints import Revolute
 
 _JITTER = choice(("coupled", "force", "none"), "bad-jitter")
-#: Parameters beside those of the bearing, which have the same names.
-_NUMBERS = {"inertia": "kg m^2", "transverse_inertia": "kg m^2", "mass": "kg", "static_imbalance": "kg m"}
-_NUMBERS |= {"dynamic_imbalance": "kg m^2", "phase": "rad", "jitter_gain": "1", "speed_limit": "rad/s"}
 
 
 def _read_harmonics(wheel: Any, field: str, value: Any) -> Array:
@@ -105,6 +103,10 @@ class ReactionWheel(CompositeDevice):
     array([0.000952])
     """
 
+    parameter_units: ClassVar = {  # beside those of the bearing, which have the same names
+        **{"inertia": "kg m^2", "transverse_inertia": "kg m^2", "mass": "kg", "static_imbalance": "kg m"},
+        **{"dynamic_imbalance": "kg m^2", "phase": "rad", "jitter_gain": "1", "speed_limit": "rad/s", "axis": "1"},
+    }
     target = Fixed(read_target)
     axis = Field(axis)
     inertia, mass = Field(scalar), Field(non_negative("negative-mass"))
@@ -142,24 +144,13 @@ class ReactionWheel(CompositeDevice):
         super().__init__(name)
         self.target, self.axis, self.inertia, self.mass = target, axis, inertia, mass
         self.torque_limit, self.friction, self.damping, self.path = torque_limit, friction, damping, path
-        self.transverse_inertia, self.speed_limit, self.jitter, self.harmonics = (
-            transverse_inertia,
-            speed_limit,
-            jitter,
-            harmonics,
-        )
+        self.transverse_inertia, self.speed_limit, self.jitter = transverse_inertia, speed_limit, jitter
         self.static_imbalance, self.dynamic_imbalance, self.phase = static_imbalance, dynamic_imbalance, phase
-        self.jitter_gain = jitter_gain
+        self.jitter_gain, self.harmonics = jitter_gain, harmonics
 
     def parameter_fields(self) -> ParameterFields:
-        numbers = {name: (name, (), unit) for name, unit in _NUMBERS.items() if getattr(self, name) is not None}
-        axes = {f"axis.{each}": ("axis", (k,), "1") for k, each in enumerate("xyz")}
-        lines = {
-            f"harmonics.{k}.{name}": ("harmonics", (k, j), unit)
-            for k in range(len(self.harmonics))
-            for j, (name, unit) in enumerate({"force": "N s^2", "torque": "N m s^2"}.items(), start=1)
-        }
-        return numbers | axes | lines
+        lines = row_fields("harmonics", self.harmonics, {"order": "", "force": "N s^2", "torque": "N m s^2"})
+        return super().parameter_fields() | lines
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()

@@ -12,11 +12,12 @@ from titop.blocks.contract.block import ParameterFields
 from titop.blocks.contract.fields import Field
 from titop.blocks.contract.law import Law
 from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.interactions.harmonics import row_fields
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.laws.vectors import positive, select
 
 #: Rows of harmonics, in order, with units.
-_LINE = (("order", "1"), ("force", "N s^2"), ("torque", "N m s^2"), ("phase", "rad"))
+_LINE = {"order": "1", "force": "N s^2", "torque": "N m s^2", "phase": "rad"}
 
 
 def wheel_loads(numbers: Any, motion: Any, loads: Any) -> None:
@@ -54,7 +55,10 @@ class WheelLoads(Interaction):
     port_counts, coordinate_counts = (1, 1), (1, 1)
     external = True
     compiled_law = WHEEL_LAW
-    parameter_units: ClassVar = {"limit": "rad/s", "torque": "N m", "gain": "1", "servo": "N m s/rad", "speed": "rad/s"}
+    parameter_units: ClassVar = {
+        **{"limit": "rad/s", "torque": "N m", "gain": "1", "servo": "N m s/rad", "speed": "rad/s"},
+        **{"radial": "1", "tangential": "1"},
+    }
     limit, torque, gain, servo, speed = Field[float](), Field[float](), Field[float](), Field[float](), Field[float]()
     radial, tangential, lines = Field[Array](), Field[Array](), Field[Array]()
 
@@ -75,10 +79,7 @@ class WheelLoads(Interaction):
         self.radial, self.tangential, self.lines = radial, tangential, lines
 
     def parameter_fields(self) -> ParameterFields:
-        axes = {f"{field}.{axis}": (field, (k,), "1") for field in ("radial", "tangential") for k, axis in enumerate("xyz")}
-        entries = [(k, j) for k in range(len(self.lines)) for j in range(len(_LINE))]
-        lines = {f"lines.{k}.{_LINE[j][0]}": ("lines", (k, j), _LINE[j][1]) for k, j in entries}
-        return super().parameter_fields() | axes | lines
+        return super().parameter_fields() | row_fields("lines", self.lines, _LINE)
 
     def law_numbers(self) -> Array:
         """Return limit, torque, gain, the loop's two numbers, the two directions, and the lines."""

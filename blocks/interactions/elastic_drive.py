@@ -12,7 +12,7 @@ from titop.blocks.contract.block import ParameterFields
 from titop.blocks.contract.fields import Field, non_negative, scalar
 from titop.blocks.contract.law import Law
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.harmonics import harmonic_fields, harmonic_sum, read_harmonics
+from titop.blocks.interactions.harmonics import harmonic_sum, read_harmonics, row_fields
 from titop.blocks.interactions.interaction import Interaction
 
 
@@ -109,11 +109,8 @@ class ElasticDrive(Interaction):
     port_counts, coordinate_counts = (0, 0), (2, 2)
     compiled_law = ELASTIC_LAW
     readings, reading_units = ("torque", "torsion"), ("N m", "rad")
-    parameter_units: ClassVar[dict[str, str]] = {
-        "ratio": "1",
-        "stiffness": "N m/rad",
-        "cubic_stiffness": "N m/rad^3",
-        "damping": "N m s/rad",
+    parameter_units: ClassVar = {
+        **{"ratio": "1", "stiffness": "N m/rad", "cubic_stiffness": "N m/rad^3", "damping": "N m s/rad"}
     }
     ratio = Field(scalar)
     stiffness = Field(non_negative("negative-stiffness"))
@@ -194,4 +191,4 @@ class ElasticDrive(Interaction):
     def parameter_fields(self) -> ParameterFields:
         entries = {"hysteresis_torque": "N m", "hysteresis_stiffness": "N m/rad"} if self._has_hysteresis else {}
         fields = super().parameter_fields() | {name: (name, (), unit) for name, unit in entries.items()}
-        return fields | harmonic_fields("kinematic_error", self.kinematic_error, "amplitude", "rad")
+        return fields | row_fields("kinematic_error", self.kinematic_error, {"order": "", "amplitude": "rad", "phase": "rad"})

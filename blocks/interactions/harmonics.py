@@ -22,12 +22,10 @@ def read_harmonics(block: Any, field: str, value: Any) -> Array:
     return read
 
 
-def harmonic_fields(field: str, rows: Array, amplitude: str, unit: str) -> ParameterFields:
-    """Return the fields of the parameters of harmonics: ``cogging.0.torque`` and ``cogging.0.phase``."""
-    names = {amplitude: (1, unit), "phase": (2, "rad")}
-    return {
-        f"{field}.{k}.{name}": (field, (k, column), unit) for k in range(len(rows)) for name, (column, unit) in names.items()
-    }
+def row_fields(field: str, rows: Array, units: dict[str, str]) -> ParameterFields:
+    """Return the parameters in rows, as ``cogging.0.torque``, from the names of all columns; those without unit are none."""
+    columns = [(j, name, unit) for j, (name, unit) in enumerate(units.items()) if unit]
+    return {f"{field}.{k}.{name}": (field, (k, j), unit) for k in range(len(rows)) for j, name, unit in columns}
 
 
 def harmonic_sum(numbers: Any, start: Any, count: Any, angle: Any) -> tuple[Any, Any]:

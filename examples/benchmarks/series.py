@@ -175,10 +175,7 @@ def casadi_towers(tree: Tree, highest: int) -> tuple[Any, list[Any], list[Any]]:
     nv = 5 + len(tree.bodies)
     q, rates = ca.SX.sym("q", nv + 1), [ca.SX.sym(f"v{k}", nv) for k in range(highest + 2)]
     angular, quaternion = rates[0][3:6], q[3:7]
-    spin = ca.vertcat(
-        quaternion[3] * angular + ca.cross(quaternion[:3], angular),
-        -ca.dot(quaternion[:3], angular),
-    )
+    spin = ca.vertcat(quaternion[3] * angular + ca.cross(quaternion[:3], angular), -ca.dot(quaternion[:3], angular))
     moving = casadi_rotation(quaternion) @ rates[0][:3]
     q_rate = ca.vertcat(moving, spin / 2, rates[0][6:])
     found = [casadi_efforts(tree, q, *rates[:2])]

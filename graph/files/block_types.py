@@ -293,9 +293,7 @@ _register(
 _register(CylinderSlosh, "cylinder-slosh")
 _register(SphereSlosh, "sphere-slosh")
 _register(
-    TableSlosh,
-    "table-slosh",
-    **dict.fromkeys(("fills", "mass", "centre", "masses", "lengths", "heights", "inertia"), NUMBERS),
+    TableSlosh, "table-slosh", **dict.fromkeys(("fills", "mass", "centre", "masses", "lengths", "heights", "inertia"), NUMBERS)
 )
 _register(drives.DCMotor, "dc-motor", back_emf=FileField(NUMBER, None), voltage_limit=_UPPER)
 _register(drives.StepperDrive, "stepper")

@@ -101,10 +101,7 @@ def check_meshes(root: Element, folder: str, report: Report) -> None:
 
 
 def from_urdf(
-    path_or_text: str | bytes | os.PathLike[str],
-    base: str = "fixed",
-    gravity: Any = (0.0, 0.0, -9.81),
-    repair: bool = False,
+    path_or_text: str | bytes | os.PathLike[str], base: str = "fixed", gravity: Any = (0.0, 0.0, -9.81), repair: bool = False
 ) -> System:
     """Return the system that a URDF file describes.
 

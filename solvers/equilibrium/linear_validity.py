@@ -18,13 +18,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.contract.own_coordinates import redefines
 from titop.solvers.arguments.reading import is_without_dynamics
 from titop.solvers.constraints.interaction_loads import input_efforts, target_motion
-from titop.solvers.equilibrium.sizes import (
-    ROUNDED_TURNS,
-    LoadedState,
-    motion_efforts,
-    rotational_rates,
-    sizes_of,
-)
+from titop.solvers.equilibrium.sizes import ROUNDED_TURNS, LoadedState, motion_efforts, rotational_rates, sizes_of
 from titop.solvers.mechanism.inputs import own_efforts, port_pushes
 from titop.solvers.mechanism.scale import StateScale
 from titop.solvers.model.closures import Reduction, independent_names, reduction

@@ -17,12 +17,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, rotation_exp, twist_transport
 from titop.blocks.basics.tolerances import EXACT, LOOSE_RANK, SAME, TINY
 from titop.blocks.contract.target_motion import TargetMotion
-from titop.blocks.interactions.interaction import (
-    Interaction,
-    all_loads,
-    motion_derivatives,
-    stepping,
-)
+from titop.blocks.interactions.interaction import Interaction, all_loads, motion_derivatives, stepping
 from titop.graph.network.connections import Joined
 from titop.solvers.constraints.closed_mechanism import GearConstraint
 from titop.solvers.constraints.interaction_loads import relative_pose, target_motion

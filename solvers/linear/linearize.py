@@ -246,10 +246,7 @@ def read_omitted(model: Model, omit: Any) -> Array:
 
 
 def kept_states(
-    states: Array,
-    matrices: tuple[Array, Array],
-    ends: Ends,
-    nearby: Callable[[Array], Sequence[tuple[Array, Array]]],
+    states: Array, matrices: tuple[Array, Array], ends: Ends, nearby: Callable[[Array], Sequence[tuple[Array, Array]]]
 ) -> Array:
     """Return the positions of the states that remain, at all stacked points.
 

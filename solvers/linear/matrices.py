@@ -73,10 +73,7 @@ class Matrices:
         inner = np.linalg.inv(np.eye(len(self.D)) - self.D @ full)
         fed = full @ inner
         return Matrices(
-            self.A + self.B @ fed @ self.C,
-            self.B @ (np.eye(len(full)) + fed @ self.D),
-            inner @ self.C,
-            inner @ self.D,
+            self.A + self.B @ fed @ self.C, self.B @ (np.eye(len(full)) + fed @ self.D), inner @ self.C, inner @ self.D
         )
 
     def part(self, outputs: Any, inputs: Any) -> Matrices:
@@ -111,11 +108,7 @@ class Matrices:
 
         n = len(self.A)
         around = np.zeros((n + 1, n + 1))
-        around[:n, :n], around[:n, n], around[n, :n] = (
-            self.A,
-            np.linalg.norm(self.B, axis=1),
-            np.linalg.norm(self.C, axis=0),
-        )
+        around[:n, :n], around[:n, n], around[n, :n] = (self.A, np.linalg.norm(self.B, axis=1), np.linalg.norm(self.C, axis=0))
         x = matrix_balance(around, permute=False, separate=True)[1][0][:n]
         return Matrices(self.A * x / x[:, None], self.B / x[:, None], self.C * x, self.D)
 

@@ -186,11 +186,7 @@ class Model(Resolved):
     # for other tools
 
     def to_nlsys(
-        self,
-        inputs: Any,
-        outputs: Any = None,
-        point: Any = None,
-        independent: Sequence[str] | None = None,
+        self, inputs: Any, outputs: Any = None, point: Any = None, independent: Sequence[str] | None = None
     ) -> NonlinearIOSystem:
         """Return the nonlinear system for python-control: simulation, interconnection, operating points, exact linearisation.
 

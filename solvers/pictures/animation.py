@@ -92,11 +92,7 @@ def write_animation(
 
 
 def animate_mode(
-    modes: Modes,
-    number: int,
-    path: str | Path,
-    amplitude: float | None = None,
-    visuals: Mapping[str, Any] | None = None,
+    modes: Modes, number: int, path: str | Path, amplitude: float | None = None, visuals: Mapping[str, Any] | None = None
 ) -> Path:
     """Write a self-contained HTML file that plays one mode of a body or a system in a browser.
 

@@ -57,14 +57,7 @@ class ImplicitDynamics:
         return result
 
     def derivatives(
-        self,
-        t: float,
-        q: Array,
-        v: Array,
-        a: Array,
-        multipliers: Array,
-        forces: list[Array] | None = None,
-        half: float = 0.0,
+        self, t: float, q: Array, v: Array, a: Array, multipliers: Array, forces: list[Array] | None = None, half: float = 0.0
     ) -> ImplicitDerivatives:
         """Return the derivatives at a state, all closures active; analytic but for efforts that are functions of the state.
 

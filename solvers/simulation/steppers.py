@@ -24,15 +24,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, NEGLIGIBLE, SAME
 from titop.solvers.arguments.reading import all_finite
 from titop.solvers.kernels.ports.guards import PARTS, exactness
-from titop.solvers.simulation.closed_states import (
-    NEAR,
-    UTMOST,
-    ClosedState,
-    explain_trial,
-    project,
-    project_rows,
-    went_too_far,
-)
+from titop.solvers.simulation.closed_states import NEAR, UTMOST, ClosedState, explain_trial, project, project_rows, went_too_far
 from titop.solvers.simulation.driven_model import DrivenModel
 
 #: Explicit methods.

@@ -216,10 +216,7 @@ def _split(K: Matrices, is_kept: Callable[[float], bool]) -> tuple[Matrices, Mat
     T, basis, k = schur(A, output="real", sort=lambda real, imag=0.0: is_kept(np.real(real)))
     X = solve_sylvester(T[:k, :k], -T[k:, k:], -T[:k, k:]) if 0 < k < len(A) else np.zeros((k, len(A) - k))
     B, C = basis.T @ B, C @ basis
-    return (
-        Matrices(T[:k, :k], B[:k] - X @ B[k:], C[:, :k], 0 * D),
-        Matrices(T[k:, k:], B[k:], C[:, :k] @ X + C[:, k:], D),
-    )
+    return (Matrices(T[:k, :k], B[:k] - X @ B[k:], C[:, :k], 0 * D), Matrices(T[k:, k:], B[k:], C[:, :k] @ X + C[:, k:], D))
 
 
 def _root(P: Array) -> Array:

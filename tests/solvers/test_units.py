@@ -39,9 +39,7 @@ LOOSER = [
 ]
 
 #: What is not the same yet, by system, question and the beginning of the answer's name.
-UNLIKE = [
-    ("slider_crank", "dynamics", "inverse", "efforts of least norm are those in the numbers' own units, N beside N m"),
-]
+UNLIKE = [("slider_crank", "dynamics", "inverse", "efforts of least norm are those in the numbers' own units, N beside N m")]
 
 #: Warnings are about numbers that look as if they were in other units: they are.
 pytestmark = pytest.mark.filterwarnings("ignore::titop.ModelWarning")

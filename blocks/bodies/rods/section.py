@@ -91,13 +91,7 @@ class Section:
     """
 
     def __init__(
-        self,
-        area: Any,
-        iy: Any,
-        iz: Any,
-        torsion_constant: Any = None,
-        shear_factor_y: Any = 1.0,
-        shear_factor_z: Any = 1.0,
+        self, area: Any, iy: Any, iz: Any, torsion_constant: Any = None, shear_factor_y: Any = 1.0, shear_factor_z: Any = 1.0
     ) -> None:
         given = {"area": area, "iy": iy, "iz": iz, "torsion_constant": torsion_constant}
         given |= {"shear_factor_y": shear_factor_y, "shear_factor_z": shear_factor_z}

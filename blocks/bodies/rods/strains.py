@@ -200,11 +200,7 @@ def _whole(name: str, value: Any, least: int) -> int:
 COMPONENTS = ("torsion", "bending_y", "bending_z", "elongation", "shear_y", "shear_z")
 
 #: The theories by name, with their free components.
-THEORIES: dict[str, tuple[str, ...]] = {
-    "kirchhoff": COMPONENTS[:3],
-    "extensible": COMPONENTS[:4],
-    "timoshenko": COMPONENTS,
-}
+THEORIES: dict[str, tuple[str, ...]] = {"kirchhoff": COMPONENTS[:3], "extensible": COMPONENTS[:4], "timoshenko": COMPONENTS}
 
 #: The strain of a straight rod.
 STRAIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)

@@ -16,12 +16,7 @@ from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.bodies.soft.domain import Domain
 from titop.blocks.bodies.soft.law_programs import MASS, PLACE, POINT_SIZE, VOLUME, LawPrograms, shared_programs
 from titop.blocks.bodies.soft.material import Material, check_numbers
-from titop.blocks.bodies.soft.soft_fields import (
-    read_density,
-    read_names,
-    read_numbers,
-    read_units,
-)
+from titop.blocks.bodies.soft.soft_fields import read_density, read_names, read_numbers, read_units
 from titop.blocks.bodies.soft.soft_ports import SoftPort, read_soft_ports
 from titop.blocks.contract.block import Block, ParameterFields
 from titop.blocks.contract.fields import Consumed, Field, Fixed

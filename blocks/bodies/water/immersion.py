@@ -18,12 +18,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross, skew
 from titop.blocks.basics.user_functions import sampled
-from titop.blocks.bodies.water.fluid import (
-    Coefficients,
-    Fluid,
-    matrix_findings,
-    of_direction,
-)
+from titop.blocks.bodies.water.fluid import Coefficients, Fluid, matrix_findings, of_direction
 
 
 class Water(NamedTuple):

@@ -16,20 +16,10 @@ from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.engines.compiled.compiled_derivatives import CompiledDerivatives
 from titop.solvers.engines.compiled.compiled_dynamics import CompiledDynamics, CompiledSeries
 from titop.solvers.engines.compiled.function_kernels import CompiledCalls
-from titop.solvers.engines.compiled.law_tables import (
-    compiled_interaction,
-    compiled_law,
-    compiled_surroundings,
-)
+from titop.solvers.engines.compiled.law_tables import compiled_interaction, compiled_law, compiled_surroundings
 from titop.solvers.engines.compiled.observations import CompiledObservations, CompiledStates
 from titop.solvers.engines.compiled.packed import PackedSystem
-from titop.solvers.engines.compiled.repacking import (
-    NEAR,
-    Repacking,
-    are_near,
-    move_constraints,
-    with_parameters_of,
-)
+from titop.solvers.engines.compiled.repacking import NEAR, Repacking, are_near, move_constraints, with_parameters_of
 from titop.solvers.engines.compiled.rounding import doubtful_pivots, keeps, moves_at_rest, plainly_sound
 from titop.solvers.kernels.entries import dynamics_entries
 from titop.solvers.kernels.interface import layout

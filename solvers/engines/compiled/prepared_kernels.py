@@ -15,12 +15,7 @@ from titop.solvers.constraints.assembling import follow_steps
 from titop.solvers.engines.compiled.bound_kernels import HybridKernels
 from titop.solvers.engines.compiled.packed import PackedSystem, interaction_rows, moving_otherwise
 from titop.solvers.engines.compiled.tables import constraint_tables
-from titop.solvers.kernels.entries import (
-    closure_entries,
-    gap_entries,
-    runge_kutta,
-    stepping_entries,
-)
+from titop.solvers.kernels.entries import closure_entries, gap_entries, runge_kutta, stepping_entries
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import BOUND, COUNT, GUARD_COLUMNS, IN_Q, NEAR, PLACE, ROW
 from titop.solvers.mechanism.inputs import PortPush, WrenchPlace

@@ -240,14 +240,7 @@ class Passes:
         ]
 
     def resolve(
-        self,
-        q: Array,
-        v: Array,
-        a: Array,
-        tau: Array,
-        imposed: Array,
-        pushes: Sequence[Push],
-        bare: bool = False,
+        self, q: Array, v: Array, a: Array, tau: Array, imposed: Array, pushes: Sequence[Push], bare: bool = False
     ) -> tuple[Array, Array, list[State]]:
         """Return accelerations, applied efforts and the states of all blocks, for any causality.
 

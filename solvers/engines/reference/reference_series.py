@@ -256,9 +256,6 @@ class ReferenceSeries:
         if np.isfinite(efforts).all():
             return efforts
         order, entry = (int(k) for k in np.argwhere(~np.isfinite(efforts))[0])
-        where, expected = (
-            self._passes.assembly.coordinate_names[entry],
-            f"a finite number, its derivative of order {order}",
-        )
+        where, expected = (self._passes.assembly.coordinate_names[entry], f"a finite number, its derivative of order {order}")
         advice = "numbers are too large for double precision, or a function has no derivatives here, as a root has none at zero"
         raise ModelError(Finding("not-finite", where, efforts[order, entry], expected, advice))

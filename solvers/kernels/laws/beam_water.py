@@ -35,17 +35,7 @@ from titop.solvers.kernels.laws.matrices import (
 from titop.solvers.kernels.laws.modal import energy
 from titop.solvers.kernels.laws.rod_numbers import fluid_point_at
 from titop.solvers.kernels.laws.rod_water import drag_of, drag_slope, fields_of, is_moving
-from titop.solvers.kernels.spatial.algebra import (
-    add_six,
-    column_of,
-    cross,
-    minus,
-    plus,
-    scaled,
-    six,
-    unit,
-    wrench_cross,
-)
+from titop.solvers.kernels.spatial.algebra import add_six, column_of, cross, minus, plus, scaled, six, unit, wrench_cross
 from titop.solvers.native.kernel import helper, shared
 
 _dry_terms, _dry_outward = shared(stiffening_stages.terms), shared(stiffening_stages.outward)
@@ -172,11 +162,7 @@ def _add_stream(n, beam, x, c, t):
 def _times_three(n, beam, added, c):
     """Return the first six numbers of ``A [C; 0]``."""
     size = 6 + n
-    first, second, third = (
-        column_of(beam, added, size, 0),
-        column_of(beam, added, size, 1),
-        column_of(beam, added, size, 2),
-    )
+    first, second, third = (column_of(beam, added, size, 0), column_of(beam, added, size, 1), column_of(beam, added, size, 2))
     return plus(scaled(c[0], first), plus(scaled(c[1], second), scaled(c[2], third)))
 
 

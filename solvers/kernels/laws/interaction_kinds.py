@@ -47,12 +47,7 @@ def put_wrenches(motion, at, force, torque, loads):
     arm, lever = cross3(at, force), cross3((at[0] - r[0], at[1] - r[1], at[2] - r[2]), force)
     back = transposed(turn)
     f, t = times(back, force), times(back, (lever[0] + torque[0], lever[1] + torque[1], lever[2] + torque[2]))
-    put_six(
-        loads,
-        0,
-        0,
-        (-force[0], -force[1], -force[2], -arm[0] - torque[0], -arm[1] - torque[1], -arm[2] - torque[2]),
-    )
+    put_six(loads, 0, 0, (-force[0], -force[1], -force[2], -arm[0] - torque[0], -arm[1] - torque[1], -arm[2] - torque[2]))
     put_six(loads, 0, 6, (f[0], f[1], f[2], t[0], t[1], t[2]))
 
 

@@ -147,11 +147,7 @@ def turning_of(at, rate, x):
     w, ww = _crossed(phi, x)
     z = cross(rate[0], rate[1], rate[2], w[0], w[1], w[2])
     db, dc = db * change, dc * change
-    return (
-        -db * w[0] + dc * ww[0] + c * z[0],
-        -db * w[1] + dc * ww[1] + c * z[1],
-        -db * w[2] + dc * ww[2] + c * z[2],
-    )
+    return (-db * w[0] + dc * ww[0] + c * z[0], -db * w[1] + dc * ww[1] + c * z[1], -db * w[2] + dc * ww[2] + c * z[2])
 
 
 # -- how a port answers to the six numbers that move it, and to their rates

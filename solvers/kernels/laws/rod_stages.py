@@ -256,12 +256,5 @@ def _write_port(n, p, columns, s, small, law, slopes):
 
 
 LAW = CompiledLaw(
-    "rod",
-    terms=_terms,
-    outward=_outward,
-    inward=_inward,
-    slopes=_slopes,
-    energy=_energy,
-    room=rods.room_of,
-    surroundings=WATER,
+    "rod", terms=_terms, outward=_outward, inward=_inward, slopes=_slopes, energy=_energy, room=rods.room_of, surroundings=WATER
 )

@@ -129,11 +129,7 @@ def acceleration_of(p, u, b, twist, rate):
     turned = cross3(w, p)
     c = twist[0] + turned[0] + 2.0 * u[0], twist[1] + turned[1] + 2.0 * u[1], twist[2] + turned[2] + 2.0 * u[2]
     spun, swept = cross3(w, c), cross3((rate[3], rate[4], rate[5]), p)
-    return (
-        rate[0] + swept[0] + b[0] + spun[0],
-        rate[1] + swept[1] + b[1] + spun[1],
-        rate[2] + swept[2] + b[2] + spun[2],
-    )
+    return (rate[0] + swept[0] + b[0] + spun[0], rate[1] + swept[1] + b[1] + spun[1], rate[2] + swept[2] + b[2] + spun[2])
 
 
 @helper

@@ -145,11 +145,7 @@ def _add_point(n, mass, force, t, o, twist, rate, result):
             mass * (changed[1] + pushed[1] + carried[1]),
             mass * (changed[2] + pushed[2] + carried[2]),
         )
-        by_v = (
-            2.0 * mass * (bent[0] + spun[0]),
-            2.0 * mass * (bent[1] + spun[1]),
-            2.0 * mass * (bent[2] + spun[2]),
-        )
+        by_v = (2.0 * mass * (bent[0] + spun[0]), 2.0 * mass * (bent[1] + spun[1]), 2.0 * mass * (bent[2] + spun[2]))
         _add_force(n, p, by_q, t, J, result, j, n)
         _add_force(n, p, by_v, t, J, result, by_rate_at(n) + j, n)
         lever = cross3(moved, force)

@@ -180,14 +180,7 @@ def _spun_back(f, m, y):
 @helper
 def momentum_of(f, m):
     """Return ``mu(m)``."""
-    return (
-        f[0, m],
-        f[0, m + 1],
-        f[0, m + 2],
-        f[0, m + 8] - f[0, m + 10],
-        f[0, m + 9] - f[0, m + 5],
-        f[0, m + 4] - f[0, m + 6],
-    )
+    return (f[0, m], f[0, m + 1], f[0, m + 2], f[0, m + 8] - f[0, m + 10], f[0, m + 9] - f[0, m + 5], f[0, m + 4] - f[0, m + 6])
 
 
 @helper

@@ -9,13 +9,7 @@ from numpy.typing import NDArray
 import titop as tt
 from tests.refusals import refusal
 from titop.blocks.basics.complex_steps import complex_step
-from titop.blocks.bodies.inertial_numbers import (
-    NAMES,
-    inertial_derivatives,
-    inertial_numbers,
-    own_numbers,
-    wrenches_of_numbers,
-)
+from titop.blocks.bodies.inertial_numbers import NAMES, inertial_derivatives, inertial_numbers, own_numbers, wrenches_of_numbers
 from titop.blocks.bodies.rigid_body import INERTIAL_NAMES
 
 Array = NDArray[np.float64]

@@ -14,12 +14,7 @@ import titop as tt
 from tests.blocks.bodies.rods.rod_systems import SECTION, YOUNG, settled
 from titop.blocks.basics.spatial import rotation_exp
 from titop.blocks.basics.user_input import FieldReader
-from titop.blocks.interactions.distributed_load import (
-    density_fields,
-    density_kinks,
-    density_values,
-    read_density,
-)
+from titop.blocks.interactions.distributed_load import density_fields, density_kinks, density_values, read_density
 from titop.blocks.interactions.interaction import motion_among
 
 

@@ -74,14 +74,7 @@ def test_linkages_move_alike_wherever_they_stand(away: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "length"),
-    [
-        (four_bar(0.0), 0.09),
-        (four_bar(6e6), 0.09),
-        (swing(None), 0.2),
-        (swing(1e9), 0.2),
-        (rod(), 0.7),
-    ],
+    ("model", "length"), [(four_bar(0.0), 0.09), (four_bar(6e6), 0.09), (swing(None), 0.2), (swing(1e9), 0.2), (rod(), 0.7)]
 )
 def test_the_longest_of_what_moves_counts(model: tt.Model, length: float) -> None:
     assert model.mechanism.scale.length == pytest.approx(length)

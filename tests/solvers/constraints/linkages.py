@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.closed_systems import (
-    ANDREWS_ORDER,
-    ANDREWS_SPRING,
-    ANDREWS_START,
-    LENGTHS,
-    MASSES,
-    andrews,
-)
+from tests.closed_systems import ANDREWS_ORDER, ANDREWS_SPRING, ANDREWS_START, LENGTHS, MASSES, andrews
 
 GRAVITY = 9.81
 UPWARDS = np.array([0.0, GRAVITY])

@@ -216,12 +216,7 @@ def test_slider_crank_against_its_lagrangian() -> None:
     q = np.array(chain.subs(at).evalf(), dtype=float).ravel()
     efforts = np.array([0.4, 0.0, 0.0])
     by_q, by_v, by_tau = model.forward_dynamics_derivatives(q, 1.3 * T, efforts)
-    found = [
-        model.forward_dynamics(q, 1.3 * T, efforts)[0],
-        by_q[0] @ T + by_v[0] @ bend * 1.3,
-        by_v[0] @ T,
-        by_tau[0, 0],
-    ]
+    found = [model.forward_dynamics(q, 1.3 * T, efforts)[0], by_q[0] @ T + by_v[0] @ bend * 1.3, by_v[0] @ T, by_tau[0, 0]]
     assert found == pytest.approx(expected, rel=1e-11)  # rounding on both sides
 
 

@@ -9,13 +9,7 @@ import pytest
 
 import titop as tt
 from tests.systems import Array
-from titop.solvers.constraints.multipliers import (
-    Partition,
-    Shares,
-    independent_rows,
-    least_step,
-    redundant_rows,
-)
+from titop.solvers.constraints.multipliers import Partition, Shares, independent_rows, least_step, redundant_rows
 
 
 def shuffled_blocks(rng: np.random.Generator, count: int = 6) -> Array:

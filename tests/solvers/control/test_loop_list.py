@@ -48,12 +48,7 @@ def test_one_loop_is_its_controller_with_the_arguments_beside_it() -> None:
             "unknown-signal",
             "controller[0]: controller.input_labels",
         ),
-        (
-            [guide(), tt.Loop(gain(1.0, 1.0), reference={"rail.v": 1.0})],
-            {},
-            "driven-reference",
-            "controller[1]: reference",
-        ),
+        ([guide(), tt.Loop(gain(1.0, 1.0), reference={"rail.v": 1.0})], {}, "driven-reference", "controller[1]: reference"),
         ([tt.Loop(gain(1.0, 1.0, dt=0.1), reference={"rail.v": "fast"})], {}, "wrong-shape", "reference['rail.v']"),
     ],
 )

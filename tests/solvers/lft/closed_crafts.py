@@ -27,11 +27,7 @@ def model() -> tt.Model:
 @cache
 def craft(*outputs: str) -> tt.LFTModel:
     """Return the satellite with one mode of each panel as a linear fractional model."""
-    parameters = {
-        "hub.mass": (150.0, 230.0),
-        tied("panel_*.mode1.frequency"): tt.percent(20),
-        "sada_right.q": (-0.5, 1.0),
-    }
+    parameters = {"hub.mass": (150.0, 230.0), tied("panel_*.mode1.frequency"): tt.percent(20), "sada_right.q": (-0.5, 1.0)}
     return tt.lft(model(), still(model()), parameters, ["wheels"], outputs or ["gyro"])
 
 

@@ -41,11 +41,7 @@ def satellite(gravity: Sequence[float] = (0.0, 0.0, 0.0), modes: int = 4, symmet
         mass=200.0,
         com=[0.0, 0.0, 0.1] if symmetric else [0.05, -0.02, 0.1],
         inertia=[120.0, 140.0, 160.0] if symmetric else [[120.0, 2.0, -1.0], [2.0, 140.0, 3.0], [-1.0, 3.0, 160.0]],
-        ports={
-            "right": [1.0, 0.0, 0.2],
-            "left": tt.Pose([-1.0, 0.0, 0.2], np.diag([-1.0, -1.0, 1.0])),
-            "imu": [0.1, 0.3, 0.0],
-        },
+        ports={"right": [1.0, 0.0, 0.2], "left": tt.Pose([-1.0, 0.0, 0.2], np.diag([-1.0, -1.0, 1.0])), "imu": [0.1, 0.3, 0.0]},
     )
     s.connect("world", hub, joint=tt.Free("base"))
     for side, sign in (("right", 1.0), ("left", -1.0)):

@@ -60,10 +60,7 @@ MIXED: dict[str, tuple[list[Any], int]] = {
     "late by parts": ([tt.Loop(fast(), delay=0.3 * STEP), tt.Loop(slow(), delay=1.7 * STEP)], 3),
     "read before": ([fast(), slow(output="accelerometer_x")], 3),
     "beside continuous time": ([LAG, slow(), fast()], 3),
-    "by Tustin's rule": (
-        [tt.Loop(LAG, 2 * STEP), {"controller": gain(1.0, inputs=["rail_v"]), "sample_time": STEP}],
-        2,
-    ),
+    "by Tustin's rule": ([tt.Loop(LAG, 2 * STEP), {"controller": gain(1.0, inputs=["rail_v"]), "sample_time": STEP}], 2),
 }
 
 

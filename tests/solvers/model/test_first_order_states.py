@@ -14,11 +14,7 @@ from titop.blocks.basics.complex_steps import complex_step
 
 #: Both engines compute the same sums, a few hundred terms of size 100 at most.
 ROUNDING = 1e-11
-SYSTEMS = {
-    "compiled": interacting,
-    "python": lambda: interacting(DragInPython),
-    "joints": jointed,
-}
+SYSTEMS = {"compiled": interacting, "python": lambda: interacting(DragInPython), "joints": jointed}
 
 
 def state(m: tt.Model, seed: int = 0) -> tuple[Any, Any, Any, Any, Any]:

@@ -61,7 +61,7 @@ def test_the_hash_covers_every_kernel_file(tmp_path: Path) -> None:
 #: What kernels and what compiles them take of files that are not hashed: shapes of what users' laws are told, of which machine
 #: code is hashed with the laws, and the operations of programs, which are hashed with these.
 NOT_HASHED = {"Law", "LawTerms", "TargetMotion", "TargetLoads", "collection_paused"} | {
-    *("CONSTANT", "LOAD", "OWN", "SHARED", "Program"),
+    *("CONSTANT", "LOAD", "OWN", "SHARED", "Program")
 }
 
 

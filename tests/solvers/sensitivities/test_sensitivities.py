@@ -170,11 +170,7 @@ def test_closed_systems(name: str) -> None:
         ((changed_parts, "twist_cross", lambda _: np.zeros((6, 6))), test_trees, "rigid"),
         ((changed_parts, "_move_back", lambda *_: []), test_trees, "hung by ports"),
         ((Response, "turned", lambda *_: 0.0), test_closed_systems, "four-bar, three redundant rows"),
-        (
-            (Partition, "follow", lambda self, right: np.zeros((self.size[1], *right.shape[1:]))),
-            test_closed_systems,
-            "bricard",
-        ),
+        ((Partition, "follow", lambda self, right: np.zeros((self.size[1], *right.shape[1:]))), test_closed_systems, "bricard"),
     ],
 )
 def test_each_part_is_seen(break_it: Any, test: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:

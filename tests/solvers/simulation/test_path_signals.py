@@ -145,10 +145,7 @@ def test_simulations_may_begin_at_late_times(begin: float) -> None:
 def test_filtered_measurements_reach_controllers() -> None:
     """Of a lag whose position is ``t^2``; the filter of an accelerometer receives 2 m/s^2 from the start."""
     t, T = np.linspace(0.0, 1.0, 11), 0.2
-    expected = {
-        "encoder": t**2 - 2 * T * t + 2 * T**2 * (1 - np.exp(-t / T)),
-        "acc_x": 2.0 * (1.0 - np.exp(-t / T)),
-    }
+    expected = {"encoder": t**2 - 2 * T * t + 2 * T**2 * (1 - np.exp(-t / T)), "acc_x": 2.0 * (1.0 - np.exp(-t / T))}
     for name, right in expected.items():
         for sampled in (True, False):
             K = control.ss(-1, 0, 1, 0, inputs=[name], outputs=["motor"])

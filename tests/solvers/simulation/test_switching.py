@@ -13,16 +13,7 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
 import titop as tt
-from tests.solvers.simulation.switching_systems import (
-    GRAVITY,
-    Switching,
-    Teeth,
-    landing,
-    push,
-    scuffing,
-    stopped,
-    tethered,
-)
+from tests.solvers.simulation.switching_systems import GRAVITY, Switching, Teeth, landing, push, scuffing, stopped, tethered
 from titop.blocks.basics.spatial import Array
 from titop.solvers.simulation.switching import Switching as SwitchedGaps
 from titop.solvers.simulation.switching import _Curve

@@ -24,10 +24,7 @@ def of_disc(radius: float) -> float:
 
 #: Volume, height of the centroid, and ``int x^2``, ``int y^2``, ``int z^2`` over the volume.
 SHAPES: dict[str, tuple[tt.Domain, tuple[float, float, float, float, float]]] = {
-    "cylinder": (
-        tt.Domain.cylinder(R, L),
-        (np.pi * R**2 * L, L / 2, of_disc(R) * L, of_disc(R) * L, np.pi * R**2 * L**3 / 3),
-    ),
+    "cylinder": (tt.Domain.cylinder(R, L), (np.pi * R**2 * L, L / 2, of_disc(R) * L, of_disc(R) * L, np.pi * R**2 * L**3 / 3)),
     "cone": (
         tt.Domain.cone(R, S, L),
         (
@@ -43,17 +40,9 @@ SHAPES: dict[str, tuple[tt.Domain, tuple[float, float, float, float, float]]] = 
     ),
     "tube": (
         tt.Domain.tube(R, S, L),
-        (
-            np.pi * (R**2 - S**2) * L,
-            L / 2,
-            *[(of_disc(R) - of_disc(S)) * L] * 2,
-            np.pi * (R**2 - S**2) * L**3 / 3,
-        ),
+        (np.pi * (R**2 - S**2) * L, L / 2, *[(of_disc(R) - of_disc(S)) * L] * 2, np.pi * (R**2 - S**2) * L**3 / 3),
     ),
-    "box": (
-        tt.Domain.box(R, S, L),
-        (R * S * L, L / 2, R**3 * S * L / 12, R * S**3 * L / 12, R * S * L**3 / 3),
-    ),
+    "box": (tt.Domain.box(R, S, L), (R * S * L, L / 2, R**3 * S * L / 12, R * S**3 * L / 12, R * S * L**3 / 3)),
 }
 #: Sums of less than a hundred terms, all positive.
 EXACT = 1e-13

@@ -145,11 +145,6 @@ def test_elasticity_of_the_printed_law_gives_half_pi(angle: float) -> None:
 
 def test_the_incompressible_law_is_refused_there() -> None:
     made = tt.SoftBody(
-        "toy",
-        kinematics,
-        tt.Domain.cylinder(1.0, 1.0),
-        1.0,
-        tt.Material.incompressible_neo_hookean(3.0),
-        coordinates=("q",),
+        "toy", kinematics, tt.Domain.cylinder(1.0, 1.0), 1.0, tt.Material.incompressible_neo_hookean(3.0), coordinates=("q",)
     )
     assert [finding.code for finding in made.reader.findings] == ["changes-volume"]

@@ -71,20 +71,14 @@ TREES = [
     Row(observation_entries.coriolis_matrix, "q v matrix", {"matrix": SQUARE}),
     Row(observation_entries.inverse_mass_matrix, "q inverse", {"inverse": SQUARE}),
     Row(
-        observation_entries.energies,
-        "q v result",
-        {"work": ("e", layout.INVERSE_COLUMNS), "world": ("e", 12), "result": (3,)},
+        observation_entries.energies, "q v result", {"work": ("e", layout.INVERSE_COLUMNS), "world": ("e", 12), "result": (3,)}
     ),
     Row(observation_entries.momentum, "q v result", {"result": (6,)}),
     Row(observation_entries.center_of_mass, "q result", {"result": (4,)}),
     Row(
         observation_entries.regressor,
         "q v a result",
-        {
-            "bodies": np.array([[1, 2]]),
-            "frames": np.tile([*np.eye(3).ravel(), 0.0, 0.0, 0.0], (10, 1)),
-            "result": (2, 20, "n"),
-        },
+        {"bodies": np.array([[1, 2]]), "frames": np.tile([*np.eye(3).ravel(), 0.0, 0.0, 0.0], (10, 1)), "result": (2, 20, "n")},
         "q v a",
     ),
     Row(reading_entries.readings, "q v a", {"what": WHAT, "frames": FRAMES, "result": (2, 1)}, "q v a"),

@@ -48,11 +48,7 @@ def test_vectors_turn_with_rotations_and_back(rng: np.random.Generator, frame: t
 def test_twists_and_wrenches_are_carried_by_the_adjoint(rng: np.random.Generator, frame: tuple[Array, Array, Array]) -> None:
     rotation, position, table = frame
     big, x = adjoint(rotation, position), rng.normal(size=6)
-    cases = (
-        (algebra.transport, np.linalg.inv(big)),
-        (algebra.carry_twist, big),
-        (algebra.carry_wrench, np.linalg.inv(big).T),
-    )
+    cases = ((algebra.transport, np.linalg.inv(big)), (algebra.carry_twist, big), (algebra.carry_wrench, np.linalg.inv(big).T))
     for function, matrix in cases:
         np.testing.assert_allclose(function(table, ROW, START, x), matrix @ x, **FEW_ROUNDINGS)
 
