@@ -49,7 +49,7 @@ class ControlMomentGyro(ReactionWheel):
     speed : float, rad/s, optional
         Of the wheel, held by a loop of its motor; by default it is free.
     bandwidth : float, rad/s
-        Of that loop: it acts with ``inertia bandwidth (speed - v)``.
+        Of that loop: it acts with ``inertia bandwidth (speed - v)``, beside the motor's torque and its limit.
     **wheel
         Other arguments of `ReactionWheel`: imbalance, friction, limits.
 

@@ -276,7 +276,7 @@ class StepperDrive(CoordinateDrive):
     @property
     def step(self) -> float:
         """Angle (rad) by which a full step turns the coordinate."""
-        return 2 * math.pi / (self.steps_per_turn * self.gear)
+        return 2 * math.pi / abs(self.steps_per_turn * self.gear)
 
     @property
     def _cycles(self) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import RigidBody
@@ -117,7 +117,8 @@ class Slosh(CompositeDevice):
 
     def liquid(self) -> Liquid:
         """Return the numbers of the liquid at this fill."""
-        raise NotImplementedError(f"{self.name!r}: take tt.Slosh.cylinder, .sphere or .table")
+        expected, advice = "tt.Slosh.cylinder, .sphere or .table", "give one of these, whose tank is known"
+        raise ModelError(Finding("no-tank", self.name, type(self).__name__, expected, advice))
 
     def viscous_ratio(self) -> float:
         """Return what the liquid's viscosity adds to the damping ratio."""
@@ -411,6 +412,5 @@ def _zeros() -> Array:
 
 def _rows(slosh: TableSlosh, field: str, value: Any) -> Array:
     """Return columns (k, n) of a table with as many rows as there are fills."""
-    count = len(slosh.fills)
-    shape = np.shape(value)
-    return slosh.reader.array(field, value, (count, *shape[1:2]), "one row for each of fills").reshape(count, -1)
+    shape = (len(slosh.fills), *np.shape(value)[1:2])
+    return slosh.reader.array(field, value, shape, "one row for each of fills").reshape(*shape, *(1,) * (2 - len(shape)))

@@ -61,7 +61,7 @@ def gyro_momentum(model: Resolved, gyros: Sequence[str], q: Any, v: Any) -> Gyro
     Raises
     ------
     ModelError
-        For names that are none of such devices, and unusable states.
+        For names that are none of such devices, devices on several bodies, and unusable states.
 
     Examples
     --------
@@ -78,16 +78,20 @@ def gyro_momentum(model: Resolved, gyros: Sequence[str], q: Any, v: Any) -> Gyro
     mechanism = model.mechanism
     assembly, q, v = mechanism.assembly, mechanism._read_q(q), mechanism._read_v("v", v)
     rotors = {device.name: f"{device.name}/rotor" for device in assembly.devices if f"{device.name}/rotor" in assembly.hanging}
-    total, columns, gimbals, carrier = np.zeros(3), list[Array](), list[str](), np.eye(3)
+    total, columns, gimbals, carriers = np.zeros(3), list[Array](), list[str](), list[str]()
     for name in [gyros] if isinstance(gyros, str) else gyros:
         if name not in rotors:
             expected, advice = "a reaction wheel or a control moment gyro", did_you_mean(str(name), rotors)
             raise ModelError(Finding("unknown-device", "gyros", name, expected, advice))
         rotor: Any = assembly.blocks[rotors[name]]
         way = [assembly.hanging[rotor.name]]
-        while way[0].parent.block.name.startswith(f"{name}/"):
+        while way[0].parent.block.name in (f"{name}/frame", f"{name}/yoke"):
             way.insert(0, assembly.hanging[way[0].parent.block.name])
-        carrier = mechanism.pose(way[0].parent.block.name, q)[0]
+        carriers.append(way[0].parent.block.name)
+        if carriers[-1] != carriers[0]:
+            expected, advice = f"devices on {carriers[0]}", "ask for those of each body by themselves"
+            raise ModelError(Finding("other-carrier", "gyros", f"{name} on {carriers[-1]}", expected, advice))
+        carrier = mechanism.pose(carriers[0], q)[0]
         axes = [carrier.T @ mechanism.pose(each.child.block.name, q)[0] @ unit_vector(each.joint.axis) for each in way]  # type: ignore[attr-defined]
         spin = unit_vector(way[-1].joint.axis)  # type: ignore[attr-defined]
         momentum = spin @ rotor.inertia @ spin * v[assembly.place(way[-1].joint.name)[1]] * axes[-1]

@@ -98,6 +98,19 @@ def test_wheels_store_momentum_too() -> None:
         tt.gyro_momentum(m, ["cmh"], m.neutral(), np.zeros(m.nv))
 
 
+def test_momenta_are_those_of_one_body() -> None:
+    s, hub = tt.System("s", gravity=[0, 0, 0]), tt.RigidBody("c/hub", 100.0, inertia=10.0)  # its name is none of a part
+    s.connect("world", hub, tt.Free("base"))
+    s.add_device(tt.ControlMomentGyro("c", hub, [1, 0, 0], [0, 0, 1], 0.1, 5.0, gimbal_mass=1.0, gimbal_inertia=0.1))
+    s.add_device(tt.ReactionWheel("w", s.devices[0]["frame"], [0, 1, 0], 0.1, 5.0))
+    m = s.resolve()
+    v = m.velocity({"c/wheel": 100.0})
+    found = tt.gyro_momentum(m, ["c"], m.neutral(), v)
+    assert (found.momentum.tolist(), found.gimbals) == ([0.0, 0.0, 10.0], ("c/gimbal",))
+    with pytest.raises(tt.ModelError, match=r"w on c/frame.*on c/hub.*other-carrier"):
+        tt.gyro_momentum(m, ["c", "w"], m.neutral(), v)
+
+
 def test_a_held_speed_is_kept() -> None:
     """Against friction, to what the loop leaves."""
     m = agile(tt.Weld("base"), speed=100.0, bandwidth=50.0, damping=1e-3, **FRAME).resolve()

@@ -183,6 +183,7 @@ def test_stepper_slips_by_four_steps() -> None:
 def test_stepper_takes_whole_steps() -> None:
     """A commanded angle between two steps ends on the nearer one."""
     step = stepper().step
+    assert tt.StepperDrive("back", "shaft", 200, 0.1, 0.01, gear=-100.0).step == pytest.approx(np.pi / 10000, rel=1e-15)
     m = driven(stepper(path=tt.SignalPath(sample_time=0.1, quantum=step)), damping=6.0).resolve()
     end = tt.simulate(m, [0.0, 4.0], [0.0], [0.0], u={"drive": 2.4 * step}).q[-1]
     assert end == pytest.approx([2 * step], abs=1e-5)  # settled to some millionths of a radian

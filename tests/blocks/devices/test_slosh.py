@@ -323,6 +323,8 @@ def test_files_and_engines() -> None:
         ("not-a-count", "lox.modes", lambda b: tank(target=b, modes=0)),
         ("unknown-model", "lox.model", lambda b: tank(target=b, model="wave")),
         ("not-sorted", "lox.fills", lambda b: tt.Slosh.table("lox", b, 0.5, [1, 0], [1, 2], [0, 1], [0.5, 1], [1, 1], [0, 1])),
+        ("not-sorted", "lox.fills", lambda b: tt.Slosh.table("lox", b, 0.5, [], [], [], [], [], [])),
+        ("no-tank", "lox", lambda b: tt.Slosh("lox", b, 0.5)),
         ("not-positive", "lox.masses", lambda b: tt.Slosh.table("lox", b, 0.5, [0, 1], [1, 2], [0, 1], [2, 1], [1, 1], [0, 1])),
         (
             "wrong-shape",
@@ -335,8 +337,8 @@ def test_what_no_tank_is(code: str, where: str, make: Any) -> None:
     body = tt.RigidBody("stage", 500.0, inertia=300.0)
     s = tt.System("wrong")
     s.connect("world", body, tt.Free("base"))
-    s.add_device(make(body))
     with refusal(code, where):
+        s.add_device(make(body))
         s.resolve()
 
 
