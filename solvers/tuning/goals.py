@@ -322,7 +322,7 @@ class Goal:
         damping : float
             Each pole's damping ratio is at least this.
         fastest : float, rad/s
-            No pole is farther from zero.
+            No pole is farther from zero. Sampled loops with delays have such that are: `tune` refuses it for them.
         of : {"loop", "controller"}
             Whose poles: a controller's own stability is ``decay`` just above zero.
         hard : bool

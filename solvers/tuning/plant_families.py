@@ -11,6 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import SINGULAR
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.lft.feedback import read_delays, split_delay
 from titop.solvers.linear.matrices import Matrices
@@ -22,6 +23,8 @@ from titop.solvers.tuning.tuned_loop import Plant
 
 #: Corners of a family's box that are tuned on from the beginning, at most.
 _CORNERS = 4
+#: Numbers of a family at most whose corners are all looked at for a response.
+_SIGNED = 8
 
 
 class PlantFamily(NamedTuple):
@@ -67,7 +70,7 @@ def read_family(plants: Any, delay: Any) -> PlantFamily:
     Raises
     ------
     ModelError
-        For other types, and members of different signals or sample times.
+        For other types, members of different signals or sample times, and families of which some have no response.
     """
     named, blocks = list(_members(plants)), tuple(getattr(plants, "blocks", ()))
     channels = plants.channels if blocks else (0, 0)
@@ -111,16 +114,16 @@ def member_text(values: Mapping[str, float]) -> str:
 
 def _known_members(family: Plant, structure: Structure) -> list[Member]:
     """Return the nominal member, and all corners where these are few: optima of the nominal one may be far from theirs."""
-    count = len(structure.real)
-    corners = product((-1.0, 1.0), repeat=count) if count and 2**count <= _CORNERS else ()
-    try:
-        nominal = replace(member_at(family, structure, np.zeros(count)), name="nominal")
-        return [nominal, *(member_at(family, structure, np.array(corner)) for corner in corners)]
-    except np.linalg.LinAlgError:
-        expected = "values with a response"
-        raise ModelError(
-            Finding("ill-posed", "plants", "a nominal value or an end of a range", expected, "look at the ranges")
-        ) from None
+    count, (w, z) = len(structure.real), structure.shape
+    D, signed = family.system.D[:z, :w], product((-1.0, 1.0), repeat=count) if 0 < count <= _SIGNED else ()
+    corners = [np.array(corner) for corner in signed]
+    for corner in corners if D.any() else []:  # the determinant is affine in each number, and one in the middle
+        loop = np.eye(z) - D @ structure.real_matrix(corner)
+        if np.linalg.slogdet(loop)[0] <= 0 or np.linalg.norm(loop, -2) < SINGULAR:
+            got, advice = f"none on the way to {member_text(values_at(structure, corner))}", "make the ranges smaller"
+            raise ModelError(Finding("ill-posed", "plants", got, "a response of each member", advice))
+    nominal = replace(member_at(family, structure, np.zeros(count)), name="nominal")
+    return [nominal, *(member_at(family, structure, corner) for corner in corners if 2**count <= _CORNERS)]
 
 
 def _members(plants: Any) -> Iterator[tuple[str, Mapping[str, float], Any]]:

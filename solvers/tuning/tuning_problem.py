@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.tolerances import CLOSE
 from titop.solvers.robust.uncertain_loop import middle_rate
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
 from titop.solvers.tuning.goal_terms import GoalChannels, Time, read_terms, spread_names
@@ -53,6 +54,8 @@ class TuningProblem(NamedTuple):
         requirements, size = [], len(blocks.parameters)
         places = {name: k for k, signal in enumerate(family.inputs) for name in (signal.path, signal.name)}
         for k, goal in enumerate(self.goals):
+            if goal.kind == "poles" and goal.of == "loop" and "fastest" in goal.numbers:
+                _refuse_late(f"goals[{k}]", family)
             opened = tuple(sorted(places[name] for name in spread_names("opened", goal.opened, places)))
             for term in read_terms(goal, channels, time):
                 scalings = slice(size, size + term.scalings)
@@ -72,3 +75,10 @@ class TuningProblem(NamedTuple):
         if not any(smaller):
             return None
         return self._replace(controller=tuple(s or b for s, b in zip(smaller, self.controller, strict=True)))
+
+
+def _refuse_late(where: str, family: PlantFamily) -> None:
+    """Refuse sampled plants with poles at z = 0, which those of delays are, faster than any limit; at -2 / T in the map."""
+    if family.period and any((np.abs(1 + m.plant.system.poles * family.period / 2) < CLOSE).any() for m in family.members):
+        expected, advice = "plants without delays, whose poles are faster than any", 'limit the controller\'s: of="controller"'
+        raise ModelError(Finding("late-poles", where, "poles at z = 0", expected, advice))

@@ -131,6 +131,18 @@ def test_a_family_with_an_unstable_member_has_no_margins() -> None:
         found.plot()
 
 
+def test_a_family_with_a_member_without_a_response_has_no_margins() -> None:
+    """``z = x - 1.25 k z``: at k = -0.8 that is ``z - z = x``, which is no equation for z."""
+    M = control.ss([[-1.0]], [[0.3, 1.0]], [[1.0], [1.0]], [[-1.25, 0.0], [0.0, 0.0]], inputs=["w", "u"], outputs=["z", "y"])
+    blocks = [tt.DeltaBlock.real("k", 1, -1.0, 1.0)]
+    found = tt.margins(M, blocks=blocks, progress=False)
+    assert (found.disk[0], found.phase[0], found.delay[0], found.gain[0].tolist()) == (0.0, 0.0, 0.0, [1.0, 1.0])
+    assert found.member["k"] <= -0.8 * (1 - 1e-6)
+    gain = tt.robust_gain(M, "u", "y", blocks=blocks, progress=False)
+    assert gain.lower >= 1.25 * (1 - 1e-6), "ranges 0.8 times as large have a member without a response"
+    assert "ill-posed" in str(tt.worst_case_gain(M, "u", "y", blocks=blocks, progress=False))
+
+
 @pytest.mark.long
 def test_a_closed_model_is_opened_by_a_block() -> None:
     """The proof is next to the margins of its worst member, closed by the controller."""

@@ -295,6 +295,12 @@ PASSING = control.ss(
     -np.eye(2), np.eye(2), np.eye(2), [[0.0, 0.0], [0.0, 1.0]], inputs=["a", "b"], outputs=["x", "y"], name="lags"
 )
 SIDE = tt.Tunable.gain("k", "x", "a")
+#: A lag, and a loop at once around k: at k = -0.8 it has no response.
+ILL_POSED = tt.LFTModel(
+    control.ss([[-1.0]], [[0.3, 1.0]], [[1.0], [1.0]], [[-1.25, 0.0], [0.0, 0.0]], inputs=["w", "a"], outputs=["z", "x"]),
+    (tt.DeltaBlock.real("k", 1, -1.0, 1.0),),
+    (),
+)
 RING, BACK = tt.Tunable.gain("a", "x", "y", 1.0, 1.0, 1.0), tt.Tunable.gain("b", "y", "x", 1.0, 1.0, 1.0)
 KNEAR = tt.Tunable.gain("k", "near", "push")
 
@@ -373,6 +379,8 @@ BAD: list[tuple[str, str, Any]] = [
     ("wrong-shape", "law of f", lambda: tt.Tunable.function("f", lambda t: law([1, 2]), [1.0], ["place"], ["force"])),
     ("wrong-shape", "names of f", lambda: tt.Tunable.function("f", law, [1.0], ["place"], ["force"], names=["a", "b"])),
     ("wrong-shape", "bounds of f", lambda: tt.Tunable.function("f", law, [1.0], ["place"], ["force"], lower=[1.0, 2.0])),
+    ("late-poles", "goals[1]", lambda: tt.tune(cart(dt=0.1), PID, [GOAL, tt.Goal.poles(fastest=9.0)], delay=0.1)),
+    ("ill-posed", "plants", lambda: tt.tune(ILL_POSED, SIDE, tt.Goal.gain("a", "x"), starts=1)),
     ("bad-value", "order of filter", lambda: tt.Tunable.low_pass("filter", "place", "force", order=3)),
 ]
 
