@@ -74,6 +74,11 @@ class WheelLoads(Interaction):
         self.limit, self.torque, self.gain, self.servo, self.speed = limit, torque, gain, servo, speed
         self.radial, self.tangential, self.lines = radial, tangential, lines
 
+    @property
+    def speed_limit(self) -> float | None:  # type: ignore[override]
+        """The limit, if there is one."""
+        return self.limit if self.torque else None
+
     def parameter_fields(self) -> ParameterFields:
         axes = {f"{field}.{axis}": (field, (k,), "1") for field in ("radial", "tangential") for k, axis in enumerate("xyz")}
         entries = [(k, j) for k in range(len(self.lines)) for j in range(len(_LINE))]
