@@ -86,7 +86,8 @@ class RigidClosure(MultiplierClosure):
         ``"screw"`` holds over any number of turns: it closes to the thread nearest to the configuration.
     axis : array_like (3,)
         Axis of revolute, prismatic, cylindrical and screw closures, and line of a point; normal of planar ones, of a point's
-        plane, planar welds and planar revolute ones; first axis of universal ones. In both ports' frames (for universal ones in the first's).
+        plane, planar welds and planar revolute ones; first axis of universal ones. In both ports' frames (for universal ones in
+        the first's).
     axis2 : array_like (3,)
         Second axis of universal closures, in the second port's frame; normal of planar prismatic ones, in both ports'.
     directions : array_like (6, k), optional

@@ -133,6 +133,9 @@ class Described(OwnCoordinates):
 
     # -- pictures --------------------------------------------------------------------------------------------------------
 
+    #: What a body without coordinates and picture is drawn as: ``"ellipsoid"`` or ``"cylinder"`` of its mass and inertia.
+    drawn_as: str = "ellipsoid"
+
     def picture(self, q: Array) -> Picture | None:
         """Return the shape of the block; triangles and lines, and the number of points, are the same at every `q`.
 

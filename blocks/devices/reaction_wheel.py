@@ -38,6 +38,8 @@ def _read_harmonics(wheel: Any, field: str, value: Any) -> Array:
 class Rotor(RigidBody):
     """A body that pictures show as a disc about its axis."""
 
+    drawn_as = "cylinder"
+
 
 class ReactionWheel(CompositeDevice):
     """A wheel with its motor, which may be out of balance; `System.add_device` installs its parts.

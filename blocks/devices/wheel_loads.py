@@ -78,6 +78,11 @@ class WheelLoads(Interaction):
         self.limit, self.torque, self.gain, self.servo, self.speed = limit, torque, gain, servo, speed
         self.radial, self.tangential, self.lines = radial, tangential, lines
 
+    @property
+    def speed_limit(self) -> float | None:  # type: ignore[override]
+        """The limit, if there is one."""
+        return self.limit if self.torque else None
+
     def parameter_fields(self) -> ParameterFields:
         return super().parameter_fields() | row_fields("lines", self.lines, _LINE)
 

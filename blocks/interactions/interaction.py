@@ -129,6 +129,8 @@ class Interaction(Closure):
     reading_units: tuple[str, ...] = ()
     #: Whether it has contact points, `point_names`, with gaps and forces as outputs.
     has_points: ClassVar[bool] = False
+    #: Speed (rad/s or m/s) of its coordinate from which on it brakes: simulations that start faster warn. None without.
+    speed_limit: float | None = None
 
     @property
     def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]

@@ -15,7 +15,6 @@ from titop.blocks.basics.spatial import Array, matrix_quaternion, quaternion_mat
 from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.contract.block import Block
-from titop.blocks.devices.reaction_wheel import Rotor
 from titop.blocks.joints.joint import Joint, unit_vector
 from titop.graph.network.connections import Connection
 from titop.solvers.model.model import Model
@@ -247,7 +246,7 @@ class Scene(Frames):
         semi_axes, axes = ellipsoid(mass, inertia)
         semi_axes = np.maximum(semi_axes, _DOT * self.detail)
         kind = "sphere"
-        if isinstance(body, Rotor):  # about the axis whose moment differs most, which is the first or the last
+        if body.drawn_as == "cylinder":  # about the axis whose moment differs most, which is the first or the last
             order = [1, 2, 0] if 2 * semi_axes[1] < semi_axes[0] + semi_axes[2] else [0, 1, 2]
             kind, axes, semi_axes = "cylinder", axes[:, order], _CYLINDER * semi_axes[order]
         yield self._shape("ellipsoid", body.name, kind, semi_axes, Anchor(body.name, axes, com), k)

@@ -12,7 +12,6 @@ from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.contract.own_coordinates import effort_unit, rate_unit
-from titop.blocks.devices.wheel_loads import WheelLoads
 from titop.blocks.interactions.interaction import motion_derivatives
 from titop.blocks.joints.friction_and_limits import Limits
 from titop.blocks.joints.joint import Joint
@@ -82,13 +81,16 @@ def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
 def fast_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
     """Yield wheels that start above the limit of their speed, where they are braked."""
     for loop in model.mechanism.interactions:
-        wheel = loop.closure
-        if isinstance(wheel, WheelLoads) and wheel.torque > 0:
+        limit = loop.closure.speed_limit
+        if limit is not None:
             speed = float(target_motion(model.mechanism, loop, q, v).v[0])
-            if abs(speed) > (1 + 2 * NEGLIGIBLE) * wheel.limit:  # a motor drives it to half of that
-                where, got = f"{wheel.name.removesuffix('/loads')}.speed_limit", f"{speed:.6g} rad/s at the start"
-                advice = f"start slower, or raise the limit: above it {wheel.torque:.6g} N m brake"
-                yield Finding("above-limit", where, got, f"at most {wheel.limit:.6g} rad/s", advice)
+            if abs(speed) > (1 + 2 * NEGLIGIBLE) * limit:  # motors drive wheels to half of that
+                where, got = f"{loop.closure.name.removesuffix('/loads')}.speed_limit", f"{speed:.6g} rad/s at the start"
+                expected, advice = (
+                    f"at most {limit:.6g} rad/s",
+                    "start slower, or raise the limit: above it the wheel is braked",
+                )
+                yield Finding("above-limit", where, got, expected, advice)
 
 
 def brief_impacts(model: Model, impacts: Iterable[tuple[str, int, Array, Array]], step: float) -> Iterator[Finding]:
