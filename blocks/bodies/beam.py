@@ -69,7 +69,6 @@ class Beam(ImmersedBeam, FlexibleBody):
     Parameters
     ----------
     name : str
-        Unique name in the system.
     length : float, m
     density : float, kg/m^3
     area : float, m^2

@@ -37,7 +37,6 @@ class FlexibleBody(ModalBody):
     Parameters
     ----------
     name : str
-        Unique name in the system.
     mass : float, kg
         Of the whole body, flexible parts included.
     com : array_like (3,), m

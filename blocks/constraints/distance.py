@@ -20,7 +20,6 @@ class Distance(MultiplierClosure):
     Parameters
     ----------
     name : str
-        Unique name in the system.
     length : float, m
         Distance of the two ports' origins.
     redundant : bool

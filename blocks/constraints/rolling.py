@@ -109,7 +109,6 @@ class RollingDisc(RollingContact):
     Parameters
     ----------
     name : str
-        Unique name in the system.
     radius : float, m
         Of the disc, whose centre is the origin of the second port.
     axis : array_like (3,)
@@ -162,12 +161,10 @@ class RollingSphere(RollingContact):
 
     Parameters
     ----------
-    name : str
-        Unique name in the system.
+    name, normal, height, redundant
+        As in `RollingDisc`.
     radius : float, m
         Of the sphere, whose centre is the origin of the second port.
-    normal, height, redundant
-        As in `RollingDisc`.
 
     Examples
     --------
@@ -207,12 +204,10 @@ class KnifeEdge(RollingContact):
 
     Parameters
     ----------
-    name : str
-        Unique name in the system.
+    name, normal, height, redundant
+        As in `RollingDisc`.
     across : array_like (3,)
         Normal of the blade's plane, in the second port's frame.
-    normal, height, redundant
-        As in `RollingDisc`.
 
     Examples
     --------

@@ -385,13 +385,8 @@ class Torque(_AlongAxes):
 
     Parameters
     ----------
-    name : str
-    target : PortRef or Block
-    direction : array_like (3,), optional
-        Normalised; without it there are three inputs ``name.x``, ``name.y``, ``name.z``.
-    frame : {"port", "world"}
-        Frame of the direction or components.
-    path : SignalPath, optional
+    name, target, direction, frame, path
+        As in `Force`.
     """
 
     input_unit = "N m"

@@ -83,9 +83,14 @@ PATH_LAW = Law(path_loads, rates=path_rates)
 class AttachedStates(Interaction):
     """Common part of the first-order states of a `block`, as an interaction that has its inputs, named after it."""
 
-    def __init__(self, block: Any, suffix: str) -> None:
+    def __init__(self, block: Any, suffix: str, *arguments: Any) -> None:
+        """Keep the other `arguments` of the constructor."""
         super().__init__(f"{block.name}/{suffix}")
-        self.block, self.own_blocks = block, (block,)
+        self.block, self.own_blocks, self._arguments = block, (block,), arguments
+
+    def among(self, blocks: Mapping[str, Any]) -> AttachedStates:
+        block = blocks[self.block.name]
+        return self if block is self.block else type(self)(block, *self._arguments)
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -117,10 +122,6 @@ class BlockStates(AttachedStates):
         self.inputs, self.input_units = tuple(block.inputs), block.input_units
         self.state_names, self.state_units = tuple(block.state_names), block.state_units
 
-    def among(self, blocks: Mapping[str, Block]) -> BlockStates:
-        block = blocks[self.block.name]
-        return self if block is self.block else BlockStates(block)
-
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
         """Return no wrenches (0, 6), and the efforts (n, N m or N) on the block's coordinates."""
         efforts = self.block.state_efforts(motion.q, motion.v, motion.x)
@@ -143,7 +144,7 @@ class PathStates(AttachedStates):
     compiled_law = PATH_LAW
 
     def __init__(self, device: Device, gravity: Array, along: tuple[str, ...] = ()) -> None:
-        super().__init__(device, "path")
+        super().__init__(device, "path", gravity, along)
         assert device.path is not None
         self.device, self.gravity, self.coordinate_units = device, gravity, along
         self.own_ports, self.own_coordinates = device.filter_ports, device.filter_coordinates
@@ -152,10 +153,6 @@ class PathStates(AttachedStates):
         self.state_names = device.path.state_names(count)
         self.state_units = device.path.state_units(units)
         self.matrices = device.path.law(count)
-
-    def among(self, blocks: Mapping[str, Any]) -> PathStates:
-        device = blocks[self.device.name]
-        return self if device is self.device else PathStates(device, self.gravity, self.coordinate_units)
 
     def under(self, gravity: Array) -> PathStates:
         return self if (gravity == self.gravity).all() else PathStates(self.device, gravity, self.coordinate_units)
@@ -251,17 +248,13 @@ class DriveStates(AttachedStates):
     compiled_law = DRIVE_LAW
 
     def __init__(self, drive: CoordinateDrive, along: tuple[str, ...]) -> None:
-        super().__init__(drive, "law")
+        super().__init__(drive, "law", along)
         self.drive, self.coordinate_units, self.own_coordinates = drive, along, drive.filter_coordinates
         self.path, self.inputs, self.input_units = drive.path or SignalPath(), drive.inputs, drive.channel_units(along)
         filtered, own = self.path.state_names(1), drive.own_states
         self.state_names = (*filtered, *(name for name, _ in own))
         self.state_units = (*self.path.state_units(self.input_units), *(unit or along[0] for _, unit in own))
         self.readings, self.reading_units = zip(*drive.readings, strict=True) if drive.readings else ((), ())
-
-    def among(self, blocks: Mapping[str, Any]) -> DriveStates:
-        drive = blocks[self.drive.name]
-        return self if drive is self.drive else DriveStates(drive, self.coordinate_units)
 
     def law_numbers(self) -> Array:
         A, B, C, D = self.path.law(1)

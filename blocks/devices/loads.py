@@ -30,7 +30,6 @@ class Load(Block):
     Parameters
     ----------
     name : str
-        Unique name in the system.
     target : PortRef or block
         Port at which the wrench acts (a block means its reference frame).
     force, torque : array_like (3,), N and N m

@@ -237,10 +237,8 @@ class Tachometer(_CoordinateSensor):
 
     Parameters
     ----------
-    name : str
-    joint : str or Block
-        The joint or block, or the name of one of its coordinates.
-    path : SignalPath, optional
+    name, joint, path
+        As in `Encoder`.
     """
 
     filter_law = FilterKind.RATE, ()

@@ -164,23 +164,17 @@ class CylinderSlosh(Slosh):
 
     Parameters
     ----------
-    name : str
-    target : PortRef or Block
-        Port of the tank, at the centre of its bottom.
+    name, target, fill, model, acceleration
+        As in `Slosh`.
     radius, height : float, m
         Of the tank, inside.
-    fill : float
-        Depth of the liquid over the height of the tank.
     density : float, kg/m^3
     modes : int
         Number of modes; the masses of all others move with the tank.
-    model : {"pendulum", "spring"}
     damping_ratio : float
         Of each mode, such as baffles give, beside that by viscosity.
     viscosity : float, m^2/s
         Kinematic.
-    acceleration : float, m/s^2
-        For which springs and dampers are made: by default that of gravity.
 
     Notes
     -----
@@ -252,17 +246,12 @@ class SphereSlosh(Slosh):
 
     Parameters
     ----------
-    name : str
-    target : PortRef or Block
-        Port of the tank, at its lowest point.
+    name, target, model, damping_ratio, acceleration
+        As in `Slosh`.
     radius : float, m
     fill : float
         Depth of the liquid over the diameter; a full sphere does not slosh.
     density : float, kg/m^3
-    model : {"pendulum", "spring"}
-    damping_ratio : float
-    acceleration : float, m/s^2
-        For which springs and dampers are made: by default that of gravity.
 
     Notes
     -----
@@ -319,9 +308,8 @@ class TableSlosh(Slosh):
 
     Parameters
     ----------
-    name : str
-    target : PortRef or Block
-        Port of the tank, from which heights count.
+    name, target, model, damping_ratio, acceleration
+        As in `Slosh`; heights count from the target.
     fill : float
         Within the table; any measure of how full the tank is.
     fills : array_like (k,)
@@ -332,10 +320,6 @@ class TableSlosh(Slosh):
         Of each mode: what sloshes, the length of its pendulum, its height at rest, below the pendulum's hinge by its length.
     inertia : array_like (k,), kg m^2
         Lateral, of what moves with the tank, about its own mass centre; zero by default.
-    model : {"pendulum", "spring"}
-    damping_ratio : float
-    acceleration : float, m/s^2
-        For which springs and dampers are made: by default that of gravity.
 
     Examples
     --------

@@ -81,7 +81,6 @@ class Contact(BodyInteraction):
     Parameters
     ----------
     name : str
-        Unique name in the system.
     radius : float or array_like (k,), m
         Of the spheres; zero for points. For a rod the largest extent of its sections by default; with `on` a shape, it has its
         own radius.

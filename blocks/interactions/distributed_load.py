@@ -82,7 +82,6 @@ class DistributedLoad(BodyInteraction):
     Parameters
     ----------
     name : str
-        Unique name in the system.
     rod : Rod
     force, torque : array_like (3,) or (k, 3), or callable, N/m and N m/m
         Constant; k rows at equally distant places from `start` to `end`, with linear interpolation; or a function of the

@@ -21,7 +21,6 @@ class SpringDamper(Interaction):
     Parameters
     ----------
     name : str
-        Unique name in the system.
     stiffness : float, N/m
     damping : float, N s/m
     length : float, m
@@ -84,7 +83,6 @@ class CompliantClosure(Interaction):
     Parameters
     ----------
     name : str
-        Unique name in the system.
     stiffness : float, (6,) or (6, 6)
         N/m, N and N m/rad, on the displacement ``delta = (r, log R)`` of the second port in the first (linear first).
     damping : float, (6,) or (6, 6)

@@ -102,7 +102,6 @@ class Joint(Block):
     Parameters
     ----------
     name : str
-        Unique name in the system.
     stiffness : float, (n,) or (n, n)
         N/m or N m/rad; the energy is ``U = delta^T K delta / 2``, ``delta = difference(rest, q)``, the effort its negative
         gradient.

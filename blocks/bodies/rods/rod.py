@@ -26,7 +26,6 @@ class Rod(RodSections):
     Parameters
     ----------
     name : str
-        Unique name in the system.
     length : float, m
     section : Section
         Constant or tapered.

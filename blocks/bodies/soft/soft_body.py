@@ -24,7 +24,6 @@ class SoftBody(SoftData):
     Parameters
     ----------
     name : str
-        Unique name in the system.
     kinematics : callable
         ``f(x, q)`` or ``f(x, q, numbers)``: the position (3, m) of the material point x (3, m at rest) in the frame of the
         parent port; `numbers` has the `parameters` as attributes. At q = 0 the body is at rest: ``f(x, 0) = x``, or another
