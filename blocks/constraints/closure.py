@@ -44,6 +44,8 @@ class Closure(Block):
     own_ports: tuple[PortRef | Block | str, ...] = ()
     measured: ClassVar[str] = ""
     own_coordinates: tuple[str, ...] = ()
+    #: In words, where it gives no finite numbers; empty if it always does.
+    undefined: str = ""
 
     def inputs_and_states(self, values: Array | None) -> tuple[Array, Array]:
         """Return inputs (m) and states (k) from one array of `values` (m + k); zeros for None."""

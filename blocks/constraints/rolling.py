@@ -152,6 +152,11 @@ class RollingDisc(RollingContact):
         self.radius, self.axis = radius, axis
 
     @property
+    def undefined(self) -> str:  # type: ignore[override]
+        """Where the disc touches everywhere."""
+        return f"the disc of {self.name} lies flat on its plane"
+
+    @property
     def _turned(self) -> tuple[float, Array, Array]:
         return self.radius, unit_vector(self.axis), np.zeros(3)
 

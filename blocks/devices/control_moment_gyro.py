@@ -115,8 +115,9 @@ class ControlMomentGyro(ReactionWheel):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
-        if not errors and None not in (self.speed, self.speed_limit) and abs(self.speed) > self.speed_limit:
-            self._refuse(errors, "speed", f"at most the speed_limit, {self.speed_limit:.6g} rad/s", "hold a slower speed")
+        limit = math.inf if self.speed_limit is None else self.speed_limit
+        if not errors and self.speed is not None and abs(self.speed) > limit:
+            self._refuse(errors, "speed", f"at most the speed_limit, {limit:.6g} rad/s", "hold a slower speed")
         return errors + zero_axes(self, ("gimbal_axis", *(() if self.outer_axis is None else ("outer_axis",)))), warnings
 
     def parts(self) -> Iterator[tuple[Any, ...]]:

@@ -13,7 +13,6 @@ from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import TYPED
 from titop.blocks.basics.user_input import real_array, shape_of
-from titop.blocks.constraints.rolling import RollingDisc
 from titop.blocks.contract.block import is_titops_own
 from titop.graph.network.assembly import Assembly
 
@@ -264,8 +263,8 @@ def overflow(assembly: Assembly | None = None) -> Finding:
     if users := tuple(block.name for block in blocks if not is_titops_own(block)):
         advice += f", or functions of {shorten(users)} return no finite numbers there"
     loops = () if assembly is None else assembly.loops
-    if discs := tuple(loop.closure.name for loop in loops if isinstance(loop.closure, RollingDisc)):
-        advice += f", or the disc of {shorten(discs)} lies flat on its plane, where it touches everywhere"
+    if undefined := tuple(loop.closure.undefined for loop in loops if loop.closure.undefined):
+        advice += f", or {shorten(undefined)}"
     return Finding("not-finite", "result", "NaN or infinity", "finite results", advice)
 
 

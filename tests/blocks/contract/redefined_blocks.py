@@ -209,7 +209,17 @@ BASES = {"Block", "Joint", "Interaction"}
 
 #: What tells nothing of a block's law: names, units, checks, copies, and the numbers from which classes of titop's compute.
 UNHEARD = {
-    *("check", "configuration_units", "configuration_names", "input_names", "input_ranges", "input_units", "inputs", "units"),
+    *(
+        "undefined",
+        "check",
+        "configuration_units",
+        "configuration_names",
+        "input_names",
+        "input_ranges",
+        "input_units",
+        "inputs",
+        "units",
+    ),
     *("own_blocks", "own_coordinates", "among", "snapshot", "port", "add_port", "random_configuration", "neutral"),
     *("parameters", "parameters_along", "with_parameters", "law_numbers", "complex_safe", "read_configuration"),
 }

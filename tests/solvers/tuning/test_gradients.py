@@ -63,7 +63,7 @@ def test_of_blocks(kind: str) -> None:
     check_gradients(objective, stable_point(objective))
 
 
-@pytest.mark.parametrize("goals", [("gain", "band"), ("h2",), ("damping",), ("all margins", "shape"), ("tracking",)])
+@pytest.mark.parametrize("goals", [("gain", "band"), ("h2",), ("decay",), ("all margins", "shape"), ("tracking",)])
 def test_of_sampled_loops_with_delay(goals: tuple[str, ...]) -> None:
     plant, dt = two_masses(damping=1.0), 0.1
     held = control.sample_system(plant, dt, "zoh")
