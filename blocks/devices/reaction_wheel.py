@@ -74,7 +74,8 @@ class ReactionWheel(CompositeDevice):
         Angle of the mass centre about the axis where the wheel's is zero, from the port's axis that follows, in the order x, y,
         z, the one nearest to the spin axis (from x if that is z).
     speed_limit : float, rad/s, optional
-        From here on the motor drives no faster: its torque falls to zero within a thousandth. It may still brake.
+        From here on the motor drives no faster: within a thousandth of it a torque against the spin grows to `torque_limit`,
+        whatever the command. The motor may still brake; a wheel that coasts above the limit is braked.
     jitter : {"coupled", "force"} or None
         How imbalance acts: by the rotor's mass distribution, exactly; or by the loads of steady spin on the port, ``U_s v^2``
         (force) and ``U_d v^2`` (torque), which turn with the wheel; or not at all.
