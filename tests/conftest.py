@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Generator
 
+import numpy as np
 import pytest
 
 # one thread of BLAS a process: tests run side by side, and threads that wait for each other's cores take several times as long
@@ -23,6 +25,13 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if calling.obstacle() is None and getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         compile_ahead()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """Leave NumPy's print options as they were: pyYeti sets them for good, and what later tests print would follow them."""
+    with np.printoptions():
+        return (yield)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
