@@ -70,6 +70,7 @@ from .blocks.interactions.springs import CompliantClosure as CompliantClosure
 from .blocks.interactions.springs import SpringDamper as SpringDamper
 from .blocks.interactions.tendon import PressureChamber as PressureChamber
 from .blocks.interactions.tendon import Tendon as Tendon
+from .blocks.joints.curvilinear import Curvilinear as Curvilinear
 from .blocks.joints.friction_and_limits import CoordinateLimits as CoordinateLimits
 from .blocks.joints.friction_and_limits import Friction as Friction
 from .blocks.joints.friction_and_limits import Limits as Limits

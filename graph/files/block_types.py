@@ -45,6 +45,7 @@ from titop.blocks.interactions.elastic_drive import ElasticDrive
 from titop.blocks.interactions.springs import CompliantClosure, SpringDamper
 from titop.blocks.interactions.tendon import PressureChamber, Tendon
 from titop.blocks.joints.friction_and_limits import CoordinateLimits, Limits
+from titop.blocks.joints.curvilinear import Curvilinear
 from titop.blocks.joints.plain_joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.files import block_fields as special
@@ -217,6 +218,7 @@ for _cls in (Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Fre
     _fields |= dict.fromkeys(_cls.axis_fields, _DIRECTION)
     register_block(_cls, _cls.__name__.lower(), _fields | (_PASSIVE if _cls.coordinates else {}))
 
+_register(Curvilinear, "curvilinear", points=special.POINTS, up=FileField(special.POINTS, None), **_PASSIVE)
 _register(RigidBody, "rigid", inertia=SYMMETRIC, ports=_BODY_PORTS, buoyancy_center=NUMBERS, **special.WATER)
 _register(
     FlexibleBody,

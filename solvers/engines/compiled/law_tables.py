@@ -207,7 +207,8 @@ def has_own_numbers(block: Block) -> bool:
 
 def _is_plain(block: Block) -> bool:
     """Tell whether all that a block with a compiled law defines beside it agrees with plain coordinates and that law."""
-    return not any(overrides_method(block, name) for name in _LEFT_TO_LAWS) and not _says_anew(block, _TWINS)
+    base = titop_class(type(block))  # of a joint the law repeats passive efforts and armature
+    return not any(overrides_method(block, name, base) for name in _LEFT_TO_LAWS) and not _says_anew(block, _TWINS)
 
 
 def _says_anew(block: Block, names: Sequence[str]) -> bool:
