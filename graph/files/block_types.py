@@ -44,8 +44,8 @@ from titop.blocks.interactions.distributed_load import DistributedLoad
 from titop.blocks.interactions.elastic_drive import ElasticDrive
 from titop.blocks.interactions.springs import CompliantClosure, SpringDamper
 from titop.blocks.interactions.tendon import PressureChamber, Tendon
-from titop.blocks.joints.friction_and_limits import CoordinateLimits, Limits
 from titop.blocks.joints.curvilinear import Curvilinear
+from titop.blocks.joints.friction_and_limits import CoordinateLimits, Limits
 from titop.blocks.joints.plain_joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.files import block_fields as special

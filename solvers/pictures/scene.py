@@ -265,7 +265,7 @@ class Scene(Frames):
                 yield self._bar("rod", body.name, start, end, _ROD * self.detail, k)
 
     def _axes(self, connection: Connection, joint: Joint) -> Iterator[dict[str, Any]]:
-        """A pin for each axis of rotation, a rail as long as the motion for each of translation, a ball for three; or a line."""
+        """A pin for each axis of rotation, a rail as long as the motion for each of translation, a ball for three; curves."""
         parent, child = self.joint_anchor(connection), port_anchor(connection.child.block, connection.child.name)
         if (shape := joint.picture(joint.neutral())) is not None:
             points = parent.position + shape.points @ parent.rotation.T

@@ -22,6 +22,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "Planar": {},
     "Spherical": {},
     "Free": {},
+    "Curvilinear": {"points": [[0, 0, 0], [1, 0.3, 0], [1.5, 1, 0.5], [1, 2, 0.2], [0.3, 2.5, -0.5]], "up": [0.1, -0.2, 1]},
     "Weld": {},
 }
 
