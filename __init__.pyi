@@ -75,6 +75,7 @@ from .blocks.joints.friction_and_limits import CoordinateLimits as CoordinateLim
 from .blocks.joints.friction_and_limits import Friction as Friction
 from .blocks.joints.friction_and_limits import Limits as Limits
 from .blocks.joints.joint import Joint as Joint
+from .blocks.joints.plain_joints import Cartesian as Cartesian
 from .blocks.joints.plain_joints import Cylindrical as Cylindrical
 from .blocks.joints.plain_joints import Planar as Planar
 from .blocks.joints.plain_joints import Prismatic as Prismatic

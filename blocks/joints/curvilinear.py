@@ -284,9 +284,9 @@ class Curvilinear(Joint):
             sides = np.cross(curve(even)[:, 3:], curve(even, nu=1)[:, :3])
             turned = (sides[1:] * sides[:-1]).sum(axis=1)
             if not (turned > 0.0).all():
-                place = float(even[turned.argmin()])
+                where = even[turned.argmin()]
                 advice = "give up at each point, or a direction that the curve never has, such as the normal of its plane"
-                self.reader.report("up-along-curve", "up", f"along the curve at {place:.4g} m", "a direction beside it", advice)
+                self.reader.report("up-along-curve", "up", f"along the curve at {where:.4g} m", "a direction beside it", advice)
 
     def law_numbers(self) -> Array:
         """Return armature, passive coefficients, whether it is closed and has `up`, number and length of pieces, and these."""

@@ -19,6 +19,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "Screw": {"axis": [-1, 0.4, 2], "pitch": 0.3},
     "Cylindrical": {"axis": [0.2, 3, -1]},
     "Universal": {"axis1": [1, 0.5, 0.1], "axis2": [-0.2, 2, 1]},
+    "Cartesian": {},
     "Planar": {},
     "Spherical": {},
     "Free": {},
