@@ -17,8 +17,8 @@ from titop.blocks.joints.joint import Joint
 from titop.blocks.laws.impact import HERTZ, impact_energy, impact_push
 from titop.blocks.laws.vectors import Vector, cross3, dot3, select, times, transposed
 
-#: Degree of the curve; numbers of the law before its pieces (see `Curvilinear.law_numbers`); how often they are halved at most.
-_DEGREE, _PIECES, _HALVINGS = 5, 16, 9
+#: Degree of the curve; numbers of the law before its pieces (see `Curvilinear.law_numbers`); pieces that are not halved again.
+_DEGREE, _PIECES, _MOST = 5, 16, 2**13
 #: Axes that do not turn, and their angular motion.
 _LEVEL, _STILL = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
 
@@ -218,32 +218,11 @@ class Curvilinear(Joint):
         self.length, self.stations = 1.0, np.zeros(len(self.points))
         #: Coefficients (pieces, 3 of the position and 3 of up, 6) of polynomials over the way within each piece.
         self._pieces = np.zeros((1, 3, _DEGREE + 1))
-        if not self.reader.findings and self._has_ways():
+        if not self.reader.findings:
             self._fit()
         if not closed:
             bounds = self.limit_numbers[0, :2]
             bounds[:] = np.where(np.isfinite(bounds), bounds, [0.0, self.length])
-
-    def _has_ways(self) -> bool:
-        """Tell whether there are ways between the points; report it if not."""
-        least = 3 if self.closed else 2
-        if len(self.points) < least:
-            advice = "give more points"
-            self.reader.report("too-few-points", "points", len(self.points), f"at least {least} points", advice)
-            return False
-        chords = self._chords()
-        if chords.min() > SAME * chords.max():
-            return True
-        k = int(chords.argmin())
-        advice = "leave one out; a closed curve returns to its first point by itself"
-        expected = "points that differ from the next one"
-        self.reader.report("coincident-points", f"points[{k}]", self.points[k].tolist(), expected, advice)
-        return False
-
-    def _chords(self) -> Array:
-        """Return the distance of each point from the next one."""
-        ends = np.vstack([self.points, self.points[: int(self.closed)]])
-        return np.sqrt((np.diff(ends, axis=0) ** 2).sum(axis=1))
 
     def _fit(self) -> None:
         """Find the curve's pieces, of even length."""
@@ -256,13 +235,23 @@ class Curvilinear(Joint):
         def speeds(curve: Any, x: Array) -> Array:
             return np.sqrt((curve(x, nu=1)[..., :3] ** 2).sum(axis=-1))
 
-        ends = np.concatenate([[0.0], np.cumsum(self._chords())])
+        report, least = self.reader.report, 3 if self.closed else 2
+        if len(self.points) < least:
+            report("too-few-points", "points", len(self.points), f"at least {least} points", "give more points")
+            return
         ups = [] if self.up is None else [np.broadcast_to(self.up, self.points.shape)]
         given = np.hstack([self.points, *ups])
-        first = spline(ends, np.vstack([given, given[: int(self.closed)]]))
+        given = np.vstack([given, given[: int(self.closed)]])
+        chords = np.sqrt((np.diff(given[:, :3], axis=0) ** 2).sum(axis=1))
+        if chords.min() <= SAME * chords.max():
+            k, expected = int(chords.argmin()), "points that differ from the next one"
+            advice = "leave one out; a closed curve returns to its first point by itself"
+            report("coincident-points", f"points[{k}]", self.points[k].tolist(), expected, advice)
+            return
+        ends, parts = np.concatenate([[0.0], np.cumsum(chords)]), 1
+        first = spline(ends, given)
         nodes, weights = np.polynomial.legendre.leggauss(_DEGREE + 1)
-        for halving in range(_HALVINGS):
-            parts = 2**halving
+        while True:
             places = np.interp(np.arange(parts * (len(ends) - 1) + 1) / parts, np.arange(len(ends)), ends)
             inner = places[:-1, None] + np.diff(places)[:, None] * (nodes + 1.0) / 2.0
             ways = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(places) * (speeds(first, inner) @ weights))])
@@ -271,12 +260,13 @@ class Curvilinear(Joint):
             samples[-1] = samples[0] if self.closed else samples[-1]
             curve, step = spline(even, samples), even[1]
             errors = np.abs(speeds(curve, even[:-1, None] + step * (nodes + 1.0) / 2.0) - 1.0).max(axis=1)
-            if errors.max() < SAME:
+            if errors.max() < SAME or len(errors) > _MOST:
                 break
+            parts *= 2
         if errors.max() > TYPED:
             place = int(np.searchsorted(ways[::parts], even[errors.argmax()], "right")) - 1
             advice, expected = "give more points where it turns, or round its corners", "a curve that turns smoothly"
-            self.reader.report("sharp-curve", f"points[{place}]", self.points[place].tolist(), expected, advice)
+            report("sharp-curve", f"points[{place}]", self.points[place].tolist(), expected, advice)
         derivatives = [curve(even[:-1], nu=k) / factorial(k) for k in range(_DEGREE + 1)]
         self._pieces, self.length = np.stack(derivatives, axis=-1), float(ways[-1])
         self.stations = ways[::parts][: len(self.points)]
@@ -286,7 +276,7 @@ class Curvilinear(Joint):
             if not (turned > 0.0).all():
                 where = even[turned.argmin()]
                 advice = "give up at each point, or a direction that the curve never has, such as the normal of its plane"
-                self.reader.report("up-along-curve", "up", f"along the curve at {where:.4g} m", "a direction beside it", advice)
+                report("up-along-curve", "up", f"along the curve at {where:.4g} m", "a direction beside it", advice)
 
     def law_numbers(self) -> Array:
         """Return armature, passive coefficients, whether it is closed and has `up`, number and length of pieces, and these."""

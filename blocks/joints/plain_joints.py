@@ -204,10 +204,6 @@ class Cartesian(ConstantSubspace):
         """Return the translation by q."""
         return np.eye(3), np.array(q)
 
-    def motion_subspace(self, port: str, q: Array) -> Array:
-        """Return the joint frame's axes as linear motions (6 x 3)."""
-        return np.eye(6)[:, :3]
-
 
 class Planar(Joint):
     """Motion in the x-y plane of the joint frame. Coordinates: x, y (m), then the rotation theta about z (rad)."""

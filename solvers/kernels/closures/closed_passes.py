@@ -4,8 +4,8 @@
 ``J_I M^-1 J_I^T lambda = -(bias_I + J_I M^-1 (tau - h))``. Gears have been eliminated before, as far as they take a coordinate
 out (`following`).
 
-Where closures hold coordinates without inertia, M is singular. Constraints with a fictitious inertia w, ``M + w J_I^T J_I``, give
-the same accelerations: those along J_I are known. The multipliers then lack ``w bias_I``.
+Where closures hold coordinates without inertia, M is singular. With a fictitious inertia w of the constraints, in its place
+``M + w J_I^T J_I``, accelerations are the same, since ``J_I a`` is known; the multipliers lack ``w bias_I``.
 
 Some motion may be imposed. Then accelerations are sought beside those that begin with the imposed ones, and with what follows
 these by gears: the coordinates keep their places, with zeros in forces and constraints and ones in the mass matrix.
@@ -127,8 +127,9 @@ def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare,
 def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, weight, columns, gram, a):
     """Replace the efforts less nonlinear effects in `a` by the accelerations; return a status.
 
-    `chosen` are the independent rows of the Jacobian, `weight` their fictitious inertia, if any. Factors of M stay in `matrix`, ``M^-1 J^T`` in the first of `columns`
-    (nv x r + 1), the triangle of ``J M^-1 J^T`` and, behind it, the multipliers in `gram` (r x r + 1).
+    `chosen` are the independent rows of the Jacobian, `weight` is their fictitious inertia, if any. Factors of M stay in
+    `matrix`, ``M^-1 J^T`` in the first of `columns` (nv x r + 1), the triangle of ``J M^-1 J^T`` and, behind it, the
+    multipliers in `gram` (r x r + 1).
     """
     n, r = ints[0, layout.NV], chosen.size
     for k in range(n):
