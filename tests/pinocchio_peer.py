@@ -44,7 +44,6 @@ JOINTS: dict[type, Callable[[tt.Joint], pin.JointModel]] = {
     tt.Screw: lambda joint: pin.JointModelHelicalUnaligned(joint.axis / np.linalg.norm(joint.axis), float(joint.pitch[0])),
     tt.Cylindrical: lambda joint: composite(prismatic(joint.axis), revolute(joint.axis)),
     tt.Universal: lambda joint: composite(revolute(joint.axis1), revolute(joint.axis2)),
-    tt.Cartesian: lambda joint: composite(prismatic(X), prismatic(Y), prismatic(Z)),
     tt.Planar: lambda joint: composite(prismatic(X), prismatic(Y), revolute(Z)),
     tt.Spherical: lambda joint: pin.JointModelSpherical(),
     tt.Free: lambda joint: pin.JointModelFreeFlyer(),

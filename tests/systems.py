@@ -14,7 +14,7 @@ import titop as tt
 Array = NDArray[np.float64]
 
 #: Every kind of joint, by the name of its class.
-KINDS = ("Revolute", "Prismatic", "Screw", "Cylindrical", "Universal", "Spherical", "Cartesian", "Planar", "Free", "Weld")
+KINDS = ("Revolute", "Prismatic", "Screw", "Cylindrical", "Universal", "Spherical", "Planar", "Free", "Weld")
 
 #: Joints with exactly one coordinate.
 SINGLE = ("Revolute", "Prismatic", "Screw")
