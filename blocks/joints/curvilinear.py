@@ -55,6 +55,9 @@ def curve_energy(numbers: Any, q: Any) -> Any:
     return 0.5 * numbers[1] * delta * delta + impact_energy(depth, numbers[10], HERTZ)
 
 
+CURVE_LAW = Law(curve_law, energy=curve_energy)
+
+
 def _passive(numbers: Any, q: Any, v: Any) -> Any:
     """Return the effort of spring, damper, friction and stops, as `Joint.passive_efforts`."""
     peak = (numbers[5] - numbers[4]) * np.exp(-((v / numbers[6]) ** 2))
@@ -207,7 +210,7 @@ class Curvilinear(Joint):
 
     coordinates = ("distance",)
     units = ("m",)
-    compiled_law = Law(curve_law, energy=curve_energy)
+    compiled_law = CURVE_LAW
     points = Fixed(_read_points)
     closed = Fixed(switch)
     up = Fixed(optional(_read_up))

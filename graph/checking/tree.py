@@ -138,12 +138,8 @@ def massless_leaves(system: Network) -> Iterator[tuple[bool, Finding]]:
         nx.add_path(geared, [full_name(moving, name) for name in gear.terms])
     groups = ({owner_of(coordinate): coordinate for coordinate in group} for group in nx.connected_components(geared))
     heavy = {coordinate for group in groups if group.keys() - set(found) for coordinate in group.values()}
-    held, above = set(), {c.child.block.name: c for c in system.connections}
-    for ref in (ref for loop in system.loops if isinstance(loop.closure, MultiplierClosure) for ref in loop.ports):
-        name = ref.block.name
-        while name in above:
-            held.add(above[name].joint.name)
-            name = above[name].parent.block.name
+    rigid = (loop for loop in system.loops if found and isinstance(loop.closure, MultiplierClosure))
+    held = set().union(*(nx.ancestors(tree_of(system), ref.block.name) for loop in rigid for ref in loop.ports))
     for name in found:
         if name not in held and not {f"{name}.{own}" for own in joints[name].coordinates} <= heavy:
             yield True, massless_joint(name, "its subtree has no inertia")
