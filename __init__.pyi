@@ -70,10 +70,12 @@ from .blocks.interactions.springs import CompliantClosure as CompliantClosure
 from .blocks.interactions.springs import SpringDamper as SpringDamper
 from .blocks.interactions.tendon import PressureChamber as PressureChamber
 from .blocks.interactions.tendon import Tendon as Tendon
+from .blocks.joints.curvilinear import Curvilinear as Curvilinear
 from .blocks.joints.friction_and_limits import CoordinateLimits as CoordinateLimits
 from .blocks.joints.friction_and_limits import Friction as Friction
 from .blocks.joints.friction_and_limits import Limits as Limits
 from .blocks.joints.joint import Joint as Joint
+from .blocks.joints.plain_joints import Cartesian as Cartesian
 from .blocks.joints.plain_joints import Cylindrical as Cylindrical
 from .blocks.joints.plain_joints import Planar as Planar
 from .blocks.joints.plain_joints import Prismatic as Prismatic

@@ -15,6 +15,10 @@ from titop.blocks.contract.fields import Field, scalar
 class Distance(MultiplierClosure):
     """A massless rod with a ball joint at each end: ``(r . r - length^2) / (2 length) = 0``.
 
+    Rods may meet at a node without mass, ``tt.RigidBody("node", 0.0)`` on a `Cartesian` joint, if they hold it: three that are
+    not in one plane, for example. A node that can still swing about two rods needs a mass, however small, since nothing but
+    forces tells where it is.
+
     Its force on the second port, ``m.reaction(name, ...)[:3]``, is along the rod: the multiplier, negative in tension.
 
     Parameters

@@ -59,6 +59,13 @@ class CoordinateDrive(CoordinateActuator):
         """Return the `readings` at a `command` behind the path, a rate `v` of the coordinate, and its states `x`."""
         return []
 
+    def parameters_along(self, units: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """Return them with the units of a linear drive where the coordinate is a length; phases stay angles."""
+        known = super().parameters_along(units)
+        if units[0] != "m":
+            return known
+        return {name: (value, unit.replace("N m", "N").replace("/rad", "/m")) for name, (value, unit) in known.items()}
+
     def parameter_fields(self) -> ParameterFields:
         rows = row_fields(self.torque_field, self.torques, {"order": "", "torque": "N m", "phase": "rad"})
         return super().parameter_fields() | rows

@@ -128,7 +128,7 @@ class Joint(Block):
     `read_configuration` reads a user's `value`; errors are recorded under the name `field`.
     """
 
-    ports = (CHILD_PORT,)
+    ports: tuple[str, ...] = (CHILD_PORT,)
     file_tables = ("joints",)
     chain: tuple[Link, ...] = ()
     axis_fields: ClassVar[tuple[str, ...]] = ()

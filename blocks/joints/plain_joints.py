@@ -186,6 +186,25 @@ class Universal(Joint):
         return np.concatenate([np.zeros(3), -v[1] * v[0] * cross(unit_vector(self.axis2), first)])
 
 
+class Cartesian(ConstantSubspace):
+    """Translation along the joint frame's axes, without rotation. Coordinates: x, y, z (m).
+
+    It carries point masses, and nodes without mass that closures hold, such as the ends of several `Distance` rods.
+    """
+
+    coordinates = ("x", "y", "z")
+    units = ("m", "m", "m")
+    chain = (
+        Link("axial", (1.0, 0.0, 0.0), linear=1.0),
+        Link("axial", (0.0, 1.0, 0.0), linear=1.0),
+        Link("axial", (0.0, 0.0, 1.0), linear=1.0),
+    )
+
+    def pose(self, port: str, q: Array) -> tuple[Array, Array]:
+        """Return the translation by q."""
+        return np.eye(3), np.array(q)
+
+
 class Planar(Joint):
     """Motion in the x-y plane of the joint frame. Coordinates: x, y (m), then the rotation theta about z (rad)."""
 

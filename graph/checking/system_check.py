@@ -25,7 +25,7 @@ from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
-from titop.blocks.joints.joint import Joint, is_elementary
+from titop.blocks.joints.joint import Joint
 from titop.graph.checking.targets import (
     ambiguous_devices,
     ambiguous_ports,
@@ -93,7 +93,7 @@ def own_block_findings(system: Network) -> Iterator[tuple[bool, Finding]]:
     """Yield what is wrong (True) and suspicious (False) in blocks that users wrote."""
     for block in system.blocks:
         lawless = isinstance(block, Closure | Relation | CoordinateLimits | Load | Actuator | Sensor)
-        known = is_elementary(block) or (is_titops_own(block) and not isinstance(block, Joint))
+        known = is_titops_own(block) and not (isinstance(block, Joint) and block.compiled_law is None and not block.chain)
         if lawless or (known and not (block.inputs or block.state_names or overrides_method(block, "input_matrix"))):
             continue
         block.forget_steps()

@@ -122,7 +122,7 @@ def contradicting_gears(system: Network) -> Iterator[Finding]:
 
 
 def massless_leaves(system: Network) -> Iterator[tuple[bool, Finding]]:
-    """Yield errors (True) for joints that move no inertia, unless gears couple them to joints that do.
+    """Yield errors (True) for joints that move no inertia, unless gears couple them to joints that do, or closures hold them.
 
     A system in which no moving part has inertia gets one warning (False): it has no dynamics, but poses and Jacobians.
     """
@@ -138,8 +138,10 @@ def massless_leaves(system: Network) -> Iterator[tuple[bool, Finding]]:
         nx.add_path(geared, [full_name(moving, name) for name in gear.terms])
     groups = ({owner_of(coordinate): coordinate for coordinate in group} for group in nx.connected_components(geared))
     heavy = {coordinate for group in groups if group.keys() - set(found) for coordinate in group.values()}
+    rigid = (loop for loop in system.loops if found and isinstance(loop.closure, MultiplierClosure))
+    held = set().union(*(nx.ancestors(tree_of(system), ref.block.name) for loop in rigid for ref in loop.ports))
     for name in found:
-        if not {f"{name}.{own}" for own in joints[name].coordinates} <= heavy:
+        if name not in held and not {f"{name}.{own}" for own in joints[name].coordinates} <= heavy:
             yield True, massless_joint(name, "its subtree has no inertia")
 
 
@@ -152,5 +154,5 @@ def _driven(system: Network) -> set[str]:
 def massless_joint(name: str, what: str) -> Finding:
     """Return the finding for a joint that moves no inertia."""
     expected = "inertia to move along every coordinate"
-    advice = "give its bodies mass or inertia, give the joint an armature, or weld it"
+    advice = "give its bodies mass or inertia, give the joint an armature, weld it, or hold it by rigid closures"
     return Finding("massless-joint", name, what, expected, advice)

@@ -44,8 +44,9 @@ from titop.blocks.interactions.distributed_load import DistributedLoad
 from titop.blocks.interactions.elastic_drive import ElasticDrive
 from titop.blocks.interactions.springs import CompliantClosure, SpringDamper
 from titop.blocks.interactions.tendon import PressureChamber, Tendon
+from titop.blocks.joints.curvilinear import Curvilinear
 from titop.blocks.joints.friction_and_limits import CoordinateLimits, Limits
-from titop.blocks.joints.plain_joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
+from titop.blocks.joints.plain_joints import Cartesian, Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
 from titop.blocks.joints.quaternion_joints import Free, Spherical
 from titop.graph.files import block_fields as special
 from titop.graph.files.file_fields import (
@@ -212,11 +213,12 @@ _DIRECTION = FileField(NUMBERS, None)
 _END = FileField(NUMBER, None, attribute="given_end")
 
 
-for _cls in (Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Free, Weld, Screw):
+for _cls in (Revolute, Prismatic, Cylindrical, Universal, Cartesian, Planar, Spherical, Free, Weld, Screw):
     _fields = {name: FileField(NUMBER, default) for name, default in _defaults(_cls).items() if name not in _PASSIVE}
     _fields |= dict.fromkeys(_cls.axis_fields, _DIRECTION)
     register_block(_cls, _cls.__name__.lower(), _fields | (_PASSIVE if _cls.coordinates else {}))
 
+_register(Curvilinear, "curvilinear", points=special.POINTS, up=FileField(special.POINTS, None), **_PASSIVE)
 _register(RigidBody, "rigid", inertia=SYMMETRIC, ports=_BODY_PORTS, buoyancy_center=NUMBERS, **special.WATER)
 _register(
     FlexibleBody,

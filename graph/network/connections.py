@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.joints.joint import Joint, is_elementary
+from titop.blocks.contract.block import Block, PortRef, is_titops_own
+from titop.blocks.joints.joint import Joint
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def nodes_of(
     nodes = []
     for connection in connections:
         joint, body = connection.joint, connection.child.block
-        is_plain = isinstance(joint, Joint) and is_elementary(joint)
+        is_plain = isinstance(joint, Joint) and is_titops_own(joint)
         has_armature = is_plain and (joint.name in driven or bool(along(joint.total_armature > 0)))  # type: ignore[attr-defined]
         nodes.append(TreeNode(joint.name, connection.parent.block.name, bool(joint.nv), not is_plain, has_armature))
         nodes.append(TreeNode(body.name, joint.name, bool(body.nv), _is_heavy(body)))

@@ -320,7 +320,8 @@ def refuse_opening(
 
 
 def _of_the_tree(mechanism: ClosedMechanism, q: Array, v: Array, tau: Array, pushes: list[Push]) -> Array:
-    """Return the accelerations (nv) of the tree without closures; with gears, zero for coordinates without inertia."""
+    """Return the accelerations (nv) of the tree without closures; zero for coordinates that gears or closures have to hold."""
     dynamics, nothing = mechanism.engine.dynamics, np.zeros(mechanism.nv)
-    still = dynamics.pivots(np.real(q)).ratios <= CANCELLED if mechanism.gear_count else nothing.astype(bool)
+    known = bool(mechanism.gear_count or mechanism.held_by_closures)
+    still = dynamics.pivots(np.real(q)).ratios <= CANCELLED if known else nothing.astype(bool)
     return dynamics.tree_hybrid(q, v, tau, nothing, still, pushes)[0]

@@ -14,7 +14,7 @@ from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.constraints.relation import Relation
 from titop.blocks.interactions.interaction import Interaction
 from titop.graph.network.assembly import Assembly
-from titop.graph.network.connections import Joined
+from titop.graph.network.connections import Joined, idle, nodes_of
 from titop.solvers.constraints.engine_interface import Constraints, Engine
 from titop.solvers.mechanism.coordinates import Configurations
 from titop.solvers.mechanism.inputs import Inputs
@@ -101,6 +101,11 @@ class ClosedMechanism(Configurations):
         """The interactions and their targets, with the parameters' current values."""
         loops = self.assembly.loops if self._assembly.loops else ()
         return tuple(loop for loop in loops if isinstance(loop.closure, Interaction))
+
+    @structural
+    def held_by_closures(self) -> bool:
+        """Whether there are joints that move no inertia, which rigid closures have to hold."""
+        return bool(self.rigid_loops) and bool(idle(nodes_of(self._assembly.connections, along=all)))
 
     @structural
     def gear_constraints(self) -> tuple[GearConstraint, ...]:

@@ -129,9 +129,9 @@ def find_pivots(parts: Sequence[EliminatedPart], imposed: Array) -> Pivots:
     """
     elimination = eliminate(parts, imposed)
     shares = np.where(elimination.ratios > 0.0, elimination.pivots / elimination.held, 0.0)
-    return Pivots(
-        elimination.ratios, np.where(imposed, 1.0, shares), np.sqrt(elimination.held * _mobilities(parts, elimination, imposed))
-    )
+    spreads = np.sqrt(elimination.held * _mobilities(parts, elimination, imposed))
+    spreads[elimination.ratios == 0.0] = np.inf
+    return Pivots(elimination.ratios, np.where(imposed, 1.0, shares), spreads)
 
 
 @np.errstate(all="ignore")

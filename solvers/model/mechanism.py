@@ -18,6 +18,7 @@ from titop.blocks.joints.joint import CHILD_PORT
 from titop.graph.network.assembly import Assembly
 from titop.graph.network.connections import Joined
 from titop.solvers.arguments.reading import coordinate_mask, of_one_state, read_wrenches
+from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.engine_interface import Engine
 from titop.solvers.mechanism.conditioning import conditioning, conditioning_findings
@@ -167,6 +168,11 @@ class Mechanism(ClosedLoops):
         """
         findings, doubtful = [], self.engine.doubtful_pivots(self.probes)
         if not doubtful or self._assembly.moves_no_inertia:  # the check of the system has reported it
+            return []
+        if self.held_by_closures:
+            q, still, none = self.regular_configuration, self._stills[2][0], np.zeros(self.nv, dtype=bool)
+            if q is not None:
+                closed_dynamics.hybrid(self, q, still, still, still, none, [])
             return []
         try:
             self._accelerations_at_rest(self.probes[0])

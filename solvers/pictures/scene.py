@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -265,8 +265,14 @@ class Scene(Frames):
                 yield self._bar("rod", body.name, start, end, _ROD * self.detail, k)
 
     def _axes(self, connection: Connection, joint: Joint) -> Iterator[dict[str, Any]]:
-        """A pin for each axis of rotation, a rail as long as the motion for each of translation, a ball for three."""
+        """A pin for each axis of rotation, a rail as long as the motion for each of translation, a ball for three; curves."""
         parent, child = self.joint_anchor(connection), port_anchor(connection.child.block, connection.child.name)
+        if (shape := joint.picture(joint.neutral())) is not None:
+            points = parent.position + shape.points @ parent.rotation.T
+            for line in shape.lines:
+                for start, end in pairwise(points[line]):
+                    place = Anchor(parent.name, parent.rotation, start)
+                    yield self._bar("joint", joint.name, place, end, 0.6 * _ROD * self.detail)
         for i, link in enumerate(joint.chain):
             place = child if i and i == len(joint.chain) - 1 else parent
             if link.kind == "spherical":

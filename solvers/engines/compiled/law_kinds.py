@@ -20,9 +20,10 @@ from titop.blocks.contract.block import Block
 from titop.blocks.devices.first_order_states import DRIVE_LAW, PATH_LAW
 from titop.blocks.devices.wheel_loads import WHEEL_LAW
 from titop.blocks.interactions.elastic_drive import ELASTIC_LAW
+from titop.blocks.joints.curvilinear import CURVE_LAW
 from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
-from titop.solvers.kernels.laws.user_laws import interaction_stages_of
+from titop.solvers.kernels.laws.user_laws import interaction_stages_of, stages_of
 from titop.solvers.native.identity import source_hash
 from titop.solvers.native.programs import ProgramCode
 
@@ -104,7 +105,7 @@ ACTING = (
 
 def all_laws() -> list[CompiledLaw]:
     """Return the laws of all kinds."""
-    return [_load(place) for place in LAWS]
+    return [*(_load(place) for place in LAWS), stages_of(CURVE_LAW)]
 
 
 def all_interactions() -> list[InteractionStages]:

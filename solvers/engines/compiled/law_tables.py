@@ -14,7 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import has_weight, is_acted_on
-from titop.blocks.contract.block import Block, overrides, overrides_method, titop_class
+from titop.blocks.contract.block import Block, is_titops_own, overrides, overrides_method, titop_class
 from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.interactions.interaction import Interaction
 from titop.solvers.engines.compiled.law_kinds import interaction_codes, interaction_of_kind, law_of_kind, program_codes
@@ -207,6 +207,8 @@ def has_own_numbers(block: Block) -> bool:
 
 def _is_plain(block: Block) -> bool:
     """Tell whether all that a block with a compiled law defines beside it agrees with plain coordinates and that law."""
+    if is_titops_own(block):
+        return True
     return not any(overrides_method(block, name) for name in _LEFT_TO_LAWS) and not _says_anew(block, _TWINS)
 
 

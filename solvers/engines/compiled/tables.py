@@ -169,6 +169,9 @@ def constraint_tables(mechanism: ClosedMechanism, tables: Tables, imposed: Array
         terms = {v: rows[closures + k] + place for place, (_, v) in enumerate(gears[k].places)}
         own[layout.FOLLOWER_TERM], own[layout.LEADER_TERM] = terms[own[layout.FOLLOWER]], terms.get(own[layout.LEADER], -1)
     leading, moves = taken.basis
+    header[layout.STIFFENED] = mechanism.held_by_closures
+    if mechanism.held_by_closures:  # constraints join all branches
+        return loops, np.array([np.arange(mechanism.nv), np.arange(mechanism.nv) - 1], dtype=np.int64)
     return loops, leading_tree(tables.tree, leading, moves == 0.0)
 
 

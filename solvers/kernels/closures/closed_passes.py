@@ -4,6 +4,9 @@
 ``J_I M^-1 J_I^T lambda = -(bias_I + J_I M^-1 (tau - h))``. Gears have been eliminated before, as far as they take a coordinate
 out (`following`).
 
+Where closures hold coordinates without inertia, M is singular. With a fictitious inertia w of the constraints, in its place
+``M + w J_I^T J_I``, accelerations are the same, since ``J_I a`` is known; the multipliers lack ``w bias_I``.
+
 Some motion may be imposed. Then accelerations are sought beside those that begin with the imposed ones, and with what follows
 these by gears: the coordinates keep their places, with zeros in forces and constraints and ones in the mass matrix.
 """
@@ -74,6 +77,9 @@ def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare,
     constraints_at(ints, floats, law, loops, q, v, work, world, sides, jacobian)
     fold_rows(loops, floats, jacobian, folded)
     leaders_lengths(loops, floats, lengths)
+    weight = 0.0
+    for j in range(n if loops[0, layout.STIFFENED] else 0):
+        weight = max(weight, matrix[j, j] / (lengths[j] * lengths[j]))
     largest = longest_row(loops, floats, jacobian, imposed)
     if imposed is not None:
         add_gears(loops, jacobian, start, bias)
@@ -95,7 +101,7 @@ def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare,
     if imposed is not None:
         clear_where(imposed, a)
         hold(imposed, matrix)
-    status = constrained_accelerations(ints, tree, matrix, folded, bias, chosen[:r], columns, gram, a)
+    status = constrained_accelerations(ints, tree, matrix, folded, bias, chosen[:r], weight, columns, gram, a)
     if status != layout.OK:
         return status
     unfold_vector(loops, floats, a)
@@ -118,17 +124,23 @@ def constrained(tree, loops, imposed, ints, floats, numbers, stages, law, spare,
 
 
 @helper
-def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, columns, gram, a):
+def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, weight, columns, gram, a):
     """Replace the efforts less nonlinear effects in `a` by the accelerations; return a status.
 
-    `chosen` are the independent rows of the Jacobian. Factors of M stay in `matrix`, ``M^-1 J^T`` in the first of `columns`
-    (nv x r + 1), the triangle of ``J M^-1 J^T`` and, behind it, the multipliers in `gram` (r x r + 1).
+    `chosen` are the independent rows of the Jacobian, `weight` is their fictitious inertia, if any. Factors of M stay in
+    `matrix`, ``M^-1 J^T`` in the first of `columns` (nv x r + 1), the triangle of ``J M^-1 J^T`` and, behind it, the
+    multipliers in `gram` (r x r + 1).
     """
     n, r = ints[0, layout.NV], chosen.size
     for k in range(n):
         for c in range(r):
             columns[k, c] = jacobian[chosen[c], k]
         columns[k, r] = a[k]
+    if weight > 0.0:
+        for row in chosen:
+            for i in range(n):
+                for j in range(n):
+                    matrix[i, j] += weight * jacobian[row, i] * jacobian[row, j]
     failed = factor(tree, matrix)
     if failed >= 0:
         return element_of(ints, failed)
@@ -149,6 +161,8 @@ def constrained_accelerations(ints, tree, matrix, jacobian, bias, chosen, column
         for c in range(r):
             total += columns[k, c] * gram[c, r]
         a[k] = total
+    for c in range(r):
+        gram[c, r] += weight * bias[chosen[c]]
     return layout.OK
 
 

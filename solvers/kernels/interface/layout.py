@@ -113,6 +113,7 @@ HELD = 6  # whether their number is held where more are independent, or the redu
 FOLLOWERS = 7  # number of gears that take a coordinate out
 WHOLE_RANK = 8  # how many constraints act where no motion is imposed
 PLACES = 9  # number of constraints that are not of velocities alone
+STIFFENED = 10  # whether constraints have to hold coordinates that move no inertia
 
 # -- loops: a row for each gear, those that take a coordinate out first, in the order in which they do
 FOLLOWER = 0  # the coordinate
@@ -120,7 +121,7 @@ LEADER = 1  # the one that it follows, which may be imposed; -1 if it stands sti
 FOLLOWER_TERM = 2  # the gear's rows of both coordinates
 LEADER_TERM = 3
 CONSTRAINT = 4  # number of the gear among the constraints
-LOOPS_COLUMNS = 10
+LOOPS_COLUMNS = 11
 
 # -- loops: a row for each coordinate
 LENGTH = 0  # whether it is a length, of which `EXTENT` counts as one

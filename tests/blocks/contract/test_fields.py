@@ -42,6 +42,8 @@ def blocks() -> list[Block]:
         tt.Prismatic("p", limits=tt.Limits(-1, 1)),
         tt.Screw("s", pitch=0.1),
         tt.Cylindrical("c"),
+        tt.Cartesian("ca"),
+        tt.Curvilinear("cu", [[0, 0, 0], [1, 0, 0], [1, 1, 0]], up=[0, 0, 1]),
         tt.Universal("u"),
         tt.Planar("plane"),
         tt.Spherical("ball"),

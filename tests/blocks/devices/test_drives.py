@@ -137,6 +137,16 @@ def test_families_hold_their_members(inductance: float) -> None:
     np.testing.assert_allclose(lpv.A[1], tt.linearize(other, [0.2], **ends).A, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("joint", "units"), [(tt.Revolute, ("N m/A", "V s/rad")), (tt.Prismatic, ("N/A", "V s/m"))])
+def test_units_are_those_of_the_coordinate(joint: Any, units: tuple[str, str]) -> None:
+    s = tt.System("drive", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("rotor", mass=1.0, inertia=0.5), joint("shaft"))
+    s.add_actuator(tt.DCMotor("motor", "shaft", 2.0, 0.1, back_emf=0.2, cogging=[(4, 0.1, 0.2)]))
+    known = s.resolve(engine="reference").parameters()
+    assert (known["motor.torque_constant"][1], known["motor.back_emf"][1]) == units
+    assert known["motor.cogging.0.phase"][1] == "rad"
+
+
 def test_controllers_read_the_current_where_it_is_a_state() -> None:
     """A current loop with an integrator meets its reference."""
     control = pytest.importorskip("control")

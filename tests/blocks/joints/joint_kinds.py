@@ -19,9 +19,11 @@ FIELDS: dict[str, dict[str, Any]] = {
     "Screw": {"axis": [-1, 0.4, 2], "pitch": 0.3},
     "Cylindrical": {"axis": [0.2, 3, -1]},
     "Universal": {"axis1": [1, 0.5, 0.1], "axis2": [-0.2, 2, 1]},
+    "Cartesian": {},
     "Planar": {},
     "Spherical": {},
     "Free": {},
+    "Curvilinear": {"points": [[0, 0, 0], [1, 0.3, 0], [1.5, 1, 0.5], [1, 2, 0.2], [0.3, 2.5, -0.5]], "up": [0.1, -0.2, 1]},
     "Weld": {},
 }
 

@@ -41,6 +41,8 @@ def numerical_subspace(joint: Joint, q: Array) -> Array:
 class TestKinematics:
     def test_no_motion_at_neutral(self, kind: str, rng: np.random.Generator) -> None:
         joint = make(kind, rng)
+        if isinstance(joint, tt.Curvilinear):
+            pytest.skip("its curve need not begin in the joint frame's origin")
         rotation, position = joint.pose(CHILD_PORT, joint.neutral())
         np.testing.assert_array_equal(rotation, np.eye(3))
         np.testing.assert_array_equal(position, np.zeros(3))

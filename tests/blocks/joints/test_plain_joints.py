@@ -49,3 +49,22 @@ class TestConstruction:
         errors, warnings = tt.Revolute("j", stiffness=-1.0).check()
         assert errors == []
         assert [finding.code for finding in warnings] == ["negative-stiffness"]
+
+
+@pytest.mark.parametrize("engine", ["reference", "compiled"])
+def test_cartesian_is_three_rails_one_on_the_other(engine: str) -> None:
+    body = tt.RigidBody("body", mass=2.0, com=[0.1, 0.2, -0.3], inertia=[0.3, 0.4, 0.5], ports={"E": [0.3, 0, 0.1]})
+    one, three = (tt.System(name, gravity=[0.3, -0.2, -9.81]) for name in ("one", "three"))
+    tilted = tt.Pose(rotation=np.eye(3)[[1, 2, 0]])
+    one.connect("world", body, tt.Cartesian("at", stiffness=[3.0, 4.0, 5.0], armature=[0.1, 0.2, 0.3]), placement=tilted)
+    above, place = "world", tilted
+    for k, axis in enumerate("xyz"):
+        carried = body if axis == "z" else tt.RigidBody(axis, mass=0.0)
+        rail = tt.Prismatic(f"at_{axis}", np.eye(3)[k], stiffness=3.0 + k, armature=0.1 + 0.1 * k)
+        three.connect(above, carried, rail, placement=place)
+        above, place = carried, tt.Pose()
+    for s in (one, three):
+        s.connect(body.port("E"), tt.RigidBody("arm", 0.5, com=[0.2, 0, 0], inertia=0.1), tt.Revolute("hinge", [0, 1, 1]))
+    state = np.array([[0.1, -0.2, 0.3, 0.7], [0.5, 0.4, -0.3, 2.0], [1.0, 2.0, -1.0, 0.3]])
+    answers = [s.resolve(engine=engine).forward_dynamics(*state) for s in (one, three)]
+    np.testing.assert_allclose(*answers, rtol=1e-12)  # rounding of two ways to one number

@@ -25,8 +25,9 @@ def given() -> tuple[Array, Array]:
     return np.array([*rng.normal(size=(2, N, N)), root @ root.T + np.eye(N)]), rng.normal(size=(3, ROWS, N))
 
 
+@pytest.mark.parametrize("weight", [0.0, 2.5])
 @pytest.mark.parametrize("imposed", [[], [1], [0, 3]])
-def test_they_are_those_of_the_dense_equations(imposed: list[int]) -> None:
+def test_they_are_those_of_the_dense_equations(imposed: list[int], weight: float) -> None:
     """No constraint acts on imposed coordinates alone, so that their efforts carry nothing of it."""
     (changes, rows), mask = given(), np.isin(np.arange(N), imposed)
     loops, floats, _ = no_gears(ROWS)
@@ -36,7 +37,7 @@ def test_they_are_those_of_the_dense_equations(imposed: list[int]) -> None:
     folded[:, mask] = 0.0
     matrix, chosen, columns, gram = changes[2].copy(), np.array([1, 0]), np.empty((N, ROWS + 1)), np.empty((ROWS, ROWS + 1))
     hold(mask, matrix)
-    factored = ints, tree, matrix, folded, np.zeros(ROWS), chosen, columns, gram, np.zeros(N)
+    factored = ints, tree, matrix, folded, np.zeros(ROWS), chosen, weight, columns, gram, np.zeros(N)
     assert constrained_accelerations(*factored) == layout.OK
     forward = matrix, np.vstack([rows[0], folded]), None, None, chosen, columns, gram
     kernels.accelerations_slopes(loops, floats, mask, tree, forward, changes, rows, result)

@@ -62,30 +62,28 @@ def test_symmetric_systems_are_solved_if_definite() -> None:
     assert not factor.solve_symmetric(np.column_stack([np.diag([1.0, -1.0]), np.ones(2)]), 2)
 
 
-def test_accelerations_are_those_of_the_full_equations() -> None:
-    """Of a chain of four coordinates with two constraints, by their multipliers at once."""
+@pytest.mark.parametrize(("weight", "inertia"), [(0.0, np.ones(4)), (2.5, np.ones(4)), (2.5, np.array([1.0, 0, 1, 0]))])
+def test_accelerations_are_those_of_the_full_equations(weight: float, inertia: Array) -> None:
+    """Of a chain of four coordinates with two constraints, by their multipliers at once; two may have no inertia."""
     rng = np.random.default_rng(3)
     root, jacobian, bias, force = rng.normal(size=(4, 4)), rng.normal(size=(3, 4)), rng.normal(size=3), rng.normal(size=4)
-    mass, chosen = root @ root.T + np.eye(4), np.array([2, 0])
+    mass, chosen = np.outer(inertia, inertia) * (root @ root.T + np.eye(4)), np.array([2, 0])
     ints, tree = np.zeros((1, layout.INT_COLUMNS), dtype=np.int64), np.array([[0, 1, 2, 3], [-1, 0, 1, 2]])
     ints[0, layout.NV] = 4
-    a = force.copy()
-    assert (
-        closed_passes.constrained_accelerations(
-            ints, tree, mass.copy(), jacobian, bias, chosen, np.empty((4, 3)), np.empty((2, 3)), a
-        )
-        == layout.OK
-    )
+    a, gram = force.copy(), np.empty((2, 3))
+    found = ints, tree, mass.copy(), jacobian, bias, chosen, weight, np.empty((4, 3)), gram, a
+    assert closed_passes.constrained_accelerations(*found) == layout.OK
     rows = jacobian[chosen]
     whole = np.block([[mass, -rows.T], [rows, np.zeros((2, 2))]])
-    np.testing.assert_allclose(a, np.linalg.solve(whole, np.concatenate([force, -bias[chosen]]))[:4], **ROUNDING)
-    dependent = np.vstack([jacobian[0], 2 * jacobian[0], jacobian[1]])
-    assert (
-        closed_passes.constrained_accelerations(
-            ints, tree, mass.copy(), dependent, bias, np.array([0, 1]), np.empty((4, 3)), np.empty((2, 3)), force.copy()
-        )
-        == layout.SINGULAR
-    )
+    expected = np.linalg.solve(whole, np.concatenate([force, -bias[chosen]]))
+    np.testing.assert_allclose([*a, *gram[:, 2]], expected, **ROUNDING)
+    if inertia.all():
+        dependent = np.vstack([jacobian[0], 2 * jacobian[0], jacobian[1]])
+        again = ints, tree, mass.copy(), dependent, bias, np.array([0, 1]), weight, np.empty((4, 3)), gram, force.copy()
+        assert closed_passes.constrained_accelerations(*again) == layout.SINGULAR
+    else:
+        bare = ints, tree, mass.copy(), jacobian, bias, chosen, 0.0, np.empty((4, 3)), gram, force.copy()
+        assert closed_passes.constrained_accelerations(*bare) >= 0  # a coordinate without inertia
 
 
 def test_contradictions_are_seen_where_loops_are_closed_alone() -> None:
