@@ -171,9 +171,12 @@ class ReactionWheel(CompositeDevice):
         self.jitter_gain, self.harmonics = jitter_gain, harmonics
 
     def harmonic_loads(self, speed: float) -> HarmonicLoads:
-        """Return the loads on the wheel's port, in its axes, of steady spin at a speed (rad/s): imbalance, then harmonics.
+        """Return the loads on the wheel's port, in its axes, of steady spin: imbalance, if there is any jitter, then harmonics.
 
-        Their time counts from the wheel's zero angle. Those of imbalance are the same of both kinds of jitter, and none without.
+        Parameters
+        ----------
+        speed : float, rad/s
+            Of the wheel, whose angle is zero at the time zero.
 
         Examples
         --------
@@ -184,13 +187,13 @@ class ReactionWheel(CompositeDevice):
         >>> loads.frequency.tolist(), abs(loads.force).round(9).tolist()  # 0.1 N, once a turn, in the wheel's plane
         ([100.0], [[0.1, 0.1, 0.0]])
         """
-        order, force, torque, phase = self.lines(imbalance=self.jitter != "none").T
+        order, force, torque, phase = self._lines(imbalance=self.jitter != "none").T
         _, radial, tangential = self._directions()
         turning = np.exp(1j * phase)[:, None] * (radial - 1j * tangential)
         turning = self.jitter_gain * speed**2 * (turning if speed >= 0 else turning.conj())
         return HarmonicLoads(order * abs(speed), force[:, None] * turning, torque[:, None] * turning)
 
-    def lines(self, imbalance: bool) -> Array:
+    def _lines(self, imbalance: bool) -> Array:
         """Return order, force (N s^2), torque (N m s^2) and phase (rad) of what turns (k, 4): of imbalance, of harmonics."""
         rows = [(1.0, self.static_imbalance, self.dynamic_imbalance, self.phase)] if imbalance else []
         return np.array([*rows, *((*row, row[0] * self.phase) for row in self.harmonics)]).reshape(-1, 4)
@@ -259,7 +262,7 @@ class ReactionWheel(CompositeDevice):
     def _wheel(self, bearing: str, target: PortRef, servo: float = 0.0, speed: float = 0.0) -> Iterator[tuple[Any, ...]]:
         """Yield the parts of a wheel on a port; its `speed` (rad/s) is held by a gain (N m s/rad)."""
         _, radial, tangential = self._directions()
-        com, product, lines = np.zeros(3), 0.0, self.lines(imbalance=self.jitter == "force")
+        com, product, lines = np.zeros(3), 0.0, self._lines(imbalance=self.jitter == "force")
         if self.jitter == "coupled" and self.mass:
             com = self.static_imbalance / self.mass * (np.cos(self.phase) * radial + np.sin(self.phase) * tangential)
         if self.jitter == "coupled":

@@ -51,8 +51,7 @@ def trim(
 
     At a moving equilibrium the accelerations are zero in the coordinates' own sense (the body-frame twist of a free joint is
     constant), and remain zero while the configuration moves: steady spin, uniform motion, steady turns. Coordinates that do not
-    influence the dynamics may drift. Loads that only disturb (`Block.disturbances`), such as the jitter of a wheel that spins, are
-    left out.
+    influence the dynamics may drift. Loads that only disturb (`Block.disturbances`), such as a wheel's jitter, are left out.
 
     At an equilibrium that accelerates, as under thrust, some coordinates have constant accelerations, all others rest or
     move as above: in a frame that moves along, gravity opposite to the acceleration would take its place. Nothing may depend

@@ -299,7 +299,7 @@ def kept_states(
 
 
 def _roundings_of_turning(model: Model, v: Array, states: Array, ends: Ends) -> tuple[Array, Array]:
-    """Return the rounding (x, x) and (outputs, x) in derivatives by coordinates of what turns as fast as the rates v (n, nv)."""
+    """Return the rounding (x, x; outputs, x) in derivatives by coordinates of what turns as fast as rates v (n, nv)."""
     nv, scale = model.nv, model.mechanism.scale
     rate = float(np.abs(rotational_rates(model, v) / scale.coordinates).max(initial=0.0))
     by_state, of_outputs, over = np.zeros(len(ends.states)), np.zeros(len(ends.output_signals)), np.zeros(len(ends.states))
