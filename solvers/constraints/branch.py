@@ -78,7 +78,8 @@ def rank_near(mechanism: ClosedMechanism, q: Array) -> int:
 def rank_on_branch(mechanism: ClosedMechanism, q: Array, still: Array | None = None) -> int:
     """Return the number of independent constraints at a configuration and along the mechanism's motion through it.
 
-    Coordinates that are `still` (nv) have no part in it: cars steer with fewer constraints than wheels that go astray have. For an open configuration, that of the closed one next to it. Raises `ModelError` at a singular configuration. Raises
+    Coordinates that are `still` (nv) have no part in it: the wheels of a car agree as long as its steering does not move. For an
+    open configuration, that of the closed one next to it. Raises `ModelError` at a singular configuration. Raises
     `ConvergenceError` if the loops cannot be closed from there.
     """
     q = closed_near(mechanism, q)

@@ -36,7 +36,7 @@ _CAUSED = 10 * CONSISTENT
 
 
 def acting(mechanism: ClosedLoops, q: Array, v: Array, still: Array | None = None) -> tuple[Constraints, int]:
-    """Return the constraints at a state, and the number of those that act, as `rank_on_branch`; refuse singular configurations."""
+    """Return the constraints at a state, and the number that acts, by `rank_on_branch`; refuse singular configurations."""
     rows = mechanism.constraints_at(q, v)
     return rows, mechanism.acting_rank(q, rows.jacobian, still)
 
