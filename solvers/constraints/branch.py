@@ -78,8 +78,8 @@ def rank_near(mechanism: ClosedMechanism, q: Array) -> int:
 def rank_on_branch(mechanism: ClosedMechanism, q: Array, still: Array | None = None) -> int:
     """Return the number of independent constraints at a configuration and along the mechanism's motion through it.
 
-    Coordinates that are `still` (nv) have no part in it: the wheels of a car agree as long as its steering does not move. For an
-    open configuration, that of the closed one next to it. Raises `ModelError` at a singular configuration. Raises
+    Coordinates that are `still` (nv) have no part in it: the wheels of a car agree as long as its steering does not move. For
+    an open configuration, that of the closed one next to it. Raises `ModelError` at a singular configuration. Raises
     `ConvergenceError` if the loops cannot be closed from there.
     """
     q = closed_near(mechanism, q)
@@ -133,7 +133,7 @@ def perturb_closed(
     """Return a closed configuration a small step away, or None if the constraints allow no motion.
 
     The step follows a random direction that the constraints allow: at a crossing of branches it leads onto one of them.
-    Coordinates that are `still` (nv) stay.
+    Coordinates that are `still` (nv) stay; where the others, then, have to go back, all constraints act.
     """
     still = np.zeros(mechanism.nv, dtype=bool) if still is None else still
     size = np.where(still, 0.0, _sizes_by_effect(mechanism, comparable))
@@ -144,9 +144,11 @@ def perturb_closed(
         return None
     trial = mechanism.integrate_unchecked(q, _ASIDE / largest * motion)
     try:
-        return closed_configuration(mechanism, trial, still)
+        closed = closed_configuration(mechanism, trial, still)
     except ConvergenceError:  # no closed configuration is near: away from q all constraints act
         return trial
+    is_back = still.any() and (np.abs(mechanism.difference_unchecked(q, closed)) <= 0.5 * _ASIDE * size).all()
+    return trial if is_back else closed
 
 
 def singular(mechanism: ClosedMechanism, q: Array, rank: int, aside: Array) -> ModelError:
