@@ -248,9 +248,9 @@ def search_again(
 ) -> OperatingPoint:
     """Return the equilibrium at some values by name, searched from a guess: ``q, v, tau``, inputs ``u`` and states ``x``."""
     u = guess["u"] if model.nu else None
-    start = OperatingPoint(model, guess["q"], guess["v"], guess["tau"], u, wrenches, x=guess["x"])
+    start = OperatingPoint(model, guess["q"], guess["v"], guess["tau"], u, wrenches, x=guess["x"]).undisturbed
     sought = with_dependents(start, TrimUnknowns(start, unknowns).entries, TrimUnknowns(start, list(target)).entries)
-    return _step(start, target, sought, bounds, tolerance, False, start.q)
+    return _step(start, target, sought, bounds, tolerance, False, start.q).of(model)
 
 
 def _step(

@@ -243,6 +243,7 @@ def test_families_of_wheels_that_jitter() -> None:
     balanced = satellite(jitter=None, damping=0.0).resolve()
     expected = tt.linearize(balanced, at_angle(balanced, 0.0, 300.0), **linear)
     assert differences(family.at(wheel_v=300.0), expected) < 1e-12
+    assert family.trim_at(wheel_v=150.0, model=m).model is m
     points = tt.trim_along(m, "wheel.v", [100.0, 300.0], v={"wheel": 100.0})
     assert [point.model is m for point in points] == [True, True]
     assert differences(tt.lpv(m, {"wheel.v": [100.0, 300.0]}, points=points, **linear).at(wheel_v=300.0), expected) < 1e-12
