@@ -350,6 +350,12 @@ def test_a_disc_that_lies_flat_is_told(engine: str) -> None:
         m.closure_bias(flat, rest)
     with pytest.raises(tt.ModelError, match="the disc of contact lies flat"):
         m.reaction("contact", flat, rest, rest)
+    with pytest.raises(tt.ModelError, match="the disc of contact lies flat"):
+        m.inverse_dynamics(flat, rest, rest)
+    with pytest.raises(tt.ModelError, match="the disc of contact lies flat"):
+        m.assemble_velocity(flat, rest + 0.1)
+    with pytest.raises(tt.ModelError, match="the disc of contact lies flat"):
+        m.assemble_acceleration(flat, rest, rest)
 
 
 @pytest.mark.parametrize("base", [tt.Planar("base"), tt.Free("base")])
