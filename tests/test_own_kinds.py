@@ -140,6 +140,10 @@ def test_wrong_answers_are_found() -> None:
     class Misnamed(Slide):
         load_parameters = ("weight",)  # type: ignore[assignment]
 
-    for cls, where in ((Light, "mass_properties"), (Shrinking, "picture"), (Misnamed, "load_parameters")):
+    class Undisturbed(Slide):
+        disturbances = ("ripple",)
+
+    kinds = (Light, "mass_properties"), (Shrinking, "picture"), (Misnamed, "load_parameters"), (Undisturbed, "disturbances")
+    for cls, where in kinds:
         with pytest.raises(tt.ModelError, match=rf"own\.{where}"):
             tt.check_block(cls("own"))

@@ -107,6 +107,7 @@ def description_findings(block: Block, seed: int = 0) -> Iterator[Finding]:
         "common_parameters": {share.name for entry in common.values() for share in entry.shares},
         "rational_parameters": set(block.rational_parameters or ()),
         "load_parameters": set(block.load_parameters),
+        "disturbances": set(block.disturbances),
         "rescaled_coordinates": set(block.rescaled_coordinates()) - common.keys(),
     }
     for member, names in named.items():

@@ -161,7 +161,8 @@ class Block(BlockLaw, Fielded):
     - ``common_parameters``, ``rational_parameters``, ``rescaled_coordinates``, ``scaling_beside``, ``length_powers``: the
       dependence on parameters for linear fractional models, which otherwise fit polynomials;
     - ``load_parameters``, ``spin_limit``: the loads that searches for equilibria increase in steps, and the spin at which they
-      warn.
+      warn;
+    - ``disturbances``: factors of loads that equilibria and linear models leave out.
 
     The law of a block (all in the parent port's frame, ``x = [A_P; a]``)::
 
@@ -401,7 +402,7 @@ _FREE = {
     *("inputs", "input_names", "input_units", "input_ranges", "input_matrix"),
     *("state_names", "state_units", "state_rates", "state_efforts", "gaps"),
     *("units", "configuration_units", "coordinate_scales", "neutral", "random_configuration"),
-    *("check", "cannot_object", "spin_limit", "load_parameters", "complex_safe", "complex_parameters"),
+    *("check", "cannot_object", "spin_limit", "load_parameters", "disturbances", "complex_safe", "complex_parameters"),
     *("mass_properties", "picture", "drawn_as", "port", "snapshot", "file_tables", "not_in_files"),
     *("common_parameters", "rational_parameters"),
 }

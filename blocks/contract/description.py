@@ -159,6 +159,10 @@ class Described(OwnCoordinates):
     #: Names of the parameters that are loads, none if zero. Searches for equilibria increase them in steps.
     load_parameters: tuple[str, ...] = ()
 
+    #: Names of the parameters that are factors of loads which only disturb: they turn with what moves, as a wheel's jitter,
+    #: and vanish on average. Equilibria and linear models are those without, at zero; everything else has them.
+    disturbances: tuple[str, ...] = ()
+
     # -- linear fractional models ----------------------------------------------------------------------------------------
 
     #: Whether the law is that of a `FlexibleBody`, whose modes' parameters enter by factors.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,21 @@ def _read_harmonics(wheel: Any, field: str, value: Any) -> Array:
     rows = real_array(value)
     count = 0 if rows is None or rows.ndim < 2 else len(rows)
     return wheel.reader.array(field, value if np.size(value) else np.zeros((0, 3)), (count, 3))
+
+
+class HarmonicLoads(NamedTuple):
+    """Wrenches that oscillate: ``Re(force exp(i frequency t))`` and the same of torques.
+
+    Attributes
+    ----------
+    frequency : (k,) array, rad/s
+    force, torque : (k, 3) complex arrays, N and N m
+        Their absolute values are the amplitudes along each axis.
+    """
+
+    frequency: Array
+    force: Array
+    torque: Array
 
 
 class Rotor(RigidBody):
@@ -82,13 +97,17 @@ class ReactionWheel(CompositeDevice):
     harmonics : sequence of (order, force, torque)
         Loads that turn with `order` times the wheel's angle: ``force v^2`` (N s^2) and ``torque v^2`` (N m s^2).
     jitter_gain : float
-        Factor on harmonics and on the loads of ``jitter="force"``: at zero, linear models of wheels that spin do not depend on
-        the wheel's angle, and there is an equilibrium.
+        Factor on harmonics and on the loads of ``jitter="force"``.
     path : SignalPath, optional
         Of the motor's commands.
 
     Notes
     -----
+    Harmonics and the loads of ``jitter="force"`` disturb (`Block.disturbances`): simulations have them, equilibria and linear
+    models do not, and so stay the same while the wheel turns. They enter linear models by the wrench at the wheel's port, as
+    the input ``"hub.w"``, with what `harmonic_loads` gives. A rotor that is ``"coupled"`` is out of balance by itself: it spins
+    without an equilibrium, and its linear model changes with the angle.
+
     With s the axis, e2 the direction of the mass centre and e3 = s x e2 the rotor has the inertia
     ``J_s s s^T + J_t (1 - s s^T) + U_d (s e3^T + e3 s^T)`` about its mass centre, at ``U_s / mass e2``. Alcorn, Allard,
     Schaub, *Fully coupled reaction wheel static and dynamic imbalance for spacecraft jitter modeling*, Journal of Guidance,
@@ -150,6 +169,34 @@ class ReactionWheel(CompositeDevice):
         self.transverse_inertia, self.speed_limit, self.jitter = transverse_inertia, speed_limit, jitter
         self.static_imbalance, self.dynamic_imbalance, self.phase = static_imbalance, dynamic_imbalance, phase
         self.jitter_gain, self.harmonics = jitter_gain, harmonics
+
+    def harmonic_loads(self, speed: float) -> HarmonicLoads:
+        """Return the loads on the wheel's port, in its axes, of steady spin: imbalance, if there is any jitter, then harmonics.
+
+        Parameters
+        ----------
+        speed : float, rad/s
+            Of the wheel, whose angle is zero at the time zero.
+
+        Examples
+        --------
+        >>> import titop as tt
+        >>> hub = tt.RigidBody("hub", 100.0, inertia=10.0)
+        >>> wheel = tt.ReactionWheel("wheel", hub, [0, 0, 1], 0.1, 5.0, static_imbalance=1e-5, jitter="force")
+        >>> loads = wheel.harmonic_loads(100.0)
+        >>> loads.frequency.tolist(), abs(loads.force).round(9).tolist()  # 0.1 N, once a turn, in the wheel's plane
+        ([100.0], [[0.1, 0.1, 0.0]])
+        """
+        order, force, torque, phase = self._lines(imbalance=self.jitter != "none").T
+        _, radial, tangential = self._directions()
+        turning = np.exp(1j * phase)[:, None] * (radial - 1j * tangential)
+        turning = self.jitter_gain * speed**2 * (turning if speed >= 0 else turning.conj())
+        return HarmonicLoads(order * abs(speed), force[:, None] * turning, torque[:, None] * turning)
+
+    def _lines(self, imbalance: bool) -> Array:
+        """Return order, force (N s^2), torque (N m s^2) and phase (rad) of what turns (k, 4): of imbalance, of harmonics."""
+        rows = [(1.0, self.static_imbalance, self.dynamic_imbalance, self.phase)] if imbalance else []
+        return np.array([*rows, *((*row, row[0] * self.phase) for row in self.harmonics)]).reshape(-1, 4)
 
     @property
     def bearing(self) -> Any:
@@ -215,13 +262,11 @@ class ReactionWheel(CompositeDevice):
     def _wheel(self, bearing: str, target: PortRef, servo: float = 0.0, speed: float = 0.0) -> Iterator[tuple[Any, ...]]:
         """Yield the parts of a wheel on a port; its `speed` (rad/s) is held by a gain (N m s/rad)."""
         _, radial, tangential = self._directions()
-        com, product, lines = np.zeros(3), 0.0, np.array([(*row, row[0] * self.phase) for row in self.harmonics]).reshape(-1, 4)
+        com, product, lines = np.zeros(3), 0.0, self._lines(imbalance=self.jitter == "force")
         if self.jitter == "coupled" and self.mass:
             com = self.static_imbalance / self.mass * (np.cos(self.phase) * radial + np.sin(self.phase) * tangential)
         if self.jitter == "coupled":
             product = self.dynamic_imbalance
-        elif self.jitter == "force":
-            lines = np.vstack([lines, [1.0, self.static_imbalance, self.dynamic_imbalance, self.phase]])
         limits = Limits(effort=self.torque_limit)
         joint = Revolute(bearing, axis=self.axis, damping=self.damping, friction=self.friction, limits=limits)
         yield "connect", target, Rotor(f"{self.name}/rotor", self.mass, com, self._rotor_inertia(product)), joint

@@ -46,10 +46,11 @@ class WheelLoads(Interaction):
     Each of the `lines` is a force and a torque (N and N m per rad^2/s^2) along a direction that turns about the axis, at the
     angle ``order q + phase`` from `radial` towards `tangential`, with q and v those of the wheel::
 
-        F = gain force v^2 (cos(order q + phase) radial + sin(order q + phase) tangential)
+        F = turning gain force v^2 (cos(order q + phase) radial + sin(order q + phase) tangential)
 
     Beyond the `limit` (rad/s) of the speed the motor loses `torque` (N m): all of it from 1.001 times the limit on. Without a
-    torque there is no limit. A loop holds the `speed` (rad/s) by the torque ``servo (speed - v)``.
+    torque there is no limit. A loop holds the `speed` (rad/s) by the torque ``servo (speed - v)``. The lines only disturb:
+    `turning` is one, and zero in equilibria and linear models.
     """
 
     port_counts, coordinate_counts = (1, 1), (1, 1)
@@ -57,9 +58,11 @@ class WheelLoads(Interaction):
     compiled_law = WHEEL_LAW
     parameter_units: ClassVar = {
         **{"limit": "rad/s", "torque": "N m", "gain": "1", "servo": "N m s/rad", "speed": "rad/s"},
-        **{"radial": "1", "tangential": "1"},
+        **{"radial": "1", "tangential": "1", "turning": "1"},
     }
-    limit, torque, gain, servo, speed = Field[float](), Field[float](), Field[float](), Field[float](), Field[float]()
+    disturbances = ("turning",)
+    limit, torque, gain = Field[float](), Field[float](), Field[float]()
+    servo, speed, turning = Field[float](), Field[float](), Field[float]()
     radial, tangential, lines = Field[Array](), Field[Array](), Field[Array]()
 
     def __init__(
@@ -76,7 +79,7 @@ class WheelLoads(Interaction):
     ) -> None:
         super().__init__(name)
         self.limit, self.torque, self.gain, self.servo, self.speed = limit, torque, gain, servo, speed
-        self.radial, self.tangential, self.lines = radial, tangential, lines
+        self.radial, self.tangential, self.lines, self.turning = radial, tangential, lines, 1.0
 
     @property
     def speed_limit(self) -> float | None:  # type: ignore[override]
@@ -88,7 +91,7 @@ class WheelLoads(Interaction):
 
     def law_numbers(self) -> Array:
         """Return limit, torque, gain, the loop's two numbers, the two directions, and the lines."""
-        numbers = [self.limit, self.torque, self.gain, self.servo, self.speed]
+        numbers = [self.limit, self.torque, self.turning * self.gain, self.servo, self.speed]
         return np.concatenate([numbers, self.radial, self.tangential, np.ravel(self.lines)])
 
     def gaps(self, motion: TargetMotion) -> Array:

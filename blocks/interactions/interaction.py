@@ -57,6 +57,8 @@ class Interaction(Closure):
        outputs of the model, ``interaction.force``.
     7. ``own_blocks``, ``own_ports``, ``own_coordinates`` and ``among(blocks)``, if it depends on blocks given to its
        constructor, as tendons and distributed loads depend on rods.
+    8. ``disturbances``, names of parameters, factors of one, by which loads are multiplied that equilibria and linear models
+       leave out: they turn with what moves, as a wheel's jitter, and vanish on average.
 
     Laws that switch by position (contacts, cables) define `Block.gaps` for simulations; see `Law` for a compiled form.
 

@@ -75,10 +75,11 @@ def rank_near(mechanism: ClosedMechanism, q: Array) -> int:
     return independent_count(mechanism, closed_near(mechanism, q))
 
 
-def rank_on_branch(mechanism: ClosedMechanism, q: Array) -> int:
+def rank_on_branch(mechanism: ClosedMechanism, q: Array, still: Array | None = None) -> int:
     """Return the number of independent constraints at a configuration and along the mechanism's motion through it.
 
-    For an open configuration, that of the closed one next to it. Raises `ModelError` at a singular configuration. Raises
+    Coordinates that are `still` (nv) have no part in it: the wheels of a car agree as long as its steering does not move. For
+    an open configuration, that of the closed one next to it. Raises `ModelError` at a singular configuration. Raises
     `ConvergenceError` if the loops cannot be closed from there.
     """
     q = closed_near(mechanism, q)
@@ -86,7 +87,7 @@ def rank_on_branch(mechanism: ClosedMechanism, q: Array) -> int:
     rank = len(independent_rows(comparable, gears=mechanism.gear_count))
     if rank == len(comparable):
         return rank
-    aside = perturb_closed(mechanism, q, comparable, rank)
+    aside = perturb_closed(mechanism, q, comparable, rank, still)
     if aside is not None and independent_count(mechanism, aside) > rank:
         raise singular(mechanism, q, rank, aside)
     return rank
@@ -126,12 +127,16 @@ def _sizes_by_effect(mechanism: ClosedMechanism, comparable: Array) -> Array:
     return mechanism.scale.coordinates * np.where(mechanism.scale.others, moving, 1.0)
 
 
-def perturb_closed(mechanism: ClosedMechanism, q: Array, comparable: Array, rank: int) -> Array | None:
+def perturb_closed(
+    mechanism: ClosedMechanism, q: Array, comparable: Array, rank: int, still: Array | None = None
+) -> Array | None:
     """Return a closed configuration a small step away, or None if the constraints allow no motion.
 
     The step follows a random direction that the constraints allow: at a crossing of branches it leads onto one of them.
+    Coordinates that are `still` (nv) stay; where the others, then, have to go back, all constraints act.
     """
-    size = _sizes_by_effect(mechanism, comparable)
+    still = np.zeros(mechanism.nv, dtype=bool) if still is None else still
+    size = np.where(still, 0.0, _sizes_by_effect(mechanism, comparable))
     direction, sized = np.random.default_rng(0).normal(size=mechanism.nv), comparable * (size / mechanism.scale.coordinates)
     motion = size * Partition.of(sized, rank, mechanism.gear_count).along(direction)
     largest = np.abs(motion[size > 0] / size[size > 0]).max(initial=0.0)
@@ -139,9 +144,11 @@ def perturb_closed(mechanism: ClosedMechanism, q: Array, comparable: Array, rank
         return None
     trial = mechanism.integrate_unchecked(q, _ASIDE / largest * motion)
     try:
-        return closed_configuration(mechanism, trial, np.zeros(mechanism.nv, dtype=bool))
+        closed = closed_configuration(mechanism, trial, still)
     except ConvergenceError:  # no closed configuration is near: away from q all constraints act
         return trial
+    is_back = still.any() and (np.abs(mechanism.difference_unchecked(q, closed)) <= 0.5 * _ASIDE * size).all()
+    return trial if is_back else closed
 
 
 def singular(mechanism: ClosedMechanism, q: Array, rank: int, aside: Array) -> ModelError:
@@ -152,7 +159,8 @@ def singular(mechanism: ClosedMechanism, q: Array, rank: int, aside: Array) -> M
             ", ".join(_loops_that_lose_rank(mechanism, q, aside, np.ones(mechanism.nv, dtype=bool))),
             f"{rank} independent constraints at {_state(mechanism, q)}",
             f"more, such as {independent_count(mechanism, aside)} around it",
-            "the mechanism can branch here, its accelerations are not determined; move away from this configuration",
+            "the mechanism can branch here, its accelerations are not determined; move away from this configuration, or hold "
+            "what leads to the other branch: s.resolve(hold=...)",
         )
     )
 

@@ -35,10 +35,10 @@ _CAUSED = 10 * CONSISTENT
 # -- which constraints act -------------------------------------------------------------------------------------------------
 
 
-def acting(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int]:
-    """Return the constraints at a state, and the number of those that act; refuse singular configurations."""
+def acting(mechanism: ClosedLoops, q: Array, v: Array, still: Array | None = None) -> tuple[Constraints, int]:
+    """Return the constraints at a state, and the number that acts, by `rank_on_branch`; refuse singular configurations."""
     rows = mechanism.constraints_at(q, v)
-    return rows, mechanism.acting_rank(q, rows.jacobian)
+    return rows, mechanism.acting_rank(q, rows.jacobian, still)
 
 
 def constraints_and_rank(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Constraints, int]:
@@ -49,9 +49,12 @@ def constraints_and_rank(mechanism: ClosedLoops, q: Array, v: Array) -> tuple[Co
     return rows, len(independent_rows(mechanism.scale.comparable(rows.jacobian), gears=mechanism.gear_count))
 
 
-def rank_of_free(mechanism: ClosedLoops, q: Array, imposed: Array) -> int:
-    """Return the number of acting constraints that are independent when the imposed coordinates do not move."""
-    return branch.free_rank(mechanism, q, imposed, acting(mechanism, q, np.zeros(mechanism.nv))[1])
+def rank_of_free(mechanism: ClosedLoops, q: Array, imposed: Array, still: Array | None = None) -> int:
+    """Return the number of acting constraints that are independent when the imposed coordinates do not move.
+
+    Those of them that stay where they are, `still`, lead to no other branch.
+    """
+    return branch.free_rank(mechanism, q, imposed, acting(mechanism, q, np.zeros(mechanism.nv), still)[1])
 
 
 def refuse_overdriven(mechanism: ClosedLoops, q: Array, driven: Array, held: Array) -> None:
@@ -194,7 +197,8 @@ def hybrid(
     if held_rank is not None:
         rows, rank = mechanism.constraints_at(q, v), held_rank
     else:  # with all motions prescribed, a singular configuration leaves no acceleration undetermined
-        rows, rank = constraints_and_rank(mechanism, q, v) if imposed.all() else acting(mechanism, q, v)
+        still = imposed & (v == 0.0) & (a == 0.0)
+        rows, rank = constraints_and_rank(mechanism, q, v) if imposed.all() else acting(mechanism, q, v, still)
         least = branch.least_beside_dead_centre(mechanism, q, rows.jacobian, imposed, rank)
     a = accelerations(mechanism, q, v, a, tau, imposed, pushes, rows, rank, least)
     if held_rank is None and imposed.any():

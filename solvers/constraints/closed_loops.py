@@ -103,10 +103,13 @@ class ClosedLoops(ClosedMechanism):
     #: If parameters were changed: the `regular_configuration` of the mechanism before.
     regular_before: Array | None = None
 
-    def acting_rank(self, q: Array, jacobian: Array) -> int:
-        """Return the number of constraints that act at `q` with the given `jacobian` (k x nv); a generic rank is accepted."""
+    def acting_rank(self, q: Array, jacobian: Array, still: Array | None = None) -> int:
+        """Return the number of constraints that act at `q` with the given `jacobian` (k x nv); a generic rank is accepted.
+
+        Of coordinates that are `still` (nv), none moves.
+        """
         rank = len(independent_rows(self.scale.comparable(jacobian), gears=self.gear_count))
-        return rank if rank == self.generic_rank else branch.rank_on_branch(self, q)
+        return rank if rank == self.generic_rank else branch.rank_on_branch(self, q, still)
 
     @geometric
     def generic_rank(self) -> int:

@@ -161,11 +161,11 @@ def trim_along(
                 points += reached
                 bar.update(len(reached))
                 if end:
-                    raise ConvergenceError(end, [point.on(guess.model) for point in points])
+                    raise ConvergenceError(end, [point.on(model) for point in points])
     except KeyboardInterrupt:
         stopped = f"stopped after {len(points)} of {len(targets)} points: they are the .found of this exception"
-        raise SweepInterrupt(stopped, [point.on(guess.model) for point in points]) from None
-    return [point.on(guess.model) for point in points]
+        raise SweepInterrupt(stopped, [point.on(model) for point in points]) from None
+    return [point.on(model) for point in points]
 
 
 def _following(
@@ -248,9 +248,9 @@ def search_again(
 ) -> OperatingPoint:
     """Return the equilibrium at some values by name, searched from a guess: ``q, v, tau``, inputs ``u`` and states ``x``."""
     u = guess["u"] if model.nu else None
-    start = OperatingPoint(model, guess["q"], guess["v"], guess["tau"], u, wrenches, x=guess["x"])
+    start = OperatingPoint(model, guess["q"], guess["v"], guess["tau"], u, wrenches, x=guess["x"]).undisturbed
     sought = with_dependents(start, TrimUnknowns(start, unknowns).entries, TrimUnknowns(start, list(target)).entries)
-    return _step(start, target, sought, bounds, tolerance, False, start.q)
+    return _step(start, target, sought, bounds, tolerance, False, start.q).of(model)
 
 
 def _step(
@@ -288,8 +288,10 @@ def _tangent(
 ) -> Array:
     both, n = TrimUnknowns(start, [*names, *unknowns], axes=axes), len(names)
     derivatives = AccelerationEquations(both).derivatives(np.zeros(len(both.entries)))
-    varied = derivatives[:, :n] @ (changes / both.scales[:n])
-    return -np.linalg.lstsq(derivatives[:, n:], varied, rcond=RANK)[0] * both.scales[n:]
+    varied, by_unknowns = derivatives[:, :n] @ (changes / both.scales[:n]), derivatives[:, n:]
+    rank = RANK * max(1.0, 1.0 / (np.linalg.norm(by_unknowns) or 1.0))  # one is an effect that can be seen
+    tangent: Array = -np.linalg.pinv(by_unknowns, rank) @ varied * both.scales[n:]
+    return tangent
 
 
 def value_of(point: OperatingPoint, name: str) -> float:

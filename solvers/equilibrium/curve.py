@@ -20,13 +20,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSED, EXACT, NEAR_AXIS, SAME
-from titop.solvers.equilibrium.equations import (
-    AccelerationEquations,
-    EffortEquations,
-    Equations,
-    negative_stiffnesses,
-    stiffness_at,
-)
+from titop.solvers.equilibrium.equations import AccelerationEquations, easiest, negative_stiffnesses, stiffness_at
 from titop.solvers.equilibrium.newton import Course, newton, shortest_solution
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.search import Candidate
@@ -76,7 +70,7 @@ class Curve:
         sizes = sizes_of(loaded.with_values(loaded.values() + changes))
         self._unknowns, self._tolerance = TrimUnknowns(start, [*names, *unknowns], sizes, axes), tolerance
         self._judged = AccelerationEquations(self._unknowns)
-        self._equations: Equations = self._judged if self._judged.moving else EffortEquations(self._unknowns)
+        self._equations = easiest(self._judged)
         count, loads, multipliers = len(self._unknowns.entries), len(names), self._equations.multipliers
         #: Maps y to the unknowns and multipliers of the equations.
         self._expand = np.zeros((count + multipliers, 1 + count - loads + multipliers))

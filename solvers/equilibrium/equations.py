@@ -212,6 +212,15 @@ class EffortEquations(Equations):
         return by_q if point.following is None else by_q - point.following.by_q, jacobian
 
 
+def easiest(judged: AccelerationEquations) -> Equations:
+    """Return the equations of these roots that take the fewest steps: of efforts, where they know of all that acts."""
+    unknowns = judged.unknowns
+    accelerated = unknowns.guess.a.any() or unknowns.select(Kind.ACCELERATION)[0]
+    if judged.moving or (accelerated and unknowns.guess.model.is_constrained):
+        return judged
+    return EffortEquations(unknowns, judged.bounds)
+
+
 # -- stiffness -------------------------------------------------------------------------------------------------------------
 
 #: Entries of null spaces below this are rounding of double roots.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -182,7 +182,8 @@ def equilibrium_path(
     )
     start = search(sought, None, tolerance)
     curve = Curve(start, names, sought.entries, last - first, tolerance, guess.q)
-    return _follow(curve, longest, _range(start, names, first, last, within), steps, progress)
+    path = _follow(curve, longest, _range(start, names, first, last, within), steps, progress)
+    return replace(path, points=tuple(point.of(model) for point in path.points))
 
 
 def _follow(curve: Curve, longest: float, within: tuple[float, float], steps: int, progress: bool) -> EquilibriumPath:

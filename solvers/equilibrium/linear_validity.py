@@ -260,5 +260,7 @@ def _change(point: LoadedState, about: _LinearModel, rate: float, fastest: float
     per_rate = np.repeat([1.0, rate], [about.by_state.shape[1] - n, n])
     before, after = about.by_state * per_rate, later * per_rate
     rows = np.abs(before).max(axis=1, initial=0.0)
-    noticed = np.maximum(rows, max(CLOSE * rows.max(initial=0.0), STEADY * fastest**2))  # less is as good as an empty row
+    falling = float(np.linalg.norm(model.gravity)) / model.mechanism.scale.length
+    # less is as good as an empty row: what is left of weights that closures carry is rounding
+    noticed = np.maximum(rows, max(CLOSE * rows.max(initial=0.0), STEADY * (fastest**2 + falling)))
     return float((np.abs(after - before) / noticed[:, None]).max(initial=0.0)) / COARSE

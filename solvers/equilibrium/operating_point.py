@@ -29,6 +29,9 @@ from titop.solvers.signals.quantities import Kind, of_all_coordinates
 class OperatingPoint:
     """A state with its loads. `trim` returns equilibria; any other point may be made directly.
 
+    What it says of accelerations, stability and linear models is said of the model without loads that only disturb, such as a
+    wheel's jitter (`Model.undisturbed`).
+
     About a point with velocities, states are measured from the moving reference ``integrate(q, v t)``; with accelerations,
     from ``integrate(q, v t + a t^2 / 2)``, with rates as seen by whoever moves along. Then linear models are those of the
     system in a frame in which gravity, opposite to the acceleration, takes its place; outputs are those with the velocities v.
@@ -127,6 +130,18 @@ class OperatingPoint:
             refuse_open(self.model.mechanism, self.q, self.v, "open-point", (f"{where}.q", f"{where}.v"), cures)
 
     @property
+    def undisturbed(self) -> OperatingPoint:
+        """The point of the model without loads that only disturb (`Model.undisturbed`): what is balanced and linearised."""
+        model = self.model.undisturbed
+        return self if model is self.model else self.with_findings(model=model)
+
+    def of(self, model: Model) -> OperatingPoint:
+        """Return an undisturbed point, with its parameters, of the `model` from which it comes."""
+        if not model.mechanism.disturbances:
+            return self
+        return self.with_findings(model=changed_model(model, self.parameters) if self.parameters else model)
+
+    @property
     def driving(self) -> Array | None:
         """Inputs followed by first-order states (nu + nx, each in its own unit), for the model's functions.
 
@@ -159,7 +174,8 @@ class OperatingPoint:
     @cached_property
     def residual(self) -> Array:
         """Accelerations (nv, rad/s^2 or m/s^2) beyond `a`: zero at an equilibrium, also at a moving one."""
-        return self.model.forward_dynamics(self.q, self.v, self.tau, self.wrenches or None, u=self.driving) - self.a
+        model = self.model.undisturbed
+        return model.forward_dynamics(self.q, self.v, self.tau, self.wrenches or None, u=self.driving) - self.a
 
     def reference(self, t: float) -> tuple[Array, Array]:
         """Return configuration (nq) and rates (nv) of the moving reference, a time t (s) after the point."""
@@ -173,7 +189,7 @@ class OperatingPoint:
 
     @cached_property
     def _raw_matrices(self) -> tuple[Array, Array, Array]:
-        return raw_linear_matrices(self.model, self.q, self.v, self.tau, self.wrenches, self.driving)
+        return raw_linear_matrices(self.model.undisturbed, self.q, self.v, self.tau, self.wrenches, self.driving)
 
     @cached_property
     def forward_derivatives(self) -> tuple[Array, Array, Array]:
@@ -181,7 +197,8 @@ class OperatingPoint:
 
         In 1/s^2, 1/s and 1/(kg m^2), with metres in the place of radians. First-order states follow, see `following`.
         """
-        derivatives = self.model.forward_dynamics_derivatives(self.q, self.v, self.tau, self.wrenches or None, u=self.driving)
+        model = self.model.undisturbed
+        derivatives = model.forward_dynamics_derivatives(self.q, self.v, self.tau, self.wrenches or None, u=self.driving)
         if self.following is None:
             return derivatives
         by_q, by_v, by_tau = derivatives
@@ -204,7 +221,7 @@ class OperatingPoint:
         By coordinates, rates and inputs, in N m or N per unit of each; see `titop.solvers.equilibrium.displacements`. None
         without first-order states.
         """
-        return following_efforts(self) if self.model.nx else None
+        return following_efforts(self.undisturbed) if self.model.nx else None
 
     @cached_property
     def eigenvalues(self) -> Array:
@@ -219,7 +236,7 @@ class OperatingPoint:
     @cached_property
     def _state_matrix(self) -> Array:
         self.refuse_open()
-        model = self.model
+        model = self.model.undisturbed
         _, A, B = self.state_matrices
         reduced = reduction(model, self.q, self.v, np.zeros(model.nv, dtype=bool))
         mechanical = reduced.rows(reduced.columns(A))
@@ -239,7 +256,7 @@ class OperatingPoint:
 
         A warning names motions along which the linear model changes.
         """
-        warn(steadiness_findings(self))
+        warn(steadiness_findings(self.undisturbed))
         values, moved = self._bounded_eigenvalues
         if (values.real > moved).any():
             return "unstable"
@@ -332,14 +349,14 @@ def _line(name: str, value: float, unit: str) -> str:
 
 
 def read_point(model: Any, point: Any) -> OperatingPoint:
-    """Return an operating point from an `OperatingPoint`, ``(q, v)``, ``(q, v, tau)``, or a configuration at rest.
+    """Return an operating point from an `OperatingPoint`, ``(q, v)``, ``(q, v, tau)``, or a configuration at rest, undisturbed.
 
     Raises `ModelError` if it is none of these, belongs to a model with other coordinates, or leaves loops open.
     """
     read_model(model)
     read = _point_of(model, point)
     read.refuse_open()
-    return read
+    return read.undisturbed
 
 
 def _point_of(model: Any, point: Any) -> OperatingPoint:

@@ -14,7 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, ROUNDING, TYPED
-from titop.solvers.equilibrium.equations import AccelerationEquations, EffortEquations, Equations, with_rank
+from titop.solvers.equilibrium.equations import AccelerationEquations, Equations, easiest, with_rank
 from titop.solvers.equilibrium.linear_validity import ratios, term_accelerations, unsteady_state
 from titop.solvers.equilibrium.newton import Bounds, Course, equilibrate, newton, trust_region
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -48,9 +48,7 @@ def search(
     """
     limits = unknowns.bounds(bounds)
     judged = AccelerationEquations(unknowns, limits)
-    accelerated = unknowns.guess.a.any() or unknowns.select(Kind.ACCELERATION)[0]
-    by_efforts = not judged.moving and not (accelerated and unknowns.guess.model.is_constrained)
-    sought = EffortEquations(unknowns, limits) if by_efforts else judged
+    sought = easiest(judged)
     x = np.clip(np.zeros(len(unknowns.entries)) if start is None else start, *limits)
     if start is not None and not np.isfinite(judged.residual(x)).all():
         x = np.clip(np.zeros(len(x)), *limits)

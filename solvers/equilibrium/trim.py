@@ -51,7 +51,7 @@ def trim(
 
     At a moving equilibrium the accelerations are zero in the coordinates' own sense (the body-frame twist of a free joint is
     constant), and remain zero while the configuration moves: steady spin, uniform motion, steady turns. Coordinates that do not
-    influence the dynamics may drift.
+    influence the dynamics may drift. Loads that only disturb (`Block.disturbances`), such as a wheel's jitter, are left out.
 
     At an equilibrium that accelerates, as under thrust, some coordinates have constant accelerations, all others rest or
     move as above: in a frame that moves along, gravity opposite to the acceleration would take its place. Nothing may depend
@@ -171,7 +171,7 @@ def trim(
     elif course.strayed and can_settle(sought):
         warn(settling.strayed_findings(point, sought))
     warn([*spin_findings(point.model, point.q, point.v), *overlaps(point.model, point.q[None])])
-    return point
+    return point.of(model)
 
 
 def _with_accelerations(model: Model, unknowns: Any, accelerating: Any) -> Any:
@@ -233,7 +233,7 @@ def _under_loads(
 
 
 def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, parameters: Any, x: Any = None) -> OperatingPoint:
-    """Return the point at which a search starts. Raises `ModelError` for unusable values."""
+    """Return the point at which a search starts, undisturbed. Raises `ModelError` for unusable values."""
     read_model(model)
     changes = dict(read_mapping("parameters", parameters or {}))
     if changes:
@@ -243,7 +243,7 @@ def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, para
     tau = model.velocity(tau) if isinstance(tau, Mapping) else tau
     point = OperatingPoint(model, q, v, tau, u, wrenches, changes, x=x)
     refuse_pushing(model.mechanism, point.u)
-    return point
+    return point.undisturbed
 
 
 def read_tolerance(tolerance: Any) -> float:

@@ -15,8 +15,8 @@ import numpy as np
 
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CANCELLED, EPS, EXACT, ROUNDING, SAME, TINY
-from titop.solvers.linear.matrices import Matrices
+from titop.blocks.basics.tolerances import EPS, EXACT, ROUNDING, SAME, TINY
+from titop.solvers.linear.matrices import Matrices, middle_rate, paces
 
 #: A direction is new where it is longer than the first of each pair times what rounding may have made of it, and than the
 #: second times the vector that had it; a little less is enough before a wide gap. The first pair is taken that changes the
@@ -145,8 +145,7 @@ def degrees(model: Fractional, count: int, rng: np.random.Generator, sampled: bo
     many of their poles, of delays and held inputs, are zero.
     """
     found = []
-    paces = _paces(model)
-    slow = 1.0 / float(np.median(paces)) if len(paces) and not sampled else 1.0
+    slow = 1.0 if sampled else 1.0 / middle_rate(model.A[model.parts[-1], model.parts[-1]])
     for k in range(count):
         values: list[float | None] = [
             *rng.uniform(-0.8, 0.8, count),
@@ -276,17 +275,9 @@ def separate_parts(matrix: Array) -> list[tuple[Array, Array]]:
 
 def _points(model: Fractional) -> list[list[complex]]:
     """Return values of all deltas, the last 1/s about the poles."""
-    rng, paces = np.random.default_rng(0), _paces(model)
-    speeds = np.quantile(paces, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]) if len(paces) else np.ones(1)
+    rng, rates = np.random.default_rng(0), paces(model.A[model.parts[-1], model.parts[-1]])
+    speeds = np.quantile(rates, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]) if len(rates) else np.ones(1)
     return [[*rng.uniform(-1.0, 1.0, len(model.sizes) - 1), 1.0 / (0.9j * w + 0.03 * w)] for w in speeds]
-
-
-def _paces(model: Fractional) -> Array:
-    """Return the magnitudes of the poles, in 1/s where the last delta is 1/s, without those that are zero but for rounding."""
-    last = model.parts[-1]
-    poles = np.abs(np.linalg.eigvals(model.A[last, last]))
-    paces: Array = poles[poles > np.sqrt(CANCELLED) * poles.max(initial=0.0)]
-    return paces
 
 
 def _difference(one: Array, right: Array) -> float:

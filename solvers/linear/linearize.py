@@ -13,6 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, FEW_ROUNDINGS, SAME
 from titop.solvers.equilibrium import linear_validity
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
+from titop.solvers.equilibrium.sizes import rotational_rates
 from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, names_of, nearby
 from titop.solvers.linear.path_series import Stacked, with_paths
 from titop.solvers.linear.state_space import named_system
@@ -66,6 +67,7 @@ def linear_matrices(model: Model, point: Any) -> tuple[Array, Array]:
         point = read_point(model, point)
     elif model.is_constrained:
         point.refuse_open()
+    point = point.undisturbed
     _, A, B = raw_linear_matrices(point.model, point.q, point.v, point.tau, point.wrenches, point.driving)
     return linear_validity.about_reference(model, A, point.a), B
 
@@ -93,7 +95,8 @@ def linearize(
     model : Model
     point : OperatingPoint, (q, v, tau), (q, v) or q
         The result of `trim`, or any state. Warnings give the acceleration away from an equilibrium, name spinning flexible
-        bodies without geometric stiffness, and report steady motions along which the linear model changes.
+        bodies without geometric stiffness, and report steady motions along which the linear model changes. Loads that only
+        disturb (`Block.disturbances`), such as a wheel's jitter, are left out: let them in by inputs, the wrench at its port.
     inputs : sequence of str
         ``"hinge"`` the effort of a joint (of each of its coordinates; ``"base.rx"`` of one of them); ``"motor"`` an actuator's
         and ``"flexor"`` a tendon's inputs; ``"boom.tendon"`` an input of a block; ``"hub.C"`` the wrench at a port in its frame
@@ -153,7 +156,7 @@ def linearize(
             others = (linear_equations(nearby([at], rng), ends.inputs, ends.outputs, chosen) for _ in range(2))
             return [(other.A, other.C) for other in others]
 
-        kept = kept_states(linear.states, (linear.A, linear.C), ends, again)
+        kept = kept_states(at.model, at.v[None], linear.states, (linear.A, linear.C), ends, again)
     findings = [
         *_acceleration_findings(at, rates_among(linear.states[kept], at.model.nv), linear),
         *linear_validity.spin_findings(at.model, at.q, at.v),
@@ -246,16 +249,22 @@ def read_omitted(model: Model, omit: Any) -> Array:
 
 
 def kept_states(
-    states: Array, matrices: tuple[Array, Array], ends: Ends, nearby: Callable[[Array], Sequence[tuple[Array, Array]]]
+    model: Model,
+    v: Array,
+    states: Array,
+    matrices: tuple[Array, Array],
+    ends: Ends,
+    nearby: Callable[[Array], Sequence[tuple[Array, Array]]],
 ) -> Array:
     """Return the positions of the states that remain, at all stacked points.
 
     Stiff and soft coordinates occur together, so that the size of an entry does not tell whether it is zero. A small one is
     computed again at points nearby, within the error of an equilibrium. If it is rounding, or an effect of the point's error,
-    it changes by its own size; a real dependence does not.
+    it changes by its own size; a real dependence does not. What turns leaves rounding of the squares of its rate, the same at
+    all points; that is rounding beside the fastest of them.
 
-    `matrices` are A (n, x, x) and C (n, outputs, x), `states` (x) entries of ``[dq; dv; dx]``; `nearby` gives the same matrices
-    next to some of the points, by their indices (m), several times.
+    `matrices` are A (n, x, x) and C (n, outputs, x) at points with rates `v` (n, nv), `states` (x) entries of ``[dq; dv; dx]``;
+    `nearby` gives the same matrices next to some of the points, by their indices (m), several times.
 
     Raises `ModelError` naming the state or output that depends on an omitted state, and entries to omit that are not states.
     """
@@ -268,7 +277,9 @@ def kept_states(
     names = [signals[k].path for k in states[kept]]
     outputs = [signal.path for signal in ends.output_signals]
     rows = matrices[0][:, kept], matrices[1]
-    depends, open_ = (list(parts) for parts in zip(*(_judge(part, out) for part in rows), strict=True))
+    turned = _roundings_of_turning(model, v, states, ends)
+    judged = (_judge(part, out, least) for part, least in zip(rows, (turned[0][kept], turned[1]), strict=True))
+    depends, open_ = (list(parts) for parts in zip(*judged, strict=True))
     again = np.flatnonzero(open_[0].any(axis=(1, 2)) | open_[1].any(axis=(1, 2)))
     if again.size:
         others = [(A[:, kept], C) for A, C in nearby(again)]
@@ -287,12 +298,24 @@ def kept_states(
     return kept
 
 
-def _judge(rows: Array, out: Array) -> tuple[Array, Array]:
+def _roundings_of_turning(model: Model, v: Array, states: Array, ends: Ends) -> tuple[Array, Array]:
+    """Return the rounding (x, x; outputs, x) in derivatives by coordinates of what turns as fast as rates v (n, nv)."""
+    nv, scale = model.nv, model.mechanism.scale
+    rate = float(np.abs(rotational_rates(model, v) / scale.coordinates).max(initial=0.0))
+    by_state, of_outputs, over = np.zeros(len(ends.states)), np.zeros(len(ends.output_signals)), np.zeros(len(ends.states))
+    if rate:
+        at = scale.at_rate(rate)
+        by_state[nv : 2 * nv], over[:nv] = at.accelerations, FEW_ROUNDINGS / at.coordinates
+        of_outputs[:] = [at.of_unit(signal.unit) for signal in ends.output_signals]
+    return np.outer(by_state[states], over[states]), np.outer(of_outputs, over[states])
+
+
+def _judge(rows: Array, out: Array, rounding: Array) -> tuple[Array, Array]:
     """Return which entries of omitted columns are dependences, and which have to be checked again."""
     sizes = np.abs(rows)
     beside = sizes.max(axis=2, keepdims=True, initial=0.0)
-    small = sizes <= SAME * beside + EXACT * sizes.max(initial=0.0)
-    return ~small & out, small & out & (sizes > FEW_ROUNDINGS * beside)
+    small = sizes <= np.maximum(SAME * beside + EXACT * sizes.max(initial=0.0), rounding)
+    return ~small & out, small & out & (sizes > np.maximum(FEW_ROUNDINGS * beside, rounding))
 
 
 def _acceleration_findings(point: OperatingPoint, rates: Array, linear: LinearEquations) -> Iterator[Finding]:

@@ -173,7 +173,7 @@ def _assemble(
     model, ends, valid = family.guess.model, family.ends, results.valid
     kept = np.arange(len(results.states))
     if ends.omitted.size:
-        kept = kept_states(results.states, (results.A[valid], results.C[valid]), ends, family.nearby)
+        kept = kept_states(model, results.v[valid], results.states, (results.A[valid], results.C[valid]), ends, family.nearby)
     if family.failures:
         _warn_of_failures(family, targets)
     if points is not None:
@@ -308,7 +308,7 @@ def _read_points(model: Model, points: Any, expected: int) -> Sequence[Operating
             got = f"a point of {point.model.name!r}"
             raise ModelError(Finding("other-model", f"points[{k}]", got, f"points of {model.name!r}", "trim this model"))
         point.refuse_open(f"points[{k}]")
-    return points
+    return [point.undisturbed for point in points]
 
 
 def _refuse_other_values(points: Sequence[OperatingPoint], axes: dict[str, Array], targets: Array) -> None:

@@ -216,7 +216,7 @@ def _of_system(model: Model, point: Any, title: str) -> Modes:
         return _of_poles(linear, title)
     L, rigid = _base_terms(at)
     normal = _normal(M, D, (K + K.T) / 2, T.T @ L, np.diag(rigid), names, title)
-    return replace(normal, point=at, motions=T @ normal.shapes)
+    return replace(normal, point=at.of(model), motions=T @ normal.shapes)
 
 
 def _normal(M: Array, D: Array, K: Array, L: Array, total: Array, names: list[str], title: str) -> Modes:

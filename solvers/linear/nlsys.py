@@ -40,7 +40,7 @@ def nonlinear_system(
 ) -> NonlinearIOSystem:
     """Return a model as a system of python-control; see `Model.to_nlsys`."""
     at = read_point(model, model.assemble(model.neutral()) if point is None else point)
-    return _system_of(SystemFunctions(at, inputs, outputs, independent))
+    return _system_of(SystemFunctions(at.of(model), inputs, outputs, independent))
 
 
 class ActingState(NamedTuple):

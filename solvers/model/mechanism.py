@@ -136,6 +136,12 @@ class Mechanism(ClosedLoops):
         return frozenset(self.parameters())
 
     @structural
+    def disturbances(self) -> tuple[str, ...]:
+        """Names of the parameters that are factors of loads which only disturb."""
+        blocks = self._assembly.blocks.items()
+        return tuple(f"{name}.{entry}" for name, block in blocks for entry in block.disturbances)
+
+    @structural
     def inertial_bodies(self) -> tuple[str, ...]:
         """Names of the bodies with inertial parameters, rigid ones that are in no fluid; parents first."""
         blocks = self._assembly.blocks
@@ -367,8 +373,8 @@ class Resolved:
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the kernels, which cannot be sent to another process."""
-        return {name: part for name, part in self.__dict__.items() if name not in ("_calls", "_shared")}
+        """Leave out the kernels, which cannot be sent to another process, and what follows from the parameters."""
+        return {name: part for name, part in self.__dict__.items() if name not in ("_calls", "_shared", "_smooth")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

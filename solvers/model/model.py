@@ -6,6 +6,7 @@ This is the table of a model's functions. Each is defined and documented in the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -177,6 +178,17 @@ class Model(Resolved):
     is_constrained: bool = _known("is_constrained", "Whether there are rigid closures or gears.")
     inertial_parameter_names: tuple[str, ...] = _known("inertial.names", "Names of the `inertial_parameters`.")
     gravity: Array = _known("gravity", "Gravity (3, m/s^2) in inertial components; a copy.")
+
+    @property
+    def undisturbed(self) -> Model:
+        """The model without loads that only disturb (`Block.disturbances`), as equilibria and linear models take it."""
+        return self if not self.mechanism.disturbances or self._smooth is None else self._smooth
+
+    @cached_property
+    def _smooth(self) -> Model | None:
+        numbers = self.parameters()
+        acting = [name for name in self.mechanism.disturbances if numbers[name][0]]
+        return of_parameters.changed_model(self, dict.fromkeys(acting, 0.0)) if acting else None
 
     @property
     def output_units(self) -> tuple[str, ...]:

@@ -69,14 +69,18 @@ class PrescribedMotion:
     """The prescribed coordinates of a simulation.
 
     `functions`: ``f(t)`` returns position, velocity and acceleration; a scipy spline is differentiated; `span` (float, float;
-    s): times over which they are used.
+    s): times over which they are used; `hold`: names of those that stay where they are.
     """
 
     def __init__(
-        self, model: Model, functions: Mapping[str, Callable[[float], Any]], span: tuple[float, float] = (0.0, 0.0)
+        self,
+        model: Model,
+        functions: Mapping[str, Callable[[float], Any]],
+        span: tuple[float, float] = (0.0, 0.0),
+        hold: Any = (),
     ) -> None:
         self.names = list(functions)
-        self.mask = coordinate_mask(self.names, model.mechanism.assembly)
+        self.mask, self.still = (coordinate_mask(names, model.mechanism.assembly) for names in (self.names, hold))
         self._in_q, self._in_v = slice(model.nq), slice(model.nq, model.nq + model.nv)
         self._in_a = slice(self._in_v.stop, self._in_v.stop + model.nv)
         self.mask_q = np.zeros(model.nq, dtype=bool)

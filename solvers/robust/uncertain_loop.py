@@ -24,7 +24,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EXACT, SINGULAR
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
-from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.matrices import Matrices, middle_rate
 from titop.solvers.linear.state_space import named_signals, period_of, positions, signal_names
 from titop.solvers.signals.exported import Signal
 
@@ -186,11 +186,6 @@ def channels(names: Any, known: tuple[Signal, ...], skipped: int, where: str) ->
         advice = did_you_mean("", [signal.name for signal in known[skipped:]])
         raise ModelError(Finding("unknown-signal", where, names, "a signal or more", advice))
     return [skipped + k for k in positions(where, wanted, known[skipped:])]
-
-
-def middle_rate(A: Array) -> float:
-    """Return the median distance (rad/s) of poles from zero, one where that is none: a unit for times and frequencies."""
-    return float(np.median(np.abs(np.linalg.eigvals(A)))) or 1.0 if len(A) else 1.0
 
 
 def centre_ranges(loop: UncertainLoop) -> UncertainLoop:

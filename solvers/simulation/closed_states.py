@@ -73,7 +73,7 @@ def follow_branch(plant: DrivenModel, t: float, closed: ClosedState) -> ClosedSt
     if closed.rank == plant.prepared.rank or not model.is_constrained:
         return closed
     try:
-        plant.prepared.rank = rank_of_free(model.mechanism, closed.y[: model.nq], plant.motion.mask)
+        plant.prepared.rank = rank_of_free(model.mechanism, closed.y[: model.nq], plant.motion.mask, plant.motion.still)
     except ModelError as error:
         if error.code != "singular-closure":
             raise

@@ -222,7 +222,7 @@ def simulate(
     while True:
         before, part, model = agenda.start, agenda.part, agenda.stage
         motions = with_held(model, imposed, agenda.locked, before.q, before.v)
-        motion = PrescribedMotion(model, motions, (times[0], times[-1]))
+        motion = PrescribedMotion(model, motions, (times[0], times[-1]), agenda.locked)
         q, v = motion.impose(part[0], before.q, before.v)
         loop = read_loop(model, times, q, v, arguments, saturate, seed, wrenches)
         before.recall_loop(loop)
@@ -230,7 +230,7 @@ def simulate(
         before.recall_paths(plant)
         if model.is_constrained:
             q, v = (q, v) if before.is_reached else close_start(model, q, v, motion.names)
-            plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask)
+            plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask, motion.still)
         warn([*deep_starts(model, q, v), *fast_starts(model, q, v)])
         watched = read_events(plant, agenda.watched(plant))
         before.recall_events(watched)

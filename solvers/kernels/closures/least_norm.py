@@ -21,6 +21,7 @@ from titop.blocks.basics.tolerances import BALANCED, CANCELLED, RANK
 from titop.solvers.kernels.closures.constraint_rows import opening
 from titop.solvers.kernels.closures.following import fold_rows, leaders_lengths, number_rows, ones_of
 from titop.solvers.kernels.closures.independent_rows import choose_rows, longest_row
+from titop.solvers.kernels.equations.whole_passes import status_of_rows
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.tree.factor import solve_symmetric
 from titop.solvers.native.kernel import helper, shared
@@ -140,6 +141,8 @@ def split_constraints(loops, floats, jacobian, ones, unknown, least):
         split, first, end = split_rows(jacobian, which[:count], ones, unknown, least)
         if end < count:
             end = -1
+    if status_of_rows(jacobian) != layout.OK:  # there are none of a disc that lies flat
+        first = end = -1
     return split, first, end
 
 

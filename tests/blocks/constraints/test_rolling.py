@@ -350,3 +350,40 @@ def test_a_disc_that_lies_flat_is_told(engine: str) -> None:
         m.closure_bias(flat, rest)
     with pytest.raises(tt.ModelError, match="the disc of contact lies flat"):
         m.reaction("contact", flat, rest, rest)
+    with pytest.raises(tt.ModelError, match="the disc of contact lies flat"):
+        m.inverse_dynamics(flat, rest, rest)
+    with pytest.raises(tt.ModelError, match="the disc of contact lies flat"):
+        m.assemble_velocity(flat, rest + 0.1)
+    with pytest.raises(tt.ModelError, match="the disc of contact lies flat"):
+        m.assemble_acceleration(flat, rest, rest)
+
+
+@pytest.mark.parametrize("base", [tt.Planar("base"), tt.Free("base")])
+def test_a_car_whose_steering_is_held_drives_along_a_circle(base: tt.Joint) -> None:
+    """All wheels about one centre, its tyres agree; about several they would not, and free steering leads there."""
+    s, corners, radius = tt.System("car"), {"fl": [1, 0.5, 0], "fr": [1, -0.5, 0], "rl": [-1, 0.5, 0], "rr": [-1, -0.5, 0]}, 5.0
+    body = tt.RigidBody("body", mass=100.0, com=[0, 0, 0.1], inertia=[20, 50, 60], ports=corners)
+    s.connect("world", body, base, tt.Pose([0, 0, 0.3]))
+    for name in corners:
+        at = body.port(name)
+        if name[0] == "f":
+            s.connect(at, tt.RigidBody(f"knuckle_{name}", mass=1.0, inertia=0.02), tt.Revolute(name.replace("f", "steer_")))
+            at = s[f"knuckle_{name}"].port(None)
+        wheel = tt.RigidBody(name, mass=5.0, inertia=[0.1, 0.2, 0.1])
+        s.connect(at, wheel, tt.Revolute(f"hub_{name}", axis=[0, 1, 0]))
+        tyre = tt.RollingDisc(f"tyre_{name}", 0.3, height=isinstance(base, tt.Free), redundant=True)
+        s.close_loop("world", wheel, tyre)
+    m, held = s.resolve(), ["steer_l", "steer_r"]
+    angles = {"steer_l": np.arctan(2 / (radius - 0.5)), "steer_r": np.arctan(2 / (radius + 0.5))}
+    q = m.configuration(angles)
+    along = [1.0, 0.2, 0.2] if m.nv == 9 else [1.0, 0.2, 0, 0, 0, 0.2]
+    v = m.assemble_velocity(q, m.velocity({"base": along}), fixed=["base", *held])
+    run = tt.simulate(m, [0.0, 1.0], q, v, hold=held, rtol=1e-10, atol=1e-12)
+    turn = 1.0 / radius  # of the rear axle, a metre behind, after a metre
+    place = [radius * np.sin(turn) - 1 + np.cos(turn), radius * (1 - np.cos(turn)) + np.sin(turn)]
+    assert run.q[-1, :2] == pytest.approx(place, abs=1e-8)
+    with pytest.raises(tt.ModelError, match=r"singular-closure|s\.resolve\(hold"):
+        m.forward_dynamics(q, v, np.zeros(m.nv))
+    q = m.configuration({**angles, "steer_r": 0.3})
+    with pytest.raises((tt.ConvergenceError, tt.ModelError)):
+        tt.simulate(m, [0.0, 1.0], q, m.assemble_velocity(q, m.velocity({"base": along}), fixed=["base", *held]), hold=held)

@@ -187,17 +187,128 @@ def test_a_run_that_starts_above_the_limit_says_so() -> None:
         tt.simulate(m, [0, 0.1], [0.0], [30.03])  # where its motor leaves the wheel
 
 
-def test_linear_models_do_not_depend_on_the_angle_where_jitter_is_switched_off() -> None:
-    inputs = {"inputs": ["wheel/motor"], "outputs": ["hub.w"]}
-    for jitter, is_constant in (("force", True), ("coupled", False)):
-        m = satellite(jitter=jitter).resolve().with_parameters({"wheel.jitter_gain": 0.0})
-        systems = []
-        for angle in (0.0, 1.0):
-            q, v = m.configuration({"wheel": angle}), m.velocity({"wheel": 50.0})
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what is coupled is no equilibrium
-                systems.append(tt.linearize(m, tt.OperatingPoint(m, q, v, np.zeros(7)), **inputs))
-        assert (np.abs(systems[0].A - systems[1].A).max() < 1e-12) == is_constant
+# Loads that turn disturb: what is linear leaves them out.
+
+JITTERING = {"jitter": "force", "harmonics": HARMONICS, "damping": 0.0}
+LINEAR: dict[str, Any] = {"inputs": ["wheel/motor", "hub.wheel"], "outputs": ["hub.w", "hub.dv", "wheel/momentum"]}
+
+
+def at_angle(m: tt.Model, angle: float, speed: float = 300.0) -> tt.OperatingPoint:
+    return tt.OperatingPoint(m, m.configuration({"wheel": angle}), m.velocity({"wheel": speed}))
+
+
+def differences(first: Any, second: Any) -> float:
+    """Return the largest difference of the matrices of two linear models, of entries up to some thousands."""
+    return max(float(np.abs(getattr(first, name) - getattr(second, name)).max()) for name in "ABCD")
+
+
+@pytest.mark.filterwarnings("error")
+def test_wheels_that_jitter_spin_in_equilibrium() -> None:
+    """That of a balanced wheel, whose linear model theirs is, at every angle, which is no state that anything depends on."""
+    m, balanced = (satellite(**fields).resolve() for fields in (JITTERING, {"jitter": None, "damping": 0.0}))
+    point = tt.trim(m, v={"wheel": 300.0})
+    assert point.model is m
+    assert point.stability == tt.trim(balanced, v={"wheel": 300.0}).stability == "neutral"
+    expected = tt.linearize(balanced, at_angle(balanced, 0.0), **LINEAR, omit=["wheel.q"])
+    assert np.abs(expected.A).max() > 10  # the wheel's gyroscopic coupling
+    for angle in (0.0, 1.0, 2.5):
+        system = tt.linearize(m, at_angle(m, angle), **LINEAR, omit=["wheel.q"])
+        assert differences(system, expected) < 1e-12  # rounding of 300 rad/s squared over 0.1 of the hub's inertia
+        assert np.abs(tt.linear_matrices(m, at_angle(m, angle))[0][:, 6]).max() < 1e-12
+    frequencies, right = (np.sort(np.abs(each.poles())) for each in (system, expected))
+    assert frequencies == pytest.approx(right, abs=1e-5)  # the root of rounding: zeros are defective
+    assert np.abs(m.forward_dynamics(point.q, point.v)).max() > 1  # m/s^2 of 180 N of imbalance
+    reference = satellite(**JITTERING).resolve("reference")
+    assert np.abs(tt.linear_matrices(reference, at_angle(reference, 1.0))[0] - point.state_matrices[1]).max() < 1e-12
+
+
+def test_imbalance_of_mass_has_no_equilibrium_and_a_model_that_turns() -> None:
+    """The negative control."""
+    m = satellite(damping=0.0).resolve()
+    with pytest.raises(tt.ConvergenceError):
+        tt.trim(m, v={"wheel": 300.0}, max_iterations=10)
+    with pytest.warns(tt.ModelWarning, match="no-equilibrium"):
+        systems = [tt.linearize(m, at_angle(m, angle), **LINEAR) for angle in (0.0, 1.0)]
+    assert differences(*systems) > 1.0
+    with pytest.raises(tt.ModelError, match="not-omissible"):
+        tt.linearize(m, at_angle(m, 0.0), **LINEAR, omit=["wheel.q"])
+
+
+@pytest.mark.filterwarnings("error")
+def test_families_of_wheels_that_jitter() -> None:
+    """Over the wheel's speed, along which the angle stays where it is, and of uncertain masses."""
+    m, linear = satellite(**JITTERING).resolve(), {**LINEAR, "omit": ["wheel.q"]}
+    family = tt.lpv(m, {"wheel.v": [100.0, 200.0, 300.0]}, v={"wheel": 100.0}, **linear)
+    assert np.abs(family.q[:, 7]).max() < 1e-9  # rad
+    balanced = satellite(jitter=None, damping=0.0).resolve()
+    expected = tt.linearize(balanced, at_angle(balanced, 0.0, 300.0), **linear)
+    assert differences(family.at(wheel_v=300.0), expected) < 1e-12
+    assert family.trim_at(wheel_v=150.0, model=m).model is m
+    points = tt.trim_along(m, "wheel.v", [100.0, 300.0], v={"wheel": 100.0})
+    assert [point.model is m for point in points] == [True, True]
+    assert differences(tt.lpv(m, {"wheel.v": [100.0, 300.0]}, points=points, **linear).at(wheel_v=300.0), expected) < 1e-12
+    linear["outputs"] = ["hub.w", "hub.dv"]  # what reads the momentum reads the nominal inertia
+    fractional = tt.lft(m, points[1], {"hub.mass": tt.percent(10), "wheel.inertia": tt.percent(5)}, **linear)
+    assert fractional.check(3) < 1e-11  # rounding of sums whose terms cancel
+    values = {"hub.mass": 21.0, "wheel.inertia": 0.102}
+    changed = m.with_parameters(values)
+    response, right = fractional.at(values)(2j), tt.linearize(changed, at_angle(changed, 0.4), **linear)(2j)
+    assert np.abs(response - right).max() < 1e-12 * np.abs(right).max()
+    assert tt.modes(m, points[1]).frequency.max() == pytest.approx(tt.modes(balanced, at_angle(balanced, 0.0)).frequency.max())
+
+
+def test_harmonic_loads_are_those_on_the_port() -> None:
+    """Of a held hub in steady spin of either sense, at several angles: what the jitter adds to the reaction at its root."""
+    for speed in (40.0, -40.0):
+        m, still = (satellite(tt.Weld("base"), **fields).resolve() for fields in (JITTERING, {"jitter": None}))
+        loads = m.mechanism.assembly.devices[0].harmonic_loads(speed)
+        assert loads.frequency == pytest.approx([40.0, 80.0, 210.0])
+        for t in (0.0, 0.011, 0.3):
+            state = [speed * t], [speed], [0.0]
+            added = still.reaction("base", *state) - m.reaction("base", *state)  # what the root need not carry
+            turn = np.exp(1j * loads.frequency * t)
+            force, torque = (turn @ loads.force).real, (turn @ loads.torque).real
+            torque = torque + np.cross([0.2, 0.1, -0.1], force)
+            assert added == pytest.approx(np.concatenate([force, torque]), rel=1e-12, abs=1e-12)
+    hub = tt.RigidBody("hub", 1.0)
+    coupled, without = (tt.ReactionWheel("w", hub, SLANTED, 0.1, 3.0, **UNBALANCED, jitter=kind) for kind in ("coupled", None))
+    assert coupled.harmonic_loads(40.0).force == pytest.approx(loads.force[:1].conj())
+    assert len(without.harmonic_loads(40.0).frequency) == 0
+
+
+def test_jitter_enters_linear_models_at_the_wheels_port() -> None:
+    """The hub, at rest on the mean, moves as the response to the harmonic loads says."""
+    m = satellite(tt.Revolute("base", axis=[0, 1, 0], stiffness=200.0, damping=20.0), **JITTERING).resolve()
+    speed, wheel = 60.0, m.mechanism.assembly.devices[0]
+    point = tt.trim(m, v={"wheel": speed})
+    system = tt.linearize(m, point, inputs=["hub.wheel"], outputs=["base.q"], omit=["wheel.q"])
+    loads = wheel.harmonic_loads(speed)
+    wrenches = np.hstack([loads.force, loads.torque])
+    t = np.linspace(2.0, 2.2, 30)  # s: after 10 time constants and more
+    expected = sum(
+        (system(1j * frequency)[0] @ wrench * np.exp(1j * frequency * t)).real
+        for frequency, wrench in zip(loads.frequency, wrenches, strict=True)
+    )
+    run = tt.simulate(m, [0.0, *t], point.q, point.v, rtol=1e-9, atol=1e-12)
+    assert np.abs(expected).max() > 1e-4
+    assert np.abs(run.q[1:, 0] - expected).max() < 1e-2 * np.abs(expected).max()  # the wheel's rate varies by the hub's
+
+
+def test_jitter_gains_do_not_enter_linear_models() -> None:
+    m = satellite(**JITTERING, jitter_gain=0.5).resolve()
+    smooth = m.undisturbed
+    assert smooth.undisturbed is smooth
+    q, v = m.neutral(), m.velocity({"wheel": 300.0})
+    still = smooth.with_parameters({"wheel.jitter_gain": 2.0}).forward_dynamics(q, v)
+    assert np.abs(still).max() < 1e-12  # rounding; jitter gives metres per second squared
+    with pytest.raises(tt.ModelError, match=r"wheel.jitter_gain.*"):
+        tt.lft(m, tt.trim(m, v={"wheel": 300.0}), {"wheel.jitter_gain": tt.percent(10)}, **LINEAR)
+    plant = m.to_nlsys(["wheel/motor"], ["base.v"], point=tt.OperatingPoint(m, q, v))
+    assert plant.dynamics(0.0, np.concatenate([np.zeros(7), v]), [0.0])[7:] == pytest.approx(m.forward_dynamics(q, v))
+    by_q = m.forward_dynamics_derivatives(q, v, np.zeros(7))[0]
+    assert np.abs(by_q[:, 6]).max() > 1.0  # derivatives of functions are exact ones of what these have
+    ahead, behind = (m.forward_dynamics(m.configuration({"wheel": e}), v) for e in (1e-5, -1e-5))
+    assert by_q[:, 6] == pytest.approx((ahead - behind) / 2e-5, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["static_imbalance", "dynamic_imbalance", "inertia", "transverse_inertia"])

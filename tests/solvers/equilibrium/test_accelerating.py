@@ -144,3 +144,24 @@ def test_names_of_accelerations() -> None:
         tt.trim(model, ["slosh", "base.z.a"], bounds={"base.z.a": (0.0, 1.0)})
     with refusal("accelerating-point", "gravity.z"):
         tt.block_system(model, explicit, "bob")
+
+
+def test_families_and_paths_of_closed_loops_that_accelerate() -> None:
+    """A pendulum on two sleds, joined by a closure, hangs along the force of inertia and weight."""
+    s = tt.System("sleds", gravity=[0, 0, -9.81])
+    sleds = [tt.RigidBody(name, mass, ports={"E": [0.0, 0.0, 0.0]}) for name, mass in (("left", 1.0), ("right", 2.0))]
+    for sled in sleds:
+        s.connect("world", sled, tt.Prismatic(f"rail_{sled.name}", axis=[1, 0, 0]))
+    bob = tt.RigidBody("bob", 2.0, com=[0, 0, -1.0], inertia=0.01)
+    s.connect(sleds[0].port("E"), bob, tt.Revolute("swing", axis=[0, 1, 0]))
+    s.close_loop(sleds[0].port("E"), sleds[1].port("E"), tt.RigidClosure("bar", directions=np.eye(6)[:, :1]))
+    s.add_load(tt.Load("push", sleds[0], force=[6.0, 0, 0]))
+    m, sought = s.resolve(), ["rail_left.a", "rail_right.a", "swing"]
+    path = tt.equilibrium_path(m, {"push.force.x": (6.0, 90.0)}, sought, within=(-0.1, 1.0))
+    family = tt.lpv(m, {"push.force.x": [6.0, 90.0]}, unknowns=sought, inputs=["rail_left"])
+    along = tt.trim_along(m, "push.force.x", [6.0, 90.0], sought, steps=3)
+    for point in (*path.points, *along, family.trim_at(push_force_x=41.0, model=m)):
+        force = point.parameters["push.force.x"]
+        assert point.a == pytest.approx([force / 5, force / 5, 0.0], rel=1e-9, abs=1e-9)  # tolerance of the search
+        assert point.q[2] == pytest.approx(np.arctan(force / 5 / 9.81), rel=1e-7)  # to 1e-9 of all forces
+    assert point.parameters["push.force.x"] == 41.0

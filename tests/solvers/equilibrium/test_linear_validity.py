@@ -222,3 +222,18 @@ def test_bodies_that_stiffen_may_spin(show: str) -> None:
     rng = np.random.default_rng(0)
     body = Cloud.random(rng).body(rng, "panel")
     assert not spin_warnings(show, hinged(body), 0.15 * body.natural_frequencies[0])
+
+
+@pytest.mark.parametrize("speed", [1e-3, 0.035, 1.0])
+def test_slow_cars_are_steady(speed: float) -> None:
+    """Nothing accelerates a car that rolls straight on: its linear model is rounding of the weights that its tyres carry."""
+    s, corners = tt.System("car"), {"fl": [1, 0.5, 0], "fr": [1, -0.5, 0], "rl": [-1, 0.5, 0], "rr": [-1, -0.5, 0]}
+    body = tt.RigidBody("body", mass=100.0, com=[0, 0, 0.1], inertia=[20, 50, 60], ports=corners)
+    s.connect("world", body, tt.Free("base"), tt.Pose([0, 0, 0.3]))
+    for name in corners:
+        wheel = tt.RigidBody(name, mass=5.0, inertia=[0.1, 0.2, 0.1])
+        s.connect(body.port(name), wheel, tt.Revolute(f"hub_{name}", axis=[0, 1, 0]))
+        s.close_loop("world", wheel, tt.RollingDisc(f"tyre_{name}", 0.3, redundant=True))
+    m = s.resolve()
+    v = m.assemble_velocity(m.neutral(), m.velocity({"base.x": speed}), fixed=["base"])
+    assert not [*steadiness_findings(tt.OperatingPoint(m, m.neutral(), v))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -57,3 +58,41 @@ def test_defective_eigenvalues_beside_fast_ones_are_no_overflow() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert point.stability == "neutral"
+
+
+class Ripple(tt.Interaction):
+    """The torque ``size sin(6 q)`` of a motor, which only disturbs."""
+
+    port_counts, coordinate_counts = (0, 0), (1, 1)
+    parameter_units: ClassVar = {"size": "N m", "ripple": "1"}
+    disturbances = ("ripple",)
+
+    def __init__(self, name: str, size: float) -> None:
+        super().__init__(name)
+        self.size, self.ripple = self.reader.scalar("size", size), 1.0
+
+    def act(self, motion: tt.TargetMotion) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros((0, 6)), np.array([self.ripple * self.size * np.sin(6 * motion.q[0])])
+
+    def stored(self, motion: tt.TargetMotion) -> Any:
+        return self.ripple * self.size / 6 * np.cos(6 * motion.q[0])
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_disturbances_of_ones_own_are_left_out(engine: str) -> None:
+    s = tt.System("motor", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("rotor", mass=1.0, inertia=0.5), tt.Revolute("shaft", damping=0.1))
+    s.add_interaction(Ripple("ripple", 3.0), "shaft")
+    m = s.resolve(engine=engine)
+    point = tt.trim(m, ["shaft.damping"], v={"shaft": 10.0}, tau={"shaft": 2.0}, q={"shaft": 0.3})
+    numbers = point.model.parameters()
+    assert (numbers["shaft.damping"][0], numbers["ripple.ripple"][0]) == (pytest.approx(0.2), 1.0)
+    ripple = 3.0 * np.sin(1.8) / 0.5
+    assert point.model.forward_dynamics(point.q, point.v, point.tau) == pytest.approx([ripple])
+    for at in (point, tt.OperatingPoint(point.model, point.q, point.v, point.tau)):
+        assert np.abs(at.residual).max() < 1e-9  # the search's tolerance, of 2 N m over 0.5 kg m^2
+        assert np.abs(tt.linearize(point.model, at).A - [[0.0, 1.0], [0.0, -0.4]]).max() < 1e-9
+        assert at.stability == "neutral"
+    by_q = point.model.forward_dynamics_derivatives(point.q, point.v, point.tau)[0]
+    assert by_q[0, 0] == pytest.approx(18.0 * np.cos(1.8) / 0.5)
+    assert tt.trim(m.undisturbed, ["shaft.tau"], v={"shaft": 10.0}).model is m.undisturbed

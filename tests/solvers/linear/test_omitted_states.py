@@ -94,3 +94,25 @@ def test_an_equilibrium_that_is_known_to_its_tolerance_has_what_can_be_omitted()
         assert tt.linearize(model, point, ["rotor"], ["base.rx.v"], omit=omit).nstates == 8
         with refusal("not-omissible", "depends on 'base.rx.q'"):
             tt.linearize(model, point, ["rotor"], omit=["base.rx.q"])
+
+
+def spinning(stiffness: float, speed: float) -> tuple[tt.Model, tt.OperatingPoint]:
+    """Return three wheels on a free hub, about any axes, at the speed (rad/s); the hub on a spring along x if it has one."""
+    s = tt.System("spinning", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", 900.0, com=[0.2, -0.1, 0.3], inertia=[300.0, 400.0, 350.0])
+    s.connect("world", hub, tt.Free("base", stiffness=[stiffness, 0, 0, 0, 0, 0]))
+    for k, axis in enumerate(([1.0, 0.3, -0.2], [0.1, 1.0, 0.7], [-0.4, 0.2, 1.0])):
+        s.add_device(tt.ReactionWheel(f"w{k}", hub, axis, 10.0 ** (-k - 1), 2.0))
+    m = s.resolve()
+    return m, tt.OperatingPoint(m, m.neutral(), m.velocity({"w0": speed, "w1": 0.03 * speed, "w2": -0.7 * speed}))
+
+
+@pytest.mark.parametrize("speed", [3.7, 96.8, 161.2, 301.3, 628.3])
+def test_angles_of_wheels_can_be_omitted_whatever_rounding_their_speed_leaves(speed: float) -> None:
+    """Their squares; a spring on which the hub is a million times slower is seen beside them."""
+    angles = [f"w{k}.q" for k in range(3)]
+    m, point = spinning(0.0, speed)
+    assert tt.linearize(m, point, ["w0/motor"], ["hub.w", "hub.dv"], omit=[*angles, "base.x.q"]).nstates == 18 - 4
+    m, point = spinning(906.0 * (1e-6 * speed) ** 2, speed)
+    with refusal("not-omissible", "depends on 'base.x.q'"):
+        tt.linearize(m, point, ["w0/motor"], ["hub.w", "hub.dv"], omit=["base.x.q"])
