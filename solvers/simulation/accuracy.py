@@ -60,12 +60,12 @@ class AbsoluteTolerances:
             if key not in known:
                 advice = did_you_mean(key, [each for each in known if isinstance(each, type(key))])
                 findings.append(Finding("unknown-name", "atol", key, "a name or unit of the model's states", advice))
-        units_of: dict[str, dict[str, float]] = {}
+        units_of: dict[str, dict[str, None]] = {}
         for name, unit in named:
-            units_of.setdefault(owner_of(name), {})[unit] = 1e-9
+            units_of.setdefault(owner_of(name), {})[unit] = None
         for owner, units in units_of.items():
             if len(units) > 1 and (owner in self._given or f"{owner}.v" in self._given):
-                advice = f"write {{{owner!r}: {units}}}, each in its unit, or name its coordinates"
+                advice = f"write {{{owner!r}: {{{', '.join(f'{unit!r}: ...' for unit in units)}}}}}, or name its coordinates"
                 findings.append(Finding("bad-tolerance", f"atol[{owner!r}]", "one number", "one for each unit", advice))
         if missing := [str(each[0]) for each in keys if not any(key in self._given for key in each)]:
             findings.append(_missing(missing))

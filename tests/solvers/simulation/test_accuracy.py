@@ -99,7 +99,7 @@ REFUSED = [
     ({"m": 1e-3}, "bad-tolerance", "none for base.rx, base.ry, base.rz, hinge, base.rx.v"),
     ({"hinge.v": 1e-3, "m": 1e-3, "base": {"rad": 1e-9}}, "bad-tolerance", "none for hinge; expected"),
     ({}, "bad-tolerance", "none for base.x"),
-    ({"base": 1e-3, "default": 1e-9}, "bad-tolerance", "'m': 1e-09, 'rad': 1e-09"),
+    ({"base": 1e-3, "default": 1e-9}, "bad-tolerance", "'m': ..., 'rad': ..."),
     ({"base.v": 1e-3, "default": 1e-9}, "bad-tolerance", "one for each unit"),
     ([1e-3, 1e-9], "bad-tolerance", "a positive number"),
 ]
