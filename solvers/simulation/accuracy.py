@@ -54,7 +54,7 @@ class AbsoluteTolerances:
         self._known = np.concatenate([_of_configuration(model, positions), rates, x])
 
     def _check_names(self, named: list[tuple[str, str]], keys: list[tuple[_Key, ...]]) -> None:
-        known = {*_USUAL, _REST, *(key for each in keys for key in each)}
+        known = dict.fromkeys([*(key for each in keys for key in each), *_USUAL, _REST])
         findings = []
         for key in self._given:
             if key not in known:
