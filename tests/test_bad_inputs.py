@@ -149,6 +149,7 @@ CASES: list[tuple[str, str, Callable[[], Any]]] = [
     ("wrong-shape", "wrenches['bob.tip']", lambda: simulated(wrenches={"bob.tip": [0, 0, 1]})),
     ("bad-tolerance", "rtol", lambda: simulated(rtol=0.0)),
     ("bad-tolerance", "atol", lambda: simulated(atol="fine")),
+    ("unknown-name", "atol", lambda: simulated(atol={"hing": 1e-9, "default": 1e-6})),
     ("bad-tolerance", "max_step", lambda: simulated(max_step=np.nan)),
     ("unknown-method", "method", lambda: simulated(method="RK7")),
     ("unknown-method", "method", lambda: simulated(method=tt.GeneralizedAlpha)),

@@ -215,6 +215,15 @@ class FieldReader:
             self.report(code, field, number, "a value >= 0", "check the sign and the unit")
         return number
 
+    def positive(
+        self, field: str, value: Any, code: str, expected: str = "a value > 0", advice: str = "check the sign and the unit"
+    ) -> float:
+        """Read a number that must be greater than zero."""
+        number = self.scalar(field, value)
+        if number <= 0:
+            self.report(code, field, number, expected, advice)
+        return number
+
     def axis(self, field: str, value: Any) -> Array:
         """Read a direction (3) of any length; it is not normalised."""
         direction = real_array(value)

@@ -6,10 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.constraints.closure import MultiplierClosure
-from titop.blocks.contract.fields import Field, scalar
+from titop.blocks.contract.fields import Field, positive
 
 
 class Distance(MultiplierClosure):
@@ -47,7 +46,7 @@ class Distance(MultiplierClosure):
 
     form = 3
     parameter_units: ClassVar = {"length": "m"}
-    length = Field(scalar)
+    length = Field(positive("no-length", "a length > 0", "join the ports by a RigidClosure of kind 'spherical'"))
 
     def __init__(self, name: str, length: float, redundant: bool = False) -> None:
         super().__init__(name)
@@ -70,10 +69,3 @@ class Distance(MultiplierClosure):
 
     def curvature(self, R: Array, r: Array, r_rate: Array, w: Array) -> Array:
         return np.array([r_rate @ r_rate / self.length])
-
-    def check(self) -> tuple[list[Finding], list[Finding]]:
-        errors, warnings = super().check()
-        if not errors and self.length <= 0:
-            advice = "join the ports by a RigidClosure of kind 'spherical'"
-            errors.append(Finding("no-length", f"{self.name}.length", self.length, "a length > 0", advice))
-        return errors, warnings

@@ -188,7 +188,8 @@ class RigidClosure(MultiplierClosure):
     def error(self, R: Array, r: Array) -> Array:
         """Return the constraints' values (k, m or rad) at the relative pose ``(R, r)``: zero when the loop is closed."""
         rows = self.rows
-        value: Array = rows.linear @ r + rows.rotation @ rotation_log(R) + _alignments(rows, R) - rows.offset
+        aligned = (rows.aligned1 @ R * rows.aligned2).sum(axis=1)
+        value: Array = rows.linear @ r + rows.rotation @ rotation_log(R) + aligned - rows.offset
         return value - rows.period * np.rint(np.real(value) / np.where(rows.period == 0, 1.0, np.real(rows.period)))
 
     def gradients(self, R: Array, r: Array) -> tuple[Array, Array]:
@@ -216,7 +217,8 @@ class RigidClosure(MultiplierClosure):
             self._check_directions(self.directions, errors, warnings)
         if self.pitch and self.kind != "screw":
             errors.append(Finding("unused-pitch", f"{self.name}.pitch", self.pitch, "a pitch of a screw", "take kind='screw'"))
-        if self.kind in _TWO_AXES and not errors and not _are_independent(self.axis, self.axis2):
+        turns_twice = self.kind in _TWO_AXES and not errors
+        if turns_twice and np.abs(cross(unit_vector(self.axis), unit_vector(self.axis2))).max() < SAME:
             where, advice = f"{self.name}.axis2", "turn one of the axes"
             errors.append(Finding("parallel-axes", where, self.axis2.tolist(), "a direction not parallel to axis", advice))
         return errors, warnings
@@ -255,11 +257,3 @@ def perpendicular(axis: Array) -> Array:
     least = np.eye(3)[int(np.argmin(np.abs(np.real(axis))))]
     first = unit_vector(cross(axis, least))
     return np.array([first, cross(axis, first)])
-
-
-def _are_independent(a: Array, b: Array) -> bool:
-    return bool(np.abs(cross(unit_vector(a), unit_vector(b))).max() >= SAME)
-
-
-def _alignments(rows: ConstraintRows, R: Array) -> Array:
-    return (rows.aligned1 @ R * rows.aligned2).sum(axis=1)

@@ -17,9 +17,11 @@ from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross
 from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.constraints.rigid_closure import perpendicular
-from titop.blocks.contract.fields import Field, Fixed, scalar, switch, zero_axes
+from titop.blocks.contract.fields import Field, Fixed, positive, switch, zero_axes
 from titop.blocks.contract.fields import axis as direction
 from titop.blocks.joints.joint import unit_vector
+
+_RADIUS = positive("no-radius", "a radius > 0")
 
 
 class RollingContact(MultiplierClosure):
@@ -93,10 +95,6 @@ class RollingContact(MultiplierClosure):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
         errors += zero_axes(self, (field for field, unit in self.parameter_units.items() if unit == "1"))
-        radius = getattr(self, "radius", 1.0)
-        if not errors and radius <= 0:
-            advice = "check the sign and the unit"
-            errors.append(Finding("no-radius", f"{self.name}.radius", radius, "a radius > 0", advice))
         return errors, warnings
 
 
@@ -135,7 +133,7 @@ class RollingDisc(RollingContact):
     True
     """
 
-    radius = Field(scalar)
+    radius = Field(_RADIUS)
     axis = Field(direction)
     parameter_units: ClassVar = {"radius": "m", "axis": "1", "normal": "1"}
 
@@ -188,7 +186,7 @@ class RollingSphere(RollingContact):
     True
     """
 
-    radius = Field(scalar)
+    radius = Field(_RADIUS)
     parameter_units: ClassVar = {"radius": "m", "normal": "1"}
 
     def __init__(

@@ -16,7 +16,7 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.basics.user_input import FieldReader, is_name
 from titop.blocks.contract.block_law import BlockLaw
-from titop.blocks.contract.fields import Fielded, Redefined, put
+from titop.blocks.contract.fields import Fielded, Redefined, put, refused_numbers
 from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.contract.target_motion import TargetMotion
 
@@ -206,6 +206,8 @@ class Block(BlockLaw, Fielded):
     input_ranges: Sequence[tuple[float, float]] = ()
     state_names: tuple[str, ...] = ()
     state_units: tuple[str, ...] = ()
+    #: Attributes that `with_parameters` has changed, so that `check` reads them.
+    _unread: frozenset[str] = frozenset()
     #: Attributes that name joints of the system, or one of their coordinates.
     joint_fields: ClassVar[tuple[str, ...]] = ()
     #: Whether `with_parameters` accepts complex numbers; otherwise derivatives by the parameters are differences.
@@ -269,7 +271,7 @@ class Block(BlockLaw, Fielded):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the block and what is suspicious."""
-        return list(self.reader.findings), list(self.reader.warnings)
+        return [*self.reader.findings, *refused_numbers(self, self._unread)], list(self.reader.warnings)
 
     def parameter_fields(self) -> ParameterFields:
         """Return, by dotted name, the attribute that holds a parameter, the index in it (none of a number), and the unit.
@@ -309,6 +311,7 @@ class Block(BlockLaw, Fielded):
             if field in self.symmetric_fields:
                 entry[path[::-1]] = value
             put(changed, field, entry)
+            changed._unread |= {field}
         changed._update()
         return changed
 

@@ -276,6 +276,13 @@ def altered_fields(block: Fielded) -> list[Finding]:
     return findings
 
 
+def refused_numbers(block: Fielded, names: Iterable[str]) -> list[Finding]:
+    """Return what is wrong with numbers that some attributes have without being read, if these are fields of numbers."""
+    stored = [(fields_of(type(block)).get(name), vars(block).get(name)) for name in names]
+    fields = [(field, value) for field, value in stored if field is not None and isinstance(field.read, _By)]
+    return [each for field, value in fields if type(value) is float for each in _read_again(block, field, value)]
+
+
 def _read_again(block: Fielded, field: Field[Any], value: Any) -> list[Finding]:
     """Return what is newly wrong with a value that was read before."""
     reader, where = block.reader, f"{block.name}.{field.argument}"
@@ -310,29 +317,39 @@ def zero_axes(block: Any, fields: Iterable[str]) -> list[Finding]:
 # -- readers of fields ------------------------------------------------------------------------------------------------
 
 
-def _by(method: str, *more: Any) -> Read[Any]:
-    """Return a reader by a method of `FieldReader`, with `more` arguments after the value."""
-    return lambda block, field, value: getattr(block.reader, method)(field, value, *more)
+class _By:
+    """Reads by a method of `FieldReader`, with `more` arguments after the value; the block itself stays as it is."""
+
+    def __init__(self, method: str, *more: Any) -> None:
+        self._method, self._more = method, more
+
+    def __call__(self, block: Any, field: str, value: Any) -> Any:
+        return getattr(block.reader, self._method)(field, value, *self._more)
 
 
 #: A finite number; one that must not be negative, and may be infinite; True or False.
-scalar: Read[float] = _by("scalar")
-bound: Read[float] = _by("bound")
-switch: Read[bool] = _by("switch")
+scalar: Read[float] = _By("scalar")
+bound: Read[float] = _By("bound")
+switch: Read[bool] = _By("switch")
 #: A direction (3); three finite numbers; any number of them.
-axis: Read[Array] = _by("axis")
-vector: Read[Array] = _by("array", (3,))
-numbers: Read[Array] = _by("numbers")
+axis: Read[Array] = _By("axis")
+vector: Read[Array] = _By("array", (3,))
+numbers: Read[Array] = _By("numbers")
 
 
 def non_negative(code: str) -> Read[float]:
     """Return a reader of a number that must not be negative; else the finding has this code."""
-    return _by("non_negative", code)
+    return _By("non_negative", code)
+
+
+def positive(code: str, *says: str) -> Read[float]:
+    """Return a reader of a number greater than zero; else the finding has this code, and perhaps says what is expected."""
+    return _By("positive", code, *says)
 
 
 def symmetric(n: int) -> Read[Array]:
     """Return a reader of a symmetric n x n matrix."""
-    return _by("symmetric", n)
+    return _By("symmetric", n)
 
 
 def per_coordinate(block: Any, field: str, value: Any) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block, ParameterFields
-from titop.blocks.contract.fields import Field, bound, non_negative, optional, scalar
+from titop.blocks.contract.fields import Field, bound, non_negative, optional, positive, scalar
 from titop.blocks.devices.actuators import CoordinateActuator
 from titop.blocks.devices.signal_path import SignalPath
 from titop.blocks.interactions.harmonics import read_harmonics, row_fields
@@ -130,7 +130,7 @@ class DCMotor(CoordinateDrive):
         **{"resistance": "ohm", "torque_constant": "N m/A", "back_emf": "V s/rad"}
     }
     readings = (("current", "A"),)
-    resistance = Field(scalar)
+    resistance = Field(positive("no-resistance", "more than zero ohm", "give that of the winding, or use tt.Motor"))
     torque_constant = Field(scalar)
     back_emf = Field(optional(scalar))
     inductance = Field(non_negative("negative-inductance"))
@@ -185,9 +185,6 @@ class DCMotor(CoordinateDrive):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
-        if self.resistance <= 0:
-            advice = "a motor without resistance draws any current: give that of the winding, or use tt.Motor"
-            errors.append(Finding("no-resistance", f"{self.name}.resistance", self.resistance, "more than zero ohm", advice))
         if self._is_inductive != (self.inductance != 0):
             expected = "more than zero henry: the current is a state" if self._is_inductive else "zero: the current is no state"
             advice = "build another motor"
@@ -256,9 +253,9 @@ class StepperDrive(CoordinateDrive):
         **{"holding_torque": "N m", "time_constant": "s", "damping": "N m s/rad"}
     }
     own_states = (("field", ""),)
-    steps_per_turn = Field(scalar)
-    holding_torque = Field(scalar)
-    time_constant = Field(scalar)
+    steps_per_turn = Field(positive("not-positive"))
+    holding_torque = Field(positive("not-positive"))
+    time_constant = Field(positive("not-positive"))
     damping = Field(non_negative("negative-damping"))
     harmonics = Field(read_harmonics)
 
@@ -302,10 +299,3 @@ class StepperDrive(CoordinateDrive):
     def energy(self, q: Any, x: Any) -> Any:
         field = 1.0 - np.cos(self._cycles * self.gear * (x[-1] - q))
         return super().energy(q, x) + self.holding_torque / self._cycles * field
-
-    def check(self) -> tuple[list[Finding], list[Finding]]:
-        errors, warnings = super().check()
-        for field in ("steps_per_turn", "holding_torque", "time_constant"):
-            if (value := getattr(self, field)) <= 0:
-                errors.append(Finding("not-positive", f"{self.name}.{field}", value, "more than zero", "see the motor's data"))
-        return errors, warnings

@@ -13,7 +13,7 @@ from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.rigid_body import RigidBody
 from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.contract.fields import Field, Fixed, choice, non_negative, scalar
+from titop.blocks.contract.fields import Field, Fixed, choice, non_negative, positive, scalar
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.devices.loads import read_target
 from titop.blocks.joints.plain_joints import Prismatic, Universal, Weld
@@ -97,7 +97,7 @@ class Slosh(CompositeDevice):
     fill = Field(scalar)
     model = Fixed(choice(("pendulum", "spring"), "unknown-model"))
     damping_ratio = Field(non_negative("negative-damping"))
-    acceleration = Field(scalar)
+    acceleration = Field(positive("not-positive"))
     cylinder: ClassVar[type[CylinderSlosh]]
     sphere: ClassVar[type[SphereSlosh]]
     table: ClassVar[type[TableSlosh]]
@@ -127,10 +127,6 @@ class Slosh(CompositeDevice):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
         if not errors:
-            for field, (value, unit) in self.parameters().items():
-                if field in ("radius", "height", "density", "acceleration") and not value > 0.0:
-                    expected = f"more than 0 {unit}"
-                    errors.append(Finding("not-positive", f"{self.name}.{field}", value, expected, "check the value"))
             errors += self.fill_findings()
         return errors, warnings
 
@@ -201,7 +197,7 @@ class CylinderSlosh(Slosh):
         **Slosh.parameter_units,
         **{"radius": "m", "height": "m", "density": "kg/m^3", "viscosity": "m^2/s"},
     }
-    radius, height, density = Field(scalar), Field(scalar), Field(scalar)
+    radius, height, density = (Field(positive("not-positive")) for _ in range(3))
     modes = Fixed(lambda slosh, field, value: slosh.reader.integer(field, value, 1, _TERMS))
     viscosity = Field(non_negative("negative-viscosity"))
 
@@ -271,7 +267,7 @@ class SphereSlosh(Slosh):
     """
 
     parameter_units = {**Slosh.parameter_units, "radius": "m", "density": "kg/m^3"}  # noqa: RUF012
-    radius, density = Field(scalar), Field(scalar)
+    radius, density = Field(positive("not-positive")), Field(positive("not-positive"))
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.contract.fields import Field, Fixed, axis, non_negative, scalar
+from titop.blocks.contract.fields import Field, Fixed, axis, non_negative, positive, scalar
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import BodyInteraction
 from titop.blocks.interactions.shape import Shape
@@ -63,13 +63,6 @@ def _read_points(contact: Block, field: str, value: Any) -> Any:
 
 
 _UP = (0.0, 0.0, 1.0)
-#: Fields that would add energy if they were negative, and the codes of findings about them.
-_NON_NEGATIVE = {
-    "dissipation": "negative-dissipation",
-    "friction": "negative-friction",
-    "rolling": "negative-rolling",
-    "tangential_stiffness": "negative-stiffness",
-}
 
 
 class Contact(BodyInteraction):
@@ -159,17 +152,17 @@ class Contact(BodyInteraction):
     own_kinds = (Rod, SoftBody)
     has_points = True
     radius = Field(_read_radius)
-    stiffness = Field(scalar)
+    stiffness = Field(positive("bad-stiffness", "a number > 0"))
     normal = Field(axis)
-    dissipation = Field(non_negative(_NON_NEGATIVE["dissipation"]))
-    friction = Field(non_negative(_NON_NEGATIVE["friction"]))
-    slip_velocity = Field(scalar)
+    dissipation = Field(non_negative("negative-dissipation"))
+    friction = Field(non_negative("negative-friction"))
+    slip_velocity = Field(positive("bad-slip_velocity", "a number > 0"))
     exponent = Field(scalar)
     on = Fixed(_read_touching)
     shape = Field(_read_shape)
     points = Field(_read_points)
-    rolling = Field(non_negative(_NON_NEGATIVE["rolling"]))
-    tangential_stiffness = Field(non_negative(_NON_NEGATIVE["tangential_stiffness"]))
+    rolling = Field(non_negative("negative-rolling"))
+    tangential_stiffness = Field(non_negative("negative-stiffness"))
 
     def __init__(
         self,
@@ -299,13 +292,8 @@ class Contact(BodyInteraction):
         elif self.shape is not None and self.normal.tolist() != list(_UP):
             advice = "write shape=tt.Shape.plane(normal), or leave one of the two out"
             yield Finding("two-shapes", f"{self.name}.normal", self.normal.tolist(), "no normal beside a shape", advice)
-        for field in ("stiffness", "slip_velocity"):
-            if not (value := getattr(self, field)) > 0:
-                yield Finding(f"bad-{field}", f"{self.name}.{field}", value, "a number > 0", "check sign and unit")
-        for field, code in (_NON_NEGATIVE | {"radius": "negative-radius"}).items():  # parameters come here unread
-            value = getattr(self, field)
-            if value is not None and np.any(np.real(value) < 0):
-                yield Finding(code, f"{self.name}.{field}", value, "a value >= 0", "check the sign and the unit")
+        if self.radius is not None and np.any(np.real(self.radius) < 0):  # an entry comes here unread
+            yield Finding("negative-radius", f"{self.name}.radius", self.radius, "radii >= 0", "check the sign and the unit")
         if not self.exponent >= 1:
             advice = "write 1.5 for Hertz's law, 1 for a linear one"
             yield Finding("bad-exponent", f"{self.name}.exponent", self.exponent, "a number >= 1", advice)

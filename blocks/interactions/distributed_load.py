@@ -224,14 +224,11 @@ class DistributedLoad(BodyInteraction):
 
     # -- loads and energy ----------------------------------------------------------------------------------------------------
 
-    def _amplitude(self, motion: TargetMotion) -> Any:
-        return self.scale * motion.u[0] if self.driven else self.scale
-
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
         """Return the wrenches (2, 6) on the world, zero, and on the rod's base, and the efforts (n)."""
         assert self.numbers is not None
         bent, count = RodMotion(self.numbers, motion.q), len(self.wrenches_at_stations)
-        wrenches = self._amplitude(motion) * self.wrenches_at_stations
+        wrenches = (self.scale * motion.u[0] if self.driven else self.scale) * self.wrenches_at_stations
         if self.frame == "world":
             turns = motion.R[1] @ bent.poses()[0][-count:]
             wrenches = np.einsum("kij,kli->klj", turns, wrenches.reshape(count, 2, 3)).reshape(count, 6)

@@ -10,7 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block, ParameterFields
-from titop.blocks.contract.fields import Field, Read, bound, fields_of, numbers, refuse_change, scalar, switch
+from titop.blocks.contract.fields import Field, Read, bound, fields_of, non_negative, numbers, refuse_change, scalar, switch
 from titop.blocks.contract.own_coordinates import ratio_unit
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import BodyInteraction, Interaction
@@ -33,8 +33,8 @@ class Elastic(Interaction):
 
     inputs = ("tension",)
     input_units = ("N",)
-    stiffness = Field(scalar)
-    dissipation = Field(scalar)
+    stiffness = Field(non_negative("negative-stiffness"))
+    dissipation = Field(non_negative("negative-dissipation"))
     arms = Field(numbers)
     upper = Field(bound, "max_tension")
     max_tension: float
@@ -54,14 +54,6 @@ class Elastic(Interaction):
     def _elastic_tension(self, elongation: Any, rate: Any) -> Any:
         share = 1.0 + self.dissipation * rate
         return self.stiffness * elongation * share if np.real(elongation) > 0 and np.real(share) > 0 else 0.0
-
-    def check(self) -> tuple[list[Finding], list[Finding]]:
-        errors, warnings = super().check()
-        for field in ("stiffness", "dissipation"):
-            if (value := getattr(self, field)) < 0:
-                expected, advice = "a value >= 0", "check the sign and the unit: it would be unstable"
-                errors.append(Finding(f"negative-{field}", f"{self.name}.{field}", value, expected, advice))
-        return errors, warnings
 
     def parameter_fields(self) -> ParameterFields:
         unit = ratio_unit("m", "1")

@@ -139,7 +139,7 @@ class Joint(Block):
     friction = Field(lambda joint, field, value: read_friction(joint.reader, value, joint.nv))
     stiffness = Field(per_coordinate)
     damping = Field(per_coordinate)
-    armature = Field(lambda joint, field, value: joint._read_armature(field, value))
+    armature = Field(lambda joint, field, value: per_coordinate(joint, field, value).diagonal().copy())
     rest = Field(lambda joint, field, value: joint.neutral() if value is None else joint.read_configuration(value, field))
 
     def __init__(
@@ -182,9 +182,6 @@ class Joint(Block):
     def limits(self, limits: Any) -> None:
         self.reader = without(self.reader, "limits")
         self.limit_numbers = read_limits(self.reader, limits, self.nv)
-
-    def _read_armature(self, field: str, value: Any) -> Array:
-        return self.reader.symmetric(field, value, self.nv).diagonal().copy()
 
     @property
     def _has_stops(self) -> bool:

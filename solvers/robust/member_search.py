@@ -80,7 +80,7 @@ class EigenvalueSearch:
         """Go outwards from the nominal member, and keep the first that is unstable or ill-posed if none nearer is known."""
         direction = direction / np.abs(direction).max()
         reach = min(self.reach, self._radius)
-        singular = self._singular(direction)
+        singular = singular_at(self.system.D @ self.structure.real_matrix(direction))[1]  # where the loop is first ill-posed
         end, below = min(reach, singular * (1 - NEAR_AXIS)), 0.0
         for t in np.linspace(0, end, _MARCH + 1)[1:]:
             if self._abscissa(t * direction) >= 0:
@@ -169,10 +169,6 @@ class EigenvalueSearch:
         w, z = self.structure.w, self.structure.z
         slope = np.array([before[w[b]] @ after[z[b]] for b in self.structure.real]) / (y @ x)
         return float(values[k].real), slope.real
-
-    def _singular(self, direction: Array) -> float:
-        """Return how far along a direction the loop is first ill-posed."""
-        return singular_at(self.system.D @ self.structure.real_matrix(direction))[1]
 
 
 class Gain(NamedTuple):

@@ -201,7 +201,7 @@ def centre_system(system: Matrices, structure: Structure) -> tuple[Matrices, Str
 
     Both as they are where the loop is ill-posed in the middle.
     """
-    offsets = [_offset(block) for block in structure.blocks]
+    offsets = [block.fraction[1] if block.kind == "real" else 0.0 for block in structure.blocks]  # b of parameters
     if not any(offsets):
         return system, structure
     w = structure.shape[0]
@@ -224,11 +224,6 @@ def in_given_ranges(given: Structure, structure: Structure, deltas: Sequence[Any
     """Return values normalised as the given blocks are from those of a centred structure, one of each block."""
     pairs = zip(given.blocks, structure.blocks, deltas, strict=True)
     return tuple(before.normalised(block.value(float(d))) if before != block else d for before, block, d in pairs)
-
-
-def _offset(block: DeltaBlock) -> float:
-    """Return b of a parameter, zero of other blocks."""
-    return block.fraction[1] if block.kind == "real" else 0.0
 
 
 def _in_units(system: Matrices, rate: float) -> tuple[Matrices, Array]:

@@ -349,13 +349,8 @@ def _together(changes: Mapping[str, _Change], function: Callable[[Array, Array, 
     """Apply a linear function to all changes at once, and return its results by name."""
     if not changes:
         return {}
-    columns = [[_columns(part) for part in change] for change in changes.values()]
+    columns = [[part[:, None] if part.ndim == 1 else part for part in change] for change in changes.values()]
     needed, turned, opening = (np.hstack(parts) for parts in zip(*columns, strict=True))
     ends = np.cumsum([part.shape[1] for part, _, _ in columns])
     parts = np.split(function(needed, turned, opening), ends[:-1], axis=1)
     return {name: part.reshape(changes[name].needed.shape) for name, part in zip(changes, parts, strict=True)}
-
-
-def _columns(change: Array) -> Array:
-    """Return a change as a matrix of one or more columns."""
-    return change[:, None] if change.ndim == 1 else change

@@ -3,7 +3,7 @@
 A model with its loads (`driven_model`, `acting`, and `path_signals` of devices) is integrated from one output time to the next:
 
 - `simulate`: reads arguments, integrates (by CyRK in compiled code where nothing happens in between, else step by step),
-  and collects a `trajectory` (`trajectory_arrays`: in files, and as a dataset);
+  and collects a `trajectory` (`trajectory_arrays`: in files, and as a dataset); `accuracy`: absolute tolerances;
 - `start_and_end`: where a simulation begins, perhaps where another has ended, and the states reached, also after Ctrl-C;
   `findings`: warnings about a motion;
 - `changes`: locks, releases and latches, and the record of what happened; `agenda`: the stages between them, each a simulation

@@ -64,7 +64,10 @@ class AlphaSystem:
     """Data that all steps of a simulation share: equations, derivatives that remain valid, and tolerances."""
 
     def __init__(self, plant: DrivenModel, scheme: GeneralizedAlpha, tolerances: Tolerances) -> None:
-        self.plant, self.model, self.rtol, self.atol = plant, plant.model, tolerances.rtol, tolerances.atol
+        self.plant, self.model, self.rtol = plant, plant.model, tolerances.rtol
+        nq, nv, place = self.model.nq, self.model.nv, self.model.mechanism.assembly.place
+        self._atol_q = tolerances.atol[[place(name)[0] for name in self.model.coordinate_names]]  # of tangents
+        self._atol_v, self.atol_x, self.atol_control = np.split(tolerances.atol[nq:], [nv, nv + self.model.nx])
         self.coefficients, self.equations = scheme.coefficients, ImplicitDynamics(plant)
         self.free = np.flatnonzero(~plant.motion.mask)
         self.square = np.ix_(self.free, self.free)
@@ -126,7 +129,7 @@ class AlphaSystem:
     def scales(self, h: float) -> tuple[Array, Array]:
         """Return the sizes by which errors in q (nv) and v (nv) are measured, for a step of length h."""
         (reach_q, reach_v), rounding = self._reach, ROUNDING * self._rounded
-        return self.atol + self.rtol * reach_q + rounding, self.atol + self.rtol * reach_v + rounding / h
+        return self._atol_q + self.rtol * reach_q + rounding, self._atol_v + self.rtol * reach_v + rounding / h
 
     def look(self, node: StepEnd) -> None:
         """Record the extent of coordinates and rates: an oscillation is measured by its amplitude, also where it passes zero.
@@ -353,11 +356,11 @@ class Step:
         return max(self._first_order_error(), *(float(np.abs(part).max()) for part in errors_left))
 
     def _first_order_error(self) -> float:
-        before, last, (rtol, atol), error = self.before, self.start.h, (self.system.rtol, self.system.atol), 0.0
+        before, last, system, error = self.before, self.start.h, self.system, 0.0
         if self.first_order is not None and self.first_order_step is not None:
-            error = self.first_order_step.error(before.first_order, last, self.first_order, rtol, atol)
+            error = self.first_order_step.error(before.first_order, last, self.first_order, system.rtol, system.atol_x)
         if self.control is not None:
-            error = max(error, self.control_step.error(before.control, last, self.control, rtol, atol))
+            error = max(error, self.control_step.error(before.control, last, self.control, system.rtol, system.atol_control))
         return error
 
     def node(self) -> StepEnd:

@@ -108,13 +108,14 @@ class RungeKutta(OdeStepper):
         super().__init__(plant, start, end, y0)
         self.name, self._y, self.method = method, np.array(y0, dtype=float), tableau(method)
         shape = len(self.method.nodes), len(y0)
-        self.states, self.rates, self._clock = np.zeros(shape), np.zeros(shape), np.zeros(control.CLOCK_COLUMNS)
+        self.states, self.rates, self._clock = np.zeros(shape), np.zeros(shape), np.zeros(control.ATOL + len(y0))
         first = self.method.kind(self.rate, start, y0, end, **tolerances._asdict())
         clock = {control.TIME: start, control.END: end, control.WISH: first.h_abs, control.GROWTH: control.MOST}
-        clock |= {control.LONGEST: tolerances.max_step, control.RTOL: tolerances.rtol, control.ATOL: tolerances.atol}
+        clock |= {control.LONGEST: tolerances.max_step, control.RTOL: tolerances.rtol}
         clock |= {control.EXPONENT: self.method.exponent, control.EVALUATIONS: first.nfev}
         for column, number in clock.items():
             self._clock[column] = number
+        self._clock[control.ATOL :] = tolerances.atol
         self._set_out = set_out.compiled
         self._set_out(self._clock)
 
@@ -220,7 +221,7 @@ class CompiledRungeKutta(RungeKutta):
         self._by_functions = not (plant.is_held or plant.is_sampled)
         states, step = self.states, (self.states, self.rates, self._motions, *same)
         curve = method.curve if len(guards) and not (self._in_time or self._by_functions) else np.zeros((0, rows))
-        self._part_clock = np.zeros(control.CLOCK_COLUMNS)
+        self._part_clock = np.zeros(control.ATOL)
         self._whole = self._clock, method.estimators, method.coefficients, curve, self._y, *step
         self._part = method.end, math.inf, self._part_clock, method.estimators, method.coefficients, curve, states[0], *step
         kernels = [partial(self._kernel, 0, s, s + 1, *self._part) for s in range(rows)]

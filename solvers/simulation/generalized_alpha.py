@@ -155,7 +155,7 @@ class TrapezoidalStep:
         #: The inverse of ``1 - h/2 df/dx``, which damps small differences.
         self._inverse = np.eye(len(begin.x))
 
-    def error(self, before: FirstOrderStates | None, last: float, end: FirstOrderStates, rtol: float, atol: float) -> float:
+    def error(self, before: FirstOrderStates | None, last: float, end: FirstOrderStates, rtol: float, atol: Array) -> float:
         """Return the error of the step relative to the tolerances, after damping by the step, from the last three rates.
 
         - `before`: the beginning of the step before; without it the error is unknown, and zero is returned;

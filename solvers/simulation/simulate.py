@@ -24,6 +24,7 @@ from titop.solvers.equilibrium.linear_validity import spin_findings
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
 from titop.solvers.motions.prescribed import PrescribedMotion, with_held
+from titop.solvers.simulation.accuracy import AbsoluteTolerances, read_positive
 from titop.solvers.simulation.agenda import Agenda
 from titop.solvers.simulation.changes import Latch, Lock, Release
 from titop.solvers.simulation.closed_states import close_start
@@ -53,7 +54,7 @@ def simulate(
     events: Event | Sequence[Event] = (),
     method: str | GeneralizedAlpha = "DOP853",
     rtol: float = 1e-8,
-    atol: float = 1e-10,
+    atol: float | Mapping[str, Any] = 1e-10,
     max_step: float = np.inf,
     progress: bool = True,
     u: Any = None,
@@ -99,9 +100,15 @@ def simulate(
         order, for stiff springs, flexible bodies and closures at moderate tolerances; `GeneralizedAlpha` sets its
         damping and step. For soft rods of damped material take "BDF", with closed loops "Radau".
         Steps of "Radau" that end deep in stiff stops or contacts lose energy at tolerances looser than 1e-5.
-    rtol, atol : float
-        Tolerances of the integrator, the same for q and v: relative, and absolute in their units. Motions of the order of
-        `atol` (nanometres with the default) are not resolved: reduce it for these.
+    rtol : float
+        Relative tolerance of the integrator, of all states.
+    atol : float or mapping of name or unit to float
+        Absolute tolerance, in the units of the states. Motions of its order (nanometres with the default) are not resolved:
+        reduce it for these. A mapping has one for each kind of state, as ``{"m": 1e-3, "rad": 1e-9}``, or for joints, blocks,
+        coordinates and first-order states by name: ``{"hinge": 1e-9, "default": 1e-6}``. Each is also that of the velocities,
+        by number, unless these are named: ``"m/s"``, ``"hinge.v"``. For a joint or block of several units write ``{"base":
+        {"m": 1e-3, "rad": 1e-9}}``. Names of coordinates go before those of joints and blocks, these before units, and
+        ``"default"`` is for the rest, states of controllers too. Of a free or spherical joint's rotation the smallest counts.
     max_step : float, s
         The longest step. Steps end at kinks of splines and samples (kinks larger than `rtol` times their extent), and where a
         contact, a stop, a cable or a block of one's own switches (`Block.gaps`). Functions of time with short pulses need a
@@ -202,7 +209,7 @@ def simulate(
     read_model(model)
     times = _read_times(t)
     scheme = _read_method(method)
-    rtol, atol, max_step = _read_positive("rtol", rtol), _read_positive("atol", atol), _read_positive("max_step", max_step)
+    rtol, absolute, max_step = read_positive("rtol", rtol), AbsoluteTolerances(model, atol), read_positive("max_step", max_step)
     if rtol < _FINEST:
         expected, advice = f"{_FINEST:.1e} at least", "that is taken: rounding allows no less"
         warn([Finding("fine-tolerance", "rtol", rtol, expected, advice)])
@@ -217,7 +224,6 @@ def simulate(
         require_projecting(scheme)
     if isinstance(scheme, GeneralizedAlpha):
         scheme.check_step(max_step)
-    tolerances = Tolerances(rtol, atol, max_step)
     agenda = Agenda(model, times, before, changes, hold, imposed, events)
     while True:
         before, part, model = agenda.start, agenda.part, agenda.stage
@@ -238,6 +244,7 @@ def simulate(
         y0 = before.state(q, v, loop)
         if np.iscomplexobj(y0):
             raise ModelError(Finding("wrong-type", "q0, v0, x0", "complex numbers", "real numbers", "simulations are real"))
+        tolerances = Tolerances(rtol, absolute.of_state(len(y0)), max_step)
         solution = ReachedStates(part[:1], y0[None], {})
         begin = time.perf_counter()
         try:
@@ -294,14 +301,6 @@ def _read_method(method: Any) -> str | GeneralizedAlpha:
     if not isinstance(method, str) or method not in METHODS:
         raise ModelError(Finding("unknown-method", "method", method, " or ".join(METHODS), "choose one of these"))
     return GeneralizedAlpha() if method == "generalized-alpha" else str(method)
-
-
-def _read_positive(name: str, value: Any) -> float:
-    number = real_array(value)
-    if number is None or number.shape != () or not number > 0 or (name != "max_step" and not np.isfinite(number)):
-        advice = "leave it out for no bound" if name == "max_step" else "1e-8 suits most simulations"
-        raise ModelError(Finding("bad-tolerance", name, value, "a positive number", advice))
-    return float(number)
 
 
 def _read_times(t: Any) -> Array:

@@ -52,10 +52,10 @@ def require_projecting(method: str) -> None:
 
 
 class Tolerances(NamedTuple):
-    """Tolerances of a step's error, relative and absolute, and the longest step (s)."""
+    """Tolerances of a step's error: relative, absolute of each entry of the state; and the longest step (s)."""
 
     rtol: float
-    atol: float
+    atol: Array
     max_step: float
 
 

@@ -274,6 +274,5 @@ def check_positive(**values: Any) -> None:
     """Refuse numbers that are not positive."""
     reader = FieldReader("kinematics")
     for name, value in values.items():
-        if reader.scalar(name, value) <= 0:
-            reader.report(f"bad-{name.replace('_', '-')}", name, value, "a number > 0", "check the sign and the unit")
+        reader.positive(name, value, f"bad-{name.replace('_', '-')}", "a number > 0")
     reader.raise_findings()

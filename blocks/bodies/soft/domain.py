@@ -265,8 +265,7 @@ def _check(sizes: dict[str, Any], counts: dict[str, Any]) -> None:
     """Refuse lengths that are not positive, and invalid numbers of points."""
     reader = FieldReader("domain")
     for name, value in sizes.items():
-        if reader.scalar(name, value) <= 0:
-            reader.report(f"bad-{name.replace('_', '-')}", name, value, "a length > 0 (m)", "check the sign and the unit")
+        reader.positive(name, value, f"bad-{name.replace('_', '-')}", "a length > 0 (m)")
     for name, value in counts.items():
         lowest = 3 if name == "around" else 1
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < lowest:

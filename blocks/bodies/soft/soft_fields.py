@@ -70,10 +70,7 @@ def read_numbers(reader: FieldReader, parameters: Any) -> tuple[dict[str, float]
 def read_density(reader: FieldReader, density: Any, points: Array) -> tuple[float, Array]:
     """Read a density: a number and what each point has of it; a function of x counts as 1 kg/m^3 times its values."""
     if not callable(density):
-        value = reader.scalar("density", density)
-        if value <= 0:
-            reader.report("bad-density", "density", value, "a value > 0 (kg/m^3)", "check the sign and the unit")
-        return value, np.ones(len(points))
+        return reader.positive("density", density, "bad-density", "a value > 0 (kg/m^3)"), np.ones(len(points))
     try:
         sampled = [density(point) for point in points]
     except Exception as error:  # whatever the user's function raises

@@ -118,7 +118,7 @@ class CompiledPreparedDynamics(PreparedDynamics):
         nq, nv = self.mechanism.nq, self.mechanism.nv
         size = nq + nv + len(self._states)
         state, rate, motion, tau = np.empty((1, size)), np.empty((1, size)), np.empty((1, nq + 2 * nv)), np.empty(nv)
-        begin = 0, 0, 1, 0, 0.0, np.zeros(runge_kutta.CLOCK_COLUMNS), *_AT_ONCE, state[0], state, rate, motion
+        begin = 0, 0, 1, 0, 0.0, np.zeros(runge_kutta.ATOL), *_AT_ONCE, state[0], state, rate, motion
         same = (
             np.zeros(nq, dtype=bool),
             self.imposed,

@@ -78,14 +78,13 @@ WISH = 3  # the length that suits the error
 GROWTH = 4  # the most that a step may be longer than the one before
 LONGEST = 5
 RTOL = 6
-ATOL = 7
-EXPONENT = 8  # of the error in the length of the next step
-BEGUN = 9  # how many stages of the next try are there from the one before
-BEFORE = 10  # where the last step began
-LAST = 11  # and its length
-STEPS = 12  # counted
-EVALUATIONS = 13
-CLOCK_COLUMNS = 14
+EXPONENT = 7  # of the error in the length of the next step
+BEGUN = 8  # how many stages of the next try are there from the one before
+BEFORE = 9  # where the last step began
+LAST = 10  # and its length
+STEPS = 11  # counted
+EVALUATIONS = 12
+ATOL = 13  # of the first entry of a state; those of the others follow
 
 #: Further status codes, beside `guards.NEAR`, with which a step is made that ends on the closures: steps became too short to
 #: count; a step is made whose state has to be put on the closures with care.
@@ -112,7 +111,7 @@ def error_of(last, clock, estimators, states, rates):
     """Return the error of a try beside its tolerances, by one or two `estimators` (rows of stages), as scipy's methods do."""
     n, high, low = states.shape[1], 0.0, 0.0
     for k in range(n):
-        scale = clock[ATOL] + clock[RTOL] * max(abs(states[0, k]), abs(states[last, k]))
+        scale = clock[ATOL + k] + clock[RTOL] * max(abs(states[0, k]), abs(states[last, k]))
         for e in range(estimators.shape[0]):
             total = 0.0
             for s in range(estimators.shape[1]):

@@ -169,6 +169,24 @@ def test_nonsense_is_refused_by_name_and_forgotten_when_mended(block: Block) -> 
 
 
 @pytest.mark.parametrize("block", blocks(), ids=lambda block: block.name)
+def test_parameters_are_read_as_fields_are(block: Block) -> None:
+    """What a field refuses is refused of a parameter with the same finding, whether it has to be positive or not negative."""
+    assert block.check()[0] == []
+    for name in block.parameters():
+        before = getattr(block, name, None)
+        field = fields_of(type(block)).get(name)
+        if type(before) is not float or field is None or isinstance(field, Fixed):
+            continue
+        for wrong in (-1.0, 0.0):
+            other = copy.copy(block)
+            setattr(other, name, wrong)
+            expected = {(finding.code, finding.where) for finding in other.check()[0]}
+            found = block.with_parameters({name: wrong}).check()[0]
+            assert expected <= {(finding.code, finding.where) for finding in found}, (name, wrong)
+    assert block.check()[0] == []
+
+
+@pytest.mark.parametrize("block", blocks(), ids=lambda block: block.name)
 def test_the_constructor_s_names_reach_the_fields(block: Block) -> None:
     for name, field in fields_of(type(block)).items():
         if field.argument == name or isinstance(field, Fixed | Consumed) or (held := getattr(block, name)) is None:

@@ -77,7 +77,9 @@ def solver_at_start(model, q, v, step):
     plant = DrivenModel(model, np.array([0.0, 1.0]), None, {}, PrescribedMotion(model, {}), None, None)
     plant.prepared.rank = model.closure_rank(q)
     state = np.concatenate([q, v])
-    return AlphaSolver(plant, tt.GeneralizedAlpha(0.8, step), 0.0, 1.0, state, Tolerances(1e-8, 1e-10, np.inf))
+    return AlphaSolver(
+        plant, tt.GeneralizedAlpha(0.8, step), 0.0, 1.0, state, Tolerances(1e-8, np.full(len(state), 1e-10), np.inf)
+    )
 
 
 def corrections(model, q, v, step):

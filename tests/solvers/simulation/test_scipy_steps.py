@@ -30,7 +30,7 @@ def pendulum(tau: Any = None) -> DrivenModel:
 
 
 def steps(y: Array = START, begin: float = 0.0, tau: Any = None, first: float | None = None, rtol: float = 1e-8) -> ScipySteps:
-    made = ScipySteps(pendulum(tau), "Radau", begin, 2.0, y.copy(), Tolerances(rtol, 1e-10, np.inf))
+    made = ScipySteps(pendulum(tau), "Radau", begin, 2.0, y.copy(), Tolerances(rtol, np.full(len(y), 1e-10), np.inf))
     made._solver.h_abs = made._solver.h_abs if first is None else first
     return made
 
