@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +49,8 @@ class Assembly:
     gears: tuple[Relation, ...] = ()
     limits: tuple[CoordinateLimits, ...] = ()  #: Of own coordinates of bodies.
     devices: tuple[CompositeDevice, ...] = ()  #: Whose parts are among the others.
+    #: The world's angular velocity (3; rad/s) and its derivative (3; rad/s^2), in its own axes: zero for an inertial world.
+    turning: Array = field(default_factory=lambda: np.zeros(6))
 
     @cached_property
     def blocks(self) -> dict[str, Block]:
