@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+import dataclasses
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -50,7 +51,7 @@ class Assembly:
     limits: tuple[CoordinateLimits, ...] = ()  #: Of own coordinates of bodies.
     devices: tuple[CompositeDevice, ...] = ()  #: Whose parts are among the others.
     #: The world's angular velocity (3; rad/s) and its derivative (3; rad/s^2), in its own axes: zero for an inertial world.
-    turning: Array = field(default_factory=lambda: np.zeros(6))
+    turning: Array = dataclasses.field(default_factory=lambda: np.zeros(6))
 
     @cached_property
     def blocks(self) -> dict[str, Block]:

@@ -51,8 +51,8 @@ class KernelRow(NamedTuple):
     ----------
     entry : Pair
     variant : str
-        The system on whose tables: ``"bare"``, without springs and loads, ``"inertial"``, without gravity too, ``"still"``, bare in
-        a world that does not turn; by default it itself.
+        The system on whose tables: ``"bare"``, without springs and loads, ``"inertial"``, without gravity too, ``"still"``,
+        bare in a world at rest; by default it itself.
     behind : tuple of str
         Which of the system's `Tables` it takes behind these.
     serves : callable, optional

@@ -199,7 +199,7 @@ class Passes:
     def outward_accelerations(
         self, states: list[State], hats: list[tuple[Array, Array]], a: Array, effort: Array, imposed: Array, base: Array
     ) -> None:
-        """From the root outwards: free accelerations into `a`, efforts of imposed motions into `effort`; `base`: the world's A."""
+        """From the root outwards: free accelerations into `a`, efforts of imposed motions into `effort`; `base`: A of the world."""
         states[0].A = base
         for k in range(1, len(states)):
             node, state = self.nodes[k], states[k]
