@@ -154,7 +154,7 @@ class PathStates(AttachedStates):
         self.state_units = device.path.state_units(units)
         self.matrices = device.path.law(count)
 
-    def under(self, gravity: Array) -> PathStates:
+    def under(self, gravity: Array, field: Any) -> PathStates:
         return self if (gravity == self.gravity).all() else PathStates(self.device, gravity, self.coordinate_units)
 
     def law_numbers(self) -> Array:
@@ -182,7 +182,7 @@ class ObservedStates(PathStates):
     def among(self, blocks: Mapping[str, Any]) -> PathStates:
         return ObservedStates(blocks[self.device.name], blocks, self.gravity, self.coordinate_units)
 
-    def under(self, gravity: Array) -> PathStates:
+    def under(self, gravity: Array, field: Any) -> PathStates:
         return self
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
