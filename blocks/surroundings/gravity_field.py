@@ -33,6 +33,11 @@ class GravityField(Block):
         return np.eye(3), np.zeros(3)
 
     @property
+    def velocity(self) -> Array:
+        """The velocity (3, m/s) of the world's origin, in the same axes."""
+        return np.zeros(3)
+
+    @property
     def turning(self) -> Array:
         """The angular velocity (3, rad/s) of the world, and its derivative (3, rad/s^2), in its own axes."""
         return np.zeros(6)
