@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.laws.central_field import field_acceleration, field_gradient, field_potential
@@ -41,6 +42,10 @@ class GravityField(Block):
     def turning(self) -> Array:
         """The angular velocity (3, rad/s) of the world, and its derivative (3, rad/s^2), in its own axes."""
         return np.zeros(6)
+
+    def along_time(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong, and what is suspicious, with motions over some time in this field."""
+        return [], []
 
     def field_numbers(self) -> Array:
         """Return the numbers (9) of the field: those of `titop.blocks.laws.central_field`, but whether r0 is not zero."""

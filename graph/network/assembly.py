@@ -278,6 +278,17 @@ def rotor_without_armature(motor: CoordinateActuator, inertia: float) -> Finding
     return Finding("no-armature", where, inertia, "no rotor on a block's own coordinate: joints alone have an armature", advice)
 
 
+def refuse_unsteady(assembly: Assembly) -> list[Finding]:
+    """Refuse motions over some time in a field that is known at one instant; return what is suspicious with them.
+
+    Raises `ModelError`.
+    """
+    wrong, suspicious = ([], []) if assembly.field is None else assembly.field.along_time()
+    if wrong:
+        raise ModelError(wrong)
+    return suspicious
+
+
 def _slices(sizes: Iterator[tuple[str, int]]) -> dict[str, slice]:
     result: dict[str, slice] = {}
     start = 0

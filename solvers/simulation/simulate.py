@@ -200,6 +200,7 @@ def simulate(
     -5.0
     """
     read_model(model)
+    warn(refuse_unsteady(model.mechanism.assembly))
     times = _read_times(t)
     scheme = _read_method(method)
     rtol, atol, max_step = _read_positive("rtol", rtol), _read_positive("atol", atol), _read_positive("max_step", max_step)

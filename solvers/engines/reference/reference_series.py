@@ -74,10 +74,7 @@ class MovingTree:
 
     def __init__(self, passes: Passes, q: Array, v_series: Array) -> None:
         self._passes = passes
-        if passes.assembly.turning[3:].any():
-            got, expected = f"dw/dt = {passes.assembly.turning[3:].tolist()} rad/s^2", "a world that turns steadily, if at all"
-            advice = "time derivatives are those about circular orbits"
-            raise ModelError(Finding("unsteady-world", "gravity", got, expected, advice))
+        refuse_unsteady(passes.assembly)
         self.order, self.v = len(v_series) - 1, SeriesArray.of_derivatives(v_series)
         self._q, self._v = np.empty(len(q), dtype=object), numbers(self.v)  # as functions of blocks take them
         for node in passes.nodes[1:]:
