@@ -32,6 +32,11 @@ class GravityField(Block):
         """The world's axes (3, 3; as columns) and origin (3, m) in inertial axes through the planet's centre."""
         return np.eye(3), np.zeros(3)
 
+    @property
+    def velocity(self) -> Array:
+        """The velocity (3, m/s) of the world's origin, in the same axes."""
+        return np.zeros(3)
+
     def field_numbers(self) -> Array:
         """Return the numbers (9) of the field: those of `titop.blocks.laws.central_field`, but whether r0 is not zero."""
         raise NotImplementedError
