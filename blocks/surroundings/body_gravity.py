@@ -52,11 +52,8 @@ class BodyGravity(Interaction):
         self.own_coordinates = tuple(f"{block.name}.{name}" for name in block.coordinates)
 
     def among(self, blocks: Mapping[str, Any]) -> BodyGravity:
-        block = blocks[self.block.name]
-        return self if block is self.block else gravity_on(block, self.field)
-
-    def under(self, gravity: Array, field: Any) -> BodyGravity:
-        return self if field is self.field else type(self)(self.block, field)
+        block, field = blocks[self.block.name], blocks.get(self.field.name, self.field)
+        return self if block is self.block and field is self.field else gravity_on(block, field)
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
         row, numbers, n, M = *self._told(motion), len(motion.q), self.block.mass_matrix(motion.q)
