@@ -276,10 +276,16 @@ class Orbit(CentralGravity):
     def along_time(self) -> tuple[list[Finding], list[Finding]]:
         advice = "take gravity=orbit.gravity, and orbit.state(...) for the start: there every orbit is right"
         if self.eccentricity:
-            where, expected = f"{self.name}.eccentricity", "a circular orbit: Hill's frame of another is known at its anomaly only"
+            where, expected = (
+                f"{self.name}.eccentricity",
+                "a circular orbit: of others Hill's frame is known at one place",
+            )
             return [Finding("elliptic-orbit", where, self.eccentricity, expected, advice)], []
         if self.j2:
-            got, expected = f"{self.j2:g}, under which Hill's frame would not stay Kepler's", "motions of small parts of an orbit"
+            got, expected = (
+                f"{self.j2:g}, under which Hill's frame would not stay Kepler's",
+                "motions of small parts of an orbit",
+            )
             return [], [Finding("oblate-orbit", f"{self.name}.j2", got, expected, advice)]
         return [], []
 

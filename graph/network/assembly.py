@@ -28,7 +28,7 @@ from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
-from titop.blocks.surroundings.body_gravity import BodyGravity
+from titop.blocks.surroundings.body_gravity import gravity_on
 from titop.blocks.surroundings.gravity_field import GravityField
 from titop.graph.network.connections import Connection, Joined, idle, moves_no_inertia, nodes_of
 from titop.graph.network.network import Network
@@ -201,7 +201,7 @@ def _weighed(blocks: Mapping[str, Any], system: Network, field: GravityField | N
     for block in (
         blocks[each.name] for pair in pairs for each in pair if not (isinstance(each, Joint) and is_elementary(each))
     ):
-        acting = BodyGravity(block, field)
+        acting = gravity_on(block, field)
         yield Joined((PortRef(blocks["world"], None), PortRef(block, None)), acting, acting.own_coordinates)
 
 

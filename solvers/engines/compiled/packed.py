@@ -281,8 +281,9 @@ class PackedSystem:
         """The system without passive efforts and loads."""
         ints = self.ints.copy()
         ints[0, [layout.SPRINGS, layout.LOADS, layout.INTERACTIONS, layout.PASSIVE]] = 0
-        if self.weighing:  # a field's gravity stays
-            ints[0, layout.INTERACTIONS], ints[0, layout.FIRST_INTERACTION] = self.weighing
+        if count := ints[0, layout.WEIGHING]:  # a field's gravity stays
+            first = self.tables.interactions[-count].element
+            ints[0, [layout.INTERACTIONS, layout.FIRST_INTERACTION]] = count, first
         ints[0, [layout.APPLYING, layout.INERTIAL_LOADS]] = int(ints[0, layout.APPLYING] > 0)  # gravity on weights
         return self.variant(ints=ints)
 
@@ -294,12 +295,6 @@ class PackedSystem:
         ints = self.bare.ints.copy()
         ints[0, layout.INTERACTIONS] = 0
         return self.bare.variant(floats=floats, ints=ints)
-
-    @cached_property
-    def weighing(self) -> tuple[int, int]:
-        """How many interactions are a field's gravity, the last ones, and the row of the first; zeros without any."""
-        rows = [acting.element for acting in self.tables.interactions if acting.block.is_gravity]
-        return len(rows), rows[0] if rows else 0
 
     @property
     def turns(self) -> bool:

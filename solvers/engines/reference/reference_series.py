@@ -21,6 +21,7 @@ from titop.blocks.contract.applied import BlockMotion, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.interactions.interaction import motion_among
+from titop.graph.network.assembly import refuse_unsteady
 from titop.solvers.constraints.engine_interface import EquationSeries, PortSeries
 from titop.solvers.engines.reference.passes import Passes
 from titop.solvers.mechanism.coordinates import configuration_series
