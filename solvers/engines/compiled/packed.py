@@ -13,6 +13,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.contract.block import Block, overrides, titop_class
+from titop.blocks.surroundings.gravity_field import GRAVITY
 from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
@@ -24,7 +25,7 @@ from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, acting_inputs, port_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
-from titop.solvers.mechanism.system_parameters import assembly_parameters, device_parameters, known_changed
+from titop.solvers.mechanism.system_parameters import assembly_parameters, changed_block, device_parameters, known_changed
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
@@ -123,7 +124,7 @@ class PackedSystem:
         """Write the parameters into the tables of floats; return whether they are usable."""
         tables, filled = self.tables, (self.floats, self.frames, self.ports)
         status = dynamics_entries.pack(self.ints, tables.sources, tables.constants, tables.port_table, self.params, *filled)
-        self.floats[0, layout.TURN : layout.TURN + 6] = self.structure.turning
+        self.floats[0, layout.TURN : layout.TURN + 6] = self._turning()
         if self.structure.field is not None:  # the first parameters are others
             self.floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
         return bool(status == layout.OK)
@@ -300,6 +301,12 @@ class PackedSystem:
     def turns(self) -> bool:
         """Whether the world turns."""
         return bool(self.floats[0, layout.TURN : layout.TURN + 6].any())
+
+    def _turning(self) -> Array:
+        """Return the angular velocity of the world, and its derivative, as the field's parameters have them (6)."""
+        start, field = f"{GRAVITY}.", self.structure.field
+        own = {name.removeprefix(start): value for name, value in self.changes.items() if name.startswith(start)}
+        return self.structure.turning if field is None else changed_block(field, own).turning
 
     def _resting(self) -> PackedSystem:
         """The system in a world that does not turn."""
