@@ -306,7 +306,7 @@ class PackedSystem:
         """Return the angular velocity of the world, and its derivative, as the field's parameters have them (6)."""
         start, field = f"{GRAVITY}.", self.structure.field
         own = {name.removeprefix(start): value for name, value in self.changes.items() if name.startswith(start)}
-        return self.structure.turning if field is None else changed_block(field, own).turning
+        return changed_block(field, own).turning if field is not None and own else self.structure.turning
 
     def _resting(self) -> PackedSystem:
         """The system in a world that does not turn."""
