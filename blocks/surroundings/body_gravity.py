@@ -60,7 +60,7 @@ class BodyGravity(Interaction):
         loads, (mass, _) = np.zeros((1, 6), np.result_type(row, numbers)), mass_and_moment(M)
         pull(numbers, 0, row, 0, 0, loads, 0)
         c, S = moments(numbers, 0, row, 0)
-        field, place = seen(numbers, row, 0, c)
+        field, place = seen(numbers, 0, row, 0, c)
         gradient, change = field_gradient(field, place, S)
         fall = np.array(field_acceleration(field, place)) + np.array(change) / (mass if np.real(mass) else 1.0)
         efforts = M[6:, :3] @ (fall - np.array(symmetric_times(gradient, c))) + self._spun(motion.q, gradient)[6:]

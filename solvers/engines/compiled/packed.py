@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.contract.block import Block, overrides, titop_class
+from titop.blocks.surroundings.gravity_field import FIELD_NUMBERS, GRAVITY
 from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
@@ -24,7 +26,7 @@ from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, acting_inputs, port_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
-from titop.solvers.mechanism.system_parameters import assembly_parameters, device_parameters, known_changed
+from titop.solvers.mechanism.system_parameters import assembly_parameters, changed_block, device_parameters, known_changed
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
@@ -124,7 +126,10 @@ class PackedSystem:
         tables, filled = self.tables, (self.floats, self.frames, self.ports)
         status = dynamics_entries.pack(self.ints, tables.sources, tables.constants, tables.port_table, self.params, *filled)
         if self.structure.field is not None:  # the first parameters are others
+            own = {entry_of(name): value for name, value in self.changes.items() if owner_of(name) == GRAVITY}
+            field: Any = changed_block(self.structure.field, own)
             self.floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
+            self.floats[0, layout.FIELD : layout.FIELD + FIELD_NUMBERS] = field.field_numbers()
         return bool(status == layout.OK)
 
     def moves_like(self, other: PackedSystem) -> bool:

@@ -149,6 +149,7 @@ FLOAT_COLUMNS = 32
 GRAVITY = 0  # (3)
 EXTENT = 3  # the system's length
 REACH = 4  # and that of all its bodies in a row
+FIELD = 12  # a field of gravity (9), see `titop.blocks.laws.central_field`; zeros without any
 
 # -- floats: rows of springs and loads
 STIFFNESS = 0  # row of K (6)
