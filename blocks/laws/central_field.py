@@ -165,7 +165,7 @@ def pull(numbers: Any, n: Any, motion: Any, at: Any, own: Any, loads: Any, first
         Filled in from `first` on.
     """
     c, S = moments(numbers, n, motion, own)
-    field, d = seen(numbers, motion, at, c)
+    field, d = seen(numbers, 0, motion, at, c)
     g = field_acceleration(field, d)
     gradient, change = field_gradient(field, d, S)
     m = numbers[0, MASS]
@@ -182,7 +182,7 @@ def pull(numbers: Any, n: Any, motion: Any, at: Any, own: Any, loads: Any, first
 def energy_of(numbers: Any, n: Any, motion: Any, at: Any, own: Any) -> Any:
     """Return the potential energy ``-(m phi + Gamma : S / 2)`` of a body; arguments as of `pull`."""
     c, S = moments(numbers, n, motion, own)
-    field, d = seen(numbers, motion, at, c)
+    field, d = seen(numbers, 0, motion, at, c)
     return -numbers[0, MASS] * field_potential(field, d) - 0.5 * contracted(field_gradient(field, d, S)[0], S)
 
 
@@ -229,13 +229,18 @@ def _rates_of_moments(numbers: Any, n: Any, motion: Any, own: Any, j: Any, at: A
     return x, y, z, (a - 2.0 * m * x * u, b - 2.0 * m * y * v, c - 2.0 * m * z * w, xy, xz, yz)
 
 
-def seen(numbers: Any, motion: Any, at: Any, c: Any) -> tuple[Any, Vector]:
-    """Return the field, and the place of a point c of a body from the world's origin, in the body's axes; see `pull`."""
-    n = back_times(motion, at, (numbers[0, 2], numbers[0, 3], numbers[0, 4]))
-    r0 = back_times(motion, at, (numbers[0, 5], numbers[0, 6], numbers[0, 7]))
+def seen(numbers: Any, first: Any, motion: Any, at: Any, c: Any) -> tuple[Any, Vector]:
+    """Return the field, and the place of a point c of a body from the world's origin, in the body's axes.
+
+    The field's numbers stand from `first` on, the body's pose in the world from `at` on.
+    """
+    mu, k, square = numbers[0, first], numbers[0, first + 1], numbers[0, first + 8]
+    axis = numbers[0, first + 2], numbers[0, first + 3], numbers[0, first + 4]
+    origin = numbers[0, first + 5], numbers[0, first + 6], numbers[0, first + 7]
     x, y, z = back_times(motion, at, (motion[0, at + 9], motion[0, at + 10], motion[0, at + 11]))
-    falls = numbers[0, 5] != 0.0 or numbers[0, 6] != 0.0 or numbers[0, 7] != 0.0
-    return (numbers[0, 0], numbers[0, 1], n, r0, numbers[0, 8], falls), (x + c[0], y + c[1], z + c[2])
+    n, r0 = back_times(motion, at, axis), back_times(motion, at, origin)
+    falls = origin[0] != 0.0 or origin[1] != 0.0 or origin[2] != 0.0
+    return (mu, k, n, r0, square, falls), (x + c[0], y + c[1], z + c[2])
 
 
 def back_times(motion: Any, at: Any, x: Any) -> Vector:

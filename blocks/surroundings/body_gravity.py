@@ -14,12 +14,14 @@ acts as spins do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, skew
+from titop.blocks.contract.applied import has_weight
 from titop.blocks.contract.block import Block, is_titops_own
 from titop.blocks.contract.description import mass_and_moment, second_moments
 from titop.blocks.contract.target_motion import TargetMotion
@@ -60,7 +62,7 @@ class BodyGravity(Interaction):
         loads, (mass, _) = np.zeros((1, 6), np.result_type(row, numbers)), mass_and_moment(M)
         pull(numbers, 0, row, 0, 0, loads, 0)
         c, S = moments(numbers, 0, row, 0)
-        field, place = seen(numbers, row, 0, c)
+        field, place = seen(numbers, 0, row, 0, c)
         gradient, change = field_gradient(field, place, S)
         fall = np.array(field_acceleration(field, place)) + np.array(change) / (mass if np.real(mass) else 1.0)
         efforts = M[6:, :3] @ (fall - np.array(symmetric_times(gradient, c))) + self._spun(motion.q, gradient)[6:]
@@ -112,6 +114,16 @@ class MomentGravity(BodyGravity):
 
     def _told(self, motion: TargetMotion) -> tuple[Array, Array]:
         return np.concatenate([motion.R[1].ravel(), motion.r[1], motion.q])[None], self.law_numbers()[None]
+
+
+def findings_in_field(block: Block) -> Iterator[Finding]:
+    """Yield why a field of gravity cannot act on a block."""
+    if has_weight(block):
+        advice = "leave the fluid out, or take uniform gravity"
+        yield Finding("fluid-in-field", block.name, "weight that is not its inertia", "a body without buoyancy in a field", advice)
+    if block.nv and block.configuration_names != block.coordinates:
+        advice = "let a joint have these coordinates, and the block the inertia"
+        yield Finding("turning-in-field", block.name, ", ".join(block.coordinates), "plain coordinates in a field", advice)
 
 
 def gravity_on(block: Block, field: GravityField) -> BodyGravity:

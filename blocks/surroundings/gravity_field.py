@@ -13,6 +13,8 @@ from titop.blocks.laws.central_field import field_acceleration, field_gradient, 
 
 #: The name of a system's field among its blocks: that of its parameters, as ``"gravity.mu"``.
 GRAVITY = "gravity"
+#: How many numbers a field is.
+FIELD_NUMBERS = 9
 
 
 class GravityField(Block):
@@ -24,6 +26,8 @@ class GravityField(Block):
 
     file_tables: ClassVar[tuple[str, ...]] = ()
     load_parameters = ("mu",)
+    #: What it is called in texts and pictures.
+    words: ClassVar[str] = "gravity of a central body"
 
     def __init__(self) -> None:
         super().__init__(GRAVITY)
@@ -73,6 +77,11 @@ class GravityField(Block):
     def over_ground(self, position: Array) -> Any:
         """Return the height (m) of a `position` (3, m) above the planet's sphere."""
         raise NotImplementedError
+
+
+def gravity_words(gravity: Any) -> str:
+    """Return in words what the gravity of a system is."""
+    return gravity.words if isinstance(gravity, GravityField) else f"gravity [{', '.join(f'{x:.4g}' for x in gravity)}] m/s²"
 
 
 def read_gravity(system: Any, field: str, value: Any) -> Any:

@@ -27,10 +27,10 @@ from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
-from titop.blocks.joints.joint import Joint, is_elementary
+from titop.blocks.joints.joint import Joint
 from titop.blocks.surroundings.body_gravity import gravity_on
 from titop.blocks.surroundings.gravity_field import GravityField
-from titop.graph.network.connections import Connection, Joined, idle, moves_no_inertia, nodes_of
+from titop.graph.network.connections import Connection, Joined, idle, moves_no_inertia, nodes_of, weighed
 from titop.graph.network.network import Network
 
 
@@ -197,10 +197,7 @@ def _port_among(ref: PortRef, blocks: Mapping[str, Any]) -> PortRef:
 
 def _weighed(blocks: Mapping[str, Any], system: Network, field: GravityField | None) -> Iterator[Joined]:
     """Yield the gravity of a field on each body, and on each block with inertia that is a joint, as interactions."""
-    pairs = ((c.child.block, c.joint) for c in system.connections) if field is not None else ()
-    for block in (
-        blocks[each.name] for pair in pairs for each in pair if not (isinstance(each, Joint) and is_elementary(each))
-    ):
+    for block in () if field is None else (blocks[each.name] for each in weighed(system)):
         acting = gravity_on(block, field)
         yield Joined((PortRef(blocks["world"], None), PortRef(block, None)), acting, acting.own_coordinates)
 

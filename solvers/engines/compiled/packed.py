@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.contract.block import Block, overrides, titop_class
-from titop.blocks.surroundings.gravity_field import GRAVITY
+from titop.blocks.surroundings.gravity_field import FIELD_NUMBERS, GRAVITY
 from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
@@ -124,9 +125,14 @@ class PackedSystem:
         """Write the parameters into the tables of floats; return whether they are usable."""
         tables, filled = self.tables, (self.floats, self.frames, self.ports)
         status = dynamics_entries.pack(self.ints, tables.sources, tables.constants, tables.port_table, self.params, *filled)
-        self.floats[0, layout.TURN : layout.TURN + 6] = self._turning()
+        self.floats[0, layout.TURN : layout.TURN + 6] = self.structure.turning
         if self.structure.field is not None:  # the first parameters are others
+            own = {entry_of(name): value for name, value in self.changes.items() if owner_of(name) == GRAVITY}
+            field: Any = changed_block(self.structure.field, own)
             self.floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
+            self.floats[0, layout.FIELD : layout.FIELD + FIELD_NUMBERS] = field.field_numbers()
+            if own:
+                self.floats[0, layout.TURN : layout.TURN + 6] = field.turning
         return bool(status == layout.OK)
 
     def moves_like(self, other: PackedSystem) -> bool:
@@ -301,12 +307,6 @@ class PackedSystem:
     def turns(self) -> bool:
         """Whether the world turns."""
         return bool(self.floats[0, layout.TURN : layout.TURN + 6].any())
-
-    def _turning(self) -> Array:
-        """Return the angular velocity of the world, and its derivative, as the field's parameters have them (6)."""
-        start, field = f"{GRAVITY}.", self.structure.field
-        own = {name.removeprefix(start): value for name, value in self.changes.items() if name.startswith(start)}
-        return changed_block(field, own).turning if field is not None and own else self.structure.turning
 
     def _resting(self) -> PackedSystem:
         """The system in a world that does not turn."""

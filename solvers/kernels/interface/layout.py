@@ -150,6 +150,7 @@ GRAVITY = 0  # (3)
 EXTENT = 3  # the system's length
 REACH = 4  # and that of all its bodies in a row
 TURN = 5  # the world's angular velocity (3) and its derivative (3)
+FIELD = 12  # a field of gravity (9), see `titop.blocks.laws.central_field`; zeros without any
 
 # -- floats: rows of springs and loads
 STIFFNESS = 0  # row of K (6)
