@@ -93,7 +93,7 @@ def interaction(
         relative[rows, :6] = -twist_transport(motion.R[k], motion.r[k])
         relative[rows, 6 * k : 6 * k + 6] = np.eye(6)
 
-    on_world = [k for k, ref in enumerate(joined.ports) if ref.block.name == "world"]  # neither is displaced nor moves otherwise
+    on_world = [k for k, ref in enumerate(joined.ports) if ref.block.name == "world"]  # are not displaced
     held = [6 * (p * part + k) + i for k in on_world for part in range(2) for i in range(6)]
 
     def loads(values: Mapping[str, float], motion: TargetMotion = motion) -> Array:
