@@ -26,11 +26,13 @@ class GravityField(Block):
 
     file_tables: ClassVar[tuple[str, ...]] = ()
     load_parameters = ("mu",)
-    #: What it is called in texts and pictures.
-    words: ClassVar[str] = "gravity of a central body"
-
     def __init__(self) -> None:
         super().__init__(GRAVITY)
+
+    @property
+    def words(self) -> str:
+        """What it is called in texts and pictures."""
+        return "gravity of a central body"
 
     @property
     def place(self) -> tuple[Array, Array]:
@@ -88,4 +90,4 @@ def read_gravity(system: Any, field: str, value: Any) -> Any:
     """Read a uniform field (3, m/s^2), or one that differs from place to place."""
     if isinstance(value, GravityField):
         return value
-    return system.reader.array(field, value, (3,), "give three numbers in m/s^2, or a tt.CentralGravity")
+    return system.reader.array(field, value, (3,), "give three numbers in m/s^2, a tt.CentralGravity or a tt.Orbit")

@@ -155,6 +155,12 @@ class Orbit(CentralGravity):
         elements |= {"perigee": angle(n, apse), "anomaly": angle(apse, r), "eccentricity": float(e) if e > EXACT else 0.0}
         return cls(gravity, float(-gravity.mu / (2 * energy)), **elements)
 
+    @property
+    def words(self) -> str:
+        low, high = (f"{height / 1e3:.5g}" for height in self.heights)
+        kind, height = ("an elliptic", f"{low} to {high}") if self.eccentricity else ("a circular", low)
+        return f"Hill's frame of {kind} orbit, {height} km high"
+
     # -- the orbit -----------------------------------------------------------------------------------------------------
 
     @property
