@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ellipk
 
 import titop as tt
 from tests.refusals import refusal
@@ -197,6 +198,30 @@ def test_a_dumbbell_is_pulled_apart() -> None:
     np.testing.assert_allclose(masses[1] * pull(x + length + stretch), tension, rtol=1e-9)
     # to first order the tension is that of the reduced mass
     np.testing.assert_allclose(tension, masses.prod() / masses.sum() * 3 * n2 * (length + stretch), rtol=1e-5)
+
+
+def test_large_libration() -> None:
+    """Pitch swings as a pendulum of twice the angle: with a period by the complete elliptic integral."""
+    inertia, largest = np.array([10.0, 25.0, 30.0]), 1.2
+    m = satellite(CIRCULAR, inertia)
+    rate = CIRCULAR.mean_motion * np.sqrt(3 * (inertia[1] - inertia[0]) / inertia[2])
+    period = 4 * ellipk(np.sin(largest) ** 2) / rate
+    start = m.integrate(m.neutral(), [0, 0, 0, 0, 0, largest])
+    run = tt.simulate(m, [0.0, period / 4, period], start, np.zeros(6), rtol=1e-11, atol=1e-13)
+    angles = 2 * np.arctan2(run.q[:, 5], run.q[:, 6])
+    np.testing.assert_allclose(angles, [largest, 0.0, largest], atol=1e-9)  # of the integrator
+    np.testing.assert_allclose(run.v[1, 5], -rate * np.sin(largest), rtol=1e-9)
+
+
+def test_nonlinear_systems_of_python_control() -> None:
+    control = pytest.importorskip("control")
+    m = satellite(CIRCULAR)
+    system = m.to_nlsys(inputs=["base.rz.tau"], outputs=["base.rz.q"])
+    assert isinstance(system, control.NonlinearIOSystem)
+    moved, v = np.array([0.1, 0, 0, 0.1, 0.2, 0.3]), 1e-3 * np.ones(6)
+    rates = system.dynamics(0.0, np.concatenate([moved, v]), [0.5])
+    expected = m.forward_dynamics(m.integrate(m.neutral(), moved), v, [0, 0, 0, 0, 0, 0.5])
+    np.testing.assert_allclose(rates[6:], expected, rtol=1e-9, atol=1e-15)
 
 
 def panels(gravity: Any) -> tt.Model:

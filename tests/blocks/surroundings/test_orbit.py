@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -162,3 +163,18 @@ def test_wrong_arguments() -> None:
         orbit.state([0, 0, 0])
     with refusal("wrong-shape", "v"):
         orbit.state(v=[0, 0, 0])
+
+
+def test_texts_and_files(tmp_path: Path) -> None:
+    planet = tt.CentralGravity(MU, RADIUS, j2=1e-3, axis=[0, 0.1, 1])
+    orbit = tt.Orbit(planet, semi_major_axis=8e6, eccentricity=0.1, inclination=0.3, anomaly=1.0)
+    s = tt.System("satellite", gravity=orbit)
+    s.connect("world", tt.RigidBody("hub", mass=1.0, inertia=1.0), tt.Free("base"))
+    assert str(s).splitlines()[0] == "satellite: 1 connections, Hill's frame of an elliptic orbit, 821.86 to 2421.9 km high"
+    s.save(tmp_path / "satellite.toml")
+    again = tt.load(tmp_path / "satellite.toml").gravity
+    assert type(again) is tt.Orbit
+    assert again.parameters() == orbit.parameters()
+    assert orbit.gravity.parameters() == planet.parameters()
+    circular = tt.System("satellite", gravity=tt.Orbit(EARTH, altitude=7e5))
+    assert "a circular orbit, 700 km high" in str(circular)
