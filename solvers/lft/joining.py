@@ -202,16 +202,20 @@ class LoopConstraints:
 
     def rows_of(self, tree: Tree, changes: Changes, kind: str) -> Signals:
         """Return the constraints' rows of displacements, twists or accelerations: zero."""
-        found = []
+        found, source = [], {"displacement": changes.q, "twist": changes.v, "acceleration": changes.a}[kind]
+        turns, still = self.model.mechanism.engine.turning.any() and kind != "displacement", zeros(self.model.nv)
+        # where the world turns, ports that rest in it do not: coordinates move them as they displace them
+        along = Changes(tree, changes.loop, source, still, still) if turns and self._loops else changes
         for joined, pose, _ in self._loops:
             at = [tree.place(str(ref)) for ref in joined.ports]
-            if kind == "acceleration":
+            if turns:
+                moved = [along.at_port(*place).displacement for place in at]
+            elif kind == "acceleration":
                 moved = [changes.port_acceleration(*place) for place in at]
             else:
                 moved = [getattr(changes.at_port(*place), kind) for place in at]
             first, second = joined.closure.jacobians(*pose)
             found.append(first @ moved[0] + second @ moved[1])
-        source = {"displacement": changes.q, "twist": changes.v, "acceleration": changes.a}[kind]
         for gear in self.gears:
             total = zeros(1)
             for k, sign, factor in _factors(tree, gear):

@@ -274,3 +274,61 @@ def test_elements_are_refused_in_fractional_models() -> None:
         with refusal("not-rational", "parameters"):
             value = m.parameters()[name][0]
             tt.lft(m, tt.trim(m), {name: (0.9 * value, 1.1 * value)}, inputs=["base.rz.tau"], outputs=["base.rz.q"])
+
+
+def hinged() -> tt.Model:
+    s = tt.System("hinged", gravity=CIRCULAR)
+    hub = tt.RigidBody("hub", mass=100.0, inertia=[10, 25, 30], ports={"A": [0, 1, 0]})
+    panel = tt.RigidBody("panel", mass=5.0, com=[0, 1, 0], inertia=[2, 0.1, 2])
+    s.connect("world", hub, tt.Free("base"))
+    s.connect(hub.port("A"), panel, tt.Revolute("hinge", axis=[1, 0, 0], stiffness=0.01, damping=1e-4))
+    s.add_sensor(tt.Gyro("gyro", hub))
+    s.add_sensor(tt.Accelerometer("accelerometer", panel))
+    return s.resolve()
+
+
+def linked() -> tt.Model:
+    s = tt.System("linked", gravity=CIRCULAR)
+    hub = tt.RigidBody("hub", mass=100.0, inertia=[10, 25, 30], ports={"A": [0, 1, 0], "B": [1, 1, 0]})
+    s.connect("world", hub, tt.Free("base"))
+    bars = [
+        tt.RigidBody(f"bar{k}", mass, [length / 2, 0, 0], 0.1, ports={"end": [length, 0, 0]})
+        for k, (mass, length) in enumerate([(2.0, 1.0), (3.0, 1.2), (1.0, 0.8)])
+    ]
+    s.connect(hub.port("A"), bars[0], tt.Revolute("hinge", stiffness=0.02, damping=1e-4, rest=0.7))
+    s.connect(bars[0].port("end"), bars[1], tt.Revolute("elbow", stiffness=0.03))
+    s.connect(hub.port("B"), bars[2], tt.Revolute("crank", stiffness=0.01))
+    s.close_loop(bars[1].port("end"), bars[2].port("end"), tt.RigidClosure("pin", kind="planar_revolute"))
+    return s.resolve()
+
+
+@pytest.mark.parametrize(
+    ("build", "mass", "outputs"),
+    [
+        (hinged, "panel.mass", ["hinge.q", "hub.A.v", "hub.A.w", "hub.A.dv", "hub.A.r", "gyro", "accelerometer"]),
+        (linked, "bar1.mass", ["hinge.q", "base.rz.q", "hub.v[0]", "bar1.dv[1]"]),
+    ],
+)
+def test_fractional_models_are_exact(build: Any, mass: str, outputs: list[str]) -> None:
+    m = build()
+    start = m.neutral()
+    if m.is_constrained:
+        start = m.assemble(m.configuration({"hinge": 0.7, "elbow": -0.9, "crank": 1.2}))
+    point = tt.trim(m, q=start)
+    nominal = m.parameters()[mass][0]
+    ends: dict[str, Any] = {"inputs": ["hinge.tau", "base.rz.tau"], "outputs": outputs}
+    family = tt.lft(m, point, {mass: tt.percent(20), "hinge.stiffness": tt.percent(50)}, **ends)
+    values = {mass: 1.14 * nominal, "hinge.stiffness": 0.8 * m.parameters()["hinge.stiffness"][0]}
+    alone = tt.linearize(m.with_parameters(values), family.operating_point(values), **ends)
+    for rate in (1e-4, 0.7 * CIRCULAR.mean_motion, 0.02):
+        member, expected, middle = (each(1j * rate) for each in (family.at(values), alone, family.nominal))
+        sizes = np.abs(expected).max(axis=1) + 1e-6 * np.abs(expected).max()  # some outputs are zero but for rounding
+        # double precision, beside slow poles
+        assert (np.abs(member - expected).max(axis=1) / sizes).max() < 1e-8
+        assert (np.abs(middle - expected).max(axis=1) / sizes).max() > 1e-3  # negative control
+
+
+def test_blocks_of_a_field_are_not_cut_out() -> None:
+    m = satellite(CIRCULAR)
+    with refusal("block-in-field", "hub"):
+        tt.block_system(m, m.neutral(), "hub")
