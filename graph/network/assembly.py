@@ -198,9 +198,7 @@ def _weighed(blocks: Mapping[str, Any], system: Network, field: GravityField | N
         yield Joined((PortRef(blocks["world"], None), PortRef(block, None)), acting, acting.own_coordinates)
 
 
-def _stated(
-    blocks: Mapping[str, Any], system: Network, gravity: Array, field: GravityField | None
-) -> Iterator[Joined]:
+def _stated(blocks: Mapping[str, Any], system: Network, gravity: Array, field: GravityField | None) -> Iterator[Joined]:
     """Yield the loads of states of blocks with coordinates of their own, and of filters of devices, as interactions."""
     for block in blocks.values():
         if block.state_names and not isinstance(block, Interaction):
