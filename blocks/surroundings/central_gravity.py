@@ -66,8 +66,9 @@ class CentralGravity(GravityField):
     def __repr__(self) -> str:
         return f"CentralGravity({self.mu}, {self.radius}, j2={self.j2}, axis={self.axis.tolist()})"
 
-    def over_ground(self, position: Array) -> Any:
-        return np.sqrt(position @ position) - self.radius
+    def over_ground(self, positions: Array) -> Array:
+        heights: Array = np.linalg.norm(positions, axis=-1) - self.radius
+        return heights
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()

@@ -76,8 +76,8 @@ class GravityField(Block):
         mu, k, x, y, z, *r0, square = self.field_numbers().tolist()
         return mu, k, (x, y, z), tuple(r0), square, any(r0)
 
-    def over_ground(self, position: Array) -> Any:
-        """Return the height (m) of a `position` (3, m) above the planet's sphere."""
+    def over_ground(self, positions: Array) -> Array:
+        """Return the heights (..., m) of `positions` (..., 3; m) above the planet's sphere."""
         raise NotImplementedError
 
 

@@ -56,7 +56,9 @@ class TestField:
         assert np.allclose(field_acceleration(field, step), Gamma @ step, rtol=1e-9, atol=0)
         assert field_potential(field, step) == pytest.approx(0.5 * step @ Gamma @ step, rel=1e-9)
         far = 1e6 * step  # and beside it what it is made of, from 1e-3 m/s^2 in 10
-        assert np.allclose(field_acceleration(field, far), TILTED.acceleration(origin + far) - TILTED.acceleration(origin), atol=1e-14)
+        assert np.allclose(
+            field_acceleration(field, far), TILTED.acceleration(origin + far) - TILTED.acceleration(origin), atol=1e-14
+        )
 
     def test_a_point_of_it_on_the_equator_is_the_textbooks(self) -> None:
         r = 7e6
@@ -205,7 +207,10 @@ def kepler(r: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
 def state_of(a: float, e: float, i: float, node: float, perigee: float, anomaly: float) -> tuple[np.ndarray, np.ndarray]:
     """Return position and velocity of Keplerian elements."""
     p, f = a * (1 - e * e), anomaly
-    plane = p / (1 + e * np.cos(f)) * np.array([np.cos(f), np.sin(f), 0]), np.sqrt(MU / p) * np.array([-np.sin(f), e + np.cos(f), 0])
+    plane = (
+        p / (1 + e * np.cos(f)) * np.array([np.cos(f), np.sin(f), 0]),
+        np.sqrt(MU / p) * np.array([-np.sin(f), e + np.cos(f), 0]),
+    )
     turns = [(2, node), (0, i), (2, perigee)]
     R = np.eye(3)
     for axis, angle in turns:
