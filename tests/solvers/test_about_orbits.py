@@ -323,8 +323,8 @@ def test_fractional_models_are_exact(build: Any, mass: str, outputs: list[str]) 
     for rate in (1e-4, 0.7 * CIRCULAR.mean_motion, 0.02):
         member, expected, middle = (each(1j * rate) for each in (family.at(values), alone, family.nominal))
         sizes = np.abs(expected).max(axis=1) + 1e-6 * np.abs(expected).max()  # some outputs are zero but for rounding
-        # double precision, beside slow poles
-        assert (np.abs(member - expected).max(axis=1) / sizes).max() < 1e-8
+        # rounding of the matrices, 1e-15 of n^2, over the distance from a double pole at zero
+        assert (np.abs(member - expected).max(axis=1) / sizes).max() < 1e-7
         assert (np.abs(middle - expected).max(axis=1) / sizes).max() > 1e-3  # negative control
 
 
