@@ -130,11 +130,7 @@ class Orbit(CentralGravity):
         Raises `ModelError` for a state that is on no ellipse. The perigee of a circular orbit is at its node; the node of one
         in the x-y plane at x.
         """
-        state = [real_array(each) for each in (position, velocity)]
-        for name, given, vector in zip(("position", "velocity"), (position, velocity), state, strict=True):
-            if vector is None or vector.shape != (3,) or not np.isfinite(vector).all():
-                raise ModelError(Finding("wrong-shape", name, given, "three finite numbers", "in inertial axes, m and m/s"))
-        r, v = state
+        r, v = (_read_vector(name, given, 3) for name, given in (("position", position), ("velocity", velocity)))
         size, h = np.sqrt(r @ r), cross(r, v)
         energy, momentum = v @ v / 2 - gravity.mu / size if size else -np.inf, np.sqrt(h @ h)
         if not energy < 0 or not momentum > 0:
@@ -306,18 +302,23 @@ class Orbit(CentralGravity):
         return errors, warnings
 
 
+def _read_vector(name: str, given: Any, size: int) -> Array:
+    """Read finite numbers."""
+    vector = real_array(given)
+    if vector is None or vector.shape != (size,) or not np.isfinite(vector).all():
+        raise ModelError(Finding("wrong-shape", name, given, f"{size} finite numbers", "in m and rad, and these per s"))
+    return vector
+
+
 def _read_state(base: Any, v: Any) -> tuple[Array, Array, Array]:
     """Return rotation, position and rates of a free base."""
+    rates = np.zeros(6) if v is None else _read_vector("v", v, 6)
     if base is None or isinstance(base, Pose):
         pose = Pose() if base is None else base
-        R, x = pose.rotation, pose.position
-    else:
-        q = real_array(base)
-        if q is None or q.shape != (7,) or not abs(np.linalg.norm(q[3:]) - 1) < TYPED:
-            expected, advice = "a tt.Pose, or position and unit quaternion (x, y, z, w)", "see tt.Free"
-            raise ModelError(Finding("wrong-shape", "base", base, expected, advice))
-        R, x = quaternion_matrix(q[3:] / np.linalg.norm(q[3:])), q[:3]
-    rates = np.zeros(6) if v is None else real_array(v)
-    if rates is None or rates.shape != (6,):
-        raise ModelError(Finding("wrong-shape", "v", v, "six numbers", "linear and angular velocity in the base's axes"))
-    return R, x, rates
+        return pose.rotation, pose.position, rates
+    q = _read_vector("base", base, 7)
+    size = np.sqrt(q[3:] @ q[3:])
+    if not abs(size - 1) < TYPED:
+        advice = "give a tt.Pose, or divide the quaternion by its norm"
+        raise ModelError(Finding("not-unit", "base", q[3:], "a unit quaternion (x, y, z, w)", advice))
+    return quaternion_matrix(q[3:] / size), q[:3], rates

@@ -161,6 +161,8 @@ def test_wrong_arguments() -> None:
         tt.Orbit.from_state(EARTH, [7e6, 0], [0, 7e3, 0])
     with refusal("wrong-shape", "base"):
         orbit.state([0, 0, 0])
+    with refusal("not-unit", "base"):
+        orbit.state([0, 0, 0, 0, 0, 0, 2])
     with refusal("wrong-shape", "v"):
         orbit.state(v=[0, 0, 0])
 
