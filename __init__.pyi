@@ -85,6 +85,8 @@ from .blocks.joints.plain_joints import Universal as Universal
 from .blocks.joints.plain_joints import Weld as Weld
 from .blocks.joints.quaternion_joints import Free as Free
 from .blocks.joints.quaternion_joints import Spherical as Spherical
+from .blocks.surroundings.central_gravity import CentralGravity as CentralGravity
+from .blocks.surroundings.orbit import Orbit as Orbit
 from .graph.files.block_types import register_block as register_block
 from .graph.load import load as load
 from .graph.system import System as System

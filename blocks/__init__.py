@@ -10,6 +10,7 @@ Read in this order:
 - `constraints`: rigid closures of loops, and gears;
 - `interactions`: springs, contact, cables and other laws between ports and coordinates;
 - `devices`: loads, actuators and sensors;
+- `surroundings`: what surrounds a spacecraft: gravity of a planet;
 - `checking`: checks of the functions of users' blocks.
 
 Folders import only from those above them.

@@ -154,7 +154,9 @@ class PathStates(AttachedStates):
         self.state_units = device.path.state_units(units)
         self.matrices = device.path.law(count)
 
-    def under(self, gravity: Array) -> PathStates:
+    def under(self, gravity: Array, field: Any) -> PathStates:
+        if field is not None and self.device.filter_law[0] == FilterKind.SPECIFIC_FORCE:
+            return FallingStates(self.device, gravity, self.coordinate_units, field)
         return self if (gravity == self.gravity).all() else PathStates(self.device, gravity, self.coordinate_units)
 
     def law_numbers(self) -> Array:
@@ -163,6 +165,24 @@ class PathStates(AttachedStates):
         kind, own = self.device.filter_law
         own = self.gravity if kind == FilterKind.SPECIFIC_FORCE else own
         return np.concatenate([[kind, len(A), len(D)], *map(np.ravel, (A, B, C, D)), np.ravel(own)])
+
+
+class FallingStates(PathStates):
+    """The same of an accelerometer in a `field` of gravity."""
+
+    compiled_law = None  # type: ignore[assignment]
+
+    def __init__(self, device: Device, gravity: Array, along: tuple[str, ...], field: Any) -> None:
+        super().__init__(device, gravity, along)
+        self.field, self._arguments = field, (gravity, along, field)
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        return np.zeros((2, 6)), np.zeros(0)
+
+    def state_rates(self, motion: TargetMotion) -> Array:  # type: ignore[override]
+        numbers, rates = self.law_numbers(), -self.matrices[1] @ motion.R[1].T @ self.field.acceleration(motion.r[1])
+        path_rates(numbers, motion, rates := rates.astype(np.result_type(numbers, *motion)))
+        return rates
 
 
 class ObservedStates(PathStates):
@@ -182,7 +202,7 @@ class ObservedStates(PathStates):
     def among(self, blocks: Mapping[str, Any]) -> PathStates:
         return ObservedStates(blocks[self.device.name], blocks, self.gravity, self.coordinate_units)
 
-    def under(self, gravity: Array) -> PathStates:
+    def under(self, gravity: Array, field: Any) -> PathStates:
         return self
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
