@@ -45,13 +45,16 @@ from .blocks.devices.drives import DCMotor as DCMotor
 from .blocks.devices.drives import StepperDrive as StepperDrive
 from .blocks.devices.loads import Load as Load
 from .blocks.devices.reaction_wheel import ReactionWheel as ReactionWheel
+from .blocks.devices.sensors import GNSS as GNSS
 from .blocks.devices.sensors import Accelerometer as Accelerometer
 from .blocks.devices.sensors import DriveSensor as DriveSensor
 from .blocks.devices.sensors import Encoder as Encoder
 from .blocks.devices.sensors import Gyro as Gyro
 from .blocks.devices.sensors import PoseSensor as PoseSensor
 from .blocks.devices.sensors import ReactionSensor as ReactionSensor
+from .blocks.devices.sensors import StarTracker as StarTracker
 from .blocks.devices.sensors import StrainGauge as StrainGauge
+from .blocks.devices.sensors import SunSensor as SunSensor
 from .blocks.devices.sensors import Tachometer as Tachometer
 from .blocks.devices.sensors import TendonSensor as TendonSensor
 from .blocks.devices.sensors import WheelMomentum as WheelMomentum

@@ -14,7 +14,7 @@ from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.strains import StrainBasis
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersion import POTENTIAL
-from titop.blocks.devices.signal_path import LinearFilter, SignalPath
+from titop.blocks.devices.signal_path import PER_CHANNEL, LinearFilter, SignalPath
 from titop.blocks.interactions.shape import Shape
 from titop.graph.files import file_fields as kinds
 from titop.graph.files.file_fields import FLAG, NUMBER, NUMBERS, POSE, TEXT, FileField, ValueKind, named_values
@@ -179,7 +179,9 @@ PATH = kinds.record(
         "filter": FileField(_FILTER, None),
         "delay": FileField(NUMBER, 0.0),
         "sample_time": FileField(NUMBER, None),
-        **{name: FileField(NUMBERS, 0.0) for name in ("bias", "noise_density", "random_walk", "quantum", "dead_zone")},
+        **{name: FileField(NUMBERS, 0.0) for name in PER_CHANNEL if name != "rate_limit"},
+        "correlation_time": FileField(NUMBERS, (1.0, 1e4)),
+        **{name: FileField(NUMBERS, None) for name in ("scale_factor", "misalignment")},
         "rate_limit": FileField(_UNLIMITED_NUMBERS, float("inf")),
         "limits": FileField(_UNLIMITED_NUMBERS, None),
     },

@@ -49,6 +49,10 @@ class PathChain:
         self._least = device.least_command
         self.margin = margin_of(self.period or self._delay, times) if self.period or self._delay else 0.0
         self._taken, self._walk, self._last = 0, np.zeros(count), np.full(count, np.nan)
+        times_of, share = path.drifts if np.any(path.bias_instability) else (np.zeros(0), 0.0)
+        #: How much of each process of the bias instability remains after a sample; the processes, of unit deviation; what they weigh.
+        self._remaining = np.exp(-(self.period or 0.0) / times_of)[:, None]
+        self._drift, self._drifts = np.zeros((len(times_of), count)), share * self._per_channel["bias_instability"]
         self._pending: deque[tuple[float, Array]] = deque()
         self._received: Array | None = None
         self._instants: list[float] = []
@@ -123,9 +127,15 @@ class PathChain:
             return 0.0
         if walk.any() and self._taken:
             self._walk = self._walk + walk * math.sqrt(self.period) * self._rng.standard_normal(len(walk))
-        if not density.any():
-            return self._walk
-        return self._walk + density / math.sqrt(self.period) * self._rng.standard_normal(len(density))
+        error = self._walk
+        if density.any():
+            error = error + density / math.sqrt(self.period) * self._rng.standard_normal(len(density))
+        if not len(self._drift):
+            return error
+        remaining = self._remaining if self._taken else 0.0  # they have always been: the first sample is one of many
+        fresh = self._rng.standard_normal(self._drift.shape)
+        self._drift = remaining * self._drift + np.sqrt(1.0 - np.square(remaining)) * fresh
+        return error + self._drifts * self._drift.sum(axis=0)
 
     def _put(self, t: float, value: Array) -> None:
         self._instants.append(t)
@@ -140,7 +150,7 @@ class PathChain:
         pending = [[then, *value] for then, value in self._pending]
         return {
             "grid": np.array([self._begin, self._taken, self.period or 0.0, self._delay]),
-            "values": np.array([shown, received, self._walk, self._last]),
+            "values": np.array([shown, received, self._walk, self._last, *self._drift]),
             "pending": np.reshape(pending, (-1, 1 + count)).astype(float),
             "generator": np.array(json.dumps(self._rng.bit_generator.state, default=np.ndarray.tolist)),
         }
@@ -156,7 +166,8 @@ class PathChain:
             if abs(then - now) > SAME * now:
                 refuse_memory(f"{where}.{name}", f"{now:g} s", f"{then:g} s, as before", "path")
         self._begin, self._taken = begin, int(taken)
-        shown, received, self._walk, self._last = memory["values"]
+        shown, received, self._walk, self._last = memory["values"][:4]
+        self._drift = memory["values"][4:]
         self._received = None if np.isnan(received).any() else received
         self._pending = deque((float(row[0]), row[1:]) for row in memory["pending"])
         self._rng = read_generator(where, memory["generator"])
@@ -288,7 +299,7 @@ class PathSignals:
 
 def _devices(devices: Sequence[Device]) -> Iterator[Device]:
     for device in devices:
-        if device.path is not None and device.path.described().keys() - {"filter"}:
+        if device.path is not None and device.path.described().keys() - {"filter", "scale_factor", "misalignment"}:
             yield device
 
 
@@ -317,7 +328,7 @@ def _refusals(device: Device, is_stepwise: bool) -> Iterator[Finding]:
     assert path is not None
     if path.sample_time is not None:
         return
-    for name in ("noise_density", "random_walk", "rate_limit"):
+    for name in ("noise_density", "random_walk", "bias_instability", "rate_limit"):
         value = getattr(path, name)
         if np.any(np.isfinite(value) & (np.asarray(value) != 0)):
             expected = "a sample time: " + ("steps" if name == "rate_limit" else "white noise in continuous time has no values")
