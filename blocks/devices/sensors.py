@@ -132,7 +132,7 @@ class _ObservingSensor(_PortSensor):
     filter_law = FilterKind.OBSERVED, ()
 
     def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
-        """Return the reading (n) for a port's rotation (3x3) and position (3, m) in the world, and its twist (6) in its axes."""
+        """Return the reading (n) for a port's rotation (3x3) and position (3, m) in the world, and twist (6) in its axes."""
         raise NotImplementedError
 
     def slopes(self, rotation: Array, position: Array, twist: Array) -> Array:
@@ -173,7 +173,7 @@ class StarTracker(_ObservingSensor):
     path : SignalPath, optional
         With z as the boresight, ``noise_density=[2e-5, 2e-5, 1.6e-4]`` is a tracker of 10 arc seconds across and 75 about the
         boresight (one sigma) at 5 Hz, in rad/sqrt(Hz). `bias_instability` with a single `correlation_time`, the time in which
-        stars cross the field, is its low-frequency error; `bias` a misalignment. Typical `sample_time` and `delay`: 0.1 to 0.5 s.
+        stars cross the field, is its low-frequency error; `bias` a misalignment. `sample_time` and `delay`: 0.1 to 0.5 s.
     """
 
     outputs = ("x", "y", "z")

@@ -27,12 +27,7 @@ from titop.blocks.contract.target_motion import TargetMotion
 PER_CHANNEL = ("bias", "noise_density", "random_walk", "bias_instability", "quantum", "dead_zone", "rate_limit")
 
 #: White noises that err, as inputs of linear models are called, and the numbers of paths by which they act.
-NOISES = {
-    "noise": "noise_density",
-    "walk": "random_walk",
-    "instability": "bias_instability",
-    "rounding": "rounding_density",
-}
+NOISES = {"noise": "noise_density", "walk": "random_walk", "instability": "bias_instability", "rounding": "rounding_density"}
 
 #: Numbers that are parameters, with their units: "" for that of the signal.
 _PARAMETERS = {"bias": "", "scale_factor": "1", "misalignment": "rad"}
@@ -358,7 +353,11 @@ class SignalPath:
 
     def _summed(self, white: Array, walk: Array, drift: Array) -> Array:
         """Return a sum over the errors, for unit densities and deviations given."""
-        sizes = self.noise_density**2 + self.rounding_density**2, self.random_walk**2, (self.drifts[1] * self.bias_instability) ** 2
+        sizes = (
+            self.noise_density**2 + self.rounding_density**2,
+            self.random_walk**2,
+            (self.drifts[1] * self.bias_instability) ** 2,
+        )
         parts = zip((white, walk, drift), np.broadcast_arrays(*sizes), strict=True)
         return sum(np.multiply.outer(part, size) for part, size in parts)  # type: ignore[return-value]
 
