@@ -130,7 +130,7 @@ def pointing(**motor: Any) -> tt.Model:
     hub = tt.RigidBody("hub", mass=10.0, inertia=2.0)
     s.connect("world", hub, tt.Revolute("axis", axis=[0, 0, 1]))
     s.add_actuator(tt.Motor("wheel", "axis", path=tt.SignalPath(noise_density=1e-3, **motor)))
-    sampled, drift = {"sample_time": SAMPLE}, {"bias_instability": 2e-3, "correlation_time": (1.0, 30.0)}
+    sampled, drift = {"sample_time": SAMPLE}, {"bias_instability": 2e-3, "correlation_time": (0.3, 3.0)}
     s.add_sensor(tt.StarTracker("tracker", hub, path=tt.SignalPath(noise_density=1e-3, **sampled)))
     s.add_sensor(tt.Gyro("gyro", hub, path=tt.SignalPath(noise_density=5e-4, **drift, **sampled)))
     return s.resolve()
