@@ -135,7 +135,7 @@ class _ObservingSensor(_PortSensor):
         """Return the reading (n) for a port's rotation (3x3) and position (3, m) in the world, and twist (6) in its axes."""
         raise NotImplementedError
 
-    def slopes(self, rotation: Array, position: Array, twist: Array) -> Array:
+    def observed_slopes(self, rotation: Array, position: Array, twist: Array) -> Array:
         """Return the derivatives (n, 12) of the reading by a small displacement of the port in its axes, and by its twist."""
 
         def changed(step: Array) -> Array:

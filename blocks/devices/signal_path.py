@@ -298,12 +298,12 @@ class SignalPath:
     @property
     def drifts(self) -> tuple[Array, float]:
         """Correlation times (k, s) of the processes of the bias instability, and the standard deviation of each over it."""
-        ends = np.atleast_1d(self.correlation_time)
-        if len(ends) == 1:
-            return ends, 1.0
-        decades = math.log10(ends[1] / ends[0])
+        if isinstance(self.correlation_time, float):
+            return np.array([self.correlation_time]), 1.0
+        shortest, longest = self.correlation_time
+        decades = math.log10(longest / shortest)
         steps = max(round(decades), 1)
-        return np.geomspace(*ends, steps + 1), math.sqrt(math.log(10.0) * decades / steps / math.pi)
+        return np.geomspace(shortest, longest, steps + 1), math.sqrt(math.log(10.0) * decades / steps / math.pi)
 
     def spectrum(self, frequency: Any) -> Array:
         """Return the two-sided spectral density of the errors: white noise, random walk, bias instability and rounding.
@@ -499,7 +499,7 @@ def _read_correlation(reader: FieldReader, value: Any) -> Any:
         expected = "a positive number, or a shorter and a longer time"
         reader.report("bad-time", "correlation_time", value, expected, "write correlation_time=(1.0, 1e4)")
         return 1.0
-    return times.item() if times.size == 1 else tuple(times.tolist())
+    return float(times.item()) if times.size == 1 else tuple(times.tolist())
 
 
 def _read_all_positive(name: str, value: Any) -> Array:

@@ -473,7 +473,7 @@ def _observed(moving: SystemChanges, of: Quantity) -> Signals:
     """Return the change of what a sensor says of its port, exact where the port's pose and twist at the point are certain."""
     tree, port = moving.changes.tree, str(of.sensor.target)
     model, q, v, _ = tree.state
-    slopes: Array = of.sensor.slopes(*motion_of_port(model.mechanism, port, q, v, np.zeros(model.nv))[:3])
+    slopes: Array = of.sensor.observed_slopes(*motion_of_port(model.mechanism, port, q, v, np.zeros(model.nv))[:3])
     change = moving.changes.at_port(*tree.place(port))
     return slopes @ stack(change.displacement, change.twist)
 

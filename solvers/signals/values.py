@@ -253,7 +253,7 @@ def _filtered_change(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs
 
 def _observed_change(at: Snapshot, change: SnapshotChanges, of: Quantity, *_: Any) -> Array:
     motion = _port_derivatives(at, change, str(of.sensor.target))
-    slopes: Array = of.sensor.slopes(*_port_of(at, of)[:3])
+    slopes: Array = of.sensor.observed_slopes(*_port_of(at, of)[:3])
     return slopes @ np.vstack([change.along(motion.jacobian), change.along(motion.dV_dq, motion.jacobian)])
 
 

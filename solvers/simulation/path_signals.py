@@ -329,11 +329,14 @@ def _generators(seed: Any, names: Sequence[str]) -> dict[str, np.random.Generato
 
 def _uneven(step: float | None, sensors: Sequence[PathChain]) -> Iterator[Finding]:
     """Yield a finding for each sensor that a controller reads each `step` (s), no multiple or part of its own sample time."""
-    for sensor in sensors if step is not None else ():
-        ratio = max(sensor.period or step, step) / min(sensor.period or step, step)
+    for sensor in sensors:
+        period = sensor.period
+        if step is None or period is None:
+            continue
+        ratio = max(period, step) / min(period, step)
         if abs(ratio - round(ratio)) > SAME * ratio:
-            got, expected = f"{sensor.period:g} s, read each {step:g} s", "sample times of which one is a multiple of the other"
-            advice = f"the sensor holds its last sample: what is read is 0 to {sensor.period:g} s old, a changing delay"
+            got, expected = f"{period:g} s, read each {step:g} s", "sample times of which one is a multiple of the other"
+            advice = f"the sensor holds its last sample: what is read is 0 to {period:g} s old, a changing delay"
             yield Finding("uneven-samples", f"{sensor.device.name}.path.sample_time", got, expected, advice)
 
 
