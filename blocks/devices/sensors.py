@@ -132,11 +132,11 @@ class _ObservingSensor(_PortSensor):
     filter_law = FilterKind.OBSERVED, ()
 
     def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
-        """Return the reading (n) for a port's rotation (3x3) and position (3, m) in the world, and twist (6) in its axes."""
+        """Return the reading (n) at a port's rotation (3x3) and position (3, m) in the world, and twist (6) in its own axes."""
         raise NotImplementedError
 
     def observed_slopes(self, rotation: Array, position: Array, twist: Array) -> Array:
-        """Return the derivatives (n, 12) of the reading by a small displacement of the port in its axes, and by its twist."""
+        """Return the derivatives (n, 12) of the reading by displacements (m, rad) of the port and by its twist, in its axes."""
 
         def changed(step: Array) -> Array:
             turned = rotation @ (np.eye(3) + skew(step[3:6]))

@@ -286,7 +286,7 @@ class SignalPath:
         return self.scale_factor is not None or self.misalignment is not None
 
     def scaling(self, count: int) -> Array:
-        """Return what misalignment and scale factors make of `count` channels, a matrix (n, n)."""
+        """Return what misalignment and scale factors make of `count` = n channels: a matrix (n, n) without unit."""
         turned = np.eye(count) if self.misalignment is None else np.eye(3) - skew(self.misalignment)
         return turned if self.scale_factor is None else (1.0 + np.atleast_1d(self.scale_factor))[:, None] * turned
 
@@ -310,13 +310,13 @@ class SignalPath:
 
         Parameters
         ----------
-        frequency : array_like (...), Hz
+        frequency : float or array_like (p,), Hz
             Positive; of sampled signals far below half the sampling frequency.
 
         Returns
         -------
-        array (...), or (..., n) if numbers differ between channels, in the square of the signal's unit per Hz
-            Instruments show the one-sided density, twice as large.
+        array (p,), or (p, n) if numbers differ between channels
+            In the square of the unit of the signal per Hz. The one-sided density of many instruments is twice as large.
 
         Raises
         ------
@@ -332,13 +332,14 @@ class SignalPath:
 
         Parameters
         ----------
-        tau : array_like (...), s
+        tau : float or array_like (p,), s
             Times over which the signal is averaged, positive. Of sampled signals: multiples of the sample time; white noise is
             exact for all, the rest within 2 % from five samples on.
 
         Returns
         -------
-        array (...), or (..., n) if numbers differ between channels, in the signal's unit
+        array (p,), or (p, n) if numbers differ between channels
+            In the unit of the signal.
 
         Raises
         ------
@@ -352,7 +353,7 @@ class SignalPath:
         return np.sqrt(self._summed(1.0 / tau, tau / 3.0, drift.sum(axis=-1)))
 
     def _summed(self, white: Array, walk: Array, drift: Array) -> Array:
-        """Return a sum over the errors, for unit densities and deviations given."""
+        """Return a sum over the errors (p) of their shares per unit of their sizes, in the square of the unit of the signal."""
         sizes = (
             self.noise_density**2 + self.rounding_density**2,
             self.random_walk**2,
@@ -362,8 +363,9 @@ class SignalPath:
         return sum(np.multiply.outer(part, size) for part, size in parts)  # type: ignore[return-value]
 
     def shaping(self, noise: str, size: float) -> tuple[Array, Array, Array, Array]:
-        """Return A, B, C and D of a filter from white noise of unit density to the error of one channel.
+        """Return A (k, k), B (k, 1), C (1, k) and D of a filter from white noise of unit density to the error of one channel.
 
+        `noise` is one of `NOISES`, `size` the number by which it acts, in the unit of the signal; the unit of time is s.
         The processes of a bias instability have one filter together, of the same density: its numerator is the factor of
         ``sum_k q_k prod_(j != k) (p_j^2 - s^2)`` without zeros on the right, with rates p and the noises' densities q.
         """

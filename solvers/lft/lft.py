@@ -175,7 +175,8 @@ def lft(
     if equilibrium is not None:
         equilibria = Equilibria(at, uncertainty, equilibrium, progress)
         uncertainty = Uncertainty(at, {**parameters, **moving_ranges(equilibria, moving)}, quarters, fits)
-    signals = noise_inputs(at.model, inputs, outputs, noise), outputs, omit, hold, independent
+    inputs = noise_inputs(at.model, inputs, outputs, noise) if noise else inputs
+    signals = inputs, outputs, omit, hold, independent
     system = SystemLoop(at, uncertainty, *signals)
     refusals.warn_of_motion(at, system.a)
     refusals.refuse_rescaled(system.model, uncertainty, system.ends)

@@ -146,7 +146,7 @@ def linearize(
            [-9.81,  0.  ]])
     """
     at = read_point(model, point)
-    inputs = noise_inputs(at.model, inputs, outputs, noise)
+    inputs = noise_inputs(at.model, inputs, outputs, noise) if noise else inputs
     ends = read_ends(at.model, state_of(at), inputs, outputs, omit, hold)
     linear = linear_equations([at], ends.inputs, ends.outputs, independent)
     kept = np.arange(len(linear.states))

@@ -134,7 +134,7 @@ def lpv(
     """
     guess = read_guess(model, q, v, tau, u, wrenches, None, x)
     axes = _read_parameters(guess, parameters, grid)
-    inputs = noise_inputs(guess.model, inputs, outputs, noise)
+    inputs = noise_inputs(guess.model, inputs, outputs, noise) if noise else inputs
     if unknowns is None:
         names = {path for name in axes for path in read_name(model, UNKNOWN, name).paths}
         unknowns = [*(name for name in model.coordinate_names if name not in names), *_following_rates(guess, axes)]

@@ -106,14 +106,12 @@ def with_paths(
     return matrices, named
 
 
-def noise_inputs(model: NamedModel, inputs: Any, outputs: Any, noise: bool) -> Any:
-    """Return the names of inputs, with `noise` those of all noises of actuators and of the sensors among `outputs` too.
+def noise_inputs(model: NamedModel, inputs: Any, outputs: Any, noise: bool = True) -> list[str]:
+    """Return the names of inputs, and of all noises of actuators and of the sensors among `outputs`.
 
-    Raises `ModelError` for unknown names.
+    Raises `ModelError` for unknown names, and if `noise` is not True.
     """
     check_switch("noise", noise)
-    if not noise:
-        return inputs
     given, read = read_names("inputs", inputs), read_names("outputs", outputs)
     known = {path for name in given for path in read_name(model, INPUT, name).paths}
     sensed = {path for name in read if isinstance(name, str) for path in read_name(model, OUTPUT, name).paths}
