@@ -8,7 +8,7 @@ port's frame; ``w = w2 - R^T w1`` the relative angular velocity, in the frame of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,8 +57,8 @@ class Closure(Block):
         """Return the closure, its own blocks replaced by those of the same names among `blocks`."""
         return self
 
-    def under(self, gravity: Array) -> Closure:
-        """Return the closure under other `gravity` (3, m/s^2): itself, unless it depends on that."""
+    def under(self, gravity: Array, field: Any = None) -> Closure:
+        """Return the closure under other `gravity` (3, m/s^2), or in another field of it: itself, unless it depends on that."""
         return self
 
 

@@ -16,6 +16,8 @@ from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersion import POTENTIAL
 from titop.blocks.devices.signal_path import LinearFilter, SignalPath
 from titop.blocks.interactions.shape import Shape
+from titop.blocks.surroundings.facets import Facet
+from titop.blocks.surroundings.magnetic_field import MagneticField
 from titop.graph.files import file_fields as kinds
 from titop.graph.files.file_fields import FLAG, NUMBER, NUMBERS, POSE, TEXT, FileField, ValueKind, named_values
 from titop.graph.files.file_reading import FileReading, join
@@ -156,6 +158,17 @@ WATER = {
     **{name: FileField(_coefficients(name), None) for name in ("added_mass", "drag")},
     "lift": FileField(NUMBERS, None),
 }
+
+
+def _facet(target: float = 0, **numbers: Any) -> Facet:
+    return Facet(int(target), **numbers)
+
+
+_LIGHT = dict.fromkeys(("specular", "diffuse"), FileField(NUMBER, 0.0))
+_PLATE = {"area": FileField(NUMBER), "normal": FileField(NUMBERS), "center": FileField(NUMBERS, (0.0, 0.0, 0.0))}
+#: Facets, each a table; their targets are numbers of ports, from 0.
+FACETS = kinds.list_of(kinds.record(_facet, {"target": FileField(NUMBER, 0), **_PLATE, **_LIGHT}))
+MAGNETIC_FIELD = kinds.record(MagneticField, {"kind": FileField(TEXT), "vector": FileField(NUMBERS)})
 
 
 def _read_filter(value: Any, where: str, reading: FileReading) -> Any:

@@ -241,7 +241,7 @@ class SystemLoop:
 
 
 def _is_filter(closure: Any) -> bool:
-    return isinstance(closure, PathStates)
+    return isinstance(closure, PathStates) and closure.device.filter_law[0] != FilterKind.DIPOLE
 
 
 def idle_filters(model: Model) -> list[Any]:

@@ -174,6 +174,22 @@ SYSTEMS: dict[str, Callable[[Change], tt.System]] = {
     "Propeller": acting(
         lambda s, one, two, change: s.add_actuator(change(tt.Propeller("block", two.port("end"), 1e-2, 1e-3, [1, 2, 0])))
     ),
+    "Magnetorquer": acting(
+        lambda s, one, two, change: s.add_actuator(change(tt.Magnetorquer("block", two.port("end"), FIELD, [1, 2, 0])))
+    ),
+    "ResidualDipole": acting(
+        lambda s, one, two, change: s.add_interaction(change(tt.ResidualDipole("block", [1, 2, 0], FIELD)), two.port("end"))
+    ),
+    "AerodynamicDrag": acting(
+        lambda s, one, two, change: s.add_interaction(
+            change(tt.AerodynamicDrag("block", tt.Facet.box(two, [1, 2, 3]), 1.0, np.inf, 0.0, 1.0))
+        )
+    ),
+    "SolarPressure": acting(
+        lambda s, one, two, change: s.add_interaction(
+            change(tt.SolarPressure("block", tt.Facet.box(two, [1, 2, 3]), [1, 2, 0], 1.0))
+        )
+    ),
     "Thruster": acting(lambda s, one, two, change: s.add_actuator(change(tt.Thruster("block", two.port("end"), [1, 2, 0])))),
     "Force": acting(lambda s, one, two, change: s.add_actuator(change(tt.Force("block", two.port("end"), frame="world")))),
     "Torque": acting(lambda s, one, two, change: s.add_actuator(change(tt.Torque("block", two.port("end"))))),
