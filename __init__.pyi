@@ -85,6 +85,7 @@ from .blocks.joints.plain_joints import Weld as Weld
 from .blocks.joints.quaternion_joints import Free as Free
 from .blocks.joints.quaternion_joints import Spherical as Spherical
 from .blocks.surroundings.aerodynamic_drag import AerodynamicDrag as AerodynamicDrag
+from .blocks.surroundings.central_gravity import CentralGravity as CentralGravity
 from .blocks.surroundings.facets import Facet as Facet
 from .blocks.surroundings.magnetic_field import MagneticField as MagneticField
 from .blocks.surroundings.magnetic_field import ResidualDipole as ResidualDipole

@@ -166,7 +166,7 @@ class PathStates(AttachedStates):
         """Return those of loads, ones, and of states."""
         return *(1.0 for _ in range(6 * len(self.own_ports) + len(self.own_coordinates))), *self._paces
 
-    def under(self, gravity: Array, field: Any = None) -> PathStates:
+    def under(self, gravity: Array, field: Any) -> PathStates:
         place = place_of_world(field)
         is_same = (gravity == self.gravity).all() and (place == self.place).all()
         return self if is_same else PathStates(self.device, gravity, self.coordinate_units, place)
@@ -197,7 +197,7 @@ class ObservedStates(PathStates):
     def among(self, blocks: Mapping[str, Any]) -> PathStates:
         return ObservedStates(blocks[self.device.name], blocks, self.gravity, self.coordinate_units)
 
-    def under(self, gravity: Array, field: Any = None) -> PathStates:
+    def under(self, gravity: Array, field: Any) -> PathStates:
         return self
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:

@@ -28,11 +28,7 @@ def drag_loads(numbers: Any, motion: Any, loads: Any) -> None:
         place, turn = inertial_place(numbers, 0, motion, k)
         V, carried = motion.V[k], cross3(turning, place)
         density = numbers[o] * np.exp((numbers[o + 1] - np.sqrt(dot3(place, place))) * numbers[o + 2])
-        v = (
-            numbers[12] - wind[0] - carried[0],
-            numbers[13] - wind[1] - carried[1],
-            numbers[14] - wind[2] - carried[2],
-        )
+        v = (numbers[12] - wind[0] - carried[0], numbers[13] - wind[1] - carried[1], numbers[14] - wind[2] - carried[2])
         v, w = times(transposed(turn), v), times(transposed(turn), turning)
         v, w = (V[0] + v[0], V[1] + v[1], V[2] + v[2]), (V[3] - w[0], V[4] - w[1], V[5] - w[2])
         shares = density * numbers[o + 3], 0.0, density * numbers[o + 4], 0.0, 0.0
@@ -142,16 +138,14 @@ class AerodynamicDrag(OnFacets):
         self.wind, self.rotation = wind, rotation
 
     def law_numbers(self) -> Array:
-        """Return the world's place, the numbers of the air (density, distance, inverse height, two factors, wind), the facets."""
+        """Return the world's place; density, distance, inverse height, two factors, wind, rotation of the air; the facets."""
         stays = self.accommodation
         air = [self.density, self.radius + self.altitude, 1.0 / self.scale_height, stays * self.drag_coefficient / 2]
-        return np.concatenate(
-            [self.place, air, [2.0 * (1.0 - stays)], self.wind, self.rotation, self.numbers_of_facets()]
-        )
+        return np.concatenate([self.place, air, [2.0 * (1.0 - stays)], self.wind, self.rotation, self.numbers_of_facets()])
 
     def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
-        for k, (R, r) in enumerate(zip(motion.R[1:], motion.r[1:], strict=True)):
-            height = float(np.linalg.norm(inertial_place(self.law_numbers(), 0, motion, k + 1)[0])) - self.radius
+        for k in range(1, len(motion.R)):
+            height = float(np.linalg.norm(inertial_place(self.place, 0, motion, k)[0])) - self.radius
             if abs(height - self.altitude) > _VALID * self.scale_height:
                 low, high = (self.altitude + way * _VALID * self.scale_height for way in (-1, 1))
                 expected = f"{low / 1e3:.6g} to {high / 1e3:.6g} km, about the reference altitude"

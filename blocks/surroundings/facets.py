@@ -73,7 +73,12 @@ class Facet:
 
     @classmethod
     def box(
-        cls, target: PortRef | Block | int, sides: Any, center: Any = (0.0, 0.0, 0.0), specular: float = 0.0, diffuse: float = 0.0
+        cls,
+        target: PortRef | Block | int,
+        sides: Any,
+        center: Any = (0.0, 0.0, 0.0),
+        specular: float = 0.0,
+        diffuse: float = 0.0,
     ) -> list[Facet]:
         """Return the six facets of a box, those along x, y and z, each behind its opposite.
 
@@ -107,7 +112,7 @@ class Facet:
 
 
 def read_facets(block: Any, field: str, value: Any) -> tuple[Facet, ...]:
-    """Read facets; on return their targets are numbers of ports, from 0, and the block has these as its `default_targets`."""
+    """Read facets: their targets become numbers of ports, from 0, and these ports the block's `default_targets`."""
     facets = tuple(value) if isinstance(value, Iterable) else (value,)
     if not facets or not all(isinstance(each, Facet) for each in facets):
         block.reader.report("not-a-facet", field, value, "one tt.Facet or more", "write [tt.Facet(hub, 1.0, [1, 0, 0])]")

@@ -28,7 +28,7 @@ def place_of_world(field: Any) -> Place:
 
 
 def inertial_place(numbers: Any, at: Any, motion: Any, k: Any) -> tuple[Vector, Matrix]:
-    """Return the position (3, m) and attitude (9) of port k in the planet's frame; the world's place is in `numbers` at `at`."""
+    """Return position (3, m) and attitude (9) of port k in the planet's frame; the world's place begins in `numbers` at `at`."""
     R, r, o = motion.R[k], motion.r[k], at + 9
     world = (
         *(numbers[at], numbers[at + 1], numbers[at + 2]),
@@ -47,7 +47,7 @@ class PlacedInteraction(Interaction):
     place: Place = CENTRED
     own_ports = ("world",)
 
-    def under(self, gravity: Array, field: Any = None) -> Interaction:
+    def under(self, gravity: Array, field: Any) -> Interaction:
         place = place_of_world(field)
         if (place == self.place).all():
             return self

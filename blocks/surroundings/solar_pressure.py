@@ -88,8 +88,8 @@ class SolarPressure(OnFacets):
 
         1/2 + (asin x + x sqrt(1 - x^2))/pi,   x = -h from -1 to 1
 
-    This is the penumbra's cone; near the apex of the umbra, 1.4e6 km behind the earth, it does not hold. The force has a kink at
-    c = 0, for which steps of simulations are not cut short; linear models there take the slope of the dark side.
+    This is the penumbra's cone; near the apex of the umbra, 1.4e6 km behind the earth, it does not hold. The force has a kink
+    at c = 0, for which steps of simulations are not cut short; linear models there take the slope of the dark side.
 
     Positions count from the planet's centre: the world's origin, without an `Orbit`.
 
@@ -111,17 +111,13 @@ class SolarPressure(OnFacets):
     pressure = Field(non_negative("negative-pressure"))
     radius = Field(non_negative("negative-radius"))
 
-    def __init__(
-        self, name: str, facets: Iterable[Facet], sun: Any, pressure: float = 4.56e-6, radius: float = 0.0
-    ) -> None:
+    def __init__(self, name: str, facets: Iterable[Facet], sun: Any, pressure: float = 4.56e-6, radius: float = 0.0) -> None:
         super().__init__(name, facets)
         self.sun, self.pressure, self.radius = sun, pressure, radius
 
     def law_numbers(self) -> Array:
         """Return the world's place, pressure, radius of the planet, direction to the sun, and the facets."""
-        return np.concatenate(
-            [self.place, [self.pressure, self.radius], unit_vector(self.sun), self.numbers_of_facets()]
-        )
+        return np.concatenate([self.place, [self.pressure, self.radius], unit_vector(self.sun), self.numbers_of_facets()])
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()

@@ -14,7 +14,7 @@ from titop.blocks.bodies.rigid_body import World
 from titop.blocks.constraints.closure import Closure, MultiplierClosure
 from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.contract.fields import Field, Fielded, vector
+from titop.blocks.contract.fields import Field, Fielded
 from titop.blocks.devices.actuators import Actuator, CoordinateActuator, PortActuator
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.devices.loads import Load
@@ -22,6 +22,7 @@ from titop.blocks.devices.sensors import KINDS, Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import CHILD_PORT, Joint
+from titop.blocks.surroundings.gravity_field import read_gravity
 from titop.graph.network.connections import Connection, Joined
 
 #: Blocks to which no joint leads, and on which no loop closes.
@@ -40,7 +41,7 @@ class Network(Fielded):
         "sensors": "add_sensor",
     }
 
-    gravity = Field(vector)
+    gravity = Field(read_gravity)
 
     def __init__(self, name: str = "system", gravity: Any = (0.0, 0.0, -9.81)) -> None:
         self.name = name

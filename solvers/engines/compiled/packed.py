@@ -123,6 +123,8 @@ class PackedSystem:
         """Write the parameters into the tables of floats; return whether they are usable."""
         tables, filled = self.tables, (self.floats, self.frames, self.ports)
         status = dynamics_entries.pack(self.ints, tables.sources, tables.constants, tables.port_table, self.params, *filled)
+        if self.structure.field is not None:  # the first parameters are others
+            self.floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
         return bool(status == layout.OK)
 
     def moves_like(self, other: PackedSystem) -> bool:
@@ -278,6 +280,8 @@ class PackedSystem:
         """The system without passive efforts and loads."""
         ints = self.ints.copy()
         ints[0, [layout.SPRINGS, layout.LOADS, layout.INTERACTIONS, layout.PASSIVE]] = 0
+        if self.weighing:  # a field's gravity stays
+            ints[0, layout.INTERACTIONS], ints[0, layout.FIRST_INTERACTION] = self.weighing
         ints[0, [layout.APPLYING, layout.INERTIAL_LOADS]] = int(ints[0, layout.APPLYING] > 0)  # gravity on weights
         return self.variant(ints=ints)
 
@@ -286,7 +290,15 @@ class PackedSystem:
         """The system without gravity, passive efforts and loads."""
         floats = self.floats.copy()
         floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
-        return self.bare.variant(floats=floats)
+        ints = self.bare.ints.copy()
+        ints[0, layout.INTERACTIONS] = 0
+        return self.bare.variant(floats=floats, ints=ints)
+
+    @cached_property
+    def weighing(self) -> tuple[int, int]:
+        """How many interactions are a field's gravity, the last ones, and the row of the first; zeros without any."""
+        rows = [acting.element for acting in self.tables.interactions if acting.block.is_gravity]
+        return len(rows), rows[0] if rows else 0
 
     @cached_property
     def acting_inputs(self) -> dict[str, slice]:

@@ -150,10 +150,15 @@ class Passes:
                 at = BlockMotion(q[node.q], v[node.v], state.V, state.rotation, state.position)
                 state.h = state.h - efforts_at(node.block, at, self.assembly.gravity, all_of_them)
 
-    def add_interactions(self, states: list[State], q: Array, v: Array, inputs: Mapping[str, Array]) -> Array:
-        """Subtract the interactions' wrenches from the laws of the blocks on which they act; return their efforts (nv)."""
+    def add_interactions(
+        self, states: list[State], q: Array, v: Array, inputs: Mapping[str, Array], all_of_them: bool = True
+    ) -> Array:
+        """Subtract the interactions' wrenches from the laws of the blocks on which they act; return their efforts (nv).
+
+        Unless `all_of_them`, only those of a field of gravity.
+        """
         total = np.zeros(self.nv)
-        for loop in self.mechanism.interactions:
+        for loop in (loop for loop in self.mechanism.interactions if all_of_them or loop.closure.is_gravity):
             wrenches, efforts = loop.closure.act(self.target_motion(states, loop, q, v, inputs.get(loop.closure.name)))
             for ref, wrench in zip(loop.ports, wrenches, strict=True):
                 self._subtract(states, q, ref.block.name, ref.name, wrench)
@@ -253,7 +258,7 @@ class Passes:
         states = self.outward_kinematics(q, v)
         self.add_external_wrenches(states, q, pushes, loads=not bare)
         self.add_surroundings(states, q, v, all_of_them=not bare)
-        passive = passive + driven + (0.0 if bare else self.add_interactions(states, q, v, inputs))
+        passive = passive + driven + self.add_interactions(states, q, v, inputs, all_of_them=not bare)
         a, effort = a.astype(dtype), (tau + passive).astype(dtype)
         self.check_pivots(states, imposed)
         self.complete(states, v, a, effort, imposed, self.assembly.gravity)

@@ -152,7 +152,7 @@ class ReferenceObservations:
 
     def passive_efforts(self, q: Array, v: Array) -> Array:
         efforts = self._passes.own_passive_efforts(q, v) + self._applied_efforts(q, v)
-        for loop in self._mechanism.interactions:
+        for loop in (loop for loop in self._mechanism.interactions if not loop.closure.is_gravity):
             efforts = efforts + interaction_loads.interaction_efforts(self._mechanism, loop, q, v)
         return efforts
 
@@ -186,7 +186,8 @@ class ReferenceObservations:
         elastic: Any = 0.0
         states = passes.outward_kinematics(q, v)
         for loop in self._mechanism.interactions:
-            elastic = elastic + loop.closure.stored(passes.target_motion(states, loop, q, v, None))
+            stored = loop.closure.stored(passes.target_motion(states, loop, q, v, None))
+            gravity, elastic = (gravity + stored, elastic) if loop.closure.is_gravity else (gravity, elastic + stored)
         for node, state in zip(passes.nodes[1:], states[1:], strict=True):
             x = np.concatenate([state.V, v[node.v]])
             kinetic = kinetic + 0.5 * x @ state.M @ x

@@ -132,6 +132,8 @@ def _joined(kind: str, change: Change) -> tt.System:
     return joined(change(getattr(tt, kind)("block", stiffness=2.0, damping=0.3, armature=0.1, **FIELDS[kind])))
 
 
+FIELD = tt.MagneticField.uniform([1.0, 2.0, 3.0])
+
 #: What builds a system around a block of each public class, by the name of that.
 SYSTEMS: dict[str, Callable[[Change], tt.System]] = {
     "RigidBody": lambda change: carried(change(arm("block"))),
