@@ -89,6 +89,7 @@ from .blocks.surroundings.central_gravity import CentralGravity as CentralGravit
 from .blocks.surroundings.facets import Facet as Facet
 from .blocks.surroundings.magnetic_field import MagneticField as MagneticField
 from .blocks.surroundings.magnetic_field import ResidualDipole as ResidualDipole
+from .blocks.surroundings.orbit import Orbit as Orbit
 from .blocks.surroundings.solar_pressure import SolarPressure as SolarPressure
 from .graph.files.block_types import register_block as register_block
 from .graph.load import load as load

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.law import Law
@@ -15,7 +16,7 @@ from titop.blocks.devices.drives import CoordinateDrive
 from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
 from titop.blocks.interactions.harmonics import harmonic_sum
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.surroundings.inertial_places import CENTRED, PLACE, Place, place_of_world
+from titop.blocks.surroundings.inertial_places import CENTRED, PLACE, held_place, place_of_world
 from titop.blocks.surroundings.magnetic_field import torque_on_dipole
 
 
@@ -144,17 +145,19 @@ class PathStates(AttachedStates):
     """What an actuator with a filter applies, or what the filter of a sensor receives; systems add it for every such device.
 
     `gravity` (3; m/s^2) is what accelerometers measure; `along` has the units of the coordinates on which the filter acts, or
-    which it receives; `place` is that of the world in the planet's frame, where magnetic fields are asked for.
+    which it receives; `field` is that of gravity, which says where in the planet's frame the world is, for magnetic fields.
     """
 
     port_counts, coordinate_counts = (0, 2), (0, 1)
     external = True
     compiled_law = PATH_LAW
 
-    def __init__(self, device: Device, gravity: Array, along: tuple[str, ...] = (), place: Place = CENTRED) -> None:
-        super().__init__(device, "path", gravity, along, place)
-        self.device, self.gravity, self.coordinate_units, self.place = device, gravity, along, place
-        path = device.path or SignalPath()
+    def __init__(self, device: Device, gravity: Array, along: tuple[str, ...] = (), field: Any = None) -> None:
+        super().__init__(device, "path", gravity, along, field)
+        self.device, self.gravity, self.coordinate_units = device, gravity, along
+        path, self.place = device.path or SignalPath(), place_of_world(field)
+        if device.filter_law[0] == FilterKind.DIPOLE and field is not None:
+            self.own_blocks = device, field
         self.own_ports, self.own_coordinates = device.filter_ports, device.filter_coordinates
         count, units = len(device.channels), device.channel_units(along)
         self.inputs, self.input_units = device.inputs, units if device.inputs else ()
@@ -167,9 +170,12 @@ class PathStates(AttachedStates):
         return *(1.0 for _ in range(6 * len(self.own_ports) + len(self.own_coordinates))), *self._paces
 
     def under(self, gravity: Array, field: Any) -> PathStates:
-        place = place_of_world(field)
-        is_same = (gravity == self.gravity).all() and (place == self.place).all()
-        return self if is_same else PathStates(self.device, gravity, self.coordinate_units, place)
+        if (gravity == self.gravity).all() and (place_of_world(field) == self.place).all():
+            return self
+        return PathStates(self.device, gravity, self.coordinate_units, field)
+
+    def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
+        return held_place(self.device.name, self.place if self.device.filter_law[0] == FilterKind.DIPOLE else CENTRED)
 
     def law_numbers(self) -> Array:
         """Return the numbers of the law: what the filter acts on or receives, its size, A, B, C, D, and the device's own."""

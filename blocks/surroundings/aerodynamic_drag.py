@@ -144,6 +144,8 @@ class AerodynamicDrag(OnFacets):
         return np.concatenate([self.place, air, [2.0 * (1.0 - stays)], self.wind, self.rotation, self.numbers_of_facets()])
 
     def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
+        if self.wind.any() or self.rotation.any():
+            yield from super().doubts(motion)
         for k in range(1, len(motion.R)):
             height = float(np.linalg.norm(inertial_place(self.place, 0, motion, k)[0])) - self.radius
             if abs(height - self.altitude) > _VALID * self.scale_height:

@@ -34,8 +34,13 @@ class GravityField(Block):
 
     @property
     def velocity(self) -> Array:
-        """The velocity (3, m/s) of the world's origin in these inertial axes."""
+        """The velocity (3, m/s) of the world's origin, in the same axes."""
         return np.zeros(3)
+
+    @property
+    def turning(self) -> Array:
+        """The angular velocity (3, rad/s) of the world, and its derivative (3, rad/s^2), in its own axes."""
+        return np.zeros(6)
 
     def field_numbers(self) -> Array:
         """Return the numbers (9) of the field: those of `titop.blocks.laws.central_field`, but whether r0 is not zero."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.laws.vectors import Matrix, Vector, product, times
 
@@ -27,8 +30,16 @@ def place_of_world(field: Any) -> Place:
     return np.concatenate([np.ravel(axes), origin, field.velocity])
 
 
+def held_place(name: str, place: Place) -> Iterator[Finding]:
+    """Yield the warning for simulations in which the surroundings would move with the world, but do not."""
+    if place[12:].any():
+        found, expected = "a world that moves along its orbit", "an inertial one: field and light are those of one anomaly"
+        advice = "simulate with gravity=orbit.gravity, from orbit.state()"
+        yield Finding("held-surroundings", name, found, expected, advice)
+
+
 def inertial_place(numbers: Any, at: Any, motion: Any, k: Any) -> tuple[Vector, Matrix]:
-    """Return position (3, m) and attitude (9) of port k in the planet's frame; the world's place begins in `numbers` at `at`."""
+    """Return position (3, m) and attitude (9) of port k in the planet's frame; the world's place is in `numbers` at `at`."""
     R, r, o = motion.R[k], motion.r[k], at + 9
     world = (
         *(numbers[at], numbers[at + 1], numbers[at + 2]),
@@ -52,5 +63,8 @@ class PlacedInteraction(Interaction):
         if (place == self.place).all():
             return self
         placed = copy.copy(self)
-        placed.place = place
+        placed.place, placed.own_blocks = place, (field,)
         return placed
+
+    def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
+        return held_place(self.name, self.place)

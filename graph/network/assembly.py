@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,6 +53,8 @@ class Assembly:
     gears: tuple[Relation, ...] = ()
     limits: tuple[CoordinateLimits, ...] = ()  #: Of own coordinates of bodies.
     devices: tuple[CompositeDevice, ...] = ()  #: Whose parts are among the others.
+    #: The world's angular velocity (3; rad/s) and its derivative (3; rad/s^2), in its own axes: zero for an inertial world.
+    turning: Array = dataclasses.field(default_factory=lambda: np.zeros(6))
     field: GravityField | None = None  #: Of gravity that differs from place to place.
 
     @cached_property
@@ -183,6 +186,7 @@ def assemble(system: Network) -> Assembly:
         limits=tuple(snapshots[limits.name] for limits in system.limits),
         devices=tuple(_device_snapshot(device, snapshots) for device in system.devices),
         field=field,
+        turning=np.zeros(6) if field is None else field.turning,
     )
 
 

@@ -66,6 +66,9 @@ class DynamicsCore(Protocol):
     def bare_inverse(self, q: Array, v: Array, a: Array) -> Array:
         """Return inverse dynamics (nv) without passive efforts and loads."""
 
+    def weight(self, q: Array) -> Array:
+        """Return what gravity alone contributes to inverse dynamics (nv)."""
+
     def mass_matrix(self, q: Array) -> Array:
         """Return the mass matrix (nv, nv) of the tree."""
 

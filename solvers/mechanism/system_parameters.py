@@ -31,7 +31,9 @@ _HARMLESS = {"com", "axis", "axis1", "axis2", "pitch", "rest", "armature"}
 
 def assembly_parameters(assembly: Assembly) -> dict[str, tuple[float, str]]:
     """Return every parameter of every block of an assembly by dotted name: its value and unit."""
-    result = {} if assembly.field else {f"gravity.{e}": (float(x), "m/s^2") for e, x in zip("xyz", assembly.gravity, strict=True)}
+    result = (
+        {} if assembly.field else {f"gravity.{e}": (float(x), "m/s^2") for e, x in zip("xyz", assembly.gravity, strict=True)}
+    )
     for name, block in assembly.blocks.items():
         units = _units_along(assembly, block)
         values = block.parameters() if units is None else block.parameters_along(units)
@@ -230,6 +232,7 @@ def _replace_values(
         sensors=tuple(changed[sensor.name] for sensor in assembly.sensors),
         loops=tuple(loop_among(loop, changed, gravity, changed.get(GRAVITY)) for loop in assembly.loops),
         field=changed.get(GRAVITY),
+        turning=changed[GRAVITY].turning if GRAVITY in changed else assembly.turning,
         gears=tuple(changed[gear.name] for gear in assembly.gears),
         limits=tuple(changed[limits.name] for limits in assembly.limits),
     )

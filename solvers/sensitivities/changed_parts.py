@@ -266,7 +266,7 @@ class ChangedGravity(ChangedPart):
         weighing = self._weighing or state.model.mechanism.with_assembly(
             replace(state.model.mechanism.assembly, gravity=self._direction)
         )
-        effect.efforts += weighing.engine.dynamics.bare_inverse(state.q, 0.0 * state.v, 0.0 * state.v)
+        effect.efforts += weighing.engine.dynamics.weight(state.q)
         self._weighing = weighing
 
 

@@ -168,9 +168,9 @@ def has_series(system: PackedSystem) -> bool:
     """Tell whether the kernels compute time derivatives for all blocks of the tree.
 
     They know rigid bodies, built-in joints with springs of plain coordinates, dampers and armatures, and loads; neither general
-    blocks and interactions, nor friction, stops, and springs of spherical and free joints.
+    blocks and interactions, nor friction, stops, and springs of spherical and free joints; nor a world that turns.
     """
-    if system.has_laws or group_springs(system):
+    if system.has_laws or group_springs(system) or system.turns:
         return False
     first, count = int(system.ints[0, layout.ELEMENTS]), int(system.ints[0, layout.SPRINGS])
     row = first

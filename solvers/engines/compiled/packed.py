@@ -123,6 +123,7 @@ class PackedSystem:
         """Write the parameters into the tables of floats; return whether they are usable."""
         tables, filled = self.tables, (self.floats, self.frames, self.ports)
         status = dynamics_entries.pack(self.ints, tables.sources, tables.constants, tables.port_table, self.params, *filled)
+        self.floats[0, layout.TURN : layout.TURN + 6] = self.structure.turning
         if self.structure.field is not None:  # the first parameters are others
             self.floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
         return bool(status == layout.OK)
@@ -299,6 +300,27 @@ class PackedSystem:
         """How many interactions are a field's gravity, the last ones, and the row of the first; zeros without any."""
         rows = [acting.element for acting in self.tables.interactions if acting.block.is_gravity]
         return len(rows), rows[0] if rows else 0
+
+    @property
+    def turns(self) -> bool:
+        """Whether the world turns."""
+        return bool(self.floats[0, layout.TURN : layout.TURN + 6].any())
+
+    def _resting(self) -> PackedSystem:
+        """The system in a world that does not turn."""
+        floats = self.floats.copy()
+        floats[0, layout.TURN : layout.TURN + 6] = 0.0
+        return self.variant(floats=floats)
+
+    @cached_property
+    def still(self) -> PackedSystem:
+        """The system without passive efforts and loads, in a world that does not turn."""
+        return self.bare._resting() if self.turns else self.bare
+
+    @cached_property
+    def responding(self) -> PackedSystem:
+        """The system in which efforts alone cause accelerations from rest."""
+        return self.inertial._resting() if self.turns else self.inertial
 
     @cached_property
     def acting_inputs(self) -> dict[str, slice]:

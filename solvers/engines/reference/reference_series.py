@@ -74,6 +74,10 @@ class MovingTree:
 
     def __init__(self, passes: Passes, q: Array, v_series: Array) -> None:
         self._passes = passes
+        if passes.assembly.turning[3:].any():
+            got, expected = f"dw/dt = {passes.assembly.turning[3:].tolist()} rad/s^2", "a world that turns steadily, if at all"
+            advice = "time derivatives are those about circular orbits"
+            raise ModelError(Finding("unsteady-world", "gravity", got, expected, advice))
         self.order, self.v = len(v_series) - 1, SeriesArray.of_derivatives(v_series)
         self._q, self._v = np.empty(len(q), dtype=object), numbers(self.v)  # as functions of blocks take them
         for node in passes.nodes[1:]:
@@ -83,8 +87,9 @@ class MovingTree:
 
     def _moving(self) -> list[Moving]:
         """From the root outwards: poses, twists and accelerations."""
-        passes, gravity, nothing = self._passes, self._passes.assembly.gravity, np.zeros(6)
-        blocks = [Moving(np.eye(3), np.zeros(3), nothing, np.concatenate([-gravity, np.zeros(3)]), np.zeros((6, 0)))]
+        passes, gravity = self._passes, self._passes.assembly.gravity
+        turning = np.concatenate([np.zeros(3), passes.assembly.turning[:3]])
+        blocks = [Moving(np.eye(3), np.zeros(3), turning, passes.base, np.zeros((6, 0)))]
         for node in passes.nodes[1:]:
             up = blocks[node.parent]
             rotation, position, transport = self._port(node.parent, node.port)
@@ -240,7 +245,11 @@ class ReferenceSeries:
             # twist and rates of the block per unit of each coordinate
             moved = moving(join_arrays([jacobians[k], columns], tree.order), tree.order)
             mass = mass + moved.T @ (M @ moved)
-            coriolis = coriolis + moved.T @ (M @ (moved.rate @ tree.v) + h)
+            drift = moved.rate @ tree.v
+            if self._passes.assembly.turning.any():
+                carried = block.V - jacobians[k] @ tree.v
+                drift = drift + join_arrays([moving(carried, tree.order).rate, np.zeros(len(columns))], tree.order)
+            coriolis = coriolis + moved.T @ (M @ drift + h)
             gravity = gravity - moved.T @ (M[:, :3] @ (block.rotation.T @ self._passes.assembly.gravity))
             external = external - moved.T @ pressing[k]
             external[node.v] = external[node.v] - passive
