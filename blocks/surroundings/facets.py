@@ -138,8 +138,8 @@ def press(numbers: Any, at: Any, k: Any, point: Any, spin: Any, shares: Any, loa
     """Add what streams against the facets on port k, or shines on them, to its wrench.
 
     A facet of normal n that is met by the speed ``c = n . s > 0`` has the force ``-area c (a s + b n)`` in its centre; s is
-    `point` (3), plus `spin` (3) times the centre. With the facet's specular part p and diffuse part d, `shares` are the factors of 1
-    and p in a, and of c, p c and d in b. All vectors are in the port's axes. The facets begin in `numbers` at `at`, behind
+    `point` (3), plus `spin` (3) times the centre. With the facet's specular part p and diffuse part d, `shares` are the factors
+    of 1 and p in a, and of c, p c and d in b. All vectors are in the port's axes. The facets begin in `numbers` at `at`, behind
     their number.
     """
     for j in range(int(np.real(numbers[at]))):
