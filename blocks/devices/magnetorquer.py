@@ -97,7 +97,7 @@ class Magnetorquer(PortActuator):
 
     @property
     def filter_law(self) -> tuple[FilterKind, Array]:
-        """The field, and the moment per unit of each input."""
+        """The field (4; T or T m^3), and the moment per unit of each input (3 k, no unit)."""
         moments = np.eye(3) if self.axis is None else self.axis / np.sqrt(self.axis @ self.axis)
         return FilterKind.DIPOLE, np.concatenate([self.field.numbers, moments.ravel()])
 

@@ -97,18 +97,19 @@ class Facet:
         areas, ways = np.prod(lengths) / lengths, np.vstack([np.eye(3), -np.eye(3)])[[0, 3, 1, 4, 2, 5]]
         return [cls(target, areas[k // 2], way, middle + way * lengths / 2, specular, diffuse) for k, way in enumerate(ways)]
 
-    def findings(self, where: str) -> Iterator[Finding]:
-        """Yield what is wrong with its numbers."""
-        if not self.area > 0:
-            yield Finding("no-area", f"{where}.area", self.area, "an area > 0", "leave the facet out, or check the unit, m^2")
-        if not self.normal.any():
-            yield Finding("zero-axis", f"{where}.normal", [0, 0, 0], "a non-zero direction", "let it point to the outside")
-        for name in ("specular", "diffuse"):
-            if not 0 <= getattr(self, name) <= 1:
-                yield Finding("bad-share", f"{where}.{name}", getattr(self, name), "0 to 1", "give a part of the light")
-        if self.specular + self.diffuse > 1:
-            found, advice = f"{self.specular:g} specular and {self.diffuse:g} diffuse", "what is not reflected is absorbed"
-            yield Finding("bad-share", where, found, "parts of the light that add up to 1 or less", advice)
+
+def _wrong(facet: Facet, where: str) -> Iterator[Finding]:
+    """Yield what is wrong with a facet's numbers."""
+    if not facet.area > 0:
+        yield Finding("no-area", f"{where}.area", facet.area, "an area > 0", "leave the facet out, or check the unit, m^2")
+    if not facet.normal.any():
+        yield Finding("zero-axis", f"{where}.normal", [0, 0, 0], "a non-zero direction", "let it point to the outside")
+    for name in ("specular", "diffuse"):
+        if not 0 <= getattr(facet, name) <= 1:
+            yield Finding("bad-share", f"{where}.{name}", getattr(facet, name), "0 to 1", "give a part of the light")
+    if facet.specular + facet.diffuse > 1:
+        found, advice = f"{facet.specular:g} specular and {facet.diffuse:g} diffuse", "what is not reflected is absorbed"
+        yield Finding("bad-share", where, found, "parts of the light that add up to 1 or less", advice)
 
 
 def read_facets(block: Any, field: str, value: Any) -> tuple[Facet, ...]:
@@ -177,7 +178,7 @@ class OnFacets(PlacedInteraction):
         return count, count
 
     def numbers_of_facets(self) -> Array:
-        """Return the number of facets, and the rows that `press` reads."""
+        """Return the number of facets, and the rows (k, 10; m, m^2) that `press` reads, in one array (1 + 10 k)."""
         rows = [
             np.concatenate([[f.target, f.area], unit_vector(f.normal), f.center, [f.specular, f.diffuse]]) for f in self.facets
         ]
@@ -194,5 +195,5 @@ class OnFacets(PlacedInteraction):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
         for k, facet in enumerate(self.facets):
-            errors += facet.findings(f"{self.name}.facets[{k}]")
+            errors += _wrong(facet, f"{self.name}.facets[{k}]")
         return errors, warnings

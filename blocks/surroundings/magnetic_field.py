@@ -72,7 +72,7 @@ class MagneticField:
     --------
     >>> import titop as tt
     >>> earth = tt.MagneticField.dipole(2.98e-5, radius=6.3712e6, axis=[0, 0, -1])
-    >>> earth.at([0, 0, 6.3712e6]).round(8).tolist()  # above the north pole twice that at the equator, downwards
+    >>> (earth.at([0, 0, 6.3712e6]).round(8) + 0.0).tolist()  # above the north pole twice that at the equator, downwards
     [0.0, 0.0, -5.96e-05]
     """
 
@@ -122,12 +122,18 @@ class MagneticField:
 
     @property
     def numbers(self) -> Array:
-        """Kind and source (4) of the compiled law: the field (T), or the moment times mu0/(4 pi) (T m^3)."""
+        """Kind and source (4; T or T m^3) of the compiled law: the field, or the moment times mu0/(4 pi)."""
         is_dipole = float(self.kind == "dipole")
         return np.concatenate([[is_dipole], (_MU0 if is_dipole else 1.0) * self.vector])
 
     def at(self, position: Any) -> Array:
-        """Return the field (3, T) at a position (3, m) from the planet's centre, both in its inertial axes; complex-safe."""
+        """Return the field (3, T) in inertial axes; complex-safe.
+
+        Parameters
+        ----------
+        position : array_like (3,), m
+            From the planet's centre, in inertial axes.
+        """
         return np.array(flux_density(self.numbers, 0, np.asarray(position) + 0.0))
 
     def __repr__(self) -> str:
