@@ -170,6 +170,8 @@ class PathStates(AttachedStates):
         return *(1.0 for _ in range(6 * len(self.own_ports) + len(self.own_coordinates))), *self._paces
 
     def under(self, gravity: Array, field: Any) -> PathStates:
+        if field is not None and self.device.filter_law[0] == FilterKind.SPECIFIC_FORCE:
+            return FallingStates(self.device, gravity, self.coordinate_units, field)
         if (gravity == self.gravity).all() and (place_of_world(field) == self.place).all():
             return self
         return PathStates(self.device, gravity, self.coordinate_units, field)
@@ -184,6 +186,24 @@ class PathStates(AttachedStates):
         own = self.gravity if kind == FilterKind.SPECIFIC_FORCE else own
         own = np.concatenate([self.place, own]) if kind == FilterKind.DIPOLE else own
         return np.concatenate([[kind, len(A), len(D)], *map(np.ravel, (A, B, C, D)), np.ravel(own)])
+
+
+class FallingStates(PathStates):
+    """The same of an accelerometer in a `field` of gravity."""
+
+    compiled_law = None  # type: ignore[assignment]
+
+    def __init__(self, device: Device, gravity: Array, along: tuple[str, ...], field: Any) -> None:
+        super().__init__(device, gravity, along)
+        self.field, self._arguments = field, (gravity, along, field)
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        return np.zeros((2, 6)), np.zeros(0)
+
+    def state_rates(self, motion: TargetMotion) -> Array:  # type: ignore[override]
+        numbers, rates = self.law_numbers(), -self.matrices[1] @ motion.R[1].T @ self.field.acceleration(motion.r[1])
+        path_rates(numbers, motion, rates := rates.astype(np.result_type(numbers, *motion)))
+        return rates
 
 
 class ObservedStates(PathStates):

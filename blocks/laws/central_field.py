@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.laws.vectors import Vector, dot3, select
+from titop.blocks.laws.vectors import Vector, cross3, dot3, select
 
 #: A symmetric matrix: xx, yy, zz, xy, xz, yz.
 Symmetric = tuple[Any, Any, Any, Any, Any, Any]
@@ -143,48 +143,110 @@ def gradient_torque(gradient: Any, S: Any) -> Vector:
     )
 
 
-def pull(field: Any, R: Any, p: Any, mass: Any, c: Any, S: Any) -> tuple[Vector, Vector, Vector, Symmetric]:
-    """Return what gravity does to a body, and of what this is made.
+#: Where the numbers of a body's gravity stand: the field's nine, its mass, its centre c0 (3), second moments S0 (6), and whether
+#: these are about the centre, or (1) about the frame and, as c, of second order in the coordinates; then, mass by mass:
+#: `FIRST` (3 a coordinate), by which c changes; and with them (6 a coordinate) by which S does; and, for each pair of
+#: coordinates, the second derivatives of c (3) and S (6).
+MASS, CENTRE, SECOND, ORDER, FIRST = 9, 10, 13, 19, 20
+
+
+def pull(numbers: Any, n: Any, motion: Any, at: Any, own: Any, loads: Any, first: Any) -> None:
+    """Write what gravity does to a body: its wrench (6), then the efforts on its coordinates (n).
 
     Parameters
     ----------
-    field : tuple
-    R, p : tuples (9, 3)
-        Pose of the body in the world.
-    mass, c, S : number, tuples (3, 6)
-        Mass, its centre, and its second moments about that, ``S = int x x^T dm``, in the body's axes.
-
-    Returns
-    -------
-    force, torque : tuples (3)
-        Resultant ``m g + grad (Gamma : S / 2)``, and the torque about the mass centre, in the body's axes.
-    g, gradient : tuples (3, 6)
-        At the mass centre, in the body's axes.
+    numbers : (1, k) array
+        See `MASS`.
+    n : int
+        Number of coordinates.
+    motion : (1, m) array
+        With the body's pose in the world (rotation 9, position 3) from `at` on, and its coordinates from `own` on.
+    loads : (1, 6 + n) array
+        Filled in from `first` on.
     """
-    here, d = _seen(field, R, p, c)
-    g = field_acceleration(here, d)
-    gradient, change = field_gradient(here, d, S)
-    force = mass * g[0] + change[0], mass * g[1] + change[1], mass * g[2] + change[2]
-    return force, gradient_torque(gradient, S), g, gradient
+    c, S = moments(numbers, n, motion, own)
+    field, d = seen(numbers, 0, motion, at, c)
+    g = field_acceleration(field, d)
+    gradient, change = field_gradient(field, d, S)
+    m = numbers[0, MASS]
+    force = m * g[0] + change[0], m * g[1] + change[1], m * g[2] + change[2]
+    turn, arm = gradient_torque(gradient, S), cross3(c, force)
+    for i in range(3):
+        loads[0, first + i] = force[i]
+        loads[0, first + 3 + i] = turn[i] + arm[i]
+    for j in range(n):
+        x, y, z, by = _rates_of_moments(numbers, n, motion, own, j, c)
+        loads[0, first + 6 + j] = force[0] * x + force[1] * y + force[2] * z + 0.5 * contracted(gradient, by)
 
 
-def stored(field: Any, R: Any, p: Any, mass: Any, c: Any, S: Any) -> Any:
+def energy_of(numbers: Any, n: Any, motion: Any, at: Any, own: Any) -> Any:
     """Return the potential energy ``-(m phi + Gamma : S / 2)`` of a body; arguments as of `pull`."""
-    here, d = _seen(field, R, p, c)
-    return -mass * field_potential(here, d) - 0.5 * contracted(field_gradient(here, d, S)[0], S)
+    c, S = moments(numbers, n, motion, own)
+    field, d = seen(numbers, 0, motion, at, c)
+    return -numbers[0, MASS] * field_potential(field, d) - 0.5 * contracted(field_gradient(field, d, S)[0], S)
 
 
-def _seen(field: Any, R: Any, p: Any, c: Any) -> tuple[Any, Vector]:
-    """Return the field, and the place of a point c of a body from the world's origin, in the axes of the body."""
-    mu, k, n, r0, inside, falls = field
-    x, y, z = back_times(R, p)
-    return (mu, k, back_times(R, n), back_times(R, r0), inside, falls), (x + c[0], y + c[1], z + c[2])
+def moments(numbers: Any, n: Any, motion: Any, own: Any) -> tuple[Vector, Symmetric]:
+    """Return the mass centre of a body and its second moments about that, in its frame; arguments as of `pull`."""
+    zero = 0.0 * motion[0, 0]
+    x, y, z = zero + numbers[0, CENTRE], zero + numbers[0, CENTRE + 1], zero + numbers[0, CENTRE + 2]
+    a, b, c = zero + numbers[0, SECOND], zero + numbers[0, SECOND + 1], zero + numbers[0, SECOND + 2]
+    d, e, f = zero + numbers[0, SECOND + 3], zero + numbers[0, SECOND + 4], zero + numbers[0, SECOND + 5]
+    for j in range(n):
+        q, o = motion[0, own + j], FIRST + 3 * j
+        x, y, z = x + numbers[0, o] * q, y + numbers[0, o + 1] * q, z + numbers[0, o + 2] * q
+    if numbers[0, ORDER] == 0.0:
+        return (x, y, z), (a, b, c, d, e, f)
+    for j in range(n):
+        q, o = motion[0, own + j], FIRST + 3 * n + 6 * j
+        a, b, c = a + numbers[0, o] * q, b + numbers[0, o + 1] * q, c + numbers[0, o + 2] * q
+        d, e, f = d + numbers[0, o + 3] * q, e + numbers[0, o + 4] * q, f + numbers[0, o + 5] * q
+        for k in range(n):
+            half, o = 0.5 * q * motion[0, own + k], FIRST + 9 * (n + n * j + k)
+            x, y, z = x + numbers[0, o] * half, y + numbers[0, o + 1] * half, z + numbers[0, o + 2] * half
+            a, b, c = a + numbers[0, o + 3] * half, b + numbers[0, o + 4] * half, c + numbers[0, o + 5] * half
+            d, e, f = d + numbers[0, o + 6] * half, e + numbers[0, o + 7] * half, f + numbers[0, o + 8] * half
+    m = numbers[0, MASS]
+    return (x, y, z), (a - m * x * x, b - m * y * y, c - m * z * z, d - m * x * y, e - m * x * z, f - m * y * z)
 
 
-def back_times(R: Any, x: Any) -> Vector:
-    """Return ``R^T x``."""
+def _rates_of_moments(numbers: Any, n: Any, motion: Any, own: Any, j: Any, at: Any) -> tuple[Any, Any, Any, Symmetric]:
+    """Return how the mass centre, `at` one place, and the second moments about it change with coordinate j."""
+    zero, o = 0.0 * motion[0, 0], FIRST + 3 * j
+    x, y, z = zero + numbers[0, o], zero + numbers[0, o + 1], zero + numbers[0, o + 2]
+    if numbers[0, ORDER] == 0.0:
+        return x, y, z, (zero, zero, zero, zero, zero, zero)
+    o = FIRST + 3 * n + 6 * j
+    a, b, c = zero + numbers[0, o], zero + numbers[0, o + 1], zero + numbers[0, o + 2]
+    d, e, f = zero + numbers[0, o + 3], zero + numbers[0, o + 4], zero + numbers[0, o + 5]
+    for k in range(n):
+        q, o = motion[0, own + k], FIRST + 9 * (n + n * j + k)
+        x, y, z = x + numbers[0, o] * q, y + numbers[0, o + 1] * q, z + numbers[0, o + 2] * q
+        a, b, c = a + numbers[0, o + 3] * q, b + numbers[0, o + 4] * q, c + numbers[0, o + 5] * q
+        d, e, f = d + numbers[0, o + 6] * q, e + numbers[0, o + 7] * q, f + numbers[0, o + 8] * q
+    m, (u, v, w) = numbers[0, MASS], at
+    xy, xz, yz = d - m * (x * v + y * u), e - m * (x * w + z * u), f - m * (y * w + z * v)
+    return x, y, z, (a - 2.0 * m * x * u, b - 2.0 * m * y * v, c - 2.0 * m * z * w, xy, xz, yz)
+
+
+def seen(numbers: Any, first: Any, motion: Any, at: Any, c: Any) -> tuple[Any, Vector]:
+    """Return the field, and the place of a point c of a body from the world's origin, in the body's axes.
+
+    The field's numbers stand from `first` on, the body's pose in the world from `at` on.
+    """
+    mu, k, square = numbers[0, first], numbers[0, first + 1], numbers[0, first + 8]
+    axis = numbers[0, first + 2], numbers[0, first + 3], numbers[0, first + 4]
+    origin = numbers[0, first + 5], numbers[0, first + 6], numbers[0, first + 7]
+    x, y, z = back_times(motion, at, (motion[0, at + 9], motion[0, at + 10], motion[0, at + 11]))
+    n, r0 = back_times(motion, at, axis), back_times(motion, at, origin)
+    falls = origin[0] != 0.0 or origin[1] != 0.0 or origin[2] != 0.0
+    return (mu, k, n, r0, square, falls), (x + c[0], y + c[1], z + c[2])
+
+
+def back_times(motion: Any, at: Any, x: Any) -> Vector:
+    """Return ``R^T x``, the rotation R in a row from `at` on."""
     return (
-        R[0] * x[0] + R[3] * x[1] + R[6] * x[2],
-        R[1] * x[0] + R[4] * x[1] + R[7] * x[2],
-        R[2] * x[0] + R[5] * x[1] + R[8] * x[2],
+        motion[0, at] * x[0] + motion[0, at + 3] * x[1] + motion[0, at + 6] * x[2],
+        motion[0, at + 1] * x[0] + motion[0, at + 4] * x[1] + motion[0, at + 7] * x[2],
+        motion[0, at + 2] * x[0] + motion[0, at + 5] * x[1] + motion[0, at + 8] * x[2],
     )

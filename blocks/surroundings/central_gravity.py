@@ -63,6 +63,9 @@ class CentralGravity(GravityField):
         north = self.axis / np.sqrt(self.axis @ self.axis)
         return np.concatenate([[self.mu, 0.5 * self.mu * self.j2 * square], north, np.zeros(3), [square]])
 
+    def __repr__(self) -> str:
+        return f"CentralGravity({self.mu}, {self.radius}, j2={self.j2}, axis={self.axis.tolist()})"
+
     def over_ground(self, position: Array) -> Any:
         return np.sqrt(position @ position) - self.radius
 

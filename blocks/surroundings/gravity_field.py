@@ -6,12 +6,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.laws.central_field import field_acceleration, field_gradient, field_potential
 
 #: The name of a system's field among its blocks: that of its parameters, as ``"gravity.mu"``.
 GRAVITY = "gravity"
+#: How many numbers a field is.
+FIELD_NUMBERS = 9
 
 
 class GravityField(Block):
@@ -23,6 +26,8 @@ class GravityField(Block):
 
     file_tables: ClassVar[tuple[str, ...]] = ()
     load_parameters = ("mu",)
+    #: What it is called in texts and pictures.
+    words: ClassVar[str] = "gravity of a central body"
 
     def __init__(self) -> None:
         super().__init__(GRAVITY)
@@ -41,6 +46,10 @@ class GravityField(Block):
     def turning(self) -> Array:
         """The angular velocity (3, rad/s) of the world, and its derivative (3, rad/s^2), in its own axes."""
         return np.zeros(6)
+
+    def along_time(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong, and what is suspicious, with motions over some time in this field."""
+        return [], []
 
     def field_numbers(self) -> Array:
         """Return the numbers (9) of the field: those of `titop.blocks.laws.central_field`, but whether r0 is not zero."""
@@ -68,6 +77,11 @@ class GravityField(Block):
     def over_ground(self, position: Array) -> Any:
         """Return the height (m) of a `position` (3, m) above the planet's sphere."""
         raise NotImplementedError
+
+
+def gravity_words(gravity: Any) -> str:
+    """Return in words what the gravity of a system is."""
+    return gravity.words if isinstance(gravity, GravityField) else f"gravity [{', '.join(f'{x:.4g}' for x in gravity)}] m/s²"
 
 
 def read_gravity(system: Any, field: str, value: Any) -> Any:

@@ -95,6 +95,7 @@ class Orbit(CentralGravity):
     }
     semi_major_axis, eccentricity = Field(scalar), Field(scalar)
     inclination, node, perigee, anomaly = Field(scalar), Field(scalar), Field(scalar), Field(scalar)
+    load_parameters, rational_parameters = (), ("j2",)
     altitude = Consumed()
     given = Fixed(_central, argument="gravity", shown=lambda orbit: orbit._gravity)
     gravity: CentralGravity  #: The planet's, with the parameters' current values.
@@ -272,6 +273,22 @@ class Orbit(CentralGravity):
     def over_ground(self, position: Array) -> Any:
         return super().over_ground(position + self.distance * _X)
 
+    def along_time(self) -> tuple[list[Finding], list[Finding]]:
+        advice = "take gravity=orbit.gravity, and orbit.state(...) for the start: there every orbit is right"
+        if self.eccentricity:
+            where, expected = (
+                f"{self.name}.eccentricity",
+                "a circular orbit: of others Hill's frame is known at one place",
+            )
+            return [Finding("elliptic-orbit", where, self.eccentricity, expected, advice)], []
+        if self.j2:
+            got, expected = (
+                f"{self.j2:g}, under which Hill's frame would not stay Kepler's",
+                "motions of small parts of an orbit",
+            )
+            return [], [Finding("oblate-orbit", f"{self.name}.j2", got, expected, advice)]
+        return [], []
+
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
         if errors:
@@ -281,10 +298,7 @@ class Orbit(CentralGravity):
             errors.append(Finding("no-ellipse", where, e, "0 <= eccentricity < 1", "only bound orbits have a period"))
         elif not self.heights[0] > 0:
             low, high = (f"{height / 1e3:.6g} km" for height in self.heights)
-            got, advice = (
-                f"perigee {low} and apogee {high} above the ground",
-                "raise semi_major_axis, in metres from the centre",
-            )
+            got, advice = (f"perigee {low} and apogee {high} above the ground", "semi_major_axis is in metres from the centre")
             errors.append(Finding("orbit-meets-ground", self.name, got, "a perigee above the planet's radius", advice))
         return errors, warnings
 

@@ -27,10 +27,10 @@ from titop.blocks.devices.loads import Load
 from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
-from titop.blocks.joints.joint import Joint, is_elementary
-from titop.blocks.surroundings.body_gravity import BodyGravity
+from titop.blocks.joints.joint import Joint
+from titop.blocks.surroundings.body_gravity import gravity_on
 from titop.blocks.surroundings.gravity_field import GravityField
-from titop.graph.network.connections import Connection, Joined, idle, moves_no_inertia, nodes_of
+from titop.graph.network.connections import Connection, Joined, idle, moves_no_inertia, nodes_of, weighed
 from titop.graph.network.network import Network
 
 
@@ -197,11 +197,8 @@ def _port_among(ref: PortRef, blocks: Mapping[str, Any]) -> PortRef:
 
 def _weighed(blocks: Mapping[str, Any], system: Network, field: GravityField | None) -> Iterator[Joined]:
     """Yield the gravity of a field on each body, and on each block with inertia that is a joint, as interactions."""
-    pairs = ((c.child.block, c.joint) for c in system.connections) if field is not None else ()
-    for block in (
-        blocks[each.name] for pair in pairs for each in pair if not (isinstance(each, Joint) and is_elementary(each))
-    ):
-        acting = BodyGravity(block, field)
+    for block in () if field is None else (blocks[each.name] for each in weighed(system)):
+        acting = gravity_on(block, field)
         yield Joined((PortRef(blocks["world"], None), PortRef(block, None)), acting, acting.own_coordinates)
 
 
@@ -276,6 +273,17 @@ def rotor_without_armature(motor: CoordinateActuator, inertia: float) -> Finding
     where = f"{motor.name}.rotor_inertia"
     advice = f"add gear^2 rotor_inertia to the mass matrix of {owner_of(motor.joint)!r} itself"
     return Finding("no-armature", where, inertia, "no rotor on a block's own coordinate: joints alone have an armature", advice)
+
+
+def refuse_unsteady(assembly: Assembly) -> list[Finding]:
+    """Refuse motions over some time in a field that is known at one instant; return what is suspicious with them.
+
+    Raises `ModelError`.
+    """
+    wrong, suspicious = ([], []) if assembly.field is None else assembly.field.along_time()
+    if wrong:
+        raise ModelError(wrong)
+    return suspicious
 
 
 def _slices(sizes: Iterator[tuple[str, int]]) -> dict[str, slice]:

@@ -46,6 +46,7 @@ from titop.solvers.sensitivities.changed_parts import (
     ChangedPart,
     ChangedPlacement,
     ChangedPorts,
+    ChangedTurning,
     attached_ports,
     load_efforts,
     passive_efforts,
@@ -95,7 +96,7 @@ class ParameterChange:
         if isinstance(block, Sensor):
             return []
         if isinstance(block, GravityField):
-            return [ChangedInteraction(each) for each in self._beside]
+            return [ChangedTurning(name), *map(ChangedInteraction, self._beside)]
         inputs = [ChangedInputs(name)] if block.inputs else []
         return [*self._of_block(block, entry), *map(ChangedInteraction, self._beside), *inputs]
 

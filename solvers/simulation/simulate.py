@@ -15,6 +15,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_functions import check_switch
 from titop.blocks.basics.user_input import real_array
+from titop.graph.network.assembly import refuse_unsteady
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import refuse_pushing
@@ -200,6 +201,7 @@ def simulate(
     -5.0
     """
     read_model(model)
+    warn(refuse_unsteady(model.mechanism.assembly))
     times = _read_times(t)
     scheme = _read_method(method)
     rtol, atol, max_step = _read_positive("rtol", rtol), _read_positive("atol", atol), _read_positive("max_step", max_step)

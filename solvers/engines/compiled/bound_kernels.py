@@ -118,7 +118,7 @@ class CompiledEfforts:
         system = self._system
         ints = system.ints.copy()
         ints[0, layout.LOADS] = 0
-        ints[0, layout.INTERACTIONS] -= system.weighing[0]
+        ints[0, layout.INTERACTIONS] -= ints[0, layout.WEIGHING]
         if self.applied_in_python:
             ints[0, layout.APPLYING] = 0
         elements = [general.element for general in system.tables.general if general not in self.answering]

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.contract.block import Block, overrides, titop_class
+from titop.blocks.surroundings.gravity_field import FIELD_NUMBERS, GRAVITY
 from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
@@ -24,7 +26,7 @@ from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, acting_inputs, port_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
-from titop.solvers.mechanism.system_parameters import assembly_parameters, device_parameters, known_changed
+from titop.solvers.mechanism.system_parameters import assembly_parameters, changed_block, device_parameters, known_changed
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
@@ -125,7 +127,12 @@ class PackedSystem:
         status = dynamics_entries.pack(self.ints, tables.sources, tables.constants, tables.port_table, self.params, *filled)
         self.floats[0, layout.TURN : layout.TURN + 6] = self.structure.turning
         if self.structure.field is not None:  # the first parameters are others
+            own = {entry_of(name): value for name, value in self.changes.items() if owner_of(name) == GRAVITY}
+            field: Any = changed_block(self.structure.field, own)
             self.floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
+            self.floats[0, layout.FIELD : layout.FIELD + FIELD_NUMBERS] = field.field_numbers()
+            if own:
+                self.floats[0, layout.TURN : layout.TURN + 6] = field.turning
         return bool(status == layout.OK)
 
     def moves_like(self, other: PackedSystem) -> bool:
@@ -281,8 +288,9 @@ class PackedSystem:
         """The system without passive efforts and loads."""
         ints = self.ints.copy()
         ints[0, [layout.SPRINGS, layout.LOADS, layout.INTERACTIONS, layout.PASSIVE]] = 0
-        if self.weighing:  # a field's gravity stays
-            ints[0, layout.INTERACTIONS], ints[0, layout.FIRST_INTERACTION] = self.weighing
+        if count := ints[0, layout.WEIGHING]:  # a field's gravity stays
+            first = self.tables.interactions[-count].element
+            ints[0, [layout.INTERACTIONS, layout.FIRST_INTERACTION]] = count, first
         ints[0, [layout.APPLYING, layout.INERTIAL_LOADS]] = int(ints[0, layout.APPLYING] > 0)  # gravity on weights
         return self.variant(ints=ints)
 
@@ -294,12 +302,6 @@ class PackedSystem:
         ints = self.bare.ints.copy()
         ints[0, layout.INTERACTIONS] = 0
         return self.bare.variant(floats=floats, ints=ints)
-
-    @cached_property
-    def weighing(self) -> tuple[int, int]:
-        """How many interactions are a field's gravity, the last ones, and the row of the first; zeros without any."""
-        rows = [acting.element for acting in self.tables.interactions if acting.block.is_gravity]
-        return len(rows), rows[0] if rows else 0
 
     @property
     def turns(self) -> bool:

@@ -204,7 +204,7 @@ class Passes:
     def outward_accelerations(
         self, states: list[State], hats: list[tuple[Array, Array]], a: Array, effort: Array, imposed: Array, base: Array
     ) -> None:
-        """From the root outwards: free accelerations into `a`, imposed motions' efforts into `effort`; `base`: A of the world."""
+        """From the root outwards: free accelerations into `a`, other efforts into `effort`; `base`: A of the world."""
         states[0].A = base
         for k in range(1, len(states)):
             node, state = self.nodes[k], states[k]

@@ -81,7 +81,7 @@ class ReferenceDynamics:
         mechanism, matrix = self._mechanism, self.mass_matrix(q)
         sizes = mechanism.scale.coordinates_of(np.real(np.diag(matrix)))
         speed = float(np.abs(v / sizes).max(initial=0.0))
-        rate = float(np.sqrt(np.linalg.norm(mechanism.assembly.gravity) / mechanism.scale.length)) or speed
+        rate = float(np.sqrt(mechanism.falling)) or speed
         coriolis = matrix @ mechanism.bracket(v)
         if (turning := np.abs(mechanism.assembly.turning[:3]).max()) > 0:
             for j, direction in enumerate(np.diag(turning * sizes)):
