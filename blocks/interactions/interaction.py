@@ -354,7 +354,8 @@ Stepping = Callable[[Callable[[Array], Any], Array], Array]
 
 def stepping(interaction: Interaction) -> Stepping:
     """Return the method of differentiation for an interaction: complex steps, checked for functions of users."""
-    return complex_step if is_titops_own(interaction) and not interaction.state_names else trusted_step
+    known = is_titops_own(interaction) and interaction.complex_safe and not interaction.state_names
+    return complex_step if known else trusted_step
 
 
 def load_derivatives(interaction: Interaction, motion: TargetMotion, step: Stepping) -> Array:

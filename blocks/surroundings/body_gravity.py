@@ -52,6 +52,7 @@ class BodyGravity(Interaction):
         super().__init__(f"{block.name}/gravity")
         self.block, self.field, self.own_blocks = block, field, (block, field)
         self.own_coordinates = tuple(f"{block.name}.{name}" for name in block.coordinates)
+        self.complex_safe = block.complex_safe
 
     def among(self, blocks: Mapping[str, Any]) -> BodyGravity:
         block, field = blocks[self.block.name], blocks.get(self.field.name, self.field)
