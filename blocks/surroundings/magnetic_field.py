@@ -122,12 +122,12 @@ class MagneticField:
 
     @property
     def numbers(self) -> Array:
-        """Kind and source (4; T or T m^3) of the compiled law: the field, or the moment times mu0/(4 pi)."""
+        """Kind and source (4) in SI units: the field, or the moment times mu0/(4 pi)."""
         is_dipole = float(self.kind == "dipole")
         return np.concatenate([[is_dipole], (_MU0 if is_dipole else 1.0) * self.vector])
 
     def at(self, position: Any) -> Array:
-        """Return the field (3, T) in inertial axes; complex-safe.
+        """Return the field (3) in SI units (T), in inertial axes; complex-safe.
 
         Parameters
         ----------

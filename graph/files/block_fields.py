@@ -198,7 +198,7 @@ GRAVITY = ValueKind(_read_gravity, _write_gravity)
 
 
 def _facet(target: float = 0, **numbers: Any) -> Facet:
-    return Facet(int(target), **numbers)
+    return Facet(int(target) if target == int(target) else target, **numbers)  # type: ignore[arg-type]
 
 
 _LIGHT = dict.fromkeys(("specular", "diffuse"), FileField(NUMBER, 0.0))
