@@ -44,6 +44,7 @@ from .blocks.devices.control_moment_gyro import ControlMomentGyro as ControlMome
 from .blocks.devices.drives import DCMotor as DCMotor
 from .blocks.devices.drives import StepperDrive as StepperDrive
 from .blocks.devices.loads import Load as Load
+from .blocks.devices.magnetorquer import Magnetorquer as Magnetorquer
 from .blocks.devices.reaction_wheel import ReactionWheel as ReactionWheel
 from .blocks.devices.sensors import GNSS as GNSS
 from .blocks.devices.sensors import Accelerometer as Accelerometer
@@ -86,6 +87,13 @@ from .blocks.joints.plain_joints import Universal as Universal
 from .blocks.joints.plain_joints import Weld as Weld
 from .blocks.joints.quaternion_joints import Free as Free
 from .blocks.joints.quaternion_joints import Spherical as Spherical
+from .blocks.surroundings.aerodynamic_drag import AerodynamicDrag as AerodynamicDrag
+from .blocks.surroundings.central_gravity import CentralGravity as CentralGravity
+from .blocks.surroundings.facets import Facet as Facet
+from .blocks.surroundings.magnetic_field import MagneticField as MagneticField
+from .blocks.surroundings.magnetic_field import ResidualDipole as ResidualDipole
+from .blocks.surroundings.orbit import Orbit as Orbit
+from .blocks.surroundings.solar_pressure import SolarPressure as SolarPressure
 from .graph.files.block_types import register_block as register_block
 from .graph.load import load as load
 from .graph.system import System as System

@@ -597,7 +597,7 @@ def read_path(device: Block, field: str, value: Any) -> SignalPath | None:
 
 
 class FilterKind(IntEnum):
-    """What filters act on or receive: the first three of actuators, the others of sensors."""
+    """What filters act on or receive: the first three and the last of actuators, the others of sensors."""
 
     #: An effort on a coordinate, times a number.
     EFFORT = 0
@@ -611,6 +611,8 @@ class FilterKind(IntEnum):
     SPECIFIC_FORCE = 6
     #: What the sensor says by its `Device.observation`.
     OBSERVED = 7
+    #: A magnetic moment (3) for each channel of a dipole at the second port, in its axes; the first port is the world's.
+    DIPOLE = 8
 
 
 class Device(Block):

@@ -93,6 +93,9 @@ def interaction(
         relative[rows, :6] = -twist_transport(motion.R[k], motion.r[k])
         relative[rows, 6 * k : 6 * k + 6] = np.eye(6)
 
+    on_world = [k for k, ref in enumerate(joined.ports) if ref.block.name == "world"]  # neither is displaced nor moves otherwise
+    held = [6 * (p * part + k) + i for k in on_world for part in range(2) for i in range(6)]
+
     def loads(values: Mapping[str, float], motion: TargetMotion = motion) -> Array:
         changed = changing.at(values)
         assert isinstance(changed, Interaction)
@@ -101,6 +104,7 @@ def interaction(
         driven = step(lambda w: _rows(changed, motion._replace(u=w[: len(motion.u)], x=w[len(motion.u) :])), rest)
         still = _rows(changed, motion)[:, None]
         law = np.hstack([slopes[:, : len(relative)] @ relative, slopes[:, len(relative) :], driven, still])
+        law[:, held] = 0.0
         return law if middle is None else pace(values) @ law
 
     def pace(values: Mapping[str, float]) -> Array:

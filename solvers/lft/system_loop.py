@@ -242,7 +242,7 @@ class SystemLoop:
 
 
 def _is_filter(closure: Any) -> bool:
-    return isinstance(closure, PathStates)
+    return isinstance(closure, PathStates) and closure.device.filter_law[0] != FilterKind.DIPOLE
 
 
 def idle_filters(model: Model) -> list[Any]:
@@ -439,6 +439,13 @@ def _momentum(moving: SystemChanges, of: Quantity) -> Signals | None:
     return None if tree.uncertainty.of_block(wheel) else moving.v * of.factor
 
 
+def _specific_force(moving: SystemChanges, of: Quantity) -> Signals | None:
+    """Return the change of ``a + w x v``, accelerations less gravity's; None in a field of gravity."""
+    if moving.changes.tree.state.model.mechanism.assembly.field is not None:
+        return None
+    return moving.at(of).acceleration[:3] + CONVECTIVE @ moving.at(of).products
+
+
 def _filtered(moving: SystemChanges, of: Quantity) -> Signals | None:
     """Return the change of a filtered measurement; None where one of its parts may be uncertain."""
     assert of.filtering is not None
@@ -488,8 +495,7 @@ READINGS: dict[Kind, Callable[[SystemChanges, Quantity], Signals | None]] = {
     Kind.MOMENTUM: _momentum,
     Kind.TWIST: lambda moving, of: moving.at(of).twist,
     Kind.PORT_ACCELERATION: lambda moving, of: moving.changes.port_acceleration(*moving.changes.tree.place(of.owner)),
-    # a + w x v, accelerations less gravity's
-    Kind.SPECIFIC_FORCE: lambda moving, of: moving.at(of).acceleration[:3] + CONVECTIVE @ moving.at(of).products,
+    Kind.SPECIFIC_FORCE: _specific_force,
     Kind.POSE: _position,
     Kind.REACTION: _reaction,
     Kind.READING: lambda moving, of: moving.changes.measured[of.owner],

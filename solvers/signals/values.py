@@ -223,7 +223,11 @@ def _specific_force_change(at: Snapshot, change: SnapshotChanges, of: Quantity, 
     twist = motion[6:12]
     turned = change.along(at.model.jacobian(of.owner, at.q)[3:])
     rates = _twist_change(at, change, of)
-    gravity = skew(rotation.T @ at.model.gravity) @ turned
+    gravity, field = skew(rotation.T @ at.model.gravity) @ turned, at.model.mechanism.assembly.field
+    if field is not None:
+        position = at.model.pose(of.owner, at.q)[1]
+        moved = rotation @ change.along(at.model.jacobian(of.owner, at.q)[:3])
+        gravity = skew(rotation.T @ field.acceleration(position)) @ turned + rotation.T @ field.gradient(position) @ moved
     return _acceleration_change(at, change, of)[:3] - gravity + skew(twist[3:]) @ rates[:3] - skew(twist[:3]) @ rates[3:]
 
 
