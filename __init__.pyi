@@ -51,6 +51,7 @@ from .blocks.devices.sensors import Accelerometer as Accelerometer
 from .blocks.devices.sensors import DriveSensor as DriveSensor
 from .blocks.devices.sensors import Encoder as Encoder
 from .blocks.devices.sensors import Gyro as Gyro
+from .blocks.devices.sensors import Magnetometer as Magnetometer
 from .blocks.devices.sensors import PoseSensor as PoseSensor
 from .blocks.devices.sensors import ReactionSensor as ReactionSensor
 from .blocks.devices.sensors import StarTracker as StarTracker

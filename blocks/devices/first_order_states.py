@@ -211,9 +211,13 @@ class ObservedStates(PathStates):
 
     compiled_law = None  # type: ignore[assignment]
 
-    def __init__(self, device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...] = ()) -> None:
-        super().__init__(device, gravity, along)
-        self.own_coordinates, self.observe = device.observation(blocks)
+    def __init__(
+        self, device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...] = (), field: Any = None
+    ) -> None:
+        super().__init__(device, gravity, along, field)
+        placed = device.under(field)
+        self.field, self.own_blocks = field, (device,) if placed is device else (device, field)
+        self.own_coordinates, self.observe = placed.observation(blocks)
 
     @property
     def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
@@ -221,7 +225,8 @@ class ObservedStates(PathStates):
         return len(self.own_coordinates), len(self.own_coordinates)
 
     def among(self, blocks: Mapping[str, Any]) -> PathStates:
-        return ObservedStates(blocks[self.device.name], blocks, self.gravity, self.coordinate_units)
+        field = None if self.field is None else blocks[self.field.name]
+        return ObservedStates(blocks[self.device.name], blocks, self.gravity, self.coordinate_units, field)
 
     def under(self, gravity: Array, field: Any) -> PathStates:
         return self
@@ -316,10 +321,12 @@ class DriveStates(AttachedStates):
         return np.array(self.drive.read(drive_command(self.law_numbers(), motion), motion.v[0], motion.x))
 
 
-def path_states(device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...]) -> AttachedStates:
+def path_states(
+    device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...], field: Any
+) -> AttachedStates:
     """Return the states of a device's filter, by the way in which the filter receives its signals, or those of a drive."""
     if isinstance(device, CoordinateDrive):
         return DriveStates(device, along)
     if device.filter_law[0] == FilterKind.OBSERVED:
-        return ObservedStates(device, blocks, gravity, along)
+        return ObservedStates(device, blocks, gravity, along, field)
     return PathStates(device, gravity, along)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -14,12 +15,14 @@ from titop.blocks.basics.taylor import angle_of
 from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.basics.user_input import sequence_findings
 from titop.blocks.bodies.rods.strains import COMPONENTS
-from titop.blocks.contract.block import Block, PortRef, block_name
+from titop.blocks.contract.block import Block, ParameterFields, PortRef, block_name
 from titop.blocks.contract.fields import Field, axis, non_negative, optional, zero_axes
 from titop.blocks.contract.own_coordinates import rate_unit
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.devices.loads import read_target
 from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
+from titop.blocks.surroundings.inertial_places import CENTRED, Place, place_of_world
+from titop.blocks.surroundings.magnetic_field import MagneticField, field_parameters, read_field
 
 
 class Sensor(Device):
@@ -230,8 +233,64 @@ class SunSensor(_ObservingSensor):
         return np.array([angle_of(x, z), angle_of(y, z)])
 
 
+class Magnetometer(_ObservingSensor):
+    """Magnetic field (T) at a port, in its axes.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Block
+    field : MagneticField
+        Its components are parameters, ``"magnetometer.field.x"``. About a `tt.Orbit` it is the field at the orbit's anomaly.
+    path : SignalPath, optional
+        `noise_density` from 1e-11 (fluxgates) to 1e-8 T/sqrt(Hz), `bias` (what the spacecraft magnetises) 1e-8 to 1e-6 T,
+        `scale_factor` 1e-3 to 1e-2, `misalignment` 1e-3 to 1e-2 rad, `limits` of 6e-5 to 1e-4 T.
+
+    Raises
+    ------
+    ModelError
+        When the model is built, without a field.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("satellite", gravity=[0, 0, 0])
+    >>> hub = tt.RigidBody("hub", mass=10.0, inertia=2.0)
+    >>> s.connect("world", hub, tt.Revolute("spin", axis=[0, 0, 1]))
+    >>> s.add_sensor(tt.Magnetometer("magnetometer", hub, tt.MagneticField.uniform([3e-5, 0, 0])))
+    >>> s.resolve(engine="reference").outputs([np.pi / 2], [0.0], [0.0]).round(12).tolist()
+    [0.0, -3e-05, 0.0]
+    """
+
+    outputs = ("x", "y", "z")
+    output_units = ("T",)
+    reads_parameters = True
+    field = Field(read_field)
+    #: Of the world.
+    place: Place = CENTRED
+
+    def __init__(self, name: str, target: PortRef | Block, field: MagneticField, *, path: SignalPath | None = None) -> None:
+        super().__init__(name, target, path=path)
+        self.field = field
+
+    def parameter_fields(self) -> ParameterFields:
+        return super().parameter_fields() | field_parameters(self.field)
+
+    def under(self, field: Any) -> Magnetometer:
+        placed = self if field is None else copy.copy(self)
+        if field is not None:
+            placed.place = place_of_world(field)
+        return placed
+
+    def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
+        axes, origin = self.place[:9].reshape(3, 3), self.place[9:12]
+        return rotation.T @ axes.T @ self.field.at(axes @ position + origin)
+
+
 class GNSS(_ObservingSensor):
     """Position (m) and velocity (m/s) of a port in the axes of the world: ``x``, ``y``, ``z``, ``vx``, ``vy``, ``vz``.
+
+    In a system about a `tt.Orbit` the velocity is the inertial one, less that of the world's origin.
 
     Parameters
     ----------
@@ -479,4 +538,4 @@ class DriveSensor(Sensor):
 
 #: The kinds that models can read.
 KINDS = Accelerometer | Gyro | PoseSensor | StrainGauge | Encoder | Tachometer | ReactionSensor | WheelMomentum | TendonSensor
-KINDS |= DriveSensor | StarTracker | SunSensor | GNSS
+KINDS |= DriveSensor | StarTracker | SunSensor | Magnetometer | GNSS

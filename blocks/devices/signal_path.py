@@ -672,6 +672,10 @@ class Device(Block):
         """What the filter acts on or receives there, and the numbers (channels, ...) of that."""
         raise NotImplementedError
 
+    def under(self, field: Any) -> Device:
+        """Return the device as it measures under a `field` of gravity, or none (None), which says where the world is."""
+        return self
+
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
         if self.path is not None:

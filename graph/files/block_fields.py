@@ -181,7 +181,7 @@ def _read_gravity(value: Any, where: str, reading: FileReading) -> Any:
         return NUMBERS.read(value, where, reading)
     kind = value.get("kind")
     if kind not in FIELDS:
-        reading.report("unknown-kind", join(where, "kind"), kind, " or ".join(FIELDS), "write kind = \"central\"")
+        reading.report("unknown-kind", join(where, "kind"), kind, " or ".join(FIELDS), 'write kind = "central"')
         return None
     return kinds.record(*FIELDS[kind]).read({name: entry for name, entry in value.items() if name != "kind"}, where, reading)
 

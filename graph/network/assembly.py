@@ -210,7 +210,8 @@ def _stated(blocks: Mapping[str, Any], system: Network, gravity: Array, field: G
             yield Joined((), states, states.own_coordinates)
     for device in (blocks[each.name] for each in (*system.actuators, *system.sensors) if each.is_attached):
         units = tuple(_unit_of(blocks, name) for name in device.filter_coordinates)
-        filtered, world = path_states(device, blocks, gravity, units).under(gravity, field), PortRef(blocks["world"], None)
+        filtered = path_states(device, blocks, gravity, units, field).under(gravity, field)
+        world = PortRef(blocks["world"], None)
         ports = tuple(port if isinstance(port, PortRef) else world for port in filtered.own_ports)
         yield Joined(ports, filtered, filtered.own_coordinates)
 

@@ -16,6 +16,7 @@ from titop.blocks.devices.sensors import (
     DriveSensor,
     Encoder,
     Gyro,
+    Magnetometer,
     PoseSensor,
     ReactionSensor,
     Sensor,
@@ -68,8 +69,9 @@ def _at_port(sensor: Any, kind: Kind, entries: Iterable[int], sequence: str = "X
     return Quantity(kind, str(sensor.target), tuple(entries), sensor.output_names, sequence=sequence)
 
 
-def _observed(_: Assembly, sensor: Any) -> Quantity:
-    return Quantity(Kind.OBSERVATION, sensor.name, tuple(range(len(sensor.outputs))), sensor.output_names, sensor=sensor)
+def _observed(assembly: Assembly, sensor: Any) -> Quantity:
+    entries, placed = tuple(range(len(sensor.outputs))), sensor.under(assembly.field)
+    return Quantity(Kind.OBSERVATION, sensor.name, entries, sensor.output_names, sensor=placed)
 
 
 def _of_joint(sensor: Any, kind: Kind, entries: Iterable[int], factor: float = 1.0) -> Quantity:
@@ -102,5 +104,5 @@ SENSORS: dict[type, Callable[[Assembly, Any], Quantity]] = {
     DriveSensor: lambda assembly, s: reading_of(assembly.loops, s.reading, s.name),  # type: ignore[dict-item,return-value]
     StrainGauge: lambda _, s: _at_port(s, Kind.STRAIN, range(6)),
     ReactionSensor: lambda _, s: _of_joint(s, Kind.REACTION, range(6)),
-    **dict.fromkeys((StarTracker, SunSensor, GNSS), _observed),
+    **dict.fromkeys((StarTracker, SunSensor, Magnetometer, GNSS), _observed),
 }

@@ -83,6 +83,7 @@ def blocks() -> list[Block]:
         tt.StarTracker("tracker", BODY),
         tt.SunSensor("sun", BODY, [1, 0, 1]),
         tt.GNSS("gnss", BODY),
+        tt.Magnetometer("magnetometer", BODY, tt.MagneticField.uniform([0, 3e-5, 0])),
         tt.StrainGauge("gauge", ROD),
         tt.Encoder("encoder", "r"),
         tt.Tachometer("tachometer", "r"),

@@ -212,3 +212,49 @@ def test_sensors_of_spacecraft_go_through_files(tmp_path) -> None:
     one, other = s.resolve("reference"), loaded.resolve("reference")
     q, v = one.random_configuration(np.random.default_rng(0)), np.ones(one.nv)
     assert (one.outputs(q, v, v) == other.outputs(q, v, v)).all()
+
+
+FIELD = tt.MagneticField.dipole(2.98e-5, axis=[0.1, 0.2, -1.0], radius=6.3712e6)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_magnetometers_read_the_field_at_their_place(engine: str) -> None:
+    """About the planet, and about an orbit, whose world is elsewhere and turned; with a lag, which receives the same."""
+    planet = tt.CentralGravity(3.986004418e14, 6.378e6)
+    orbit = tt.Orbit(planet, semi_major_axis=7e6, inclination=1.0)
+    for gravity, path in ((planet, None), (orbit, None), (orbit, tt.SignalPath.lag(0.5))):
+        s = tt.System("spacecraft", gravity=gravity)
+        hub = tt.RigidBody("hub", 10.0, inertia=[2.0, 3.0, 4.0], ports={"C": tt.Pose([0.3, 0.2, -0.1], TURN)})
+        s.connect("world", hub, tt.Free("base"))
+        s.add_sensor(tt.Magnetometer("m", hub.port("C"), FIELD, path=path))
+        m, v = s.resolve(engine), np.zeros(6)
+        place = [4e6, 3e6, 4e6] if gravity is planet else [100.0, 50.0, -80.0]
+        q = m.configuration({"base": [*place, *NOMINAL.as_quat()]})
+        R, r = m.pose("hub.C", q)
+        axes, origin = (np.eye(3), np.zeros(3)) if gravity is planet else orbit.place
+        B = R.T @ axes.T @ FIELD.at(axes @ r + origin)
+        found = m.outputs(q, v, v) if path is None else 0.5 * m.state_rates(q, v, x=np.zeros(3))
+        np.testing.assert_allclose(found, B, rtol=0, atol=1e-18)  # rounding of some 1e-5 T
+        changed = m.with_parameters({"m.field.z": 0.0})
+        assert (m.outputs(q, v, v, x=np.ones(m.nx)) == changed.outputs(q, v, v, x=np.ones(m.nx))).all() == (path is not None)
+        if gravity is orbit:
+            later = m.with_parameters({"gravity.anomaly": 1.0})
+            found = later.outputs(q, v, v) if path is None else 0.5 * later.state_rates(q, v, x=np.zeros(3))
+            assert np.abs(found - B).max() > 1e-6
+            at, there = (later.mechanism.assembly.field.place, R.T)
+            np.testing.assert_allclose(found, there @ at[0].T @ FIELD.at(at[0] @ r + at[1]), rtol=0, atol=1e-18)
+
+
+def test_linear_magnetometers_are_differences() -> None:
+    s = tt.System("spacecraft", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("hub", 10.0, inertia=2.0), tt.Free("base"))
+    s.add_sensor(tt.Magnetometer("m", s["hub"], FIELD, path=tt.SignalPath(scale_factor=0.1)))
+    m, still = s.resolve(), np.zeros(6)
+    q = m.configuration({"base": [4e6, 3e6, 4e6, *NOMINAL.as_quat()]})
+    C = tt.linearize(m, q, [], ["m"]).C
+    for k, size in enumerate([1e3] * 3 + [1e-4] * 3):
+        ahead, behind = (m.outputs(m.integrate(q, sign * size * np.eye(6)[k]), still, still) for sign in (1, -1))
+        # central: to the square of 1e-4, in parts of 3e-5 T per 7e6 m, or per radian
+        assert np.allclose(C[:, k], (ahead - behind) / (2 * size), atol=1e-6 * (3e-5 / 7e6 if k < 3 else 3e-5))
+    wrong = tt.Magnetometer("m", s["hub"], [0, 0, 3e-5])
+    assert [(each.code, each.where) for each in wrong.check()[0]] == [("no-field", "m.field")]
