@@ -114,7 +114,8 @@ class SignalPath:
     and quantum have slope one there; errors are zero, but linear models have inputs of white noise if asked for: all of them
     with ``noise=True``, else by name: ``"gyro.noise"`` (`noise_density`), ``.walk``, ``.instability`` and ``.rounding`` (of the
     quantum of what is sampled). Each has the two-sided spectral density one: ``E[w(t) w(s)] = delta(t - s)``. So the covariance
-    of the states P solves ``A P + P A^T + B B^T = 0``, and an output has the two-sided density ``|G(2 pi i f)|^2`` per Hz.
+    of the states P solves ``A P + P A^T + B B^T = 0``, and an output has the two-sided density ``|G(2 pi i f)|^2`` per Hz. In
+    models that `LFTModel.close` samples each T seconds it is a sequence of variance 1 / T: ``P = A P A^T + B B^T / T``.
     What is sampled here is continuous there: below half the sampling frequency its noise has the same density, and it is half a
     sample time earlier than what is held.
     In `linearize`, `lpv` and `lft` a delay is a Padé fraction of order 4, of gain one, and an error below ``4e-8 x^9`` at x,

@@ -140,17 +140,38 @@ def pointing(**motor: Any) -> tt.Model:
 SAMPLE = 0.05
 
 
+#: Inertia times 1, inertia times twice 0.7; and the controller that has them.
+GAINS, READ = np.array([[2.0, 2.8]]), ["tracker.z", "gyro.z"]
+HOLDING = control.ss([], [], [], GAINS, SAMPLE, inputs=["tracker_z", "gyro_z"], outputs=["wheel"])
+
+
+def closed_by_hand() -> tuple[Any, Any, Any]:
+    """Return A, B and C of the loop in continuous time, from all noises to the angle."""
+    plant = tt.linearize(pointing(delay=SAMPLE / 2), [0.0], ["wheel"], [*READ, "axis.q"], noise=True)
+    left, angle = plant.B[:, :1] @ GAINS, plant.C[2:]
+    return plant.A - left @ plant.C[:2], plant.B[:, 1:] - left @ plant.D[:2, 1:], angle
+
+
+def test_noise_of_sampled_loops_is_a_sequence() -> None:
+    """Of variance one over the sample time: the angle's deviation is that in continuous time."""
+    model, outputs = pointing(sample_time=SAMPLE), [*READ, "axis.q"]
+    family = tt.lft(model, [0.0], {"hub.inertia.zz": (1.8, 2.2)}, ["wheel"], outputs, noise=True)
+    loop = family.close(HOLDING, sign=-1).nominal
+    chosen = [k for k, name in enumerate(loop.input_labels) if name.endswith(("noise", "instability"))]
+    angle, B = loop.C[loop.output_labels.index("axis_q")], loop.B[:, chosen]
+    found = angle @ control.dlyap(loop.A, B @ B.T / SAMPLE) @ angle
+    A, B, right = closed_by_hand()
+    assert len(chosen) == B.shape[1] == 4
+    assert found == pytest.approx((right @ control.lyap(A, B @ B.T) @ right.T).item(), rel=SAMPLE**2)
+
+
 @pytest.mark.long
 def test_a_simulated_loop_has_the_variance_and_the_spectrum_of_the_linear_one() -> None:
-    gains, read = np.array([[2.0, 2.8]]), ["tracker.z", "gyro.z"]  # inertia times 1, inertia times twice 0.7
-    plant = tt.linearize(pointing(delay=SAMPLE / 2), [0.0], ["wheel"], [*read, "axis.q"], noise=True)
-    left, right = plant.B[:, :1] @ gains, plant.C[2:]
-    A, B = plant.A - left @ plant.C[:2], plant.B[:, 1:] - left @ plant.D[:2, 1:]
+    A, B, right = closed_by_hand()
     covariance, length = control.lyap(A, B @ B.T), 1000
     R = [(right @ expm(0.1 * k * A) @ covariance @ right.T).item() for k in range(400)]  # autocorrelation, each 0.1 s
-    K = control.ss([], [], [], gains, SAMPLE, inputs=["tracker_z", "gyro_z"], outputs=["wheel"])
     t = SAMPLE * np.arange(40 * length + 1000)
-    trajectory = tt.simulate(pointing(sample_time=SAMPLE), t, [0.0], [0.0], controller=K, rtol=1e-6, atol=1e-9, seed=7)
+    trajectory = tt.simulate(pointing(sample_time=SAMPLE), t, [0.0], [0.0], controller=HOLDING, rtol=1e-6, atol=1e-9, seed=7)
     angle = trajectory.q[1000:, 0]
     independent = SAMPLE * len(angle) / (0.1 * (2 * np.sum(np.square(R)) / R[0] ** 2 - 1))
     assert independent > 500

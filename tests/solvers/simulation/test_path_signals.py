@@ -186,6 +186,13 @@ def test_the_same_seed_gives_the_same_bits() -> None:
     assert (first.q[1:] != other.q[1:]).all()
     sequence = [noisy(seed=np.random.SeedSequence(1)), noisy(seed=1)]
     assert (sequence[0].q == sequence[1].q).all()
+    path = tt.SignalPath(sample_time=0.1, noise_density=0.01, random_walk=0.01, bias_instability=0.01)
+    rows = [
+        run(cart(encoder=path, engine=engine), [0.0, 1.0], controller=reading("encoder"), seed=1).control.y
+        for engine in ("reference", "compiled")
+    ]
+    assert (rows[0] == rows[1]).all()
+    assert rows[0].any()
 
 
 def test_noise_of_samples_is_apart_from_noise_of_sensors() -> None:
