@@ -315,7 +315,7 @@ def _read_sequence(sensor: Block, field: str, value: Any) -> Any:
     return value
 
 
-class PoseSensor(_PortSensor):
+class PoseSensor(_ObservingSensor):
     """Position (m, inertial) and Euler angles (rad) of a port: ``x``, ``y``, ``z`` and ``theta[0]`` to ``theta[2]``.
 
     Parameters
@@ -330,26 +330,15 @@ class PoseSensor(_PortSensor):
 
     outputs = ("x", "y", "z", "theta[0]", "theta[1]", "theta[2]")
     output_units = ("m",) * 3 + ("rad",) * 3
-    filter_law = FilterKind.OBSERVED, ()
     sequence = Field(_read_sequence)
 
     def __init__(self, name: str, target: PortRef | Block, sequence: str = "XYZ", *, path: SignalPath | None = None) -> None:
         super().__init__(name, target, path=path)
         self.sequence = sequence
 
-    @property
-    def filter_ports(self) -> tuple[Any, ...]:
-        return ("world", self.target)
-
-    def observation(self, blocks: Mapping[str, Block]) -> tuple[tuple[str, ...], Callable[[TargetMotion], Array]]:
-        """Return no coordinates, and the pose of the target."""
-        sequence = self.sequence
-
-        def pose(motion: TargetMotion) -> Array:
-            angles = euler_angles(motion.R[1], sequence, angle_of, lambda a, b: np.sqrt(a * a + b * b))
-            return np.concatenate([motion.r[1], angles])
-
-        return (), pose
+    def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
+        angles = euler_angles(rotation, self.sequence, angle_of, lambda a, b: np.sqrt(a * a + b * b))
+        return np.concatenate([position, angles])
 
 
 def _read_rod_port(gauge: Block, field: str, value: Any) -> PortRef:

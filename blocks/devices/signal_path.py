@@ -116,8 +116,8 @@ class SignalPath:
     quantum of what is sampled). Each has the two-sided spectral density one: ``E[w(t) w(s)] = delta(t - s)``. So the covariance
     of the states P solves ``A P + P A^T + B B^T = 0``, and an output has the two-sided density ``|G(2 pi i f)|^2`` per Hz. In
     models that `LFTModel.close` samples each T seconds it is a sequence of variance 1 / T: ``P = A P A^T + B B^T / T``.
-    What is sampled here is continuous there: below half the sampling frequency its noise has the same density, and it is half a
-    sample time earlier than what is held.
+    What is sampled here is continuous there: well below half the sampling frequency its noise has the same density, and it is
+    half a sample time earlier than what is held.
     In `linearize`, `lpv` and `lft` a delay is a Padé fraction of order 4, of gain one, and an error below ``4e-8 x^9`` at x,
     the delay times the frequency (rad/s): 2e-5 for x = 2. `Model.to_nlsys` refuses delays. Linear models do not know
     `sample_time`; sampled controllers of `LFTModel.close` do, and close loops with exact delays.
@@ -335,7 +335,7 @@ class SignalPath:
         ----------
         tau : float or array_like (p,), s
             Times over which the signal is averaged, positive. Of sampled signals: multiples of the sample time; white noise is
-            exact for all, the rest within 2 % from five samples on.
+            exact for all, the rest within 2 % from five samples on, for correlation times of two samples or more.
 
         Returns
         -------
