@@ -9,8 +9,8 @@ Read in this order:
 - `joints`: joints, with their friction and limits;
 - `constraints`: rigid closures of loops, and gears;
 - `interactions`: springs, contact, cables and other laws between ports and coordinates;
+- `surroundings`: what surrounds a spacecraft: gravity of a planet, magnetic fields, air, sunlight;
 - `devices`: loads, actuators and sensors;
-- `surroundings`: what surrounds a spacecraft: gravity of a planet;
 - `checking`: checks of the functions of users' blocks.
 
 Folders import only from those above them.

@@ -14,9 +14,11 @@ from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.strains import StrainBasis
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersion import POTENTIAL
-from titop.blocks.devices.signal_path import LinearFilter, SignalPath
+from titop.blocks.devices.signal_path import PER_CHANNEL, LinearFilter, SignalPath
 from titop.blocks.interactions.shape import Shape
 from titop.blocks.surroundings.central_gravity import CentralGravity
+from titop.blocks.surroundings.facets import Facet
+from titop.blocks.surroundings.magnetic_field import MagneticField
 from titop.blocks.surroundings.orbit import Orbit
 from titop.graph.files import file_fields as kinds
 from titop.graph.files.file_fields import FLAG, NUMBER, NUMBERS, POSE, TEXT, FileField, ValueKind, named_values
@@ -203,6 +205,17 @@ FIELDS: dict[str, tuple[type, dict[str, FileField]]] = {
 }
 
 
+def _facet(target: float = 0, **numbers: Any) -> Facet:
+    return Facet(int(target) if target == int(target) else target, **numbers)  # type: ignore[arg-type]
+
+
+_LIGHT = dict.fromkeys(("specular", "diffuse"), FileField(NUMBER, 0.0))
+_PLATE = {"area": FileField(NUMBER), "normal": FileField(NUMBERS), "center": FileField(NUMBERS, (0.0, 0.0, 0.0))}
+#: Facets, each a table; their targets are numbers of ports, from 0.
+FACETS = kinds.list_of(kinds.record(_facet, {"target": FileField(NUMBER, 0), **_PLATE, **_LIGHT}))
+MAGNETIC_FIELD = kinds.record(MagneticField, {"kind": FileField(TEXT), "vector": FileField(NUMBERS)})
+
+
 # -- devices ---------------------------------------------------------------------------------------------------------------
 
 
@@ -227,7 +240,9 @@ PATH = kinds.record(
         "filter": FileField(_FILTER, None),
         "delay": FileField(NUMBER, 0.0),
         "sample_time": FileField(NUMBER, None),
-        **{name: FileField(NUMBERS, 0.0) for name in ("bias", "noise_density", "random_walk", "quantum", "dead_zone")},
+        **{name: FileField(NUMBERS, 0.0) for name in PER_CHANNEL if name != "rate_limit"},
+        "correlation_time": FileField(NUMBERS, (1.0, 1e4)),
+        **{name: FileField(NUMBERS, None) for name in ("scale_factor", "misalignment")},
         "rate_limit": FileField(_UNLIMITED_NUMBERS, float("inf")),
         "limits": FileField(_UNLIMITED_NUMBERS, None),
     },

@@ -178,7 +178,7 @@ def assemble(system: Network) -> Assembly:
         actuators=tuple(_acting_snapshot(actuator, snapshots) for actuator in system.actuators),
         sensors=tuple(_acting_snapshot(sensor, snapshots) for sensor in system.sensors),
         loops=(
-            *(loop_among(loop, snapshots) for loop in system.loops),
+            *(loop_among(loop, snapshots, gravity, field) for loop in system.loops),
             *_stated(snapshots, system, gravity, field),
             *_weighed(snapshots, system, field),
         ),
@@ -210,7 +210,8 @@ def _stated(blocks: Mapping[str, Any], system: Network, gravity: Array, field: G
             yield Joined((), states, states.own_coordinates)
     for device in (blocks[each.name] for each in (*system.actuators, *system.sensors) if each.is_attached):
         units = tuple(_unit_of(blocks, name) for name in device.filter_coordinates)
-        filtered, world = path_states(device, blocks, gravity, units).under(gravity, field), PortRef(blocks["world"], None)
+        filtered = path_states(device, blocks, gravity, units, field).under(gravity, field)
+        world = PortRef(blocks["world"], None)
         ports = tuple(port if isinstance(port, PortRef) else world for port in filtered.own_ports)
         yield Joined(ports, filtered, filtered.own_coordinates)
 

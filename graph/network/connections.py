@@ -43,8 +43,8 @@ class Joined:
 
     @property
     def is_between_two_ports(self) -> bool:
-        """Whether it acts on exactly two ports and no coordinates."""
-        return len(self.ports) == 2 and not self.coordinates
+        """Whether it acts on exactly two ports, which users named, and no coordinates."""
+        return len(self.ports) == 2 and not self.coordinates and not self.closure.own_ports
 
     @property
     def named_ports(self) -> tuple[PortRef, ...]:

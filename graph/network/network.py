@@ -135,7 +135,7 @@ class Network(Fielded):
         *targets : Block, PortRef, "world" or str
             Ports of bodies (a block stands for its reference frame) and coordinates: a joint, or a name such as ``"hinge"``,
             ``"wrist.first"`` or ``"boom.mode1"``. The interaction gets the ports, and the coordinates, in this order. Tendons
-            and distributed loads know their rods and need no targets.
+            and distributed loads know their rods, drag and solar pressure their facets, and need no targets.
 
         Notes
         -----
@@ -147,7 +147,7 @@ class Network(Fielded):
             reader.report("not-an-interaction", "interaction", interaction, "a tt.Interaction", advice)
         ports = [self._body_port(target, reader, "own_ports") for target in getattr(interaction, "own_ports", ())]
         coordinates = list(getattr(interaction, "own_coordinates", ()))
-        for k, target in enumerate(targets):
+        for k, target in enumerate(targets or getattr(interaction, "default_targets", ())):
             if isinstance(target, Joint):
                 coordinates.append(target.name)
             elif isinstance(target, str) and target != "world":

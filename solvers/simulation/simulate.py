@@ -31,7 +31,7 @@ from titop.solvers.simulation.changes import Latch, Lock, Release
 from titop.solvers.simulation.closed_states import close_start
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, WatchedEvent, read_events
-from titop.solvers.simulation.findings import brief_impacts, deep_starts, fast_starts, under_ground
+from titop.solvers.simulation.findings import brief_impacts, deep_starts, doubtful_starts, under_ground
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Monitor
 from titop.solvers.simulation.start_and_end import ReachedStates, SimulationInterrupt, Start, interrupt, leave
@@ -239,7 +239,7 @@ def simulate(
         if model.is_constrained:
             q, v = (q, v) if before.is_reached else close_start(model, q, v, motion.names)
             plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask, motion.still)
-        warn([*deep_starts(model, q, v), *fast_starts(model, q, v)])
+        warn([*deep_starts(model, q, v), *doubtful_starts(model, q, v)])
         if buried := [*under_ground(model, part[:1], q[None])]:
             raise ModelError(buried)
         watched = read_events(plant, agenda.watched(plant))

@@ -21,6 +21,9 @@ from titop.blocks.devices.first_order_states import DRIVE_LAW, PATH_LAW
 from titop.blocks.devices.wheel_loads import WHEEL_LAW
 from titop.blocks.interactions.elastic_drive import ELASTIC_LAW
 from titop.blocks.joints.curvilinear import CURVE_LAW
+from titop.blocks.surroundings.aerodynamic_drag import DRAG_LAW
+from titop.blocks.surroundings.magnetic_field import DIPOLE_LAW
+from titop.blocks.surroundings.solar_pressure import SOLAR_LAW
 from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.user_laws import interaction_stages_of, stages_of
@@ -112,7 +115,7 @@ def all_laws() -> list[CompiledLaw]:
 
 def all_interactions() -> list[InteractionStages]:
     """Return what the interactions of all kinds do."""
-    laws = PATH_LAW, DRIVE_LAW, ELASTIC_LAW, WHEEL_LAW
+    laws = PATH_LAW, DRIVE_LAW, ELASTIC_LAW, WHEEL_LAW, DIPOLE_LAW, DRAG_LAW, SOLAR_LAW
     return [*(_load(place) for place in ACTING), *map(interaction_stages_of, laws)]
 
 
