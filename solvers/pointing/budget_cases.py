@@ -69,7 +69,7 @@ class BudgetCase:
         return "fixed" if self.interpretation == "temporal" or source.kind != "bias" else source.distribution
 
     @cached_property
-    def _factors(self) -> Array:
+    def factors(self) -> Array:
         """What a size is multiplied by (sources): those Gaussian ones that count as fixed have no bound but their quantile."""
         gaussian = [a.source.kind == "noise" or a.source.distribution == "gaussian" for a in self.acting]
         fixed = [law == "fixed" for law in self.laws]
@@ -96,7 +96,7 @@ class BudgetCase:
             elif source.kind in ("transient", "bounded"):
                 one = system.part(np.arange(shape[1]), [column])
                 parts[:, :, k] = worst_in_time(label, source, one, self.period, self.metrics)
-        return Sizes(parts * self._factors, bands, lines, density)
+        return Sizes(parts * self.factors, bands, lines, density)
 
     def _add_noise(self, system: Matrices, poles: Array, parts: Array, bands: Array) -> tuple[Array, Array]:
         """Add standard deviations and variances by band; return the spectrum's integral."""
@@ -129,7 +129,7 @@ class BudgetCase:
             spectra = np.array([source.density(omega / (2 * np.pi)) for source in sources if source.density is not None])
             return (np.abs(respond(omega)) ** 2 * spectra.T[:, None]).reshape(len(omega), -1)
 
-        return Panels.of(density, poles, places, max(delays[:1], default=0.0), last, self.period)
+        return Panels.of(density, poles, places, max(delays[:1], default=0.0), last, not self.period)
 
     def _add_line(self, respond: Callable[[Array], Array], poles: Array, k: int, parts: Array, lines: Array) -> None:
         """Add the amplitudes of a line, at its worst frequencies."""

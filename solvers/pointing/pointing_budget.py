@@ -19,6 +19,7 @@ from titop.solvers.pointing.budget_cases import Acting, BudgetCase, Interpretati
 from titop.solvers.pointing.budget_plots import draw_budget
 from titop.solvers.pointing.error_sources import ErrorSource, poles_of
 from titop.solvers.pointing.error_sums import DEVIATIONS
+from titop.solvers.pointing.proved_budgets import proved_errors
 from titop.solvers.pointing.spectral_errors import Metric
 from titop.solvers.pointing.worst_budgets import worst_errors
 from titop.solvers.robust.uncertain_loop import read_stable_loop
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 ANGLES = {"rad": 1.0, "mrad": 1e-3, "urad": 1e-6, "nrad": 1e-9, "deg": np.pi / 180, "arcmin": np.pi / 10800,
           "arcsec": np.pi / 648000, "mas": np.pi / 648e6}  # fmt: skip
 
+#: Least level of confidence at which bounds of errors bound their sums.
+_PROVED = 0.95
 #: What metrics are called of errors of knowledge.
 _KNOWLEDGE = {"APE": "AKE", "MPE": "MKE", "RPE": "RKE", "PDE": "KDE", "PRE": "KRE"}
 
@@ -59,6 +62,8 @@ class PointingBudget:
         Of a family: of the worst member found, infinite if that is unstable; else the value.
     members : tuple of tuple of dict
         Its parameters by metric and output; empty for a single system.
+    upper : array (metrics, outputs)
+        Of a family: no member has more; infinite if nothing was proved. Else the value.
     requirement : array (metrics, outputs)
         Not a number where there is none.
     edges : tuple of float, Hz
@@ -86,6 +91,7 @@ class PointingBudget:
     lines: Array
     worst: Array
     members: tuple[tuple[dict[str, Any], ...], ...]
+    upper: Array
     requirement: Array
     edges: tuple[float, ...]
     confidence: float
@@ -121,6 +127,7 @@ class PointingBudget:
         unit = f" {self.unit[o]}" if self.unit[o] else ""
         text = f"{self.metrics[m]} {self.outputs[o]}: {self.value[m, o]:.4g}{unit}"
         text += f", worst member {self.worst[m, o]:.4g}" if self.members else ""
+        text += f", at most {self.upper[m, o]:.4g}" if self.members and np.isfinite(self.upper[m, o]) else ""
         if np.isfinite(self.requirement[m, o]):
             text += f", required {self.requirement[m, o]:.4g}, margin {self.margin[m, o]:.4g}"
         return text
@@ -146,6 +153,8 @@ def pointing_budget(
     correlated: Sequence[Sequence[str]] = (),
     bands: Sequence[float] = (),
     knowledge: bool = False,
+    prove: bool = False,
+    cells: int = 1,
     unit: str | None = None,
     progress: bool = True,
 ) -> PointingBudget:
@@ -175,8 +184,9 @@ def pointing_budget(
     Gaussian (``"simplified"``). Sources that are `correlated` are added instead, those of each kind of distribution.
 
     Of a family, the worst member is searched for each metric and output, at corners of the ranges, at random and by climbing:
-    a member found, no bound. Time and memory grow with the distance of the fastest from the slowest pole for transients and
-    bounded signals alone.
+    a member found, no bound. With `prove` there are bounds for all members besides, by skew mu in bands of frequency, of noise,
+    lines and biases; none of transients and bounded signals. Bounds of lines and biases are as near to the worst member as
+    those of `worst_case_gain`; those of noise add up the highest gain at each frequency, whichever member has it.
 
     Parameters
     ----------
@@ -200,6 +210,11 @@ def pointing_budget(
         Edges, between which variances are told apart.
     knowledge : bool
         Name the metrics as errors of knowledge.
+    prove : bool
+        Bound the errors of all members of a family, neglected dynamics included: seconds to minutes. At a level of confidence of
+        0.95 or more, where larger errors make larger sums.
+    cells : int
+        Parts of the box of the real parameters that are bounded one by one: the more, the nearer to the worst member.
     unit : {"rad", "mrad", "urad", "nrad", "deg", "arcmin", "arcsec", "mas"}, optional
         Of all results, where outputs are angles.
     progress : bool
@@ -238,12 +253,17 @@ def pointing_budget(
     findings = []
     if level is None or level.ndim or not 0 < level < 1:
         findings.append(Finding("bad-value", "confidence", confidence, "between 0 and 1", "0.9973 for three sigma"))
+    elif prove and level < _PROVED:
+        expected, advice = f"at least {_PROVED} for a proof", "below, a sum with a larger line may be smaller"
+        findings.append(Finding("bad-value", "confidence", confidence, expected, advice))
     for name, value, known in (
         ("interpretation", interpretation, ("temporal", "ensemble", "mixed")),
         ("method", method, ("advanced", "simplified")),
     ):
         if value not in known:
             findings.append(Finding("bad-value", name, value, " or ".join(known), did_you_mean(str(value), known)))
+    if real_array(cells) is None or np.ndim(cells) or not cells >= 1:
+        findings.append(Finding("bad-value", "cells", cells, "a number, one or more", "such as 16"))
     edges = real_array(bands)
     if edges is None or edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges, prepend=0.0) <= 0).any():
         findings.append(Finding("bad-value", "bands", bands, "increasing frequencies (Hz) above zero", "such as [0.01, 1.0]"))
@@ -263,13 +283,15 @@ def pointing_budget(
     _check_stable(nominal, period)
     found = case.evaluate(nominal)
     value = case.totals(found.parts)
-    worst, members = value, ()
+    worst, members, upper = value, (), value
     if family:
         uncertain = read_stable_loop(family, None)
         (w, z), own = uncertain.structure.shape, np.array(rows)
         part = uncertain.system.part(np.r_[:z, z + own], np.arange(w + len(inputs)))
         errors = worst_errors(case, uncertain, part, progress)
-        worst, members = errors.values, errors.members
+        worst, members, upper = errors.values, errors.members, np.full_like(value, np.inf)
+        if prove:
+            upper = proved_errors(case, uncertain, part, errors, cells, progress)
     deviations, scale = [DEVIATIONS[law] for law in case.laws], factors[:, None]
     return PointingBudget(
         tuple(names),
@@ -283,6 +305,7 @@ def pointing_budget(
         found.lines,
         worst / factors,
         members,
+        upper / factors,
         required,
         case.edges,
         case.confidence,

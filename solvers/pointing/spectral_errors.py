@@ -113,11 +113,11 @@ class Panels:
 
     @classmethod
     def of(
-        cls, density: Callable[[Array], Array], poles: Array, places: Array, window: float, last: float, period: float
+        cls, density: Callable[[Array], Array], poles: Array, places: Array, window: float, last: float, far_too: bool
     ) -> Panels:
         """Return panels on which a density is resolved: a function from frequencies (n, rad/s) to densities (n, channels).
 
-        `places`: where it bends (rad/s); `window`: the shortest; `last`: where the last panel begins, if there is no `period`.
+        `places`: where it bends (rad/s); `window`: its length; `last`: where panels end, or `far_too` the one to infinity begins.
         """
         ends, floor = [0.0], 2 / window if window else TYPED * last
         while ends[-1] < last:
@@ -125,7 +125,7 @@ class Panels:
             ends.append(min(ends[-1] + near / 2, last))
         cuts = np.unique([*ends, *(w for w in places if 0 < w < last)])
         low, high, far = cuts[:-1], cuts[1:], np.zeros(len(cuts) - 1, dtype=bool)
-        if not period:
+        if far_too:
             low, high, far = np.append(low, 0.0), np.append(high, 1 / last), np.append(far, True)
         values, rough = cls._look(density, low, high, far)
         for _ in range(_HALVINGS):

@@ -54,7 +54,7 @@ def worst_errors(case: BudgetCase, loop: UncertainLoop, system: Matrices, progre
     def climb(which: int, place: tuple[int, ...], starts: Sequence[Array]) -> Gain:
         """Return the highest total (1), or size alone (0), found from some members, and beside it at ends of single ranges."""
         search = GainSearch(system, loop.structure, lambda s: (float(sizes(s)[which][place]), np.nan))
-        return search.run(starts=_with_ends(search.run(starts=starts).deltas))
+        return search.run(starts=with_ends(search.run(starts=starts).deltas))
 
     rng = np.random.default_rng(0)
     starts = [*corners(n, rng), *rng.uniform(-1, 1, (_RANDOM, n))] if n else [np.zeros(0)]
@@ -62,7 +62,7 @@ def worst_errors(case: BudgetCase, loop: UncertainLoop, system: Matrices, progre
     with progress_bar(progress=progress, total=shape[0] * shape[1], desc="worst members") as bar:
         for m, o in np.ndindex(shape):
             alone = [climb(0, (m, o, k), starts).deltas for k in varied] if len(case.acting) > 1 else []
-            every = [climb(1, (m, o), begin) for begin in (starts, *map(_with_ends, alone))]
+            every = [climb(1, (m, o), begin) for begin in (starts, *map(with_ends, alone))]
             found.append(max(every, key=lambda gain: gain.value))
             bar.update(1)
     parts = np.full((*shape, len(case.acting)), np.inf)
@@ -78,7 +78,7 @@ def worst_errors(case: BudgetCase, loop: UncertainLoop, system: Matrices, progre
     return WorstErrors(values, parts, members, tuple(tuple(gain.deltas for gain in row) for row in rows))
 
 
-def _with_ends(deltas: Array) -> list[Array]:
+def with_ends(deltas: Array) -> list[Array]:
     """Return normalised parameters, and the same with each at either end of its range."""
     ends = np.tile(deltas, (2 * len(deltas), 1))
     ends[np.arange(len(ends)), np.arange(len(ends)) // 2] = np.resize([1.0, -1.0], len(ends))
