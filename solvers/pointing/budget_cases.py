@@ -158,6 +158,8 @@ class BudgetCase:
 
     def alone(self, parts: Array) -> Array:
         """Return what each source has alone (metrics, outputs, sources) at the level of confidence."""
-        found = [quantile([(law, size)], self.confidence, self.simplified)
-                 for row in parts.reshape(-1, len(self.acting)) for law, size in zip(self.laws, row.tolist(), strict=True)]  # fmt: skip
+        rows = parts.reshape(-1, len(self.acting)).tolist()
+        found = [
+            quantile([each], self.confidence, self.simplified) for row in rows for each in zip(self.laws, row, strict=True)
+        ]
         return np.array(found).reshape(parts.shape)

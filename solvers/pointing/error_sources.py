@@ -196,7 +196,7 @@ class ErrorSource:
         Parameters
         ----------
         size : float
-            In the input's unit: the bound of what is ``"fixed"`` or ``"uniform"``, the standard deviation of what is ``"gaussian"``.
+            In the input's unit: its bound, or where it is ``"gaussian"`` the standard deviation.
         distribution : {"fixed", "uniform", "gaussian"}
             Over the ensemble of systems.
 

@@ -4,8 +4,9 @@ What is Gaussian, uniform or a sinusoid of any phase (an arcsine's density) is c
 
     exp(-σ² t² / 2),     sinc(a t),     J0(A t),
 
-on a lattice: with L beyond all values, ``P(|X| < x) = x / L + 2 Σ φ(k π / L) sin(k π x / L) / (k π)``. What is fixed is a bound,
-and is added. This is the handbook's advanced method; its simplified one takes Gaussian quantiles of the standard deviation.
+on a lattice: with L beyond all values, ``P(|X| < x) = x / L + 2 Σ φ(k π / L) sin(k π x / L) / (k π)``. What is
+fixed is a bound, and is added. This is the handbook's advanced method; its simplified one takes Gaussian quantiles of the
+standard deviation.
 """
 
 from __future__ import annotations

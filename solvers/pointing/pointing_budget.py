@@ -107,7 +107,7 @@ class PointingBudget:
     def table(self) -> str:
         """Return all as text: for each metric and output its sources alone, bands, total, worst member and margin."""
         lines = []
-        for (m, metric), (o, output) in ((a, b) for a in enumerate(self.metrics) for b in enumerate(self.outputs)):
+        for m, o in np.ndindex(self.value.shape):
             lines.append(f"{self._row(m, o)}  ({100 * self.confidence:g} %, {self.interpretation}, {self.method})")
             for k, source in enumerate(self.sources):
                 line = f" at {self.lines[m, o, k]:.4g} Hz" if np.isfinite(self.lines[m, o, k]) else ""
@@ -133,7 +133,7 @@ class PointingBudget:
         return text
 
     def plot(self) -> Figure:
-        """Draw, for each output, sources alone as stacked bars with totals, and how the variance of noise adds up over frequency."""
+        """Draw, for each output, sources alone as stacked bars with totals, and how noise adds up over frequency."""
         return draw_budget(self)
 
 
@@ -211,8 +211,8 @@ def pointing_budget(
     knowledge : bool
         Name the metrics as errors of knowledge.
     prove : bool
-        Bound the errors of all members of a family, neglected dynamics included: seconds to minutes. At a level of confidence of
-        0.95 or more, where larger errors make larger sums.
+        Bound the errors of all members of a family, neglected dynamics included: seconds to minutes. At a level of confidence
+        of 0.95 or more, where larger errors make larger sums.
     cells : int
         Parts of the box of the real parameters that are bounded one by one: the more, the nearer to the worst member.
     unit : {"rad", "mrad", "urad", "nrad", "deg", "arcmin", "arcsec", "mas"}, optional

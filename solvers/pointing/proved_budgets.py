@@ -1,10 +1,10 @@
 """Bounds of the errors of all members of a family, by skew mu in bands of frequency.
 
 The variance that noise leaves is at most the sum over bands of the highest gain of any member there, squared, times what the
-weighted spectrum has in the band. Bands are cut where the spectrum of known members changes. The bound tends to the integral of the highest gain at
-each frequency: above the worst member's variance as far as different members are worst at different frequencies, as Paganini's
-robust H2 performance is (1999). In the last band, to infinity, ``(1 + s / Ω) G`` is bounded in place of G, where that is proper:
-white noise has a finite rest there. Lines and constants are bounded by gains at their frequencies.
+weighted spectrum has in the band. Bands are cut where the spectrum of known members changes. The bound tends to the integral
+of the highest gain at each frequency: above the worst member's variance as far as different members are worst at different
+frequencies, as Paganini's robust H2 performance is (1999). In the last band, to infinity, ``(1 + s / Ω) G`` is bounded in place
+of G, where that is proper: white noise has a finite rest there. Lines and constants are bounded by gains at their frequencies.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ _GRID = 60
 _LOOSE = 4 * COARSE
 #: Parts of a band at which the weight of a line is looked at.
 _PARTS = 33
-
 
 
 class Cell(NamedTuple):
@@ -145,8 +144,8 @@ class _CellProof:
         for member in self._known:
             omega = frequencies(member.poles, np.linspace(ends[0], min(ends[1], 2 * ends[0] + 1), _PARTS), ends)
             unit = max(unit, *(abs(complex(seen(member).response(w)[z, -1])) for w in omega.tolist()))
-        least = TYPED * float(np.abs(self.system.C[z + o]).max(initial=0.0) * np.abs(self.system.B[:, w + column]).max(initial=0.0))
-        unit = max(unit, least)
+        entries = np.abs(self.system.C[z + o]).max(initial=0.0) * np.abs(self.system.B[:, w + column]).max(initial=0.0)
+        unit = max(unit, TYPED * float(entries))
         if not unit > 0:
             return np.inf
         skew = SkewSweep(self.loop.structure, seen(self.system), [DeltaBlock.full("performance")], unit)
@@ -223,11 +222,12 @@ class _CellProof:
         amplitude, (low, high) = source.amplitude, (2 * np.pi * end for end in source.band)
         assert amplitude is not None
         enough, bound = self.worst.parts[m, o, k] * (1 + _NEAR), 0.0
-        bands, count = [(low * (1 - TYPED), high * (1 + TYPED) + TYPED * self.loop.rate * (high == 0))], 0
+        high = min(high * (1 + TYPED) + TYPED * self.loop.rate * (high == 0), self._end)
+        bands, count = [(low * (1 - TYPED), high)], 0
         while bands:
             band, count = bands.pop(), count + 1
             omega = np.linspace(*band, _PARTS)
-            weights = np.sqrt(metric.weights(np.maximum(omega, TYPED**2), self.case.period)) * amplitude(omega / (2 * np.pi))
+            weights = np.sqrt(metric.highest_weights(omega, self.case.period)) * amplitude(omega / (2 * np.pi))
             found = self._gain(o, column, band) * float(weights.max()) if weights.any() else 0.0
             if found <= enough or count > _BANDS or band[1] <= band[0] * (1 + _NEAR / 4):
                 bound = max(bound, found)

@@ -36,6 +36,8 @@ _ORDERS = np.arange(len(_NODES))
 _TO_LEGENDRE = (_ORDERS + 0.5)[:, None] * eval_legendre(_ORDERS[:, None], _NODES) * _GAUSS
 #: Angles over half a panel from which an oscillation counts as fast, and where the last panel begins, over those of windows.
 _FAST, _BEYOND = 4.0, 1 / CLOSE
+#: Angles between frequencies at which an oscillation is seen as it is.
+_SLOW = 0.1
 #: How often panels are halved, and panels at most.
 _HALVINGS, _MOST = 60, 20_000
 #: Frequencies of a range at which a line is looked at.
@@ -64,6 +66,15 @@ class Metric:
             return np.asarray((whole - sample) / np.maximum(1 - sample, EPS))
         mean = (1 - whole) / np.maximum(1 - sample, EPS)
         return mean * 4 * np.sin(omega * self.separation / 2) ** 2 if self.kind == "difference" else mean
+
+    def highest_weights(self, omega: Array, period: float) -> Array:
+        """Return what weights do not exceed between frequencies (rad/s) that are equally far apart, waves at their most."""
+        if (omega[1] - omega[0]) * (self.window + self.separation) < _SLOW:
+            return self.weights(omega, period)
+        if self.kind in ("absolute", "relative"):
+            return np.ones(len(omega))
+        mean = (2 / np.maximum(omega[0] * self.window, EPS)) ** 2 / np.maximum(1 - _deficit(omega[-1] * period / 2), EPS)
+        return np.full(len(omega), min(mean, 1.0) * (4 if self.kind == "difference" else 1))
 
 
 def _deficit(x: Array) -> Array:
@@ -117,7 +128,8 @@ class Panels:
     ) -> Panels:
         """Return panels on which a density is resolved: a function from frequencies (n, rad/s) to densities (n, channels).
 
-        `places`: where it bends (rad/s); `window`: its length; `last`: where panels end, or `far_too` the one to infinity begins.
+        `places`: where it bends (rad/s); `window`: its length; `last`: where panels end, or where the one to infinity begins
+        that there is if `far_too`.
         """
         ends, floor = [0.0], 2 / window if window else TYPED * last
         while ends[-1] < last:

@@ -104,8 +104,8 @@ class TimeResponse:
     def errors(self, metric: Metric, period: float) -> Iterator[Array]:
         """Yield the error that a metric counts (outputs, n) over time, for each place in a window where it matters."""
         window = metric.window
-        delays = [sum(part) for part in ((0.0,), (window,), (metric.separation,), (window, metric.separation))]
-        t = np.unique(np.concatenate([self.t - delay for delay in delays]))
+        delays = [0.0, window, metric.separation, window + metric.separation][: 4 if metric.kind == "difference" else 2]
+        t = np.sort(np.concatenate([self.t - delay for delay in delays]), kind="stable")
         if metric.kind == "absolute":
             yield self.at(self.t)
         elif metric.kind == "mean":
@@ -123,7 +123,7 @@ def _steps(length: float, poles: Array) -> Iterator[tuple[float, int]]:
     """Yield lengths (s) and numbers of steps over some time since the input has changed: coarser when fast modes are gone."""
     start, end = 0.0, min(length, _DENSE / np.abs(poles).max(initial=TINY))
     while start < length:
-        left = np.abs(poles[-poles.real * start < -np.log(CLOSE) * 2])
+        left = np.abs(poles[-poles.real * start < -np.log(CLOSE)])
         steps = int(np.ceil((end - start) * _DENSE * left.max(initial=0.0))) + 1
         yield (end - start) / steps, steps
         start, end = end, min(2 * end, length)
