@@ -32,12 +32,13 @@ def draw_budget(budget: Any) -> Figure:
         unit = f" [{budget.unit[o]}]" if budget.unit[o] else ""
         bars.set(xticks=places, xticklabels=budget.metrics, ylabel=f"{budget.outputs[o]}{unit}", title="each source alone")
         sums.semilogx(frequencies[shown], np.sqrt(variance[o, shown]))
-        for k in np.flatnonzero(np.isfinite(budget.lines[0, o])):
-            sums.axvline(budget.lines[0, o, k], color="0.6", linewidth=0.8)
+        sums.set_ylim(bottom=0.0)
+        for line in budget.lines[0, o, np.isfinite(budget.lines[0, o])].tolist():
+            sums.axvline(line, color="0.6", linewidth=0.8)
         for edge in budget.edges:
             sums.axvline(edge, color="0.8", linestyle=":")
         sums.set(xlabel="frequency [Hz]", ylabel=f"sigma of noise below{unit}", title="added up over frequency")
         for axis in (bars, sums):
             axis.grid(alpha=0.3)
-        bars.legend(fontsize=7)
+        bars.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure

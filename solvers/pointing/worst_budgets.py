@@ -36,13 +36,13 @@ def physical(loop: UncertainLoop, system: Matrices) -> Matrices:
 def worst_errors(case: BudgetCase, loop: UncertainLoop, system: Matrices, progress: bool) -> WorstErrors:
     """Return the worst members found of a loop, whose `system` has the channels of the uncertainty, then those of the budget.
 
-    The same corners and random members are looked at for each metric and output. From the worst of them it climbs for each
-    source alone: of a line the highest member, where a mode meets it, may be far from that of noise. Then for all sources.
+    The same corners and random members are looked at for each metric and output. From the worst of them it climbs, and
+    from the worst found for each line alone: where a mode meets it, which may be far from what is worst for noise.
     """
     known: dict[bytes, tuple[Array, Array]] = {}
     n, (w, z) = len(loop.structure.real), loop.structure.shape
     shape = len(case.metrics), len(system.C) - z
-    varied = [k for k, each in enumerate(case.acting) if each.source.kind in ("noise", "harmonic")]
+    lines = [k for k, each in enumerate(case.acting) if each.source.kind == "harmonic"]
 
     def sizes(member: Matrices) -> tuple[Array, Array]:
         key = b"".join(matrix.tobytes() for matrix in member)
@@ -61,7 +61,7 @@ def worst_errors(case: BudgetCase, loop: UncertainLoop, system: Matrices, progre
     found: list[Gain] = []
     with progress_bar(progress=progress, total=shape[0] * shape[1], desc="worst members") as bar:
         for m, o in np.ndindex(shape):
-            alone = [climb(0, (m, o, k), starts).deltas for k in varied] if len(case.acting) > 1 else []
+            alone = [climb(0, (m, o, k), starts).deltas for k in lines] if len(case.acting) > 1 else []
             every = [climb(1, (m, o), begin) for begin in (starts, *map(with_ends, alone))]
             found.append(max(every, key=lambda gain: gain.value))
             bar.update(1)
