@@ -142,6 +142,9 @@ from .solvers.model.readings import Contacts as Contacts
 from .solvers.monte_carlo import monte_carlo as monte_carlo
 from .solvers.motions.trajectory_series import trajectory_series as trajectory_series
 from .solvers.pictures.animation import animate_mode as animate_mode
+from .solvers.pointing.error_sources import ErrorSource as ErrorSource
+from .solvers.pointing.pointing_budget import PointingBudget as PointingBudget
+from .solvers.pointing.pointing_budget import pointing_budget as pointing_budget
 from .solvers.robust.lyapunov import LyapunovStability as LyapunovStability
 from .solvers.robust.lyapunov import lyapunov_stability as lyapunov_stability
 from .solvers.robust.margins import Margins as Margins

@@ -675,6 +675,20 @@ def test_tuned_pointing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert saved.output_labels == K.output_labels
 
 
+@pytest.mark.long
+def test_pointing_budget(tmp_path: Path) -> None:
+    """A hundred simulated exposures of the worst member: what is left of their number."""
+    found = script("pointing_budget")["main"](["--output", str(tmp_path / "figure.png")])
+    np.testing.assert_allclose(found["simulated"], found["expected"], rtol=0.1)
+    budget = found["budget"]
+    assert (budget.worst > budget.value).all()
+    every = [found["loop"].at(values) for values in found["loop"].corners()]
+    sources = script("pointing_budget")["sources"]()
+    for member in every:
+        one = tt.pointing_budget(member, sources, "roll.q", window=10.0, drift=60.0, unit="arcsec")
+        assert (one.value <= budget.worst * (1 + 1e-9)).all()
+
+
 def sampled_loop(plant: control.StateSpace, K: control.StateSpace, period: float) -> Any:
     """Return the matrix of a loop ``u = -K y``, K by Tustin's rule, u held: from one sample to the next."""
     P, Q = control.sample_system(plant, period, "zoh"), control.sample_system(K, period, "bilinear")
