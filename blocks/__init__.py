@@ -9,6 +9,7 @@ Read in this order:
 - `joints`: joints, with their friction and limits;
 - `constraints`: rigid closures of loops, and gears;
 - `interactions`: springs, contact, cables and other laws between ports and coordinates;
+- `surroundings`: what surrounds a spacecraft: gravity of a planet, magnetic fields, air, sunlight;
 - `devices`: loads, actuators and sensors;
 - `checking`: checks of the functions of users' blocks.
 

@@ -19,7 +19,8 @@ from titop.blocks.bodies.modal_checks import findings
 from titop.blocks.bodies.modal_reduction import reduce_finite_elements
 from titop.blocks.bodies.nastran_files import SUFFIXES, nastran_fields
 from titop.blocks.bodies.reduced_matrices import SI, reduce_boundary
-from titop.blocks.bodies.second_order import deformed_inertia, inertia_change, stiffness_of
+from titop.blocks.bodies.second_order import SPINS, deformed_inertia, inertia_change, stiffness_of
+from titop.blocks.contract.description import second_moments
 from titop.blocks.contract.own_coordinates import redefines
 
 #: Random configurations move ports and centre of mass by this fraction of the body's size, and turn ports by as many rad.
@@ -428,6 +429,21 @@ class FlexibleBody(ModalBody):
             shares += [np.linalg.norm(shape[:3], axis=0) / size, np.linalg.norm(shape[3:], axis=0)]
         most = np.max(shares, axis=0)
         return 1.0 / np.where(most > 0, most, 1.0)
+
+    def mass_moments(self) -> Array:
+        """Return mass and moments: the mass centre moves with the modes, the second moments change with geometric stiffness."""
+        mass, n = self.mass or 1.0, self.nv
+        moved, inertia = self.participation[:, :3] / mass, self.inertia
+        if self.second_order is None:
+            return np.concatenate([[self.mass], self.com, second_moments(inertia), [0.0], np.ravel(moved)])
+        first, bent = self.second_order.first, -self.second_order.shortening
+        about = second_moments(inertia) + self.mass * np.outer(self.com, self.com)[*zip(*SPINS, strict=True)]
+        pairs = [(1 + i, j) for i, j in SPINS], [(1 + j, i) for i, j in SPINS]
+        by_q = np.array([first[one] + first[two] for one, two in zip(*pairs, strict=True)])
+        twice = [self.second_order.second[i, j] + self.second_order.second[j, i] for i, j in SPINS]
+        twice = [each + bent[one] + bent[two] for each, one, two in zip(twice, *pairs, strict=True)]
+        second = np.concatenate([bent[0] / mass, twice]).transpose(1, 2, 0)
+        return np.concatenate([[self.mass], self.com, about, [1.0], *map(np.ravel, (moved, by_q.T, second))])
 
     def law_numbers(self) -> Array:
         """Return the numbers of the compiled law: see `titop.solvers.kernels.laws.modal` and `stiffening` there."""

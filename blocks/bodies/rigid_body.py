@@ -14,7 +14,7 @@ from titop.blocks.basics.spatial import Array, gyroscopic_wrench, rigid_inertia
 from titop.blocks.basics.tolerances import EPS, SAME, TYPED
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersed import ImmersedBody
-from titop.blocks.contract.block import ENTRIES, Block, ParameterFields, overrides, with_number
+from titop.blocks.contract.block import ENTRIES, Block, ParameterFields, PortRef, overrides, with_number
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.fields import Field, scalar, symmetric, vector, without
 from titop.blocks.contract.own_coordinates import redefines
@@ -48,8 +48,8 @@ class PortedBlock(Block):
             self.reader = without(self.reader, field)
         self.port_poses = read_ports(self.reader, ports)
 
-    def add_port(self, name: str, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> None:
-        """Add a port.
+    def add_port(self, name: str, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> PortRef:
+        """Add a port and return it.
 
         Parameters
         ----------
@@ -71,6 +71,7 @@ class PortedBlock(Block):
             advice = "give a position and a rotation, or a tt.Pose"
             raise ModelError(Finding("wrong-type", f"{self.name}.{name}", "a Pose and a rotation", "one orientation", advice))
         self.port_poses[name] = position.copy() if isinstance(position, Pose) else Pose(position, rotation)
+        return self.port(name)
 
     def pose(self, port: str | None, q: Array | None = None) -> tuple[Array, Array]:
         """Return rotation and position of a port (None: the reference frame itself)."""

@@ -8,7 +8,7 @@ port's frame; ``w = w2 - R^T w1`` the relative angular velocity, in the frame of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,8 @@ class Closure(Block):
     own_ports: tuple[PortRef | Block | str, ...] = ()
     measured: ClassVar[str] = ""
     own_coordinates: tuple[str, ...] = ()
+    #: Whether it is a field's gravity on a body, attached by the assembly.
+    is_gravity: ClassVar[bool] = False
     #: In words, where it gives no finite numbers; empty if it always does.
     undefined: str = ""
 
@@ -57,8 +59,8 @@ class Closure(Block):
         """Return the closure, its own blocks replaced by those of the same names among `blocks`."""
         return self
 
-    def under(self, gravity: Array) -> Closure:
-        """Return the closure under other `gravity` (3, m/s^2): itself, unless it depends on that."""
+    def under(self, gravity: Array, field: Any) -> Closure:
+        """Return the closure under other uniform `gravity` (3, m/s^2) and `field` or None: itself, unless it depends on them."""
         return self
 
 

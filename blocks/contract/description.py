@@ -128,6 +128,17 @@ class Described(OwnCoordinates):
         com = moment / mass
         return MassProperties(mass, com, M[3:, 3:] + mass * skew(com) @ skew(com))
 
+    def mass_moments(self) -> Array | None:
+        """Return mass (kg) and its moments as polynomials of the own coordinates; None where they are not known as such.
+
+        The numbers from `titop.blocks.laws.central_field.MASS` on. By default those of `mass_properties`, of a block without
+        coordinates.
+        """
+        if self.nv:
+            return None
+        mass, com, inertia = self.mass_properties()
+        return np.concatenate([[mass], com, second_moments(inertia), [0.0]])
+
     #: Whether the law is just that of a rigid body with the parameters ``mass``, ``com.x``, ``inertia.xx``, ....
     is_rigid: bool = False
 
@@ -244,6 +255,12 @@ class Described(OwnCoordinates):
         It contributes neither to the centre of mass nor to the weight of the system. Zero by default.
         """
         return np.zeros((6 + len(self.coordinates), 6 + len(self.coordinates)))
+
+
+def second_moments(inertia: Array) -> Array:
+    """Return ``int x x^T dm`` (6; kg m^2: xx, yy, zz, xy, xz, yz) of an inertia (3, 3) about the same point."""
+    moments = 0.5 * (np.trace(inertia) * np.eye(3) - inertia - inertia.T)
+    return moments[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
 
 
 def mass_and_moment(inertia: Array) -> tuple[Any, Array]:

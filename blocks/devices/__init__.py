@@ -1,7 +1,7 @@
 """Devices: loads and actuators on ports and joints, and sensors.
 
 - `loads`: wrenches on ports; `actuators`: inputs that act on joints and ports; `sensors`: outputs that measure them;
-- `drives`: motors on coordinates with laws and states of their own;
+- `drives`: motors on coordinates with laws and states of their own; `magnetorquer`: dipoles that a magnetic field turns;
 - `signal_path`: filters, delays, errors and limits of their signals; `first_order_states`: the states of the filters, and of
   blocks with own coordinates;
 - `composite_device`: devices made of several blocks; `reaction_wheel`: rotor, bearing, motor and sensor in one;

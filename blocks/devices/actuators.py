@@ -69,6 +69,13 @@ class Actuator(Device):
         """Range of each input."""
         return ((self.lower, self.upper),) * len(self.inputs)
 
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        errors, warnings = super().check()
+        if self.path is not None and self.path.is_scaled:
+            expected, advice = "no scale factor or misalignment: those are of sensors", "vary its gear, direction or port"
+            errors.append(Finding("not-a-sensor", f"{self.name}.path", self.path, expected, advice))
+        return errors, warnings
+
 
 class CoordinateActuator(Actuator):
     """Common part of actuators on a coordinate of a joint or of another block, with the fields of `Motor`."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.law import Law
@@ -15,12 +16,14 @@ from titop.blocks.devices.drives import CoordinateDrive
 from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
 from titop.blocks.interactions.harmonics import harmonic_sum
 from titop.blocks.interactions.interaction import Interaction
+from titop.blocks.surroundings.inertial_places import CENTRED, PLACE, held_place, place_of_world
+from titop.blocks.surroundings.magnetic_field import torque_on_dipole
 
 
 def path_loads(numbers: Any, motion: Any, loads: Any) -> None:
     """Fill in what filtered commands do: efforts on a coordinate, or wrenches on a port; see `FilterKind` for the numbers."""
     kind, n, m = int(np.real(numbers[0])), int(np.real(numbers[1])), int(np.real(numbers[2]))
-    if kind > 2:
+    if 2 < kind < 8:
         return
     at_C, at_D = 3 + n * n + n * m, 3 + n * n + 2 * n * m
     at_own = at_D + m * m
@@ -35,6 +38,12 @@ def path_loads(numbers: Any, motion: Any, loads: Any) -> None:
         elif kind == 1:
             for i in range(6):
                 loads.wrenches[0, i] += numbers[at_own + 6 * k + i] * value
+        elif kind == 8:
+            o = at_own + PLACE + 4 + 3 * k
+            moment = numbers[o] * value, numbers[o + 1] * value, numbers[o + 2] * value
+            torque = torque_on_dipole(numbers, at_own, motion, moment)
+            for i in range(3):
+                loads.wrenches[1, 3 + i] += torque[i]
         else:
             for i in range(3):
                 for j in range(3):
@@ -53,7 +62,7 @@ def path_rates(numbers: Any, motion: Any, rates: Any) -> None:
     at_own = at_B + 2 * n * m + m * m
     for k in range(m):
         beside, received = 0.0 * numbers[0], 0.0 * numbers[0]  # what is added to states, and what the filter receives
-        if kind <= 2:
+        if kind <= 2 or kind == 8:
             received = received + motion.u[k]
         elif kind == 3:
             received = received + motion.q[0]
@@ -136,33 +145,65 @@ class PathStates(AttachedStates):
     """What an actuator with a filter applies, or what the filter of a sensor receives; systems add it for every such device.
 
     `gravity` (3; m/s^2) is what accelerometers measure; `along` has the units of the coordinates on which the filter acts, or
-    which it receives.
+    which it receives; `field` is that of gravity, which says where in the planet's frame the world is, for magnetic fields.
     """
 
     port_counts, coordinate_counts = (0, 2), (0, 1)
     external = True
     compiled_law = PATH_LAW
 
-    def __init__(self, device: Device, gravity: Array, along: tuple[str, ...] = ()) -> None:
-        super().__init__(device, "path", gravity, along)
-        assert device.path is not None
+    def __init__(self, device: Device, gravity: Array, along: tuple[str, ...] = (), field: Any = None) -> None:
+        super().__init__(device, "path", gravity, along, field)
         self.device, self.gravity, self.coordinate_units = device, gravity, along
+        path, self.place = device.path or SignalPath(), place_of_world(field)
+        if device.filter_law[0] == FilterKind.DIPOLE and field is not None:
+            self.own_blocks = device, field
         self.own_ports, self.own_coordinates = device.filter_ports, device.filter_coordinates
         count, units = len(device.channels), device.channel_units(along)
         self.inputs, self.input_units = device.inputs, units if device.inputs else ()
-        self.state_names = device.path.state_names(count)
-        self.state_units = device.path.state_units(units)
-        self.matrices = device.path.law(count)
+        self.state_names = path.state_names(count)
+        self.state_units = path.state_units(units)
+        self.matrices, self._paces = path.law(count), path.paces(count)
 
-    def under(self, gravity: Array) -> PathStates:
-        return self if (gravity == self.gravity).all() else PathStates(self.device, gravity, self.coordinate_units)
+    def denominators(self) -> tuple[Any, ...]:
+        """Return those of loads, ones, and of states."""
+        return *(1.0 for _ in range(6 * len(self.own_ports) + len(self.own_coordinates))), *self._paces
+
+    def under(self, gravity: Array, field: Any) -> PathStates:
+        if field is not None and self.device.filter_law[0] == FilterKind.SPECIFIC_FORCE:
+            return FallingStates(self.device, gravity, self.coordinate_units, field)
+        if (gravity == self.gravity).all() and (place_of_world(field) == self.place).all():
+            return self
+        return PathStates(self.device, gravity, self.coordinate_units, field)
+
+    def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
+        return held_place(self.device.name, self.place if self.device.filter_law[0] == FilterKind.DIPOLE else CENTRED)
 
     def law_numbers(self) -> Array:
         """Return the numbers of the law: what the filter acts on or receives, its size, A, B, C, D, and the device's own."""
         A, B, C, D = self.matrices
         kind, own = self.device.filter_law
         own = self.gravity if kind == FilterKind.SPECIFIC_FORCE else own
+        own = np.concatenate([self.place, own]) if kind == FilterKind.DIPOLE else own
         return np.concatenate([[kind, len(A), len(D)], *map(np.ravel, (A, B, C, D)), np.ravel(own)])
+
+
+class FallingStates(PathStates):
+    """The same of an accelerometer in a `field` of gravity."""
+
+    compiled_law = None  # type: ignore[assignment]
+
+    def __init__(self, device: Device, gravity: Array, along: tuple[str, ...], field: Any) -> None:
+        super().__init__(device, gravity, along)
+        self.field, self._arguments = field, (gravity, along, field)
+
+    def act(self, motion: TargetMotion) -> tuple[Array, Array]:
+        return np.zeros((2, 6)), np.zeros(0)
+
+    def state_rates(self, motion: TargetMotion) -> Array:  # type: ignore[override]
+        numbers, rates = self.law_numbers(), -self.matrices[1] @ motion.R[1].T @ self.field.acceleration(motion.r[1])
+        path_rates(numbers, motion, rates := rates.astype(np.result_type(numbers, *motion)))
+        return rates
 
 
 class ObservedStates(PathStates):
@@ -170,9 +211,13 @@ class ObservedStates(PathStates):
 
     compiled_law = None  # type: ignore[assignment]
 
-    def __init__(self, device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...] = ()) -> None:
-        super().__init__(device, gravity, along)
-        self.own_coordinates, self.observe = device.observation(blocks)
+    def __init__(
+        self, device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...] = (), field: Any = None
+    ) -> None:
+        super().__init__(device, gravity, along, field)
+        placed = device.under(field)
+        self.field, self.own_blocks = field, (device,) if placed is device else (device, field)
+        self.own_coordinates, self.observe = placed.observation(blocks)
 
     @property
     def coordinate_counts(self) -> tuple[float, float]:  # type: ignore[override]
@@ -180,9 +225,10 @@ class ObservedStates(PathStates):
         return len(self.own_coordinates), len(self.own_coordinates)
 
     def among(self, blocks: Mapping[str, Any]) -> PathStates:
-        return ObservedStates(blocks[self.device.name], blocks, self.gravity, self.coordinate_units)
+        field = None if self.field is None else blocks[self.field.name]
+        return ObservedStates(blocks[self.device.name], blocks, self.gravity, self.coordinate_units, field)
 
-    def under(self, gravity: Array) -> PathStates:
+    def under(self, gravity: Array, field: Any) -> PathStates:
         return self
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
@@ -275,10 +321,12 @@ class DriveStates(AttachedStates):
         return np.array(self.drive.read(drive_command(self.law_numbers(), motion), motion.v[0], motion.x))
 
 
-def path_states(device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...]) -> AttachedStates:
+def path_states(
+    device: Device, blocks: Mapping[str, Block], gravity: Array, along: tuple[str, ...], field: Any
+) -> AttachedStates:
     """Return the states of a device's filter, by the way in which the filter receives its signals, or those of a drive."""
     if isinstance(device, CoordinateDrive):
         return DriveStates(device, along)
     if device.filter_law[0] == FilterKind.OBSERVED:
-        return ObservedStates(device, blocks, gravity, along)
+        return ObservedStates(device, blocks, gravity, along, field)
     return PathStates(device, gravity, along)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -9,16 +10,19 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.pose import euler_angles
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.spatial import Array, rotation_log, skew
 from titop.blocks.basics.taylor import angle_of
+from titop.blocks.basics.tolerances import COMPLEX_STEP
 from titop.blocks.basics.user_input import sequence_findings
 from titop.blocks.bodies.rods.strains import COMPONENTS
-from titop.blocks.contract.block import Block, PortRef, block_name
-from titop.blocks.contract.fields import Field, non_negative, optional
+from titop.blocks.contract.block import Block, ParameterFields, PortRef, block_name
+from titop.blocks.contract.fields import Field, axis, non_negative, optional, zero_axes
 from titop.blocks.contract.own_coordinates import rate_unit
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.devices.loads import read_target
 from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
+from titop.blocks.surroundings.inertial_places import CENTRED, Place, place_of_world
+from titop.blocks.surroundings.magnetic_field import MagneticField, field_parameters, read_field
 
 
 class Sensor(Device):
@@ -31,7 +35,7 @@ class Sensor(Device):
 
     Notes
     -----
-    All sensors take `path`, a `SignalPath`: what a measurement passes before a controller reads it.
+    All sensors take `path`, a `SignalPath`: what a measurement passes before a controller reads it; there are its errors.
     """
 
     rational_parameters = ()
@@ -54,7 +58,7 @@ class Sensor(Device):
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
         if self.is_filtered and self.refuses_filter:
-            expected, advice = f"no filter: {self.refuses_filter}", "put the filter in front of the controller: K * filter"
+            expected, advice = f"no filter or scale: {self.refuses_filter}", "put it in front of the controller: K * filter"
             errors.append(Finding("no-filter", f"{self.name}.path.filter", type(self).__name__, expected, advice))
         return errors, warnings
 
@@ -86,6 +90,11 @@ class Accelerometer(_PortSensor):
     path : SignalPath, optional
         The states of a filter are then ``x - B V``, V the velocity of the port in its axes and B the filter's matrix: so that
         they do not depend on accelerations.
+
+    Notes
+    -----
+    Its `noise_density` is the velocity random walk, m/s/sqrt(s) = m/s^2/sqrt(Hz): from 5e-6 (quartz, for navigation) to 1e-3
+    (of silicon); `bias_instability` from 1e-5 to 1e-3 m/s^2, `scale_factor` 1e-4 to 1e-3, `misalignment` 1e-4 to 1e-3 rad.
     """
 
     outputs = ("x", "y", "z")
@@ -105,6 +114,13 @@ class Gyro(_PortSensor):
     name : str
     target : PortRef or Block
     path : SignalPath, optional
+
+    Notes
+    -----
+    By the names of IEEE Std 952, `noise_density` is the angle random walk N, rad/sqrt(s) = rad/s/sqrt(Hz) (1 degree per root
+    hour is 2.9e-4): from 3e-8 (hemispherical resonators) over 3e-6 (fibre optics) to 5e-5 (of silicon); `bias_instability` B,
+    rad/s (1 degree per hour is 4.8e-6): from 2e-9 over 5e-8 to 2e-5; `random_walk` is the rate random walk K, rad/s/sqrt(s):
+    1e-11 to 1e-6; `scale_factor` 1e-6 to 1e-3, `misalignment` 1e-5 to 1e-3 rad.
     """
 
     outputs = ("x", "y", "z")
@@ -113,12 +129,193 @@ class Gyro(_PortSensor):
     filter_law = FilterKind.ANGULAR_VELOCITY, ()
 
 
+class _ObservingSensor(_PortSensor):
+    """Common part of sensors whose reading is a function of the pose and twist of their port, for complex numbers too."""
+
+    filter_law = FilterKind.OBSERVED, ()
+
+    def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
+        """Return the reading (n) at a port's rotation (3x3) and position (3, m) in the world, and twist (6) in its own axes."""
+        raise NotImplementedError
+
+    def observed_slopes(self, rotation: Array, position: Array, twist: Array) -> Array:
+        """Return the derivatives (n, 12) of the reading by displacements (m, rad) of the port and by its twist, in its axes."""
+
+        def changed(step: Array) -> Array:
+            turned = rotation @ (np.eye(3) + skew(step[3:6]))
+            return self.observed(turned, position + rotation @ step[:3], twist + step[6:]).imag / COMPLEX_STEP
+
+        return np.column_stack([changed(step) for step in 1j * COMPLEX_STEP * np.eye(12)])
+
+    @property
+    def filter_ports(self) -> tuple[Any, ...]:
+        return ("world", self.target)
+
+    def observation(self, blocks: Mapping[str, Block]) -> tuple[tuple[str, ...], Callable[[TargetMotion], Array]]:
+        """Return no coordinates, and the reading."""
+        return (), lambda motion: self.observed(motion.R[1], motion.r[1], motion.V[1])
+
+
+def _read_rotation(sensor: Block, field: str, value: Any) -> Array:
+    return np.eye(3) if value is None else sensor.reader.rotation(field, value)
+
+
+class StarTracker(_ObservingSensor):
+    """Small angles (rad) ``x``, ``y``, ``z`` from a nominal attitude to that of a port, about the port's axes.
+
+    They are the rotation vector, ``log(nominal^T R)``, exact for every attitude up to half a turn away; near the nominal one
+    small rotations about the port's axes. The boresight is that axis of the port about which its noise is largest.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Block
+        Turn the port to give the tracker other axes.
+    nominal : 3x3 matrix or scipy Rotation, optional
+        Nominal attitude, in the axes of the world (that of a system about a `tt.Orbit` turns); the world's own by default.
+    path : SignalPath, optional
+        With z as the boresight, ``noise_density=[2e-5, 2e-5, 1.6e-4]`` is a tracker of 10 arc seconds across and 75 about the
+        boresight (one sigma) at 5 Hz, in rad/sqrt(Hz). `bias_instability` with a single `correlation_time`, the time in which
+        stars cross the field, is its low-frequency error; `bias` a misalignment. `sample_time` and `delay`: 0.1 to 0.5 s.
+    """
+
+    outputs = ("x", "y", "z")
+    output_units = ("rad",)
+    nominal = Field(_read_rotation)
+
+    def __init__(self, name: str, target: PortRef | Block, nominal: Any = None, *, path: SignalPath | None = None) -> None:
+        super().__init__(name, target, path=path)
+        self.nominal = nominal
+
+    def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
+        return rotation_log(self.nominal.T @ rotation)
+
+
+class SunSensor(_ObservingSensor):
+    """Two angles (rad) of the sun: ``x`` from the boresight z of a port towards its x axis, ``y`` towards its y axis.
+
+    With s the direction of the sun in the port's axes, ``x = atan2(s_x, s_z)`` and ``y = atan2(s_y, s_z)``. About the
+    boresight a small rotation of the port about y lowers x, one about x raises y.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Block
+        Turn the port to give the sensor another boresight.
+    direction : array_like (3,)
+        To the sun, in the axes of the world; normalised. A parameter.
+    path : SignalPath, optional
+        ``limits=(-1.05, 1.05)`` are a field of view of 60 degrees to each side: beyond it the angles stay at its edge.
+        `noise_density` from 1e-5 (fine) to 1e-2 rad/sqrt(Hz) (coarse), `bias` 1e-4 to 5e-2 rad.
+
+    Raises
+    ------
+    ModelError
+        If the direction is zero.
+    """
+
+    outputs = ("x", "y")
+    output_units = ("rad",)
+    parameter_units: ClassVar = {"direction": "1"}
+    reads_parameters = True
+    direction = Field(axis)
+
+    def __init__(self, name: str, target: PortRef | Block, direction: Any, *, path: SignalPath | None = None) -> None:
+        super().__init__(name, target, path=path)
+        self.direction = direction
+
+    def check(self) -> tuple[list[Finding], list[Finding]]:
+        errors, warnings = super().check()
+        return errors + zero_axes(self, ("direction",)), warnings
+
+    def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
+        x, y, z = rotation.T @ self.direction
+        return np.array([angle_of(x, z), angle_of(y, z)])
+
+
+class Magnetometer(_ObservingSensor):
+    """Magnetic field (T) at a port, in its axes.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Block
+    field : MagneticField
+        Its components are parameters, ``"magnetometer.field.x"``. About a `tt.Orbit` it is the field at the orbit's anomaly.
+    path : SignalPath, optional
+        `noise_density` from 1e-11 (fluxgates) to 1e-8 T/sqrt(Hz), `bias` (what the spacecraft magnetises) 1e-8 to 1e-6 T,
+        `scale_factor` 1e-3 to 1e-2, `misalignment` 1e-3 to 1e-2 rad, `limits` of 6e-5 to 1e-4 T.
+
+    Raises
+    ------
+    ModelError
+        When the model is built, without a field.
+
+    Examples
+    --------
+    >>> import titop as tt
+    >>> s = tt.System("satellite", gravity=[0, 0, 0])
+    >>> hub = tt.RigidBody("hub", mass=10.0, inertia=2.0)
+    >>> s.connect("world", hub, tt.Revolute("spin", axis=[0, 0, 1]))
+    >>> s.add_sensor(tt.Magnetometer("magnetometer", hub, tt.MagneticField.uniform([3e-5, 0, 0])))
+    >>> s.resolve(engine="reference").outputs([np.pi / 2], [0.0], [0.0]).round(12).tolist()
+    [0.0, -3e-05, 0.0]
+    """
+
+    outputs = ("x", "y", "z")
+    output_units = ("T",)
+    reads_parameters = True
+    field = Field(read_field)
+    #: Of the world.
+    place: Place = CENTRED
+
+    def __init__(self, name: str, target: PortRef | Block, field: MagneticField, *, path: SignalPath | None = None) -> None:
+        super().__init__(name, target, path=path)
+        self.field = field
+
+    def parameter_fields(self) -> ParameterFields:
+        return super().parameter_fields() | field_parameters(self.field)
+
+    def under(self, field: Any) -> Magnetometer:
+        placed = self if field is None else copy.copy(self)
+        if field is not None:
+            placed.place = place_of_world(field)
+        return placed
+
+    def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
+        axes, origin = self.place[:9].reshape(3, 3), self.place[9:12]
+        return rotation.T @ axes.T @ self.field.at(axes @ position + origin)
+
+
+class GNSS(_ObservingSensor):
+    """Position (m) and velocity (m/s) of a port in the axes of the world: ``x``, ``y``, ``z``, ``vx``, ``vy``, ``vz``.
+
+    In a system about a `tt.Orbit` the velocity is the inertial one, less that of the world's origin.
+
+    Parameters
+    ----------
+    name : str
+    target : PortRef or Block
+        Where the antenna is.
+    path : SignalPath, optional
+        Numbers of six channels. At 1 Hz ``noise_density`` is the deviation of a sample: 0.5 m and 0.02 m/s are typical, 0.01 m
+        of carrier phases. Slow errors (orbits, clocks, ionosphere) are a `bias_instability` of 1 to 5 m with a single
+        `correlation_time` of 100 to 1000 s; `delay` 0.1 to 0.5 s.
+    """
+
+    outputs = ("x", "y", "z", "vx", "vy", "vz")
+    output_units = ("m",) * 3 + ("m/s",) * 3
+
+    def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
+        return np.concatenate([position, rotation @ twist[:3]])
+
+
 def _read_sequence(sensor: Block, field: str, value: Any) -> Any:
     sensor.reader.findings += sequence_findings(f"{sensor.name}.{field}", value)
     return value
 
 
-class PoseSensor(_PortSensor):
+class PoseSensor(_ObservingSensor):
     """Position (m, inertial) and Euler angles (rad) of a port: ``x``, ``y``, ``z`` and ``theta[0]`` to ``theta[2]``.
 
     Parameters
@@ -133,26 +330,15 @@ class PoseSensor(_PortSensor):
 
     outputs = ("x", "y", "z", "theta[0]", "theta[1]", "theta[2]")
     output_units = ("m",) * 3 + ("rad",) * 3
-    filter_law = FilterKind.OBSERVED, ()
     sequence = Field(_read_sequence)
 
     def __init__(self, name: str, target: PortRef | Block, sequence: str = "XYZ", *, path: SignalPath | None = None) -> None:
         super().__init__(name, target, path=path)
         self.sequence = sequence
 
-    @property
-    def filter_ports(self) -> tuple[Any, ...]:
-        return ("world", self.target)
-
-    def observation(self, blocks: Mapping[str, Block]) -> tuple[tuple[str, ...], Callable[[TargetMotion], Array]]:
-        """Return no coordinates, and the pose of the target."""
-        sequence = self.sequence
-
-        def pose(motion: TargetMotion) -> Array:
-            angles = euler_angles(motion.R[1], sequence, angle_of, lambda a, b: np.sqrt(a * a + b * b))
-            return np.concatenate([motion.r[1], angles])
-
-        return (), pose
+    def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
+        angles = euler_angles(rotation, self.sequence, angle_of, lambda a, b: np.sqrt(a * a + b * b))
+        return np.concatenate([position, angles])
 
 
 def _read_rod_port(gauge: Block, field: str, value: Any) -> PortRef:
@@ -341,4 +527,4 @@ class DriveSensor(Sensor):
 
 #: The kinds that models can read.
 KINDS = Accelerometer | Gyro | PoseSensor | StrainGauge | Encoder | Tachometer | ReactionSensor | WheelMomentum | TendonSensor
-KINDS |= DriveSensor
+KINDS |= DriveSensor | StarTracker | SunSensor | Magnetometer | GNSS

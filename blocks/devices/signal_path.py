@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +15,8 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of
-from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import TINY
+from titop.blocks.basics.spatial import Array, skew
+from titop.blocks.basics.tolerances import CLOSE, TINY
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.fields import Field, put
@@ -23,7 +24,13 @@ from titop.blocks.contract.own_coordinates import rate_unit
 from titop.blocks.contract.target_motion import TargetMotion
 
 #: Numbers that may be given for each channel, with what they have to be.
-PER_CHANNEL = ("bias", "noise_density", "random_walk", "quantum", "dead_zone", "rate_limit")
+PER_CHANNEL = ("bias", "noise_density", "random_walk", "bias_instability", "quantum", "dead_zone", "rate_limit")
+
+#: White noises that err, as inputs of linear models are called, and the numbers of paths by which they act.
+NOISES = {"noise": "noise_density", "walk": "random_walk", "instability": "bias_instability", "rounding": "rounding_density"}
+
+#: Numbers that are parameters, with their units: "" for that of the signal.
+_PARAMETERS = {"bias": "", "scale_factor": "1", "misalignment": "rad"}
 
 
 @dataclass(frozen=True)
@@ -99,11 +106,18 @@ class SignalPath:
 
     In `simulate`, all elements act. A command to an actuator passes, in this order: sample and hold, dead zone, limits, rate
     limit, quantum, the errors (bias, random walk, noise), delay, and the filter, whose output acts on the system. A measurement
-    passes the filter, sample and hold, the errors, dead zone, limits, rate limit, quantum, and delay; then a controller reads
-    it. So filters stand next to the system: noise of an actuator is filtered, that of a sensor is not.
+    passes the filter, misalignment and scale factor, sample and hold, the errors, dead zone, limits, rate limit, quantum, and
+    delay; then a controller reads it. So filters stand next to the system: noise of an actuator is filtered, that of a sensor
+    is not.
 
-    In linear models and equilibria, the filter acts. Dead zone, limits, rate limit and quantum have slope one there; errors
-    are zero, but white noise of unit density is an input of linear models if asked for: ``inputs=["gyro.noise", "gyro.walk"]``.
+    In linear models, equilibria and `Model.outputs`, filter, misalignment and scale factor act. Dead zone, limits, rate limit
+    and quantum have slope one there; errors are zero, but linear models have inputs of white noise if asked for: all of them
+    with ``noise=True``, else by name: ``"gyro.noise"`` (`noise_density`), ``.walk``, ``.instability`` and ``.rounding`` (of the
+    quantum of what is sampled). Each has the two-sided spectral density one: ``E[w(t) w(s)] = delta(t - s)``. So the covariance
+    of the states P solves ``A P + P A^T + B B^T = 0``, and an output has the two-sided density ``|G(2 pi i f)|^2`` per Hz. In
+    models that `LFTModel.close` samples each T seconds it is a sequence of variance 1 / T: ``P = A P A^T + B B^T / T``.
+    What is sampled here is continuous there: well below half the sampling frequency its noise has the same density, and it is
+    half a sample time earlier than what is held.
     In `linearize`, `lpv` and `lft` a delay is a Padé fraction of order 4, of gain one, and an error below ``4e-8 x^9`` at x,
     the delay times the frequency (rad/s): 2e-5 for x = 2. `Model.to_nlsys` refuses delays. Linear models do not know
     `sample_time`; sampled controllers of `LFTModel.close` do, and close loops with exact delays.
@@ -132,14 +146,29 @@ class SignalPath:
     random_walk : float or array_like (n,), in the signal's unit per s and sqrt(Hz)
         Intensity of the white noise whose integral is an error that begins at zero; its standard deviation is
         ``random_walk sqrt(t)``. At samples too.
+    bias_instability : float or array_like (n,), in the signal's unit
+        Flicker noise B of the two-sided density ``B^2 / (2 pi f)`` (IEEE Std 952): the Allan deviation is flat at 0.664 B, the
+        number that data sheets often give instead. It is the sum of stationary first-order Gauss-Markov processes, one for
+        each decade of `correlation_time`; their density is within 6 % of it. At samples too.
+    correlation_time : (shortest, longest) or float, s
+        Between these the noise is flicker. A single one makes it one Gauss-Markov process of the standard deviation
+        `bias_instability`, whose Allan deviation is highest, 0.62 of this, at 1.9 correlation times.
+    scale_factor : float or array_like (n,), optional
+        Relative error of a sensor's scale: signals are ``1 + scale_factor`` times as large. A parameter if it is given, also
+        as zero, ``gyro.path.scale_factor``.
+    misalignment : array_like (3,), rad, optional
+        Small rotation of the axes of a sensor that measures a vector in its port's axes: signals are then those in turned axes,
+        ``s - misalignment x s``, to first order; turn the port for larger ones. Parameters if given, ``.path.misalignment.0``.
     quantum : float or array_like (n,), in the signal's unit
-        Values are rounded to whole multiples; zero for none.
+        Values are rounded to whole multiples; zero for none. In `spectrum`, `allan_deviation` and linear models the rounding
+        errors of samples are white noise of the standard deviation ``quantum / sqrt(12)``, as they are where signals change by
+        more than the quantum from sample to sample.
     dead_zone : float or array_like (n,), in the signal's unit
         Smaller absolute values become zero, and larger ones smaller by it.
     rate_limit : float or array_like (n,), in the signal's unit per s
         Largest rate of change, as the largest step from sample to sample over the sample time, which is needed.
     limits : (lower, upper), in the signal's unit, optional
-        Numbers, or arrays (n,), to which values are limited.
+        Numbers, or arrays (n,), to which values are limited: the range of a sensor.
 
     Raises
     ------
@@ -157,6 +186,13 @@ class SignalPath:
     (('motor.lag[0]',), [30.0])
     >>> m.forward_dynamics([0.0], [0.0], u={"motor": 3.0}, x=[1.0]).tolist()
     [0.5]
+
+    A gyro of 0.15 degrees per root hour, 3 degrees per hour:
+
+    >>> per_hour = np.radians(1.0) / 3600.0
+    >>> gyro = tt.SignalPath(noise_density=9.0 * per_hour, bias_instability=3.0 * per_hour)  # rad/s/sqrt(Hz), rad/s
+    >>> (gyro.allan_deviation([1.0, 100.0, 1000.0]) / per_hour).round(2).tolist()
+    [9.15, 2.18, 1.99]
     """
 
     def __init__(
@@ -171,6 +207,10 @@ class SignalPath:
         dead_zone: Any = 0.0,
         rate_limit: Any = math.inf,
         limits: Any = None,
+        bias_instability: Any = 0.0,
+        correlation_time: Any = (1.0, 1e4),
+        scale_factor: Any = None,
+        misalignment: Any = None,
     ) -> None:
         reader = FieldReader("path")
         #: LinearFilter, or a tuple of one for each channel, or None.
@@ -179,11 +219,15 @@ class SignalPath:
         self.sample_time = None if sample_time is None else reader.scalar("sample_time", sample_time)
         if self.sample_time is not None and self.sample_time <= 0:
             reader.report("bad-time", "sample_time", sample_time, "more than zero seconds", "leave it out for no sampling")
-        given = dict(zip(PER_CHANNEL, (bias, noise_density, random_walk, quantum, dead_zone, rate_limit), strict=True))
-        read = {name: _read_per_channel(reader, name, value) for name, value in given.items()}
+        given = bias, noise_density, random_walk, bias_instability, quantum, dead_zone, rate_limit
+        read = [_read_per_channel(reader, name, value) for name, value in zip(PER_CHANNEL, given, strict=True)]
         #: Numbers, or arrays with one for each channel.
-        self.bias, self.noise_density, self.random_walk = read["bias"], read["noise_density"], read["random_walk"]
-        self.quantum, self.dead_zone, self.rate_limit = read["quantum"], read["dead_zone"], read["rate_limit"]
+        self.bias, self.noise_density, self.random_walk, self.bias_instability, *read = read
+        self.quantum, self.dead_zone, self.rate_limit = read
+        #: The shortest and the longest, or one.
+        self.correlation_time = _read_correlation(reader, correlation_time)
+        self.scale_factor = None if scale_factor is None else _read_per_channel(reader, "scale_factor", scale_factor)
+        self.misalignment = None if misalignment is None else reader.array("misalignment", misalignment, (3,))
         #: Lower and upper limit, or None.
         self.limits = None if limits is None else _read_limits(reader, limits)
         if reader.findings:
@@ -237,6 +281,106 @@ class SignalPath:
         A, B, C, D = (block_diag(*matrices) for matrices in zip(*laws, strict=True))
         return A, B, C, D
 
+    @property
+    def is_scaled(self) -> bool:
+        """Whether scale factors or a misalignment are given."""
+        return self.scale_factor is not None or self.misalignment is not None
+
+    def scaling(self, count: int) -> Array:
+        """Return what misalignment and scale factors make of `count` = n channels: a matrix (n, n) without unit."""
+        turned = np.eye(count) if self.misalignment is None else np.eye(3) - skew(self.misalignment)
+        return turned if self.scale_factor is None else (1.0 + np.atleast_1d(self.scale_factor))[:, None] * turned
+
+    @property
+    def rounding_density(self) -> Any:
+        """Density of the rounding errors of what is sampled, as of `noise_density`; zero of what is not."""
+        return self.quantum * math.sqrt((self.sample_time or 0.0) / 12.0)
+
+    @property
+    def drifts(self) -> tuple[Array, float]:
+        """Correlation times (k, s) of the processes of the bias instability, and the standard deviation of each over it."""
+        if isinstance(self.correlation_time, float):
+            return np.array([self.correlation_time]), 1.0
+        shortest, longest = self.correlation_time
+        decades = math.log10(longest / shortest)
+        steps = max(round(decades), 1)
+        return np.geomspace(shortest, longest, steps + 1), math.sqrt(math.log(10.0) * decades / steps / math.pi)
+
+    def spectrum(self, frequency: Any) -> Array:
+        """Return the two-sided spectral density of the errors: white noise, random walk, bias instability and rounding.
+
+        Parameters
+        ----------
+        frequency : float or array_like (p,), Hz
+            Positive; of sampled signals far below half the sampling frequency.
+
+        Returns
+        -------
+        array (p,), or (p, n) if numbers differ between channels
+            In the square of the unit of the signal per Hz. The one-sided density of many instruments is twice as large.
+
+        Raises
+        ------
+        ModelError
+            For frequencies that are not positive.
+        """
+        omega = 2.0 * math.pi * _read_all_positive("frequency", frequency)
+        times, x = self.drifts[0], np.multiply.outer(omega, self.drifts[0])
+        return self._summed(np.ones_like(omega), omega**-2.0, (2.0 * times / (1.0 + x * x)).sum(axis=-1))
+
+    def allan_deviation(self, tau: Any) -> Array:
+        """Return the Allan deviation of the errors: white noise, random walk, bias instability and rounding (IEEE Std 952).
+
+        Parameters
+        ----------
+        tau : float or array_like (p,), s
+            Times over which the signal is averaged, positive. Of sampled signals: multiples of the sample time; white noise is
+            exact for all, the rest within 2 % from five samples on, for correlation times of two samples or more.
+
+        Returns
+        -------
+        array (p,), or (p, n) if numbers differ between channels
+            In the unit of the signal.
+
+        Raises
+        ------
+        ModelError
+            For times that are not positive.
+        """
+        tau = _read_all_positive("tau", tau)
+        x = np.divide.outer(tau, self.drifts[0])
+        e = -np.expm1(-x)
+        drift = np.where(x < CLOSE, x * (2.0 / 3.0 - x / 2.0), 2.0 / x * (1.0 - (e + e * e / 2.0) / x))
+        return np.sqrt(self._summed(1.0 / tau, tau / 3.0, drift.sum(axis=-1)))
+
+    def _summed(self, white: Array, walk: Array, drift: Array) -> Array:
+        """Return a sum over the errors (p) of their shares per unit of their sizes, in the square of the unit of the signal."""
+        sizes = (
+            self.noise_density**2 + self.rounding_density**2,
+            self.random_walk**2,
+            (self.drifts[1] * self.bias_instability) ** 2,
+        )
+        parts = zip((white, walk, drift), np.broadcast_arrays(*sizes), strict=True)
+        return sum(np.multiply.outer(part, size) for part, size in parts)  # type: ignore[return-value]
+
+    def shaping(self, noise: str, size: float) -> tuple[Array, Array, Array, Array]:
+        """Return A (k, k), B (k, 1), C (1, k) and D of a filter from white noise of unit density to the error of one channel.
+
+        `noise` is one of `NOISES`, `size` the number by which it acts, in the unit of the signal; the unit of time is s.
+        The processes of a bias instability have one filter together, of the same density: its numerator is the factor of
+        ``sum_k q_k prod_(j != k) (p_j^2 - s^2)`` without zeros on the right, with rates p and the noises' densities q.
+        """
+        if noise == "instability":
+            rates = 1.0 / self.drifts[0]
+            zeros = _zeros(rates[::-1])
+            gain = self.drifts[1] * size * math.sqrt(2.0 * rates.sum())
+            apart = np.where(np.eye(len(rates)), 1.0, np.subtract.outer(rates, rates).T)  # p_j - p_k in row k
+            residues = gain * np.subtract.outer(-rates, -zeros).prod(axis=1) / apart.prod(axis=1)
+            return np.diag(-rates), np.ones((len(rates), 1)), residues[None], np.zeros((1, 1))
+        if noise == "walk":
+            return np.zeros((1, 1)), np.full((1, 1), size), np.ones((1, 1)), np.zeros((1, 1))
+        return np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.full((1, 1), size)
+
     def paces(self, count: int) -> list[Any]:
         """Return by what rates of states are multiplied to be polynomials in parameters, for `count` channels.
 
@@ -265,13 +409,17 @@ class SignalPath:
             for k, each in names
             for name, unit in LinearFilter.UNITS.get(each.kind, {}).items()
         }
-        return units | dict.fromkeys(["bias"] if np.ndim(self.bias) == 0 else [f"bias.{k}" for k in range(len(self.bias))], "")
+        for name, unit in _PARAMETERS.items():
+            size = np.shape(getattr(self, name))
+            if getattr(self, name) is not None:
+                units |= dict.fromkeys([f"{name}.{k}" for k in range(*size)] if size else [name], unit)
+        return units
 
     def parameter(self, name: str) -> Any:
         """Return the value of the parameter called `name`."""
         stem, k = owner_of(name), entry_of(name)
-        if stem == "bias":
-            return self.bias[int(k)] if k else self.bias
+        if stem in _PARAMETERS:
+            return getattr(self, stem)[int(k)] if k else getattr(self, stem)
         return self.filters[int(k) if k else 0].numbers[stem]
 
     def with_parameters(self, values: Mapping[str, Any]) -> SignalPath:
@@ -279,8 +427,9 @@ class SignalPath:
         changed = copy.copy(self)
         for name, value in values.items():
             stem, k = owner_of(name), entry_of(name)
-            if stem == "bias":
-                changed.bias = np.where(np.arange(len(changed.bias)) == int(k), value, changed.bias) if k else value
+            if stem in _PARAMETERS:
+                known = getattr(changed, stem)
+                setattr(changed, stem, np.where(np.arange(len(known)) == int(k), value, known) if k else value)
                 continue
             filters = [
                 replace(each, numbers={**each.numbers, stem: value}) if j == (int(k) if k else 0) else each
@@ -292,7 +441,7 @@ class SignalPath:
     def findings(self, where: str, channels: int) -> list[Finding]:
         """Return what is wrong with the path, called `where` in messages, on a device with so many `channels`."""
         wrong = []
-        sizes = {name: np.size(getattr(self, name)) for name in PER_CHANNEL if np.ndim(getattr(self, name))}
+        sizes = {name: np.size(getattr(self, name)) for name in (*PER_CHANNEL, "scale_factor") if np.ndim(getattr(self, name))}
         if self.limits is not None and self.limits.ndim == 2:
             sizes["limits"] = self.limits.shape[1]
         filters = self.channel_filters(channels)
@@ -301,6 +450,9 @@ class SignalPath:
             if size != channels:
                 expected, advice = f"{channels}, one for each channel of the device", "give one for all, or one for each"
                 wrong.append(Finding("wrong-length", f"{where}.{name}", f"{size} channels", expected, advice))
+        if self.misalignment is not None and channels != 3:
+            expected, advice = "a device of three channels: a vector in its port's axes", "leave it out"
+            wrong.append(Finding("no-vector", f"{where}.misalignment", f"{channels} channels", expected, advice))
         for each in self.filters:
             for name, value in each.numbers.items():
                 number = real_array(value)
@@ -339,9 +491,40 @@ def _read_per_channel(reader: FieldReader, name: str, value: Any) -> Any:
             reader.report("bad-rate", name, value, "more than zero", "leave it out for no limit")
     elif not np.isfinite(numbers).all():
         reader.report("not-finite", name, value, "finite numbers", "check the numbers")
-    elif name != "bias" and not (numbers >= 0).all():
+    elif name not in _PARAMETERS and not (numbers >= 0).all():
         reader.report("negative", name, value, "zero or more", "give a size: zero for none")
     return numbers.item() if numbers.ndim == 0 else numbers
+
+
+def _read_correlation(reader: FieldReader, value: Any) -> Any:
+    times = real_array(value)
+    if times is None or times.shape not in ((), (1,), (2,)) or not (np.diff([0.0, *times.flat, np.inf]) > 0).all():
+        expected = "a positive number, or a shorter and a longer time"
+        reader.report("bad-time", "correlation_time", value, expected, "write correlation_time=(1.0, 1e4)")
+        return 1.0
+    return float(times.item()) if times.size == 1 else tuple(times.tolist())
+
+
+def _read_all_positive(name: str, value: Any) -> Array:
+    numbers = real_array(value)
+    if numbers is None or not (numbers > 0).all():
+        raise ModelError(Finding("not-positive", name, value, "positive numbers", "use np.geomspace"))
+    return numbers
+
+
+def _zeros(rates: Array) -> Array:
+    """Return the zeros (k - 1, rad/s) of the filter of a bias instability with some rising `rates` (k, rad/s), without signs.
+
+    The square of each lies between those of two rates.
+    """
+    from scipy.optimize import brentq
+
+    squares = rates * rates
+
+    def numerator(log: float) -> Any:
+        return sum(np.prod(1.0 - math.exp(2.0 * log) / np.delete(squares, k)) / rate for k, rate in enumerate(rates))
+
+    return np.exp([brentq(numerator, *between) for between in itertools.pairwise(np.log(rates))])
 
 
 def _read_limits(reader: FieldReader, value: Any) -> Array:
@@ -415,7 +598,7 @@ def read_path(device: Block, field: str, value: Any) -> SignalPath | None:
 
 
 class FilterKind(IntEnum):
-    """What filters act on or receive: the first three of actuators, the others of sensors."""
+    """What filters act on or receive: the first three and the last of actuators, the others of sensors."""
 
     #: An effort on a coordinate, times a number.
     EFFORT = 0
@@ -429,6 +612,8 @@ class FilterKind(IntEnum):
     SPECIFIC_FORCE = 6
     #: What the sensor says by its `Device.observation`.
     OBSERVED = 7
+    #: A magnetic moment (3) for each channel of a dipole at the second port, in its axes; the first port is the world's.
+    DIPOLE = 8
 
 
 class Device(Block):
@@ -458,13 +643,13 @@ class Device(Block):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether there is a filter."""
-        return self.path is not None and self.path.filter is not None
+        """Whether there is a filter, or a scale factor or misalignment."""
+        return self.path is not None and (self.path.filter is not None or self.path.is_scaled)
 
     @property
     def is_attached(self) -> bool:
         """Whether systems add an interaction for it: for its filter, or its law."""
-        return self.is_filtered or self.acts_by_law
+        return self.acts_by_law or (self.path is not None and self.path.filter is not None)
 
     @property
     def filter_ports(self) -> tuple[Any, ...]:
@@ -487,6 +672,10 @@ class Device(Block):
     def filter_law(self) -> tuple[FilterKind, Any]:
         """What the filter acts on or receives there, and the numbers (channels, ...) of that."""
         raise NotImplementedError
+
+    def under(self, field: Any) -> Device:
+        """Return the device as it measures under a `field` of gravity, or none (None), which says where the world is."""
+        return self
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()

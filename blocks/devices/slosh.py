@@ -83,7 +83,8 @@ class Slosh(CompositeDevice):
     damping_ratio : float
         Of each mode, such as baffles give.
     acceleration : float, m/s^2
-        For which springs and dampers are made: by default that of gravity.
+        For which springs and dampers are made: by default that of gravity on the ground. In a field of gravity it has to be
+        given: that of the thrust, since what falls freely holds no liquid at its place.
 
     Notes
     -----

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.contract.block import ParameterFields
@@ -81,10 +83,13 @@ class WheelLoads(Interaction):
         self.limit, self.torque, self.gain, self.servo, self.speed = limit, torque, gain, servo, speed
         self.radial, self.tangential, self.lines, self.turning = radial, tangential, lines, 1.0
 
-    @property
-    def speed_limit(self) -> float | None:  # type: ignore[override]
-        """The limit, if there is one."""
-        return self.limit if self.torque else None
+    def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
+        """Yield that the wheel starts above the limit of its speed, where it is braked."""
+        speed = float(motion.v[0])
+        if self.torque and abs(speed) > (1 + 2 * NEGLIGIBLE) * self.limit:  # motors drive wheels to half of that
+            where, got = f"{self.name.removesuffix('/loads')}.speed_limit", f"{speed:.6g} rad/s at the start"
+            advice = "start slower, or raise the limit: above it the wheel is braked"
+            yield Finding("above-limit", where, got, f"at most {self.limit:.6g} rad/s", advice)
 
     def parameter_fields(self) -> ParameterFields:
         return super().parameter_fields() | row_fields("lines", self.lines, _LINE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from titop.blocks.basics.spatial import Array, cross, rotation_exp, twist_transp
 from titop.blocks.basics.tolerances import FEW_ROUNDINGS
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.constraints.closure import Closure
-from titop.blocks.contract.block import Block, is_titops_own
+from titop.blocks.contract.block import Block, PortRef, is_titops_own
 from titop.blocks.contract.fields import put
 from titop.blocks.contract.target_motion import NO_STATES, TargetMotion
 
@@ -131,8 +131,8 @@ class Interaction(Closure):
     reading_units: tuple[str, ...] = ()
     #: Whether it has contact points, `point_names`, with gaps and forces as outputs.
     has_points: ClassVar[bool] = False
-    #: Speed (rad/s or m/s) of its coordinate from which on it brakes: simulations that start faster warn. None without.
-    speed_limit: float | None = None
+    #: What it acts on if `System.add_interaction` is told nothing else.
+    default_targets: tuple[PortRef, ...] = ()
 
     @property
     def input_ranges(self) -> tuple[tuple[float, float], ...]:  # type: ignore[override]
@@ -212,6 +212,10 @@ class Interaction(Closure):
         motion : TargetMotion
         """
         raise NotImplementedError
+
+    def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
+        """Yield warnings about the motion of its targets where a simulation starts; none by default."""
+        return iter(())
 
     @property
     def reading_paths(self) -> tuple[str, ...]:
@@ -352,7 +356,8 @@ Stepping = Callable[[Callable[[Array], Any], Array], Array]
 
 def stepping(interaction: Interaction) -> Stepping:
     """Return the method of differentiation for an interaction: complex steps, checked for functions of users."""
-    return complex_step if is_titops_own(interaction) and not interaction.state_names else trusted_step
+    known = is_titops_own(interaction) and interaction.complex_safe and not interaction.state_names
+    return complex_step if known else trusted_step
 
 
 def load_derivatives(interaction: Interaction, motion: TargetMotion, step: Stepping) -> Array:

@@ -22,11 +22,9 @@ from titop.blocks.devices.sensors import DriveSensor, Encoder, ReactionSensor, T
 from titop.blocks.interactions.interaction import Interaction, target_counts
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
+from titop.blocks.surroundings.gravity_field import GRAVITY
 from titop.graph.network.assembly import rotor_without_armature
 from titop.graph.network.network import Network
-
-#: First part of the names of gravity's parameters.
-_GRAVITY = "gravity"
 
 
 def renamed_blocks(system: Network) -> Iterator[Finding]:
@@ -40,9 +38,9 @@ def renamed_blocks(system: Network) -> Iterator[Finding]:
 def reserved_names(system: Network) -> Iterator[Finding]:
     """Find blocks whose parameters would have the names of gravity's parameters."""
     for block in system.blocks:
-        if block.name == _GRAVITY:
-            expected = f"another name: {_GRAVITY}.x, .y and .z are the field's"
-            yield Finding("reserved-name", _GRAVITY, block, expected, "rename the block")
+        if block.name == GRAVITY:
+            expected = f"another name: {GRAVITY}.x, .y and .z, or {GRAVITY}.mu, are the field's"
+            yield Finding("reserved-name", GRAVITY, block, expected, "rename the block")
 
 
 def ambiguous_devices(system: Network) -> Iterator[Finding]:

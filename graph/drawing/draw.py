@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.basics.user_input import check_suffix
+from titop.blocks.surroundings.gravity_field import gravity_words
 from titop.graph.drawing.forest import Item, bundle, collapse_named, collapse_rest, forest
 from titop.graph.drawing.layout import (
     ARROW,
@@ -99,8 +100,7 @@ def _figure(system: Network, picture: Outline, layout: Layout) -> Figure:
     axes.set_axis_off()
     pen = Pen(axes)
     pen.text(MARGIN, -0.16, printable(system.name, 60), NAME + 2, "title", weight="bold", ha="left")
-    gravity = ", ".join(f"{x:.4g}" for x in system.gravity)
-    pen.text(MARGIN, -0.33, f"gravity [{gravity}] m/s²", DETAIL, "title", ha="left")
+    pen.text(MARGIN, -0.33, gravity_words(system.gravity), DETAIL, "title", ha="left")
     for parent, child, motion, wrench in layout.wires:
         pen.pair(parent, child, motion, wrench)
     for body, closure, motion, wrench in layout.chords:

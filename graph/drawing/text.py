@@ -8,6 +8,7 @@ from typing import Any
 
 from titop.blocks.basics.errors import Finding, escape
 from titop.blocks.contract.block import Block
+from titop.blocks.surroundings.gravity_field import gravity_words
 from titop.graph.checking.system_check import check_system
 from titop.graph.drawing.outline import Outline, describe_closure, known_mass, outline, printable
 from titop.graph.network.connections import Connection
@@ -23,7 +24,8 @@ def diagram(system: Network) -> str:
     for connection in system.connections:
         children.setdefault(connection.parent.block.name, []).append(connection)
     counted = [part for part in (f"{len(system.connections)} connections", constraint_count(system)) if part]
-    lines = [f"{system.name}: {', '.join(counted)}, gravity {system.gravity.tolist()} m/s^2", "world"]
+    gravity = getattr(system.gravity, "words", None) or f"gravity {system.gravity.tolist()} m/s^2"
+    lines = [f"{system.name}: {', '.join(counted)}, {gravity}", "world"]
     seen = {"world"}
     for name in dict.fromkeys(["world", *(c.parent.block.name for c in system.connections)]):
         if name == "world" or name not in seen:
@@ -174,9 +176,8 @@ def system_html(system: Network) -> str:
     _, warnings = check_system(system)
     mass = sum(box.mass for box in picture.boxes)
     nv = sum(box.nv for box in picture.boxes)
-    gravity = ", ".join(f"{x:.4g}" for x in system.gravity)
     counts = (f"{len(system.connections)} connections", constraint_count(system), f"{nv} coordinates")
-    facts = ", ".join([*filter(None, counts), f"{mass:.4g} kg, gravity [{gravity}] m/s²"])
+    facts = ", ".join([*filter(None, counts), f"{mass:.4g} kg, {gravity_words(system.gravity)}"])
     parts = [
         f"<p><b>{_text(system.name, 60)}</b> <span style='color:{_GREY}'>{html.escape(facts)}</span></p>",
         *_findings("wrong", _RED, picture.findings),

@@ -14,8 +14,12 @@ from titop.blocks.bodies.rods.section import Section
 from titop.blocks.bodies.rods.strains import StrainBasis
 from titop.blocks.bodies.water.fluid import Fluid
 from titop.blocks.bodies.water.immersion import POTENTIAL
-from titop.blocks.devices.signal_path import LinearFilter, SignalPath
+from titop.blocks.devices.signal_path import PER_CHANNEL, LinearFilter, SignalPath
 from titop.blocks.interactions.shape import Shape
+from titop.blocks.surroundings.central_gravity import CentralGravity
+from titop.blocks.surroundings.facets import Facet
+from titop.blocks.surroundings.magnetic_field import MagneticField
+from titop.blocks.surroundings.orbit import Orbit
 from titop.graph.files import file_fields as kinds
 from titop.graph.files.file_fields import FLAG, NUMBER, NUMBERS, POSE, TEXT, FileField, ValueKind, named_values
 from titop.graph.files.file_reading import FileReading, join
@@ -111,7 +115,7 @@ def _write_port(port: RodPort) -> Any:
 ROD_PORTS = kinds.table_of(ValueKind(_read_port, _write_port))
 
 
-# -- contacts, fluids, devices ---------------------------------------------------------------------------------------------
+# -- contacts, fluids ------------------------------------------------------------------------------------------------------
 
 
 def _write_shape(value: Shape) -> dict[str, Any]:
@@ -158,6 +162,63 @@ WATER = {
 }
 
 
+# -- gravity ---------------------------------------------------------------------------------------------------------------
+
+def _read_gravity(value: Any, where: str, reading: FileReading) -> Any:
+    if not isinstance(value, dict):
+        return NUMBERS.read(value, where, reading)
+    kind = value.get("kind")
+    if kind not in FIELDS:
+        reading.report("unknown-kind", join(where, "kind"), kind, " or ".join(FIELDS), 'write kind = "central"')
+        return None
+    return kinds.record(*FIELDS[kind]).read({name: entry for name, entry in value.items() if name != "kind"}, where, reading)
+
+
+def _write_gravity(value: Any) -> Any:
+    for kind, (cls, fields) in FIELDS.items():
+        if type(value) is cls:
+            return {"kind": kind, **kinds.write_fields(fields, value)}
+    return NUMBERS.write(value)
+
+
+#: Gravity: three numbers, or a table of the kind and the numbers of a field.
+GRAVITY = ValueKind(_read_gravity, _write_gravity)
+
+#: Fields of gravity by their kinds in files: the class, and its fields.
+FIELDS: dict[str, tuple[type, dict[str, FileField]]] = {
+    "central": (
+        CentralGravity,
+        {
+            **dict.fromkeys(("mu", "radius"), FileField(NUMBER)),
+            "j2": FileField(NUMBER, 0.0),
+            "axis": FileField(NUMBERS, (0.0, 0.0, 1.0)),
+        },
+    ),
+    "orbit": (
+        Orbit,
+        {
+            "gravity": FileField(GRAVITY),
+            "semi_major_axis": FileField(NUMBER),
+            **dict.fromkeys(("eccentricity", "inclination", "node", "perigee", "anomaly"), FileField(NUMBER, 0.0)),
+        },
+    ),
+}
+
+
+def _facet(target: float = 0, **numbers: Any) -> Facet:
+    return Facet(int(target) if target == int(target) else target, **numbers)  # type: ignore[arg-type]
+
+
+_LIGHT = dict.fromkeys(("specular", "diffuse"), FileField(NUMBER, 0.0))
+_PLATE = {"area": FileField(NUMBER), "normal": FileField(NUMBERS), "center": FileField(NUMBERS, (0.0, 0.0, 0.0))}
+#: Facets, each a table; their targets are numbers of ports, from 0.
+FACETS = kinds.list_of(kinds.record(_facet, {"target": FileField(NUMBER, 0), **_PLATE, **_LIGHT}))
+MAGNETIC_FIELD = kinds.record(MagneticField, {"kind": FileField(TEXT), "vector": FileField(NUMBERS)})
+
+
+# -- devices ---------------------------------------------------------------------------------------------------------------
+
+
 def _read_filter(value: Any, where: str, reading: FileReading) -> Any:
     table = reading.table(value, where)
     numbers = {
@@ -179,7 +240,9 @@ PATH = kinds.record(
         "filter": FileField(_FILTER, None),
         "delay": FileField(NUMBER, 0.0),
         "sample_time": FileField(NUMBER, None),
-        **{name: FileField(NUMBERS, 0.0) for name in ("bias", "noise_density", "random_walk", "quantum", "dead_zone")},
+        **{name: FileField(NUMBERS, 0.0) for name in PER_CHANNEL if name != "rate_limit"},
+        "correlation_time": FileField(NUMBERS, (1.0, 1e4)),
+        **{name: FileField(NUMBERS, None) for name in ("scale_factor", "misalignment")},
         "rate_limit": FileField(_UNLIMITED_NUMBERS, float("inf")),
         "limits": FileField(_UNLIMITED_NUMBERS, None),
     },

@@ -36,6 +36,7 @@ from titop.blocks.contract.block import Block
 from titop.blocks.devices import actuators, drives, sensors
 from titop.blocks.devices.control_moment_gyro import ControlMomentGyro
 from titop.blocks.devices.loads import Load
+from titop.blocks.devices.magnetorquer import Magnetorquer
 from titop.blocks.devices.reaction_wheel import ReactionWheel
 from titop.blocks.devices.slosh import CylinderSlosh, SphereSlosh, TableSlosh
 from titop.blocks.interactions.cable import Cable
@@ -48,6 +49,9 @@ from titop.blocks.joints.curvilinear import Curvilinear
 from titop.blocks.joints.friction_and_limits import CoordinateLimits, Limits
 from titop.blocks.joints.plain_joints import Cartesian, Cylindrical, Planar, Prismatic, Revolute, Screw, Universal, Weld
 from titop.blocks.joints.quaternion_joints import Free, Spherical
+from titop.blocks.surroundings.aerodynamic_drag import AerodynamicDrag
+from titop.blocks.surroundings.magnetic_field import ResidualDipole
+from titop.blocks.surroundings.solar_pressure import SolarPressure
 from titop.graph.files import block_fields as special
 from titop.graph.files.file_fields import (
     BLOCK_NAME,
@@ -263,6 +267,9 @@ _register(
     end=_END,
     points=FileField(NUMBER, None, attribute="given_points"),
 )
+_register(ResidualDipole, "residual-dipole", moment=NUMBERS, field=special.MAGNETIC_FIELD)
+_register(AerodynamicDrag, "drag", facets=special.FACETS, scale_height=UNLIMITED)
+_register(SolarPressure, "solar-pressure", facets=special.FACETS, sun=NUMBERS)
 _register(
     RigidClosure,
     "rigid",
@@ -280,6 +287,7 @@ _register(Load, "constant")
 _register(actuators.Motor, "motor", effort_limit=_UPPER)
 _register(actuators.Thruster, "thruster", direction=_DIRECTION, max_thrust=_UPPER)
 _register(actuators.Propeller, "propeller", direction=_DIRECTION, max_speed=UNLIMITED)
+_register(Magnetorquer, "magnetorquer", field=special.MAGNETIC_FIELD, axis=_DIRECTION, max_dipole=_UPPER)
 _register(actuators.Force, "force", direction=_DIRECTION)
 _register(actuators.Torque, "torque", direction=_DIRECTION)
 _UNLIMITED = FileField(UNLIMITED, float("inf"))
@@ -304,6 +312,10 @@ _register(sensors.Gyro, "gyro")
 _register(sensors.Encoder, "encoder")
 _register(sensors.Tachometer, "tachometer")
 _register(sensors.PoseSensor, "pose")
+_register(sensors.StarTracker, "star-tracker", nominal=FileField(NUMBERS, lambda tracker: np.eye(3)))
+_register(sensors.SunSensor, "sun-sensor", direction=NUMBERS)
+_register(sensors.Magnetometer, "magnetometer", field=special.MAGNETIC_FIELD)
+_register(sensors.GNSS, "gnss")
 _register(sensors.StrainGauge, "strain-gauge")
 _register(sensors.ReactionSensor, "reaction")
 _register(sensors.TendonSensor, "tendon", tendon=BLOCK_NAME)

@@ -21,8 +21,9 @@ from titop.blocks.basics.user_input import check_suffix
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import Interaction
 from titop.graph.checking.system_check import system_findings
+from titop.graph.files.block_fields import GRAVITY
 from titop.graph.files.block_types import DEFAULT_TYPES, ENDS, type_of
-from titop.graph.files.file_fields import NUMBERS, PORTS, TEXT, FileField, write_fields
+from titop.graph.files.file_fields import PORTS, TEXT, FileField, write_fields
 from titop.graph.files.toml_text import check_size, format_table
 from titop.graph.network.connections import Connection, Joined
 from titop.graph.network.network import Network
@@ -32,7 +33,7 @@ _HEADER = "# A model for titop. Units: m, kg, s, rad, N.\n"
 
 SECTIONS = ("bodies", *ENDS, *Network.ATTACHMENTS, "devices")
 KEYS = ("format", "version", "order", "system", "parameters", "world", *SECTIONS)
-SYSTEM = {"name": FileField(TEXT, None), "gravity": FileField(NUMBERS, None)}
+SYSTEM = {"name": FileField(TEXT, None), "gravity": FileField(GRAVITY, None)}
 WORLD = {"ports": FileField(PORTS, {}, attribute="port_poses")}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +28,9 @@ from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
-from titop.graph.network.connections import Connection, Joined, idle, moves_no_inertia, nodes_of
+from titop.blocks.surroundings.body_gravity import gravity_on
+from titop.blocks.surroundings.gravity_field import GravityField
+from titop.graph.network.connections import Connection, Joined, idle, moves_no_inertia, nodes_of, weighed
 from titop.graph.network.network import Network
 
 
@@ -36,7 +39,7 @@ class Assembly:
     """The frozen system that engines read."""
 
     name: str
-    gravity: Array  #: (3; m/s^2)
+    gravity: Array  #: The uniform one (3; m/s^2): zero with a field.
     world: World
     connections: tuple[Connection, ...]  #: Parents before children.
     #: Position in `connections` of the first, second, ... ``connect`` call: the order of the coordinates.
@@ -44,11 +47,15 @@ class Assembly:
     loads: tuple[Load, ...]
     actuators: tuple[Actuator, ...] = ()
     sensors: tuple[Sensor, ...] = ()
-    #: Loads of blocks' first-order states come last, as interactions, those of actuators' and sensors' filters too.
+    #: Loads of blocks' first-order states come last, as interactions, those of actuators' and sensors' filters too; behind them
+    #: the gravity of a field on each body.
     loops: tuple[Joined, ...] = ()
     gears: tuple[Relation, ...] = ()
     limits: tuple[CoordinateLimits, ...] = ()  #: Of own coordinates of bodies.
     devices: tuple[CompositeDevice, ...] = ()  #: Whose parts are among the others.
+    #: The world's angular velocity (3; rad/s) and its derivative (3; rad/s^2), in its own axes: zero for an inertial world.
+    turning: Array = dataclasses.field(default_factory=lambda: np.zeros(6))
+    field: GravityField | None = None  #: Of gravity that differs from place to place.
 
     @cached_property
     def blocks(self) -> dict[str, Block]:
@@ -56,7 +63,8 @@ class Assembly:
         pairs = (block for c in self.connections for block in (c.joint, c.child.block))
         closures = (loop.closure for loop in self.loops)
         acting = (*self.gears, *self.limits, *self.loads, *self.actuators, *self.sensors)
-        return {block.name: block for block in (self.world, *pairs, *closures, *acting)}
+        fields = () if self.field is None else (self.field,)
+        return {block.name: block for block in (self.world, *pairs, *closures, *acting, *fields)}
 
     @cached_property
     def connection_of_joint(self) -> dict[str, Connection]:
@@ -149,10 +157,12 @@ def assemble(system: Network) -> Assembly:
     rank = {index: k for k, index in enumerate(order)}
     snapshots: dict[str, Any] = {name: block.snapshot() for name, block in system.graph.nodes(data="block")}
     reflect_rotors(snapshots, system.actuators)
+    field = system.gravity.snapshot() if isinstance(system.gravity, GravityField) else None
+    gravity = np.zeros(3) if isinstance(system.gravity, GravityField) else system.gravity.copy()
     placed = {joint: pose.copy() for device in system.devices for joint, pose in device.placements}
     return Assembly(
         name=system.name,
-        gravity=system.gravity.copy(),
+        gravity=gravity,
         world=snapshots["world"],
         connections=tuple(
             Connection(
@@ -167,10 +177,16 @@ def assemble(system: Network) -> Assembly:
         loads=tuple(_acting_snapshot(load, snapshots) for load in system.loads),
         actuators=tuple(_acting_snapshot(actuator, snapshots) for actuator in system.actuators),
         sensors=tuple(_acting_snapshot(sensor, snapshots) for sensor in system.sensors),
-        loops=(*(loop_among(loop, snapshots) for loop in system.loops), *_stated(snapshots, system)),
+        loops=(
+            *(loop_among(loop, snapshots, gravity, field) for loop in system.loops),
+            *_stated(snapshots, system, gravity, field),
+            *_weighed(snapshots, system, field),
+        ),
         gears=tuple(snapshots[gear.name] for gear in system.gears),
         limits=tuple(snapshots[limits.name] for limits in system.limits),
         devices=tuple(_device_snapshot(device, snapshots) for device in system.devices),
+        field=field,
+        turning=np.zeros(6) if field is None else field.turning,
     )
 
 
@@ -179,7 +195,14 @@ def _port_among(ref: PortRef, blocks: Mapping[str, Any]) -> PortRef:
     return PortRef(blocks[ref.block.name], ref.name)
 
 
-def _stated(blocks: Mapping[str, Any], system: Network) -> Iterator[Joined]:
+def _weighed(blocks: Mapping[str, Any], system: Network, field: GravityField | None) -> Iterator[Joined]:
+    """Yield the gravity of a field on each body, and on each block with inertia that is a joint, as interactions."""
+    for block in () if field is None else (blocks[each.name] for each in weighed(system)):
+        acting = gravity_on(block, field)
+        yield Joined((PortRef(blocks["world"], None), PortRef(block, None)), acting, acting.own_coordinates)
+
+
+def _stated(blocks: Mapping[str, Any], system: Network, gravity: Array, field: GravityField | None) -> Iterator[Joined]:
     """Yield the loads of states of blocks with coordinates of their own, and of filters of devices, as interactions."""
     for block in blocks.values():
         if block.state_names and not isinstance(block, Interaction):
@@ -187,7 +210,8 @@ def _stated(blocks: Mapping[str, Any], system: Network) -> Iterator[Joined]:
             yield Joined((), states, states.own_coordinates)
     for device in (blocks[each.name] for each in (*system.actuators, *system.sensors) if each.is_attached):
         units = tuple(_unit_of(blocks, name) for name in device.filter_coordinates)
-        filtered, world = path_states(device, blocks, system.gravity.copy(), units), PortRef(blocks["world"], None)
+        filtered = path_states(device, blocks, gravity, units, field).under(gravity, field)
+        world = PortRef(blocks["world"], None)
         ports = tuple(port if isinstance(port, PortRef) else world for port in filtered.own_ports)
         yield Joined(ports, filtered, filtered.own_coordinates)
 
@@ -199,11 +223,13 @@ def _unit_of(blocks: Mapping[str, Any], coordinate: str) -> str:
     return known_units(block.units, block.nv)[block.coordinates.index(entry) if entry else 0]
 
 
-def loop_among(loop: Joined, blocks: Mapping[str, Any], gravity: Array | None = None) -> Joined:
-    """Return a loop with its blocks replaced by those of the same names in `blocks`, under another `gravity` (3) if given."""
+def loop_among(
+    loop: Joined, blocks: Mapping[str, Any], gravity: Array | None = None, field: GravityField | None = None
+) -> Joined:
+    """Return a loop with its blocks replaced by those of the same names in `blocks`, under other `gravity` (3) if given."""
     ports = tuple(_port_among(ref, blocks) for ref in loop.ports)
     closure = blocks[loop.closure.name].among(blocks)
-    closure = closure if gravity is None else closure.under(gravity)
+    closure = closure if gravity is None else closure.under(gravity, field)
     return Joined(ports, closure, (*closure.own_coordinates, *loop.named_coordinates))
 
 
@@ -248,6 +274,17 @@ def rotor_without_armature(motor: CoordinateActuator, inertia: float) -> Finding
     where = f"{motor.name}.rotor_inertia"
     advice = f"add gear^2 rotor_inertia to the mass matrix of {owner_of(motor.joint)!r} itself"
     return Finding("no-armature", where, inertia, "no rotor on a block's own coordinate: joints alone have an armature", advice)
+
+
+def refuse_unsteady(assembly: Assembly) -> list[Finding]:
+    """Refuse motions over some time in a field that is known at one instant; return what is suspicious with them.
+
+    Raises `ModelError`.
+    """
+    wrong, suspicious = ([], []) if assembly.field is None else assembly.field.along_time()
+    if wrong:
+        raise ModelError(wrong)
+    return suspicious
 
 
 def _slices(sizes: Iterator[tuple[str, int]]) -> dict[str, slice]:

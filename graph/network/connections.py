@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.block import Block, PortRef, is_titops_own
+from titop.blocks.contract.block import Block, PortRef, is_titops_own, overrides_method
 from titop.blocks.joints.joint import Joint
 
 
@@ -43,8 +43,8 @@ class Joined:
 
     @property
     def is_between_two_ports(self) -> bool:
-        """Whether it acts on exactly two ports and no coordinates."""
-        return len(self.ports) == 2 and not self.coordinates
+        """Whether it acts on exactly two ports, which users named, and no coordinates."""
+        return len(self.ports) == 2 and not self.coordinates and not self.closure.own_ports
 
     @property
     def named_ports(self) -> tuple[PortRef, ...]:
@@ -65,6 +65,12 @@ class Joined:
     def named_targets(self) -> tuple[str, ...]:
         """Those that are no ports, by name."""
         return (*(block.name for block in self.closure.own_blocks), *self.named_coordinates)
+
+
+def weighed(system: Any) -> list[Block]:
+    """Return the blocks of a system that have inertia of their own: bodies, and joints that are more than joints."""
+    blocks = (block for c in system.connections for block in (c.joint, c.child.block))
+    return [block for block in blocks if not isinstance(block, Joint) or overrides_method(block, "mass_matrix", Joint)]
 
 
 class TreeNode(NamedTuple):

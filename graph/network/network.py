@@ -14,7 +14,7 @@ from titop.blocks.bodies.rigid_body import World
 from titop.blocks.constraints.closure import Closure, MultiplierClosure
 from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import Block, PortRef
-from titop.blocks.contract.fields import Field, Fielded, vector
+from titop.blocks.contract.fields import Field, Fielded
 from titop.blocks.devices.actuators import Actuator, CoordinateActuator, PortActuator
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.devices.loads import Load
@@ -22,6 +22,7 @@ from titop.blocks.devices.sensors import KINDS, Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import CHILD_PORT, Joint
+from titop.blocks.surroundings.gravity_field import read_gravity
 from titop.graph.network.connections import Connection, Joined
 
 #: Blocks to which no joint leads, and on which no loop closes.
@@ -40,7 +41,7 @@ class Network(Fielded):
         "sensors": "add_sensor",
     }
 
-    gravity = Field(vector)
+    gravity = Field(read_gravity)
 
     def __init__(self, name: str = "system", gravity: Any = (0.0, 0.0, -9.81)) -> None:
         self.name = name
@@ -134,7 +135,7 @@ class Network(Fielded):
         *targets : Block, PortRef, "world" or str
             Ports of bodies (a block stands for its reference frame) and coordinates: a joint, or a name such as ``"hinge"``,
             ``"wrist.first"`` or ``"boom.mode1"``. The interaction gets the ports, and the coordinates, in this order. Tendons
-            and distributed loads know their rods and need no targets.
+            and distributed loads know their rods, drag and solar pressure their facets, and need no targets.
 
         Notes
         -----
@@ -146,7 +147,7 @@ class Network(Fielded):
             reader.report("not-an-interaction", "interaction", interaction, "a tt.Interaction", advice)
         ports = [self._body_port(target, reader, "own_ports") for target in getattr(interaction, "own_ports", ())]
         coordinates = list(getattr(interaction, "own_coordinates", ()))
-        for k, target in enumerate(targets):
+        for k, target in enumerate(targets or getattr(interaction, "default_targets", ())):
             if isinstance(target, Joint):
                 coordinates.append(target.name)
             elif isinstance(target, str) and target != "world":

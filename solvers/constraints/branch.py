@@ -276,7 +276,7 @@ def swiftest(mechanism: ClosedMechanism, v: Array) -> Array:
     """Return the accelerations (nv) of free fall over the system's size and of rotation at the fastest rate, summed."""
     sizes = mechanism.scale.coordinates
     rate = np.abs(np.real(v) / sizes).max(initial=0.0)
-    return (float(np.linalg.norm(mechanism.engine.gravity)) / mechanism.scale.length + rate**2) * sizes
+    return (mechanism.falling + rate**2) * sizes
 
 
 def mobility(mechanism: ClosedMechanism, q: Array) -> Array:

@@ -87,6 +87,13 @@ class ClosedMechanism(Configurations):
         """The engine; for changed parameters it is made at its first use."""
         return self._make_engine(self)
 
+    @property
+    def falling(self) -> float:
+        """The square (1/s^2) of the rate at which uniform gravity, over the system's length, and the world's turning show."""
+        engine = self.engine
+        turning, faster = engine.turning.reshape(2, 3)
+        return float(np.linalg.norm(engine.gravity) / self.scale.length + turning @ turning + np.linalg.norm(faster))
+
     def constraints_at(self, q: Array, v: Array | None = None) -> Constraints:
         """Return the constraints at a checked state, by default at rest."""
         return self.engine.dynamics.constraints(q, self._stills[1][0] if v is None else v)

@@ -93,8 +93,7 @@ def term_accelerations(point: LoadedState, reach: Array, by_effort: Array) -> Ar
         in_port = np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
         efforts.append(model.jacobian(port, q).T @ in_port)
     total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
-    falling = float(np.linalg.norm(model.gravity)) / model.mechanism.scale.length
-    return np.abs(by_effort) @ total + reach * (falling + ROUNDED_TURNS * rates)
+    return np.abs(by_effort) @ total + reach * (model.mechanism.falling + ROUNDED_TURNS * rates)
 
 
 def unsteady_state(point: LoadedState, sizes: StateScale, tolerance: float) -> tuple[str, str] | None:

@@ -37,7 +37,7 @@ def with_part_of_loads(point: OperatingPoint, part: float) -> OperatingPoint:
     """Return a point with a part of its gravity, loads, wrenches, efforts and inputs."""
     if part == 1.0:
         return point
-    names = [f"gravity.{axis}" for axis in "xyz"]
+    names = [] if point.model.mechanism.assembly.field else [f"gravity.{axis}" for axis in "xyz"]
     for block in point.model.mechanism.assembly.blocks.values():
         names += [f"{block.name}.{entry}" for entry in block.load_parameters]
     numbers = point.model.parameters()

@@ -85,7 +85,7 @@ def _length(point: LoadedState) -> float:
 
 def _rate(point: LoadedState, coordinates: Array, length: float, fastest: float) -> float:
     model = point.model
-    falling = float(np.linalg.norm(model.gravity)) / length
+    falling = model.mechanism.falling * model.mechanism.scale.length / length
     if falling and not fastest:
         return float(np.sqrt(falling))
     by_state, by_effort = (matrix[model.nv :] for matrix in point.state_matrices[1:])

@@ -27,7 +27,7 @@ from titop.solvers.lft.other_values import accelerations_at, held_point, is_of_p
 from titop.solvers.lft.system_loop import SystemLoop
 from titop.solvers.lft.uncertainty import WIDEST_HALF, WIDEST_QUARTER, Uncertain, Uncertainty
 from titop.solvers.linear.linear_equations import names_of
-from titop.solvers.linear.path_series import read_timings
+from titop.solvers.linear.path_series import noise_inputs, read_timings
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.signals.exported import Signal as Named
 from titop.solvers.signals.system_inputs import SystemInputs
@@ -52,6 +52,7 @@ def lft(
     moving: How = "fitted",
     tolerance: float = 1e-2,
     progress: bool = True,
+    noise: bool = False,
 ) -> LFTModel:
     """Return a linear model that is an exact function of uncertain parameters: ``M`` closed by ``Δ = diag(δ_i 1)``.
 
@@ -109,6 +110,8 @@ def lft(
         effect on the response.
     progress : bool
         Show a progress bar on a terminal if equilibria take longer than a second.
+    noise : bool
+        As in `linearize`.
 
     Returns
     -------
@@ -172,6 +175,7 @@ def lft(
     if equilibrium is not None:
         equilibria = Equilibria(at, uncertainty, equilibrium, progress)
         uncertainty = Uncertainty(at, {**parameters, **moving_ranges(equilibria, moving)}, quarters, fits)
+    inputs = noise_inputs(at.model, inputs, outputs, noise) if noise else inputs
     signals = inputs, outputs, omit, hold, independent
     system = SystemLoop(at, uncertainty, *signals)
     refusals.warn_of_motion(at, system.a)

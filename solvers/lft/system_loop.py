@@ -5,7 +5,7 @@ Most outputs are exact in what is uncertain; how others are read is taken as in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from titop.solvers.lft.tree_passes import Applied, Changes, NominalState, Tree
 from titop.solvers.lft.uncertainty import Uncertainty, gains_of
 from titop.solvers.linear.linear_equations import Places, displace
 from titop.solvers.linear.linearize import read_ends
+from titop.solvers.mechanism.port_motion import motion_of_port
 from titop.solvers.model.closures import reduction
 from titop.solvers.model.model import Model
 from titop.solvers.signals.quantities import Kind, Quantity
@@ -241,7 +242,7 @@ class SystemLoop:
 
 
 def _is_filter(closure: Any) -> bool:
-    return isinstance(closure, PathStates)
+    return isinstance(closure, PathStates) and closure.device.filter_law[0] != FilterKind.DIPOLE
 
 
 def idle_filters(model: Model) -> list[Any]:
@@ -401,7 +402,8 @@ def _read(moving: SystemChanges, of: Quantity | None, derivatives: Callable[[Any
     """Return the signals of an output, and whether they are exact; `of` is None for functions, which have no quantity."""
     model, q, v, a = moving.changes.tree.state
     if of is not None and of.kind in READINGS and (signals := READINGS[of.kind](moving, of)) is not None:
-        return signals[list(of.entries)], True
+        measured = of if of.filtering is None else of.filtering.measured
+        return signals[list(of.entries)], measured.kind != Kind.OBSERVATION
     tau = model.inverse_dynamics(q, v, a) if model.mechanism.is_tree else np.zeros(model.nv)
     at = Snapshot(model, q, v, a, tau, None, None, q)
     slopes = np.asarray(derivatives(at, _Slopes(*[model.nv] * 4, len(moving.inputs))))
@@ -437,6 +439,13 @@ def _momentum(moving: SystemChanges, of: Quantity) -> Signals | None:
     return None if tree.uncertainty.of_block(wheel) else moving.v * of.factor
 
 
+def _specific_force(moving: SystemChanges, of: Quantity) -> Signals | None:
+    """Return the change of ``a + w x v``, accelerations less gravity's; None in a field of gravity."""
+    if moving.changes.tree.state.model.mechanism.assembly.field is not None:
+        return None
+    return moving.at(of).acceleration[:3] + CONVECTIVE @ moving.at(of).products
+
+
 def _filtered(moving: SystemChanges, of: Quantity) -> Signals | None:
     """Return the change of a filtered measurement; None where one of its parts may be uncertain."""
     assert of.filtering is not None
@@ -444,7 +453,7 @@ def _filtered(moving: SystemChanges, of: Quantity) -> Signals | None:
     received = READINGS.get(measured.kind)
     if measured.kind != Kind.CONFIGURATION and (received is None or received(moving, measured) is None):
         return None
-    total = C @ moving.x[place]
+    total, tree = C @ moving.x[place], moving.changes.tree
     for quantity, matrix in terms:
         if measured.kind == Kind.SPECIFIC_FORCE and quantity.kind == Kind.TWIST:
             continue  # see `Filter`
@@ -453,7 +462,27 @@ def _filtered(moving: SystemChanges, of: Quantity) -> Signals | None:
         if signals is None:
             return None
         total += matrix @ signals[list(quantity.entries)]
-    return total
+    assembly, names = tree.state.model.mechanism.assembly, tree.uncertainty.of_block(of.owner)
+    changing = ChangedBlock(assembly, assembly.blocks[of.owner], names, tree.uncertainty)
+    if not names or not changing.block.path.is_scaled:  # type: ignore[attr-defined]
+        return total
+    scaling = partial(_scaling, changing=changing, middle=np.linalg.inv(_scaling({}, changing, np.eye(len(C)))))
+    return changing.polynomial(scaling).apply(moving.changes.loop, total)
+
+
+def _scaling(values: Mapping[str, float], changing: Any, middle: Array) -> Array:
+    """Return what scale factors and misalignment of a sensor make of what they make in the middle, a matrix (n, n)."""
+    scaling: Array = changing.at(values).path.scaling(len(middle)) @ middle
+    return scaling
+
+
+def _observed(moving: SystemChanges, of: Quantity) -> Signals:
+    """Return the change of what a sensor says of its port, exact where the port's pose and twist at the point are certain."""
+    tree, port = moving.changes.tree, str(of.sensor.target)
+    model, q, v, _ = tree.state
+    slopes: Array = of.sensor.observed_slopes(*motion_of_port(model.mechanism, port, q, v, np.zeros(model.nv))[:3])
+    change = moving.changes.at_port(*tree.place(port))
+    return slopes @ stack(change.displacement, change.twist)
 
 
 #: From signals of the system and a quantity to the signals of all entries of the quantity's vector.
@@ -466,12 +495,12 @@ READINGS: dict[Kind, Callable[[SystemChanges, Quantity], Signals | None]] = {
     Kind.MOMENTUM: _momentum,
     Kind.TWIST: lambda moving, of: moving.at(of).twist,
     Kind.PORT_ACCELERATION: lambda moving, of: moving.changes.port_acceleration(*moving.changes.tree.place(of.owner)),
-    # a + w x v, accelerations less gravity's
-    Kind.SPECIFIC_FORCE: lambda moving, of: moving.at(of).acceleration[:3] + CONVECTIVE @ moving.at(of).products,
+    Kind.SPECIFIC_FORCE: _specific_force,
     Kind.POSE: _position,
     Kind.REACTION: _reaction,
     Kind.READING: lambda moving, of: moving.changes.measured[of.owner],
     Kind.READING_AT_ONCE: lambda moving, of: moving.changes.measured[of.owner],
+    Kind.OBSERVATION: _observed,
     Kind.FILTERED: _filtered,
     Kind.FILTERED_AT_ONCE: _filtered,
 }

@@ -108,8 +108,10 @@ class Tree:
     # -- at the operating point ----------------------------------------------------------------------------------------
 
     def _rest_outwards(self) -> list[Rest]:
+        turn, faster = np.kron([[0], [1]], self.state.model.mechanism.engine.turning.reshape(2, 1, 3)).reshape(2, 6)
         base = np.vstack([-np.eye(3), np.zeros((3, 3))]) @ self.gravity
-        rests = [Rest(zeros(6), base, zeros(36))]
+        moving = turn[:, None] @ self.one, faster[:, None] @ self.one, np.outer(turn, turn).reshape(36, 1) @ self.one
+        rests = [Rest(moving[0], base + moving[1], moving[2])]
         for k, node in enumerate(self.nodes[1:], start=1):
             parent = self.nodes[node.parent]
             rest = self.rest_at(rests[node.parent], node.parent, parent, node.port)

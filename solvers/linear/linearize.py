@@ -15,7 +15,7 @@ from titop.solvers.equilibrium import linear_validity
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.equilibrium.sizes import rotational_rates
 from titop.solvers.linear.linear_equations import LinearEquations, linear_equations, names_of, nearby
-from titop.solvers.linear.path_series import Stacked, with_paths
+from titop.solvers.linear.path_series import Stacked, noise_inputs, with_paths
 from titop.solvers.linear.state_space import named_system
 from titop.solvers.linear.system_outputs import AtState, SystemOutputs, read_outputs, state_of
 from titop.solvers.model.derivatives import raw_linear_matrices
@@ -80,6 +80,7 @@ def linearize(
     omit: Sequence[str] | str = (),
     hold: Sequence[str] | str = (),
     independent: Sequence[str] | None = None,
+    noise: bool = False,
 ) -> StateSpace:
     """Return the linear model of a system about an operating point, with named states, inputs and outputs.
 
@@ -105,7 +106,7 @@ def linearize(
         motion. Nothing is differentiated: the states are then what is left of coordinates and rates beside what follows the
         displacement and its rate at once, ``"wheel.q.remainder"``; outputs that need its derivatives are refused.
         ``"gyro.noise"`` and ``"motor.walk"`` are white noise of unit density, which acts by the `noise_density` or
-        `random_walk` of a device's path (`SignalPath`).
+        `random_walk` of a device's path; ``.instability`` and ``.rounding`` likewise (`SignalPath`).
     outputs : sequence of str, callable with a name of its own, or (name, callable), which lambdas need
         ``"hinge.q"``, ``"hinge.v"``, ``"hinge.a"``, ``"hinge.tau"`` of joints and coordinates; sensors, or one of their
         outputs; ``"hub.C.dv"``, ``.dw``, ``.v``, ``.w``, ``.r``, ``.theta`` the parts of a port's motion vector;
@@ -119,6 +120,9 @@ def linearize(
         Joints or coordinates that are locked.
     independent : sequence of str, optional
         With closures or gears, the coordinates to take as states.
+    noise : bool
+        Append inputs of white noise: all by which actuators err, and the sensors among the outputs, ``"motor.noise"``,
+        ``"gyro.x.noise"``, ``"gyro.x.walk"``, each of the two-sided density one: see `SignalPath`.
 
     Returns
     -------
@@ -145,6 +149,7 @@ def linearize(
            [-9.81,  0.  ]])
     """
     at = read_point(model, point)
+    inputs = noise_inputs(at.model, inputs, outputs, noise) if noise else inputs
     ends = read_ends(at.model, state_of(at), inputs, outputs, omit, hold)
     linear = linear_equations([at], ends.inputs, ends.outputs, independent)
     kept = np.arange(len(linear.states))

@@ -24,6 +24,7 @@ from titop.solvers.linear.linearize import kept_states, rates_among
 from titop.solvers.linear.lpv_files import MATRICES, TRIMS
 from titop.solvers.linear.lpv_members import Failure, FamilyMembers, Recipe, Results, SweepOf
 from titop.solvers.linear.lpv_model import LPVModel
+from titop.solvers.linear.path_series import noise_inputs
 from titop.solvers.mechanism.system_parameters import warn_of_samples
 from titop.solvers.model.model import Model
 from titop.solvers.signals.grammar import UNKNOWN, read_name
@@ -60,6 +61,7 @@ def lpv(
     progress: bool = True,
     x: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    noise: bool = False,
 ) -> LPVModel:
     """Return the family of a system's linear models over parameters and operating points.
 
@@ -99,6 +101,8 @@ def lpv(
     checkpoint : str or path, optional
         A file from which the family goes on when it is computed again: see `monte_carlo`. A process that is killed loses at
         most twenty points of a line, or five hundred linear models.
+    noise : bool
+        As in `linearize`.
 
     Returns
     -------
@@ -130,6 +134,7 @@ def lpv(
     """
     guess = read_guess(model, q, v, tau, u, wrenches, None, x)
     axes = _read_parameters(guess, parameters, grid)
+    inputs = noise_inputs(guess.model, inputs, outputs, noise) if noise else inputs
     if unknowns is None:
         names = {path for name in axes for path in read_name(model, UNKNOWN, name).paths}
         unknowns = [*(name for name in model.coordinate_names if name not in names), *_following_rates(guess, axes)]

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import factorial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
-from titop.blocks.devices.signal_path import Device
+from titop.blocks.basics.user_functions import check_switch
+from titop.blocks.devices.signal_path import NOISES, Device
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_signals, named_system
 from titop.solvers.signals.exported import Signal
-from titop.solvers.signals.forms import NOISES
+from titop.solvers.signals.grammar import INPUT, OUTPUT, read_name, read_names
 from titop.solvers.signals.quantities import NamedModel
 
 if TYPE_CHECKING:
@@ -93,15 +94,34 @@ def with_paths(
         if ending in NOISES and owner in devices:
             device, channel = devices[owner]
             rows = [before + j for j, output in enumerate(outputs) if output.path == owner]
-            size = float(np.broadcast_to(getattr(device.path, NOISES[ending]), len(device.channels))[channel])
-            matrices = _with_noise(matrices, k, size, rows, bool(device.inputs), ending == "walk")
-            named += [Signal(signal.path, "1")] if ending == "walk" else []
+            assert device.path is not None
+            shaping = Matrices(*device.path.shaping(ending, _size(device, channel, ending)))
+            matrices = _with_noise(matrices, k, shaping, rows, bool(device.inputs))
+            named += [Signal(f"{signal.path}[{j}]" if len(shaping.A) > 1 else signal.path, "1") for j in range(len(shaping.A))]
     for signals, behind in ((inputs, _behind_input), (outputs, _behind_output)):
         for k, signal in enumerate(signals, start=before):
             if delay := _delay(devices, signal):
                 matrices = behind(matrices, k, pade(ORDER, delay))
                 named += [Signal(f"{signal.path}.delay[{j}]", "1") for j in range(ORDER)]
     return matrices, named
+
+
+def noise_inputs(model: NamedModel, inputs: Any, outputs: Any, noise: bool = True) -> list[str]:
+    """Return the names of inputs, and of all noises of actuators and of the sensors among `outputs`.
+
+    Raises `ModelError` for unknown names, and if `noise` is not True.
+    """
+    check_switch("noise", noise)
+    given, read = read_names("inputs", inputs), read_names("outputs", outputs)
+    known = {path for name in given for path in read_name(model, INPUT, name).paths}
+    sensed = {path for name in read if isinstance(name, str) for path in read_name(model, OUTPUT, name).paths}
+    acting = (
+        f"{signal}.{ending}"
+        for signal, (device, channel) in _channels(model).items()
+        for ending in NOISES
+        if (device.inputs or signal in sensed) and _size(device, channel, ending)
+    )
+    return [*given, *(name for name in acting if name not in known)]
 
 
 def refuse_paths(model: NamedModel, paths: Sequence[str]) -> None:
@@ -124,22 +144,22 @@ def _channels(model: NamedModel) -> dict[str, tuple[Device, int]]:
     return {name: (each, k) for each, names in named if each.path is not None for k, name in enumerate(names)}
 
 
+def _size(device: Device, channel: int, noise: str) -> float:
+    return float(np.broadcast_to(getattr(device.path, NOISES[noise]), len(device.channels))[channel])
+
+
 def _delay(devices: dict[str, tuple[Device, int]], signal: Signal) -> float:
     path = devices[signal.path][0].path if signal.path in devices else None
     return 0.0 if path is None else path.delay
 
 
-def _with_noise(matrices: Stacked, k: int, size: float, rows: list[int], drives: bool, walks: bool) -> Stacked:
+def _with_noise(matrices: Stacked, k: int, shaping: Matrices, rows: list[int], drives: bool) -> Stacked:
     """Return a model whose input k is white noise of unit density: added to a command, which it `drives` now, or to outputs."""
-    A, B, C, D = (matrix.copy() for matrix in matrices)
+    A, B, C, D = matrices
     if not drives:
+        D = D.copy()
         D[..., rows, k] = 1.0
-    if not walks:
-        B[..., k] *= size
-        D[..., k] *= size
-        return A, B, C, D
-    integral = Matrices(np.zeros((1, 1)), np.full((1, 1), size), np.ones((1, 1)), np.zeros((1, 1)))
-    return _behind_input((A, B, C, D), k, integral)
+    return _behind_input((A, B, C, D), k, shaping)
 
 
 def _behind_input(matrices: Stacked, k: int, system: Matrices) -> Stacked:

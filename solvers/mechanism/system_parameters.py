@@ -20,6 +20,7 @@ from titop.blocks.contract.block import Block, overrides_method
 from titop.blocks.devices.actuators import CoordinateActuator
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.joints.joint import Joint
+from titop.blocks.surroundings.gravity_field import GRAVITY
 from titop.graph.network.assembly import Assembly, loop_among, reflect_rotors, rotor_without_armature
 from titop.graph.network.connections import Connection
 from titop.solvers.arguments.reading import read_mapping
@@ -30,7 +31,9 @@ _HARMLESS = {"com", "axis", "axis1", "axis2", "pitch", "rest", "armature"}
 
 def assembly_parameters(assembly: Assembly) -> dict[str, tuple[float, str]]:
     """Return every parameter of every block of an assembly by dotted name: its value and unit."""
-    result = {f"gravity.{axis}": (float(x), "m/s^2") for axis, x in zip("xyz", assembly.gravity, strict=True)}
+    result = (
+        {} if assembly.field else {f"gravity.{e}": (float(x), "m/s^2") for e, x in zip("xyz", assembly.gravity, strict=True)}
+    )
     for name, block in assembly.blocks.items():
         units = _units_along(assembly, block)
         values = block.parameters() if units is None else block.parameters_along(units)
@@ -227,7 +230,9 @@ def _replace_values(
         loads=tuple(changed[load.name] for load in assembly.loads),
         actuators=actuators,
         sensors=tuple(changed[sensor.name] for sensor in assembly.sensors),
-        loops=tuple(loop_among(loop, changed, gravity) for loop in assembly.loops),
+        loops=tuple(loop_among(loop, changed, gravity, changed.get(GRAVITY)) for loop in assembly.loops),
+        field=changed.get(GRAVITY),
+        turning=changed[GRAVITY].turning if GRAVITY in changed else assembly.turning,
         gears=tuple(changed[gear.name] for gear in assembly.gears),
         limits=tuple(changed[limits.name] for limits in assembly.limits),
     )

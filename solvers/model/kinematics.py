@@ -231,7 +231,7 @@ def _motion(model: Resolved, port: str, q: Any, v: Any, a: Any, sequence: str) -
 
 
 def accelerometer(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str = "port") -> Array:
-    """Return the specific force (3, m/s^2) that an accelerometer at a `port` measures.
+    """Return the specific force (3, m/s^2) that an accelerometer at a `port` measures: gravity, uniform or not, is not felt.
 
     It is given in the port's axes, or with `frame` ``"world"`` in inertial ones.
     """
@@ -247,8 +247,9 @@ def accelerometer(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str
 
 @rowwise
 def _specific_force(model: Resolved, port: str, q: Any, v: Any, a: Any) -> Array:
-    motion = motion_of_port(model.mechanism, port, q, v, a)
-    return motion.acceleration[:3] + cross(motion.twist[3:], motion.twist[:3])
+    motion, field = motion_of_port(model.mechanism, port, q, v, a), model.mechanism.assembly.field
+    felt = motion.acceleration[:3] + cross(motion.twist[3:], motion.twist[:3])
+    return felt if field is None else felt - motion.rotation.T @ field.acceleration(motion.position)
 
 
 def _at_port(model: Resolved, port: str, name: str, one: Any, state: tuple[Any, ...], shape: tuple[int, ...]) -> Array:

@@ -177,7 +177,7 @@ class Model(Resolved):
     )
     is_constrained: bool = _known("is_constrained", "Whether there are rigid closures or gears.")
     inertial_parameter_names: tuple[str, ...] = _known("inertial.names", "Names of the `inertial_parameters`.")
-    gravity: Array = _known("gravity", "Gravity (3, m/s^2) in inertial components; a copy.")
+    gravity: Array = _known("gravity", "Uniform gravity (3, m/s^2) in inertial components, zero where it is a field; a copy.")
 
     @property
     def undisturbed(self) -> Model:

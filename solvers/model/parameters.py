@@ -104,7 +104,7 @@ def regressor(model: Resolved, q: Any, v: Any, a: Any) -> Array:
     Raises
     ------
     ModelError
-        For unusable states.
+        For unusable states, and where gravity is a field: its pull is no linear function of these parameters.
 
     Examples
     --------
@@ -116,6 +116,12 @@ def regressor(model: Resolved, q: Any, v: Any, a: Any) -> Array:
     True
     """
     mechanism = model.mechanism
+    if mechanism.assembly.field is not None:
+        expected, advice = (
+            "uniform gravity: what a field does to a body is not linear in mass, moments and inertia",
+            "leave it out",
+        )
+        raise ModelError(Finding("not-linear", "regressor", mechanism.assembly.field.words, expected, advice))
     return regressor_of(mechanism, mechanism.inertial_bodies, q, v, a)
 
 

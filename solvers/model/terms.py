@@ -68,6 +68,8 @@ def inverse_mass_matrix(model: Resolved, q: Any) -> Array:
 def inertial_inverse_dynamics(model: Resolved, q: Any, v: Any, a: Any) -> Array:
     """Return the inertial efforts (nv) ``M a + C v``: without gravity, passive efforts and loads.
 
+    About an `Orbit` they include those of its turning frame.
+
     Inertial inverse dynamics (key P, algorithm 1): one pass to the leaves and one back, for blocks of every kind.
     """
     return inertial_efforts(model.mechanism, q, v, a)
@@ -75,8 +77,8 @@ def inertial_inverse_dynamics(model: Resolved, q: Any, v: Any, a: Any) -> Array:
 
 def inertial_efforts(mechanism: Mechanism, q: Array, v: Array, a: Array) -> Array:
     """Return the inertial efforts (nv) at a checked state, without kernels: what gravity does not need."""
-    bare_inverse = mechanism.engine.dynamics.bare_inverse
-    return bare_inverse(q, v, a) - bare_inverse(q, 0.0 * v, 0.0 * v)
+    dynamics = mechanism.engine.dynamics
+    return dynamics.bare_inverse(q, v, a) - dynamics.weight(q)
 
 
 @of_state("nv", still=1)
@@ -88,7 +90,7 @@ def nonlinear_effects(model: Resolved, q: Any, v: Any) -> Array:
 @of_state("nv", still=2)
 def gravity_effects(model: Resolved, q: Any) -> Array:
     """Return the part (nv) of the nonlinear effects that is due to gravity."""
-    return model.mechanism.engine.dynamics.bare_inverse(q, *model._stills[2])
+    return model.mechanism.engine.dynamics.weight(q)
 
 
 @of_state("nv", "nv")
@@ -246,7 +248,8 @@ def momentum_matrix(model: Resolved, q: Any) -> Array:
 
     Moved to the centre of mass, it is the centroidal momentum matrix (Orin and Goswami, IROS 2008).
     """
-    columns = [model.mechanism.engine.observations.momentum(q, rate) for rate in np.eye(model.nv)]
+    momentum_of = model.mechanism.engine.observations.momentum
+    columns = [momentum_of(q, rate) for rate in np.eye(model.nv)] - momentum_of(q, np.zeros(model.nv))  # as the world turns
     return np.array(columns).reshape(model.nv, 6).T
 
 

@@ -16,6 +16,7 @@ from titop.blocks.constraints.rigid_closure import perpendicular
 from titop.blocks.contract.block import PARENT_PORT, Block, PortRef
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.interactions.contact import Contact
+from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.interactions.shape import Shape
 from titop.blocks.interactions.touching import RigidSpheres
 from titop.blocks.joints.joint import unit_vector
@@ -120,13 +121,21 @@ class Solid(NamedTuple):
     position: Array
 
 
-def contact_solids(model: Model, reach: float) -> Iterator[tuple[Contact, PortRef, Solid]]:
-    """Yield the solids that contacts touch, and the spheres that touch: the contact, the port that carries each, and the solid.
+def contact_solids(model: Model, reach: float) -> Iterator[tuple[Interaction, PortRef, Solid]]:
+    """Yield the solids that contacts touch, the spheres that touch, and facets as square plates.
 
-    Solids that have no end are shown over a length `reach` (m).
+    Each with the interaction, and the port that carries it. Solids that have no end are shown over a length `reach` (m).
     """
+    plates = set[tuple[str, bytes]]()  # of drag and light alike
     for loop in model.mechanism.interactions:
-        contact = loop.closure
+        contact: Any = loop.closure
+        for facet in getattr(contact, "facets", ()):
+            port, side, normal = loop.ports[1 + facet.target], np.sqrt(facet.area), unit_vector(facet.normal)
+            key = str(port), np.concatenate([facet.center, normal]).tobytes()
+            if key not in plates:
+                plates.add(key)
+                size = side * np.array([1.0, 1.0, _THIN])
+                yield contact, port, Solid("box", size, rotation_to(normal), facet.center - 0.5 * size[2] * normal)
         if contact.has_points:
             is_first = bool(contact.own_blocks)  # whether the first port is that of what touches
             yield from ((contact, loop.ports[is_first], solid) for solid in solids(contact.touched, reach))

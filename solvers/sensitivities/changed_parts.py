@@ -24,6 +24,7 @@ from titop.blocks.devices.loads import Load
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
+from titop.blocks.surroundings.gravity_field import GravityField
 from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints.closed_mechanism import GearConstraint
 from titop.solvers.constraints.interaction_loads import interaction_efforts
@@ -266,8 +267,26 @@ class ChangedGravity(ChangedPart):
         weighing = self._weighing or state.model.mechanism.with_assembly(
             replace(state.model.mechanism.assembly, gravity=self._direction)
         )
-        effect.efforts += weighing.engine.dynamics.bare_inverse(state.q, 0.0 * state.v, 0.0 * state.v)
+        effect.efforts += weighing.engine.dynamics.weight(state.q)
         self._weighing = weighing
+
+
+class ChangedTurning(ChangedPart):
+    """The world's angular velocity and its derivative; efforts are quadratic in these."""
+
+    def parts(self, field: GravityField, state: SensitivityState) -> list[Array]:
+        return [field.turning]
+
+    def add(self, effect: Effect, state: SensitivityState, changes: list[Array]) -> None:
+        assembly, (change,) = state.model.mechanism.assembly, changes
+        if (largest := np.abs(change).max()) > 0:
+            step = np.abs(assembly.turning).max() / largest
+            ahead, back = (
+                state.model.mechanism.with_assembly(replace(assembly, turning=assembly.turning + side * step * change))
+                for side in (1.0, -1.0)
+            )
+            efforts = (each.engine.dynamics.bare_inverse(state.q, state.v, state.a) for each in (ahead, back))
+            effect.efforts += (next(efforts) - next(efforts)) / (2 * step)
 
 
 # -- constraints -----------------------------------------------------------------------------------------------------------

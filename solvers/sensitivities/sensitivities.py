@@ -29,6 +29,7 @@ from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
+from titop.blocks.surroundings.gravity_field import GravityField
 from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
@@ -45,6 +46,7 @@ from titop.solvers.sensitivities.changed_parts import (
     ChangedPart,
     ChangedPlacement,
     ChangedPorts,
+    ChangedTurning,
     attached_ports,
     load_efforts,
     passive_efforts,
@@ -93,6 +95,8 @@ class ParameterChange:
                 return [changed(name)]
         if isinstance(block, Sensor):
             return []
+        if isinstance(block, GravityField):
+            return [ChangedTurning(name), *map(ChangedInteraction, self._beside)]
         inputs = [ChangedInputs(name)] if block.inputs else []
         return [*self._of_block(block, entry), *map(ChangedInteraction, self._beside), *inputs]
 

@@ -11,15 +11,13 @@ import numpy as np
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.own_coordinates import todays
-from titop.blocks.devices.signal_path import Device
+from titop.blocks.devices.signal_path import NOISES, Device
 from titop.solvers.constraints.interaction_loads import contacts_of
 from titop.solvers.signals.lines_and_sections import is_on_rod, lines_of
 from titop.solvers.signals.quantities import Kind, NamedModel, Quantity, reading_of
 
 #: Kinds of the measures of lines by their endings, and the ending of the rate.
 _MEASURES, _RATE = {"length": Kind.LENGTH, "volume": Kind.VOLUME}, "rate"
-#: Endings of white noise of devices, and the numbers of their paths by which it acts.
-NOISES = {"noise": "noise_density", "walk": "random_walk"}
 
 
 class Form(Protocol):

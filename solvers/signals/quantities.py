@@ -100,6 +100,8 @@ class Kind(StrEnum):
     #: Of a contact: the gaps of its spheres (k); the sum of the forces on them (3), then each (3 k), in the shape's frame.
     GAP = "gap"
     CONTACT_FORCE = "contact force"
+    #: What a sensor says of the pose and twist of its port (n).
+    OBSERVATION = "observation"
     #: What an interaction measures; the second follows inputs at once.
     READING = "reading"
     READING_AT_ONCE = "reading with feedthrough"
@@ -115,7 +117,7 @@ OF_COORDINATES = frozenset({Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EF
 OF_LINES = frozenset({Kind.LENGTH, Kind.VOLUME})
 
 #: Kinds whose quantities have numbers that depend on parameters.
-DEPENDENT = frozenset({Kind.MOMENTUM, Kind.FILTERED, Kind.FILTERED_AT_ONCE})
+DEPENDENT = frozenset({Kind.MOMENTUM, Kind.OBSERVATION, Kind.FILTERED, Kind.FILTERED_AT_ONCE})
 
 #: Kinds that depend on accelerations or inputs, and therefore directly on the loads.
 DYNAMIC = frozenset(
@@ -149,7 +151,8 @@ class Quantity:
     - `paths`: dotted name of each entry;
     - `factor`: the inertia, for a momentum;
     - `sequence`: axes of Euler angles;
-    - `filtering`: of a filtered measurement.
+    - `filtering`: of a filtered measurement;
+    - `sensor`: the sensor that says an observation; its `owner`.
     """
 
     kind: Kind
@@ -159,6 +162,7 @@ class Quantity:
     factor: float = 1.0
     sequence: str = "XYZ"
     filtering: Filtering | None = None
+    sensor: Any = None
 
     def only(self, *chosen: int) -> Quantity:
         """Return the quantity of some of the entries."""
@@ -185,6 +189,9 @@ def units_of(model: NamedModel, of: Quantity) -> tuple[str, ...]:
         return (model.parameters()[of.owner][1],)
     if of.filtering is not None:
         measured = units_of(model, of.filtering.measured)
+        return tuple(measured[k] for k in of.entries)
+    if of.sensor is not None:
+        measured = of.sensor.channel_units()
         return tuple(measured[k] for k in of.entries)
     if of.kind in OF_INTERACTIONS:
         loop = next(loop for loop in model.mechanism.interactions if loop.closure.name == of.owner)

@@ -11,14 +11,18 @@ import numpy as np
 from titop.blocks.basics.paths import split_path
 from titop.blocks.basics.spatial import twist_transport
 from titop.blocks.devices.sensors import (
+    GNSS,
     Accelerometer,
     DriveSensor,
     Encoder,
     Gyro,
+    Magnetometer,
     PoseSensor,
     ReactionSensor,
     Sensor,
+    StarTracker,
     StrainGauge,
+    SunSensor,
     Tachometer,
     TendonSensor,
     WheelMomentum,
@@ -36,11 +40,14 @@ def sensor_quantities(assembly: Assembly, sensor: Sensor, states: Mapping[str, s
     if sensor.path is None or not sensor.is_filtered:
         return measured
     _, B, C, D = sensor.path.law(len(sensor.outputs))
+    scaling = sensor.path.scaling(len(D))
+    C, D = scaling @ C, scaling @ D
     terms = [(measured, D)] if D.any() else []
     kind = Kind.FILTERED_AT_ONCE if terms and measured.kind in DYNAMIC else Kind.FILTERED
     if measured.kind == Kind.SPECIFIC_FORCE:  # its filter has the states x - B V, see `PathStates`
         terms.append((Quantity(Kind.TWIST, measured.owner, (0, 1, 2), measured.paths), C @ B))
-    filtering = Filtering(measured, states[f"{sensor.name}/path"], measured.factor * C, tuple(terms))
+    place = states.get(f"{sensor.name}/path", slice(0, 0))  # a scale factor alone has none
+    filtering = Filtering(measured, place, measured.factor * C, tuple(terms))
     return Quantity(kind, sensor.name, tuple(range(len(D))), sensor.output_names, filtering=filtering)
 
 
@@ -60,6 +67,11 @@ def sensor_entries(sensors: Iterable[Sensor]) -> dict[str, tuple[int, tuple[int,
 
 def _at_port(sensor: Any, kind: Kind, entries: Iterable[int], sequence: str = "XYZ") -> Quantity:
     return Quantity(kind, str(sensor.target), tuple(entries), sensor.output_names, sequence=sequence)
+
+
+def _observed(assembly: Assembly, sensor: Any) -> Quantity:
+    entries, placed = tuple(range(len(sensor.outputs))), sensor.under(assembly.field)
+    return Quantity(Kind.OBSERVATION, sensor.name, entries, sensor.output_names, sensor=placed)
 
 
 def _of_joint(sensor: Any, kind: Kind, entries: Iterable[int], factor: float = 1.0) -> Quantity:
@@ -92,4 +104,5 @@ SENSORS: dict[type, Callable[[Assembly, Any], Quantity]] = {
     DriveSensor: lambda assembly, s: reading_of(assembly.loops, s.reading, s.name),  # type: ignore[dict-item,return-value]
     StrainGauge: lambda _, s: _at_port(s, Kind.STRAIN, range(6)),
     ReactionSensor: lambda _, s: _of_joint(s, Kind.REACTION, range(6)),
+    **dict.fromkeys((StarTracker, SunSensor, Magnetometer, GNSS), _observed),
 }

@@ -13,7 +13,13 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import euler_angles
 from titop.blocks.basics.spatial import Array, rotation_exp, skew
 from titop.blocks.basics.tolerances import EXACT
-from titop.solvers.mechanism.port_motion import position_and_angles, turning_motion, warn_of_gimbal_lock
+from titop.solvers.mechanism.port_motion import (
+    PortMotion,
+    motion_of_port,
+    position_and_angles,
+    turning_motion,
+    warn_of_gimbal_lock,
+)
 from titop.solvers.signals import lines_and_sections as lines
 from titop.solvers.signals import reactions_and_contacts as loads
 from titop.solvers.signals.quantities import Kind, NamedModel, Quantity
@@ -157,6 +163,15 @@ def _filtered(at: Snapshot, of: Quantity) -> Array:
     return values
 
 
+def _observed(at: Snapshot, of: Quantity) -> Array:
+    values: Array = of.sensor.observed(*_port_of(at, of)[:3])
+    return values
+
+
+def _port_of(at: Snapshot, of: Quantity) -> PortMotion:
+    return motion_of_port(at.model.mechanism, str(of.sensor.target), at.q, at.v, np.zeros_like(at.v))
+
+
 # -- derivatives -------------------------------------------------------------------------------------------------------------
 
 
@@ -208,7 +223,11 @@ def _specific_force_change(at: Snapshot, change: SnapshotChanges, of: Quantity, 
     twist = motion[6:12]
     turned = change.along(at.model.jacobian(of.owner, at.q)[3:])
     rates = _twist_change(at, change, of)
-    gravity = skew(rotation.T @ at.model.gravity) @ turned
+    gravity, field = skew(rotation.T @ at.model.gravity) @ turned, at.model.mechanism.assembly.field
+    if field is not None:
+        position = at.model.pose(of.owner, at.q)[1]
+        moved = rotation @ change.along(at.model.jacobian(of.owner, at.q)[:3])
+        gravity = skew(rotation.T @ field.acceleration(position)) @ turned + rotation.T @ field.gradient(position) @ moved
     return _acceleration_change(at, change, of)[:3] - gravity + skew(twist[3:]) @ rates[:3] - skew(twist[:3]) @ rates[3:]
 
 
@@ -234,6 +253,12 @@ def _filtered_change(at: Snapshot, change: SnapshotChanges, of: Quantity, inputs
     for quantity, matrix in of.filtering.terms:
         values = values + matrix @ derivative_of(at, change, quantity, inputs)
     return values
+
+
+def _observed_change(at: Snapshot, change: SnapshotChanges, of: Quantity, *_: Any) -> Array:
+    motion = _port_derivatives(at, change, str(of.sensor.target))
+    slopes: Array = of.sensor.observed_slopes(*_port_of(at, of)[:3])
+    return slopes @ np.vstack([change.along(motion.jacobian), change.along(motion.dV_dq, motion.jacobian)])
 
 
 SOURCES: dict[Kind, Source] = {
@@ -263,6 +288,7 @@ SOURCES: dict[Kind, Source] = {
     Kind.CONTACT_FORCE: Source(loads.contact_values, loads.contact_derivatives),
     Kind.READING: Source(loads.reading_values, loads.reading_derivatives),
     Kind.READING_AT_ONCE: Source(loads.reading_values, loads.reading_derivatives),
+    Kind.OBSERVATION: Source(_observed, _observed_change),
     Kind.FILTERED: Source(_filtered, _filtered_change),
     Kind.FILTERED_AT_ONCE: Source(_filtered, _filtered_change),
 }

@@ -53,11 +53,11 @@ class DrivenModel(Drive):
     ) -> None:
         super().__init__(model, times, tau, wrenches, u, loop)
         self.motion, self._times = motion, times.tolist()
-        measurements = [] if loop is None else [each.measurements for each in loop.connected]
-        for each in measurements:
-            each.plant = self
+        connected = [] if loop is None else loop.connected
+        for each in connected:
+            each.measurements.plant = self
         is_stepwise = isinstance(self._inputs, Constant) and not isinstance(loop, ContinuousLoop)
-        paths = PathSignals(model, times, measurements, seed, is_stepwise)
+        paths = PathSignals(model, times, connected, seed, is_stepwise)
         self.paths = paths if paths else None
         self.is_driven = self.is_driven or bool(paths.actuators)
         self._in_q, self._in_v = slice(model.nq), slice(model.nq, model.nq + model.nv)

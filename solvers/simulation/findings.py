@@ -1,4 +1,4 @@
-"""Warnings about a motion: limits that it exceeds, deep contacts and fast wheels at its start, too brief impacts."""
+"""Warnings about a motion: limits that it exceeds, deep contacts and what interactions say of its start, too brief impacts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 from titop.blocks.basics.complex_steps import complex_step
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.contract.own_coordinates import effort_unit, rate_unit
-from titop.blocks.interactions.interaction import motion_derivatives
+from titop.blocks.interactions.interaction import Interaction, motion_derivatives
 from titop.blocks.joints.friction_and_limits import Limits
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.connections import Joined
@@ -78,19 +77,27 @@ def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
             yield Finding("deep-contact", name, depth, expected, "move it out, or it is thrown out")
 
 
-def fast_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
-    """Yield wheels that start above the limit of their speed, where they are braked."""
+def under_ground(model: Model, t: Array, q: Array) -> Iterator[Finding]:
+    """Yield bodies that hang on the world and are inside the planet in whose field of gravity they move, where deepest.
+
+    - `t` (n, s), `q` (n, nq).
+    """
+    assembly = model.mechanism.assembly
+    for name in () if assembly.field is None else [c.child.block.name for c in assembly.connections]:
+        if assembly.hanging[name].parent.block is assembly.world:
+            heights = assembly.field.over_ground(model.pose(name, q)[1])  # type: ignore[union-attr]
+            k = int(heights.argmin())
+            if heights[k] < 0:
+                where = f"{heights[k] / 1000:.6g} km over the ground at t = {t[k]:.6g} s"
+                advice = "start it elsewhere, or end before; inside, gravity is taken as that of a uniform ball"
+                yield Finding("under-ground", name, where, "bodies outside of the planet", advice)
+
+
+def doubtful_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
+    """Yield what interactions say of their motion at the start: wheels above their limits, air outside its range."""
     for loop in model.mechanism.interactions:
-        limit = loop.closure.speed_limit
-        if limit is not None:
-            speed = float(target_motion(model.mechanism, loop, q, v).v[0])
-            if abs(speed) > (1 + 2 * NEGLIGIBLE) * limit:  # motors drive wheels to half of that
-                where, got = f"{loop.closure.name.removesuffix('/loads')}.speed_limit", f"{speed:.6g} rad/s at the start"
-                expected, advice = (
-                    f"at most {limit:.6g} rad/s",
-                    "start slower, or raise the limit: above it the wheel is braked",
-                )
-                yield Finding("above-limit", where, got, expected, advice)
+        if type(loop.closure).doubts is not Interaction.doubts:
+            yield from loop.closure.doubts(target_motion(model.mechanism, loop, q, v))
 
 
 def brief_impacts(model: Model, impacts: Iterable[tuple[str, int, Array, Array]], step: float) -> Iterator[Finding]:

@@ -162,7 +162,7 @@ class Gaps:
         if isinstance(block, CoordinateLimits):
             in_q, in_v = (slice(k, k + 1) for k in assembly.place(block.joint))
         u = np.zeros(len(block.inputs))
-        at_world, world = (np.eye(3), np.zeros(3)), np.zeros(6)
+        at_world, world = (np.eye(3), np.zeros(3)), np.concatenate([np.zeros(3), assembly.turning[:3]])
 
         def gaps(q: Array, v: Array) -> Array:
             poses, twists = [], []

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.devices.actuators import Actuator
 from titop.blocks.devices.sensors import Sensor
 from titop.blocks.devices.signal_path import PER_CHANNEL, Device
 from titop.solvers.control.control_history import margin_of
-from titop.solvers.control.control_loop import ControlledModel, check_memory, refuse_memory
+from titop.solvers.control.control_loop import ConnectedController, ControlledModel, check_memory, refuse_memory
 from titop.solvers.control.loop_signals import Measurements
 from titop.solvers.control.sampled_loop import read_generator
 from titop.solvers.model.model import Model
@@ -49,6 +49,10 @@ class PathChain:
         self._least = device.least_command
         self.margin = margin_of(self.period or self._delay, times) if self.period or self._delay else 0.0
         self._taken, self._walk, self._last = 0, np.zeros(count), np.full(count, np.nan)
+        lasting, share = path.drifts if np.any(path.bias_instability) else (np.zeros(0), 0.0)
+        #: Processes of the bias instability, of unit deviation, their size, and how much of each remains after a sample.
+        self._drift, self._drifting = np.zeros((len(lasting), count)), share * self._per_channel["bias_instability"]
+        self._remaining = np.exp(-(self.period or 0.0) / lasting)[:, None]
         self._pending: deque[tuple[float, Array]] = deque()
         self._received: Array | None = None
         self._instants: list[float] = []
@@ -123,9 +127,15 @@ class PathChain:
             return 0.0
         if walk.any() and self._taken:
             self._walk = self._walk + walk * math.sqrt(self.period) * self._rng.standard_normal(len(walk))
-        if not density.any():
-            return self._walk
-        return self._walk + density / math.sqrt(self.period) * self._rng.standard_normal(len(density))
+        error = self._walk
+        if density.any():
+            error = error + density / math.sqrt(self.period) * self._rng.standard_normal(len(density))
+        if not len(self._drift):
+            return error
+        remaining = self._remaining if self._taken else 0.0  # they have always been: the first sample is one of many
+        fresh = self._rng.standard_normal(self._drift.shape)
+        self._drift = remaining * self._drift + np.sqrt(1.0 - np.square(remaining)) * fresh
+        return error + self._drifting * self._drift.sum(axis=0)
 
     def _put(self, t: float, value: Array) -> None:
         self._instants.append(t)
@@ -140,7 +150,7 @@ class PathChain:
         pending = [[then, *value] for then, value in self._pending]
         return {
             "grid": np.array([self._begin, self._taken, self.period or 0.0, self._delay]),
-            "values": np.array([shown, received, self._walk, self._last]),
+            "values": np.array([shown, received, self._walk, self._last, *self._drift]),
             "pending": np.reshape(pending, (-1, 1 + count)).astype(float),
             "generator": np.array(json.dumps(self._rng.bit_generator.state, default=np.ndarray.tolist)),
         }
@@ -156,7 +166,8 @@ class PathChain:
             if abs(then - now) > SAME * now:
                 refuse_memory(f"{where}.{name}", f"{now:g} s", f"{then:g} s, as before", "path")
         self._begin, self._taken = begin, int(taken)
-        shown, received, self._walk, self._last = memory["values"]
+        shown, received, self._walk, self._last = memory["values"][:4]
+        self._drift = memory["values"][4:]
         self._received = None if np.isnan(received).any() else received
         self._pending = deque((float(row[0]), row[1:]) for row in memory["pending"])
         self._rng = read_generator(where, memory["generator"])
@@ -168,13 +179,16 @@ class PathSignals:
     """The chains of all devices whose paths are more than filters.
 
     - `times` (n, s);
-    - `measurements`: of the controllers: sensors that none of them reads are left out;
+    - `connected`: the controllers: sensors that none of them reads are left out;
     - `seed`: as in `simulate`;
     - `is_stepwise`: whether commands change only at instants.
     """
 
-    def __init__(self, model: Model, times: Array, measurements: Sequence[Measurements], seed: Any, is_stepwise: bool) -> None:
+    def __init__(
+        self, model: Model, times: Array, connected: Sequence[ConnectedController], seed: Any, is_stepwise: bool
+    ) -> None:
         assembly, self._model, findings = model.mechanism.assembly, model, list[Finding]()
+        measurements = [each.measurements for each in connected]
         read = {name for each in measurements for name in each.names}
         self.actuators: list[tuple[PathChain, list[int]]] = []
         self.sensors: dict[str, tuple[PathChain, Measurements]] = {}
@@ -195,8 +209,9 @@ class PathSignals:
         if findings:
             raise ModelError(findings)
         self._read = [self._places(each) for each in measurements]
-        for each, places in zip(measurements, self._read, strict=True):
-            each.senses = (lambda values, places=places: self._sensed(values, places)) if places else None
+        for each, places in zip(connected, self._read, strict=True):
+            each.measurements.senses = (lambda values, places=places: self._sensed(values, places)) if places else None
+            warn([*_uneven(getattr(each, "sample_time", None), [chain for chain, *_ in places])])
         self._latest, self._is_latest = float(times[0]), True
 
     def __bool__(self) -> bool:
@@ -288,7 +303,7 @@ class PathSignals:
 
 def _devices(devices: Sequence[Device]) -> Iterator[Device]:
     for device in devices:
-        if device.path is not None and device.path.described().keys() - {"filter"}:
+        if device.path is not None and device.path.described().keys() - {"filter", "scale_factor", "misalignment"}:
             yield device
 
 
@@ -312,12 +327,25 @@ def _generators(seed: Any, names: Sequence[str]) -> dict[str, np.random.Generato
     return {name: np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=key)) for name, key in keys.items()}
 
 
+def _uneven(step: float | None, sensors: Sequence[PathChain]) -> Iterator[Finding]:
+    """Yield a finding for each sensor that a controller reads each `step` (s), no multiple or part of its own sample time."""
+    for sensor in sensors:
+        period = sensor.period
+        if step is None or period is None:
+            continue
+        ratio = max(period, step) / min(period, step)
+        if abs(ratio - round(ratio)) > SAME * ratio:
+            got, expected = f"{period:g} s, read each {step:g} s", "sample times of which one is a multiple of the other"
+            advice = f"the sensor holds its last sample: what is read is 0 to {period:g} s old, a changing delay"
+            yield Finding("uneven-samples", f"{sensor.device.name}.path.sample_time", got, expected, advice)
+
+
 def _refusals(device: Device, is_stepwise: bool) -> Iterator[Finding]:
     path, advice = device.path, f"give the path of {device.name!r} a sample_time"
     assert path is not None
     if path.sample_time is not None:
         return
-    for name in ("noise_density", "random_walk", "rate_limit"):
+    for name in ("noise_density", "random_walk", "bias_instability", "rate_limit"):
         value = getattr(path, name)
         if np.any(np.isfinite(value) & (np.asarray(value) != 0)):
             expected = "a sample time: " + ("steps" if name == "rate_limit" else "white noise in continuous time has no values")

@@ -118,6 +118,7 @@ class CompiledEfforts:
         system = self._system
         ints = system.ints.copy()
         ints[0, layout.LOADS] = 0
+        ints[0, layout.INTERACTIONS] -= ints[0, layout.WEIGHING]
         if self.applied_in_python:
             ints[0, layout.APPLYING] = 0
         elements = [general.element for general in system.tables.general if general not in self.answering]
@@ -167,9 +168,9 @@ def has_series(system: PackedSystem) -> bool:
     """Tell whether the kernels compute time derivatives for all blocks of the tree.
 
     They know rigid bodies, built-in joints with springs of plain coordinates, dampers and armatures, and loads; neither general
-    blocks and interactions, nor friction, stops, and springs of spherical and free joints.
+    blocks and interactions, nor friction, stops, and springs of spherical and free joints; nor a world that turns.
     """
-    if system.has_laws or group_springs(system):
+    if system.has_laws or group_springs(system) or system.turns:
         return False
     first, count = int(system.ints[0, layout.ELEMENTS]), int(system.ints[0, layout.SPRINGS])
     row = first

@@ -55,14 +55,14 @@ class CompiledDynamics:
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
         if not mask.any():
             return self.responses(q[None], efforts.T[None])[0].T
-        system, nothing, unread = self._system.inertial, np.zeros(self._nv), np.empty(self._nv)
+        system, nothing, unread = self._system.responding, np.zeros(self._nv), np.empty(self._nv)
         kernel, response = system.kernel(hybrid_entries.hybrid_dynamics), np.empty(efforts.shape[::-1])
         for column, a in zip(np.ascontiguousarray(efforts.T), response, strict=True):
             system.raise_for(kernel(mask, *system.arrays, real_only(q, "q"), nothing, column, nothing, a, unread))
         return response.T
 
     def responses(self, q: Array, efforts: Array) -> Array:
-        q, efforts, system = real_only(q, "q"), real_only(efforts, "efforts"), self._system.inertial
+        q, efforts, system = real_only(q, "q"), real_only(efforts, "efforts"), self._system.responding
         count = efforts.shape[1]
         if count > (1 if system.has_laws else max(1, self._nv // _LEAST_SAVED)):
             matrices = np.array([self.mass_matrix(each) for each in q]).reshape(len(q), self._nv, self._nv)
@@ -77,6 +77,11 @@ class CompiledDynamics:
         self._system.raise_for(self._calls.nonlinear_effects(*state, tau))
         return tau
 
+    def weight(self, q: Array) -> Array:
+        tau, nothing = np.empty(self._nv), np.zeros(self._nv)
+        self._system.raise_for(self._calls.gravity_effects(real_only(q, "q"), nothing, nothing, tau))
+        return tau
+
     def mass_matrix(self, q: Array) -> Array:
         matrix = np.empty((self._nv, self._nv))
         self._system.raise_for(self._calls.mass_matrix(real_only(q, "q"), matrix))
@@ -85,9 +90,13 @@ class CompiledDynamics:
     def coriolis_matrix(self, q: Array, v: Array) -> Array:
         """Return the Coriolis matrix from the derivatives of the inertial terms by v."""
         changes, bare, q, v = np.empty((3, self._nv, self._nv)), self._system.bare, real_only(q, "q"), real_only(v, "v")
-        derivatives = bare.bound(derivative_entries.inverse_derivatives)
-        bare.raise_for(derivatives(bare.tables.paths, q, v, np.zeros(self._nv), changes))
-        return 0.5 * (changes[1] + changes[2] @ self._mechanism.bracket(v))
+        derivatives, nothing = bare.bound(derivative_entries.inverse_derivatives), np.zeros(self._nv)
+        bare.raise_for(derivatives(bare.tables.paths, q, v, nothing, changes))
+        twice = changes[1] + changes[2] @ self._mechanism.bracket(v)
+        if bare.turns:  # what is linear in v is skew, and counts as a whole
+            bare.raise_for(derivatives(bare.tables.paths, q, nothing, nothing, changes))
+            twice = twice + changes[1]
+        return 0.5 * twice
 
     def pivots(self, q: Array) -> Pivots:
         return pivots_at(self._system, q)

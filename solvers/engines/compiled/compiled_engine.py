@@ -98,6 +98,10 @@ class CompiledEngine:
     def gravity(self) -> Array:
         return self.system.floats[0, layout.GRAVITY : layout.GRAVITY + 3].copy()
 
+    @property
+    def turning(self) -> Array:
+        return self.system.floats[0, layout.TURN : layout.TURN + 6].copy()
+
     def raise_for(self, status: int) -> None:
         self.system.raise_for(status)
 

@@ -103,6 +103,7 @@ class _Flattening:
             (layout.SLOPES_SIZE, self.slopes_size),
             (layout.ALL_PORTS, self.port_count),
             (layout.FIRST_INTERACTION, first_interaction),
+            (layout.WEIGHING, sum(acting.block.is_gravity for acting in interactions)),
             (layout.STATES, sum(len(acting.block.state_names) for acting in interactions)),
         ):
             header[column] = value

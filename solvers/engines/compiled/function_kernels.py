@@ -51,8 +51,8 @@ class KernelRow(NamedTuple):
     ----------
     entry : Pair
     variant : str
-        The system on whose tables: ``"bare"``, without springs and loads, ``"inertial"``, without gravity too; by default it
-        itself.
+        The system on whose tables: ``"bare"``, without springs and loads, ``"inertial"``, without gravity too, ``"still"``,
+        bare in a world at rest; by default it itself.
     behind : tuple of str
         Which of the system's `Tables` it takes behind these.
     serves : callable, optional
@@ -83,7 +83,7 @@ ROWS = {
     "mass_matrix": KernelRow(dynamics_entries.whole_mass_matrix, "bare"),
     "inverse_mass_matrix": KernelRow(observation_entries.inverse_mass_matrix, "bare", ("tree",)),
     "nonlinear_effects": KernelRow(dynamics_entries.inverse_dynamics, "bare"),
-    "gravity_effects": KernelRow(dynamics_entries.inverse_dynamics, "bare"),
+    "gravity_effects": KernelRow(dynamics_entries.inverse_dynamics, "still"),
     "inertial_inverse_dynamics": KernelRow(dynamics_entries.inverse_dynamics, "inertial"),
     "mass_inertial_inverse_dynamics": KernelRow(dynamics_entries.mass_inverse_dynamics, "inertial"),
     "momentum": KernelRow(observation_entries.momentum),
@@ -216,7 +216,7 @@ class CompiledCalls:
     @cached_property
     def coriolis_matrix(self) -> Any:
         system = self._system
-        if system.tables.general:
+        if system.tables.general or system.turns:
             return None
         return partial(observation_entries.coriolis_matrix.compiled, system.ints, system.floats, system.tables.paths)
 

@@ -21,6 +21,9 @@ from titop.blocks.devices.first_order_states import DRIVE_LAW, PATH_LAW
 from titop.blocks.devices.wheel_loads import WHEEL_LAW
 from titop.blocks.interactions.elastic_drive import ELASTIC_LAW
 from titop.blocks.joints.curvilinear import CURVE_LAW
+from titop.blocks.surroundings.aerodynamic_drag import DRAG_LAW
+from titop.blocks.surroundings.magnetic_field import DIPOLE_LAW
+from titop.blocks.surroundings.solar_pressure import SOLAR_LAW
 from titop.solvers.kernels.laws.compiled_interactions import InteractionStages
 from titop.solvers.kernels.laws.compiled_laws import CompiledLaw
 from titop.solvers.kernels.laws.user_laws import interaction_stages_of, stages_of
@@ -69,6 +72,7 @@ INTERACTIONS: dict[str, str | Callable[[Any], str | None]] = {
     "RodLine": "rod_lines.LINE",
     "SoftLine": "soft_lines.LINE",
     "DistributedLoad": "rod_loads.LOAD",
+    "MomentGravity": "gravity.GRAVITY",
 }
 
 
@@ -100,6 +104,7 @@ LAWS = ("modal.LAW", "stiffening_stages.LAW", "beam_water.LAW", "rod_stages.LAW"
 ACTING = (
     *("interaction_kinds.COMPLIANT", "interaction_kinds.SPRING", "interaction_kinds.CABLE", "contact.CONTACT"),
     *("rod_contact.CONTACT", "soft_contact.CONTACT", "rod_lines.LINE", "soft_lines.LINE", "rod_loads.LOAD"),
+    "gravity.GRAVITY",
 )
 
 
@@ -110,7 +115,7 @@ def all_laws() -> list[CompiledLaw]:
 
 def all_interactions() -> list[InteractionStages]:
     """Return what the interactions of all kinds do."""
-    laws = PATH_LAW, DRIVE_LAW, ELASTIC_LAW, WHEEL_LAW
+    laws = PATH_LAW, DRIVE_LAW, ELASTIC_LAW, WHEEL_LAW, DIPOLE_LAW, DRAG_LAW, SOLAR_LAW
     return [*(_load(place) for place in ACTING), *map(interaction_stages_of, laws)]
 
 

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.contract.block import Block, overrides, titop_class
+from titop.blocks.surroundings.gravity_field import FIELD_NUMBERS, GRAVITY
 from titop.graph.checking.tree import massless_joint
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import overflow
@@ -24,7 +26,7 @@ from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout, records
 from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, acting_inputs, port_pushes
 from titop.solvers.mechanism.kernel_calls import real_only
-from titop.solvers.mechanism.system_parameters import assembly_parameters, device_parameters, known_changed
+from titop.solvers.mechanism.system_parameters import assembly_parameters, changed_block, device_parameters, known_changed
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.native.kernel import Kernel
@@ -123,6 +125,14 @@ class PackedSystem:
         """Write the parameters into the tables of floats; return whether they are usable."""
         tables, filled = self.tables, (self.floats, self.frames, self.ports)
         status = dynamics_entries.pack(self.ints, tables.sources, tables.constants, tables.port_table, self.params, *filled)
+        self.floats[0, layout.TURN : layout.TURN + 6] = self.structure.turning
+        if self.structure.field is not None:  # the first parameters are others
+            own = {entry_of(name): value for name, value in self.changes.items() if owner_of(name) == GRAVITY}
+            field: Any = changed_block(self.structure.field, own)
+            self.floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
+            self.floats[0, layout.FIELD : layout.FIELD + FIELD_NUMBERS] = field.field_numbers()
+            if own:
+                self.floats[0, layout.TURN : layout.TURN + 6] = field.turning
         return bool(status == layout.OK)
 
     def moves_like(self, other: PackedSystem) -> bool:
@@ -278,6 +288,9 @@ class PackedSystem:
         """The system without passive efforts and loads."""
         ints = self.ints.copy()
         ints[0, [layout.SPRINGS, layout.LOADS, layout.INTERACTIONS, layout.PASSIVE]] = 0
+        if count := ints[0, layout.WEIGHING]:  # a field's gravity stays
+            first = self.tables.interactions[-count].element
+            ints[0, [layout.INTERACTIONS, layout.FIRST_INTERACTION]] = count, first
         ints[0, [layout.APPLYING, layout.INERTIAL_LOADS]] = int(ints[0, layout.APPLYING] > 0)  # gravity on weights
         return self.variant(ints=ints)
 
@@ -286,7 +299,30 @@ class PackedSystem:
         """The system without gravity, passive efforts and loads."""
         floats = self.floats.copy()
         floats[0, layout.GRAVITY : layout.GRAVITY + 3] = 0.0
-        return self.bare.variant(floats=floats)
+        ints = self.bare.ints.copy()
+        ints[0, layout.INTERACTIONS] = 0
+        return self.bare.variant(floats=floats, ints=ints)
+
+    @property
+    def turns(self) -> bool:
+        """Whether the world turns."""
+        return bool(self.floats[0, layout.TURN : layout.TURN + 6].any())
+
+    def _resting(self) -> PackedSystem:
+        """The system in a world that does not turn."""
+        floats = self.floats.copy()
+        floats[0, layout.TURN : layout.TURN + 6] = 0.0
+        return self.variant(floats=floats)
+
+    @cached_property
+    def still(self) -> PackedSystem:
+        """The system without passive efforts and loads, in a world that does not turn."""
+        return self.bare._resting() if self.turns else self.bare
+
+    @cached_property
+    def responding(self) -> PackedSystem:
+        """The system in which efforts alone cause accelerations from rest."""
+        return self.inertial._resting() if self.turns else self.inertial
 
     @cached_property
     def acting_inputs(self) -> dict[str, slice]:

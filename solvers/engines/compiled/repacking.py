@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainl
 from titop.blocks.contract.block import Block
 from titop.blocks.joints.joint import Joint
 from titop.graph.network.assembly import Assembly
+from titop.graph.network.connections import Joined
 from titop.solvers.engines.compiled.flatten import ElementMount
 from titop.solvers.engines.compiled.law_tables import has_own_numbers, numbered_anew
 from titop.solvers.engines.compiled.packed import PackedSystem
@@ -123,7 +124,7 @@ class Repacking:
         general -= {block.name for block in tables.numbered if has_own_numbers(block)}
         general |= {block.name for block in (*assembly.actuators, *assembly.sensors)}
         general |= {block.name for block, *_ in self._inputs.own}
-        general |= {block.name for loop in assembly.loops for block in loop.closure.own_blocks}
+        general |= {block.name for loop in assembly.loops if loop not in self._weighing for block in loop.closure.own_blocks}
         general |= {each.block.body.name for each in tables.general if isinstance(each.block, ElementMount)}
         index = {}
         for position, name in enumerate(tables.parameter_names):
@@ -145,12 +146,27 @@ class Repacking:
         result: dict[str, Block] = {}
         if not self._numbered:
             return result
-        changes = {**system.changes, **values}
-        for name in self._numbered & {owner_of(name) for name in values}:
+        changes, owners = {**system.changes, **values}, {owner_of(name) for name in values}
+
+        @cache
+        def now(name: str) -> Block:
             start = f"{name}."
             own = {each.removeprefix(start): value for each, value in changes.items() if each.startswith(start)}
-            result[name] = changed_block(system.structure.blocks[name], own)
+            return changed_block(system.structure.blocks[name], own)
+
+        for name in self._numbered & owners:
+            result[name] = now(name)
+        for loop in self._weighing:
+            names = [block.name for block in loop.closure.own_blocks]
+            if not owners.isdisjoint(names):
+                result[loop.closure.name] = loop.closure.among({name: now(name) for name in names})
         return result
+
+    @cached_property
+    def _weighing(self) -> list[Joined]:
+        """The loops that are a field's gravity, by laws whose numbers follow the body's and the field's."""
+        loops = [loop for loop in self._assembly.loops if loop.closure.is_gravity]
+        return loops if all(map(has_own_numbers, (loop.closure for loop in loops))) else []
 
     @cached_property
     def inertial(self) -> dict[str, InertialEntry]:

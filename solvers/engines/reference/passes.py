@@ -103,14 +103,13 @@ class Passes:
 
     # -- the passes ----------------------------------------------------------------------------------------------------
 
-    def outward_kinematics(self, q: Array, v: Array) -> list[State]:
-        """From the root outwards: poses, twists, transports and each block's law."""
+    def outward_kinematics(self, q: Array, v: Array, base: Array | None = None) -> list[State]:
+        """From the root outwards: poses, twists, transports and each block's law; `base` (6): another twist of the world."""
         states: list[State] = []
+        base = np.concatenate([np.zeros(3), self.assembly.turning[:3]]) if base is None else base
         for node in self.nodes:
             if node.parent < 0:
-                states.append(
-                    State(np.eye(3), np.zeros(3), np.zeros(6), np.zeros((6, 0)), np.zeros(6), np.zeros((6, 6)), np.zeros(6))
-                )
+                states.append(State(np.eye(3), np.zeros(3), base, np.zeros((6, 0)), np.zeros(6), np.zeros((6, 6)), np.zeros(6)))
                 continue
             parent, up = self.nodes[node.parent], states[node.parent]
             q_p, v_p = q[parent.q], v[parent.v]
@@ -150,10 +149,15 @@ class Passes:
                 at = BlockMotion(q[node.q], v[node.v], state.V, state.rotation, state.position)
                 state.h = state.h - efforts_at(node.block, at, self.assembly.gravity, all_of_them)
 
-    def add_interactions(self, states: list[State], q: Array, v: Array, inputs: Mapping[str, Array]) -> Array:
-        """Subtract the interactions' wrenches from the laws of the blocks on which they act; return their efforts (nv)."""
+    def add_interactions(
+        self, states: list[State], q: Array, v: Array, inputs: Mapping[str, Array], all_of_them: bool = True
+    ) -> Array:
+        """Subtract the interactions' wrenches from the laws of the blocks on which they act; return their efforts (nv).
+
+        Unless `all_of_them`, only those of a field of gravity.
+        """
         total = np.zeros(self.nv)
-        for loop in self.mechanism.interactions:
+        for loop in (loop for loop in self.mechanism.interactions if all_of_them or loop.closure.is_gravity):
             wrenches, efforts = loop.closure.act(self.target_motion(states, loop, q, v, inputs.get(loop.closure.name)))
             for ref, wrench in zip(loop.ports, wrenches, strict=True):
                 self._subtract(states, q, ref.block.name, ref.name, wrench)
@@ -198,10 +202,10 @@ class Passes:
         return hats
 
     def outward_accelerations(
-        self, states: list[State], hats: list[tuple[Array, Array]], a: Array, effort: Array, imposed: Array, gravity: Array
+        self, states: list[State], hats: list[tuple[Array, Array]], a: Array, effort: Array, imposed: Array, base: Array
     ) -> None:
-        """From the root outwards: free accelerations into `a`, efforts of imposed motions into `effort`."""
-        states[0].A = np.concatenate([-gravity, np.zeros(3)])
+        """From the root outwards: free accelerations into `a`, other efforts into `effort`; `base`: A of the world."""
+        states[0].A = base
         for k in range(1, len(states)):
             node, state = self.nodes[k], states[k]
             parent = self.nodes[node.parent]
@@ -253,22 +257,27 @@ class Passes:
         states = self.outward_kinematics(q, v)
         self.add_external_wrenches(states, q, pushes, loads=not bare)
         self.add_surroundings(states, q, v, all_of_them=not bare)
-        passive = passive + driven + (0.0 if bare else self.add_interactions(states, q, v, inputs))
+        passive = passive + driven + self.add_interactions(states, q, v, inputs, all_of_them=not bare)
         a, effort = a.astype(dtype), (tau + passive).astype(dtype)
         self.check_pivots(states, imposed)
-        self.complete(states, v, a, effort, imposed, self.assembly.gravity)
+        self.complete(states, v, a, effort, imposed, self.base)
         return a, effort - passive, states
 
-    def complete(self, states: list[State], v: Array, a: Array, effort: Array, imposed: Array, gravity: Array) -> None:
+    @property
+    def base(self) -> Array:
+        """The acceleration (6) of the world, less gravity's."""
+        return np.concatenate([-self.assembly.gravity, self.assembly.turning[3:]])
+
+    def complete(self, states: list[State], v: Array, a: Array, effort: Array, imposed: Array, base: Array) -> None:
         """Write free accelerations into `a`, and efforts of imposed motions into `effort`."""
         hats = self.inward_elimination(states, v, a, effort, imposed)
-        self.outward_accelerations(states, hats, a, effort, imposed, gravity)
+        self.outward_accelerations(states, hats, a, effort, imposed, base)
         if not (np.isfinite(a).all() and np.isfinite(effort).all()):
             raise ModelError(overflow(self.assembly))
 
     def resting_states(self, q: Array, imposed: Array) -> list[State]:
-        """Return the states of all blocks at rest, with inertia only."""
-        states = self.outward_kinematics(q, np.zeros(self.nv))
+        """Return the states of all blocks at rest, with inertia only, in a world at rest."""
+        states = self.outward_kinematics(q, np.zeros(self.nv), np.zeros(6))
         self.check_pivots(states, imposed)
         return states
 

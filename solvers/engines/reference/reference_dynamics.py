@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,12 +47,17 @@ class ReferenceDynamics:
     def bare_inverse(self, q: Array, v: Array, a: Array) -> Array:
         return self._passes.resolve(q, v, a, self._zero, self._all, (), bare=True)[1]
 
+    def weight(self, q: Array) -> Array:
+        passes, resting = self._passes, replace(self._passes.assembly, turning=np.zeros(6))
+        rest = Passes(passes.mechanism, resting, passes.dtype)
+        return rest.resolve(q, self._zero, self._zero, self._zero, self._all, (), bare=True)[1]
+
     def tree_response(self, q: Array, efforts: Array, mask: Array) -> Array:
         passes, rest = self._passes, self._zero
         states = passes.resting_states(q, mask)
         response = np.zeros((efforts.shape[1] + 1, self._nv), np.result_type(passes.dtype, q, efforts))
         for column, a in zip((rest, *efforts.T), response, strict=True):
-            passes.complete(states, rest, a, column.astype(response.dtype), mask, np.zeros(3))
+            passes.complete(states, rest, a, column.astype(response.dtype), mask, np.zeros(6))
         return (response[1:] - response[0]).T
 
     def responses(self, q: Array, efforts: Array) -> Array:
@@ -63,22 +69,26 @@ class ReferenceDynamics:
         states = passes.resting_states(q, self._all)
         efforts = np.zeros((self._nv + 1, self._nv), np.result_type(passes.dtype, q))
         for unit, column in zip((rest, *np.eye(self._nv)), efforts, strict=True):
-            passes.complete(states, rest, unit.astype(efforts.dtype), column, self._all, np.zeros(3))
+            passes.complete(states, rest, unit.astype(efforts.dtype), column, self._all, np.zeros(6))
         return (efforts[1:] - efforts[0]).T
 
     def coriolis_matrix(self, q: Array, v: Array) -> Array:
         """Return the Coriolis matrix from 2 nv inverse dynamics.
 
         The inertial terms h are quadratic in v, so that differences give dh/dv to rounding: of any length, and taken where h
-        compares with gravity.
+        compares with gravity. What a world that turns adds is linear in v: a skew matrix at any v, counted as a whole.
         """
         mechanism, matrix = self._mechanism, self.mass_matrix(q)
         sizes = mechanism.scale.coordinates_of(np.real(np.diag(matrix)))
         speed = float(np.abs(v / sizes).max(initial=0.0))
-        rate = float(np.sqrt(np.linalg.norm(mechanism.assembly.gravity) / mechanism.scale.length)) or speed
+        rate = float(np.sqrt(mechanism.falling)) or speed
         coriolis = matrix @ mechanism.bracket(v)
+        if (turning := np.abs(mechanism.assembly.turning[:3]).max()) > 0:
+            for j, direction in enumerate(np.diag(turning * sizes)):
+                ahead, back = (self.bare_inverse(q, rates, self._zero) for rates in (direction, -direction))
+                coriolis[:, j] += (ahead - back) / direction[j]
         if not speed:
-            return coriolis
+            return 0.5 * coriolis
         fast = rate / speed * v
         resting, base = (self.bare_inverse(q, rates, self._zero) for rates in (0.0 * v, fast))
         for j, direction in enumerate(np.diag(rate * sizes)):
@@ -97,7 +107,7 @@ class ReferenceDynamics:
     def constraints(self, q: Array, v: Array) -> Constraints:
         passes, states = self._passes, self._passes.outward_kinematics(q, v)
         jacobians = passes.element_jacobians(states)
-        at_rest = passes.accelerations(states, self._zero, np.zeros(6))
+        at_rest = passes.accelerations(states, self._zero, np.concatenate([np.zeros(3), passes.assembly.turning[3:]]))
         parts = []
         for loop in self._mechanism.rigid_loops:
             ports = (loop.first, loop.second)
@@ -130,10 +140,10 @@ class ReferenceObservations:
 
     def port_motions(self, ports: Sequence[str], q: Array, v: Array, a: Array) -> list[PortMotion]:
         """Return the motions of several ports."""
-        passes, gravity = self._passes, self._passes.assembly.gravity
+        passes = self._passes
         states = passes.outward_kinematics(q, v)
         passes.check_pivots(states, self._all)
-        accelerations = passes.accelerations(states, a, np.concatenate([-gravity, np.zeros(3)]))
+        accelerations = passes.accelerations(states, a, passes.base)
         return [passes.port_motion(states, accelerations, port, q, v, a) for port in ports]
 
     def jacobian(self, port: str, q: Array) -> Array:
@@ -152,7 +162,7 @@ class ReferenceObservations:
 
     def passive_efforts(self, q: Array, v: Array) -> Array:
         efforts = self._passes.own_passive_efforts(q, v) + self._applied_efforts(q, v)
-        for loop in self._mechanism.interactions:
+        for loop in (loop for loop in self._mechanism.interactions if not loop.closure.is_gravity):
             efforts = efforts + interaction_loads.interaction_efforts(self._mechanism, loop, q, v)
         return efforts
 
@@ -186,7 +196,8 @@ class ReferenceObservations:
         elastic: Any = 0.0
         states = passes.outward_kinematics(q, v)
         for loop in self._mechanism.interactions:
-            elastic = elastic + loop.closure.stored(passes.target_motion(states, loop, q, v, None))
+            stored = loop.closure.stored(passes.target_motion(states, loop, q, v, None))
+            gravity, elastic = (gravity + stored, elastic) if loop.closure.is_gravity else (gravity, elastic + stored)
         for node, state in zip(passes.nodes[1:], states[1:], strict=True):
             x = np.concatenate([state.V, v[node.v]])
             kinetic = kinetic + 0.5 * x @ state.M @ x

@@ -48,6 +48,10 @@ class ReferenceEngine:
     def gravity(self) -> Array:
         return self.assembly.gravity
 
+    @property
+    def turning(self) -> Array:
+        return self.assembly.turning
+
     def parameters(self) -> dict[str, tuple[float, str]]:
         return assembly_parameters(self.assembly) | device_parameters(self.assembly.devices)
 

@@ -7,7 +7,7 @@ Where the configuration runs through a Taylor series, every block's own function
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -21,6 +21,8 @@ from titop.blocks.contract.applied import BlockMotion, efforts_at, is_acted_on
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.block_law import current_form
 from titop.blocks.interactions.interaction import motion_among
+from titop.graph.network.assembly import refuse_unsteady
+from titop.graph.network.connections import Joined
 from titop.solvers.constraints.engine_interface import EquationSeries, PortSeries
 from titop.solvers.engines.reference.passes import Passes
 from titop.solvers.mechanism.coordinates import configuration_series
@@ -74,6 +76,7 @@ class MovingTree:
 
     def __init__(self, passes: Passes, q: Array, v_series: Array) -> None:
         self._passes = passes
+        refuse_unsteady(passes.assembly)
         self.order, self.v = len(v_series) - 1, SeriesArray.of_derivatives(v_series)
         self._q, self._v = np.empty(len(q), dtype=object), numbers(self.v)  # as functions of blocks take them
         for node in passes.nodes[1:]:
@@ -83,8 +86,9 @@ class MovingTree:
 
     def _moving(self) -> list[Moving]:
         """From the root outwards: poses, twists and accelerations."""
-        passes, gravity, nothing = self._passes, self._passes.assembly.gravity, np.zeros(6)
-        blocks = [Moving(np.eye(3), np.zeros(3), nothing, np.concatenate([-gravity, np.zeros(3)]), np.zeros((6, 0)))]
+        passes, gravity = self._passes, self._passes.assembly.gravity
+        turning = np.concatenate([np.zeros(3), passes.assembly.turning[:3]])
+        blocks = [Moving(np.eye(3), np.zeros(3), turning, passes.base, np.zeros((6, 0)))]
         for node in passes.nodes[1:]:
             up = blocks[node.parent]
             rotation, position, transport = self._port(node.parent, node.port)
@@ -154,7 +158,7 @@ class MovingTree:
                 back = numbers(self.at_port(*port)[0]).T
                 wrench = np.concatenate([back @ wrench[:3], back @ wrench[3:]])
             self._press(pressing, port, wrench)
-        self._interact(pushes, pressing, efforts)
+        self._interact(passes.mechanism.interactions, pushes, pressing, efforts)
         for limits in passes.assembly.limits:
             in_q, in_v = passes.assembly.place(limits.joint)
             with asking(limits):
@@ -166,10 +170,18 @@ class MovingTree:
         k = self._passes.index[port[0]]
         pressing[k] = pressing[k] + self._port(k, port[1])[2].T @ stacked(wrench, self.order)
 
-    def _interact(self, pushes: Sequence[Push], pressing: list[Along], efforts: Array) -> None:
+    def weighing(self) -> tuple[Along, list[Along]]:
+        """Return the same of a field of gravity alone."""
+        passes, loops = self._passes, self._passes.mechanism.interactions
+        pressing: list[Along] = [np.zeros(6 + node.block.nv) for node in passes.nodes]
+        efforts = np.zeros(passes.nv, dtype=object)
+        self._interact([loop for loop in loops if loop.closure.is_gravity], (), pressing, efforts)
+        return moving(stacked(efforts, self.order), self.order), pressing
+
+    def _interact(self, loops: Iterable[Joined], pushes: Sequence[Push], pressing: list[Along], efforts: Array) -> None:
         """Add the loads of interactions on ports and coordinates."""
         assembly, mechanism, inputs = self._passes.assembly, self._passes.mechanism, acting_inputs(pushes)
-        for loop in mechanism.interactions:
+        for loop in loops:
             ports = [(ref.block.name, ref.name) for ref in loop.ports]
             motions = [[numbers(part) for part in self.at_port(*port)] for port in ports]
             places = [assembly.place(name) for name in loop.coordinates]
@@ -231,7 +243,8 @@ class ReferenceSeries:
         tree, nv = MovingTree(self._passes, q, v_series), self._passes.nv
         efforts, pressing = tree.acting(pushes)
         mass, nothing = moving(np.zeros((nv, nv)), tree.order), moving(np.zeros(nv), tree.order)
-        coriolis, gravity, external = nothing, nothing, -efforts
+        weight, pulled = tree.weighing()
+        coriolis, gravity, external = nothing, -weight, weight - efforts
         jacobians = [moving(np.zeros((6, nv)), tree.order)]
         for k, node in enumerate(self._passes.nodes[1:], start=1):
             columns, parent = np.eye(nv)[node.v], np.eye(nv)[self._passes.nodes[node.parent].v]
@@ -240,9 +253,14 @@ class ReferenceSeries:
             # twist and rates of the block per unit of each coordinate
             moved = moving(join_arrays([jacobians[k], columns], tree.order), tree.order)
             mass = mass + moved.T @ (M @ moved)
-            coriolis = coriolis + moved.T @ (M @ (moved.rate @ tree.v) + h)
-            gravity = gravity - moved.T @ (M[:, :3] @ (block.rotation.T @ self._passes.assembly.gravity))
-            external = external - moved.T @ pressing[k]
+            drift = moved.rate @ tree.v
+            if self._passes.assembly.turning.any():
+                carried = block.V - jacobians[k] @ tree.v
+                drift = drift + join_arrays([moving(carried, tree.order).rate, np.zeros(len(columns))], tree.order)
+            coriolis = coriolis + moved.T @ (M @ drift + h)
+            fall = M[:, :3] @ (block.rotation.T @ self._passes.assembly.gravity)
+            gravity = gravity - moved.T @ (fall + pulled[k])
+            external = external - moved.T @ (pressing[k] - pulled[k])
             external[node.v] = external[node.v] - passive
         return EquationSeries(*(derivatives(part, tree.order - 1) for part in (mass, coriolis, gravity, external)))
 

@@ -214,7 +214,9 @@ def energies(ints, floats, numbers, stages, q, v, work, world, result):
     add_energy(ints, floats, law, v, work, world, result)
     add_elastic_energy(ints, floats, q, result[2:3])
     if law is not None:
-        result[2] += stored_energy(ints, floats, numbers, stages, law, q, v, work, world)
+        stored, weight = stored_energy(ints, floats, numbers, stages, law, q, v, work, world)
+        result[1] += weight
+        result[2] += stored
         result[2] += elastic_energy(ints, numbers, stages, law, q, v, work)
     return status_of(result)
 

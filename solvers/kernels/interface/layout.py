@@ -1,9 +1,9 @@
 """The tables that describe a system to the kernels: names of their columns.
 
 ``ints`` and ``floats`` have one row per element, then one per coordinate of each spring, then those of the rigid closures, one
-per gear, those of interactions, and one per load. Row 0, the world's, holds the counts and gravity. Passes keep what they
-compute in rows of a ``work`` array of the call. The first two rows of a closure stand for its ports. An interaction has a row
-of its own, then one for each of its ports, then one for each of its coordinates.
+per gear, those of interactions, and one per load. Row 0, the world's, holds the counts, gravity and how the world turns. Passes
+keep what they compute in rows of a ``work`` array of the call. The first two rows of a closure stand for its ports. An
+interaction has a row of its own, then one for each of its ports, then one for each of its coordinates.
 
 ``loops`` says where the rigid closures and gears stand, for the functions that know of them: a row, then one for each gear,
 then one for each coordinate.
@@ -76,6 +76,7 @@ ALL_PORTS = 12  # number of the general blocks' ports
 APPLYING = 13  # what surrounds general blocks: 0 nothing, 1 as far as it is gravity, 2 all that does
 FIRST_INTERACTION = 14  # row of the first interaction
 STATES = 15  # number of states of the first order, of all interactions
+WEIGHING = 16  # how many interactions, the last ones, are a field's gravity
 
 # -- ints: rows of springs, loads and closures' ports
 SIZE = 0  # number of coordinates of a spring, each with a row
@@ -149,6 +150,8 @@ FLOAT_COLUMNS = 32
 GRAVITY = 0  # (3)
 EXTENT = 3  # the system's length
 REACH = 4  # and that of all its bodies in a row
+TURN = 5  # the world's angular velocity (3) and its derivative (3)
+FIELD = 12  # a field of gravity (9), see `titop.blocks.laws.central_field`; zeros without any
 
 # -- floats: rows of springs and loads
 STIFFNESS = 0  # row of K (6)

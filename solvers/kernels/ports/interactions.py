@@ -40,15 +40,20 @@ def write_interactions(ints, floats, numbers, stages, law, q, v, work, world):
 
 @helper
 def stored_energy(ints, floats, numbers, stages, law, q, v, work, world):
-    """Return the energy stored in all interactions (J), not a number where one fails; what they do is used up."""
-    row, energy = ints[0, layout.FIRST_INTERACTION], 0.0
+    """Return the energy stored in interactions, and that of a field's gravity (J); what they do is used up.
+
+    Both are not a number where one fails.
+    """
+    row, energy, gravity = ints[0, layout.FIRST_INTERACTION], 0.0, 0.0
     if ints[0, layout.INTERACTIONS] > 0:
         if interactions_asked((*_asked(ints, floats, numbers, stages, law, q, v, work, world), layout.STORED)) != layout.OK:
-            return np.nan
-    for _ in range(ints[0, layout.INTERACTIONS]):
-        energy += law[0, loads_of(ints, row)]
+            return np.nan, np.nan
+    for k in range(ints[0, layout.INTERACTIONS]):
+        stored = law[0, loads_of(ints, row)]
+        weighs = k >= ints[0, layout.INTERACTIONS] - ints[0, layout.WEIGHING]
+        energy, gravity = energy + (0.0 if weighs else stored), gravity + (stored if weighs else 0.0)
         row = next_interaction(ints, row)
-    return energy
+    return energy, gravity
 
 
 @helper

@@ -28,11 +28,11 @@ from titop.solvers.native.kernel import feature, helper, shared
 
 @helper
 def start(floats, work):
-    """Write the world's motion: at rest, and accelerated against gravity."""
+    """Write the world's motion: it turns about its origin, and is accelerated against gravity."""
     put_pose(work, 0, layout.R, IDENTITY, (0.0, 0.0, 0.0))
-    put_six(work, 0, layout.TWIST, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    put_six(work, 0, layout.TWIST, (0.0, 0.0, 0.0, *three(floats, 0, layout.TURN)))
     x, y, z = three(floats, 0, layout.GRAVITY)
-    put_six(work, 0, layout.ACC, (-x, -y, -z, 0.0, 0.0, 0.0))
+    put_six(work, 0, layout.ACC, (-x, -y, -z, *three(floats, 0, layout.TURN + 3)))
 
 
 @helper

@@ -132,6 +132,8 @@ def _joined(kind: str, change: Change) -> tt.System:
     return joined(change(getattr(tt, kind)("block", stiffness=2.0, damping=0.3, armature=0.1, **FIELDS[kind])))
 
 
+FIELD = tt.MagneticField.uniform([1.0, 2.0, 3.0])
+
 #: What builds a system around a block of each public class, by the name of that.
 SYSTEMS: dict[str, Callable[[Change], tt.System]] = {
     "RigidBody": lambda change: carried(change(arm("block"))),
@@ -173,6 +175,22 @@ SYSTEMS: dict[str, Callable[[Change], tt.System]] = {
     ),
     "Propeller": acting(
         lambda s, one, two, change: s.add_actuator(change(tt.Propeller("block", two.port("end"), 1e-2, 1e-3, [1, 2, 0])))
+    ),
+    "Magnetorquer": acting(
+        lambda s, one, two, change: s.add_actuator(change(tt.Magnetorquer("block", two.port("end"), FIELD, [1, 2, 0])))
+    ),
+    "ResidualDipole": acting(
+        lambda s, one, two, change: s.add_interaction(change(tt.ResidualDipole("block", [1, 2, 0], FIELD)), two.port("end"))
+    ),
+    "AerodynamicDrag": acting(
+        lambda s, one, two, change: s.add_interaction(
+            change(tt.AerodynamicDrag("block", tt.Facet.box(two, [1, 2, 3]), 1.0, np.inf, 0.0, 1.0))
+        )
+    ),
+    "SolarPressure": acting(
+        lambda s, one, two, change: s.add_interaction(
+            change(tt.SolarPressure("block", tt.Facet.box(two, [1, 2, 3]), [1, 2, 0], 1.0))
+        )
     ),
     "Thruster": acting(lambda s, one, two, change: s.add_actuator(change(tt.Thruster("block", two.port("end"), [1, 2, 0])))),
     "Force": acting(lambda s, one, two, change: s.add_actuator(change(tt.Force("block", two.port("end"), frame="world")))),

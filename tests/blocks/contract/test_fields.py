@@ -73,11 +73,19 @@ def blocks() -> list[Block]:
         tt.StepperDrive("stepper", "r", 200, 0.1, 1e-3),
         tt.Thruster("thruster", BODY),
         tt.Propeller("propeller", BODY, 1e-5, 1e-7),
+        tt.Magnetorquer("torquer", BODY, tt.MagneticField.uniform([0, 0, 3e-5])),
+        tt.ResidualDipole("residual", [0, 0, 0.1], tt.MagneticField.dipole(7.7e22)),
+        tt.AerodynamicDrag("drag", [tt.Facet(BODY, 1.0, [1, 0, 0])], 1e-12, 60e3, 400e3, 6.378e6),
+        tt.SolarPressure("light", [tt.Facet(BODY, 1.0, [1, 0, 0])], [1, 0, 0]),
         tt.Force("force", BODY, direction=[1, 0, 0]),
         tt.Torque("torque", BODY),
         tt.Accelerometer("accelerometer", BODY),
         tt.Gyro("gyro", BODY),
         tt.PoseSensor("pose", BODY),
+        tt.StarTracker("tracker", BODY),
+        tt.SunSensor("sun", BODY, [1, 0, 1]),
+        tt.GNSS("gnss", BODY),
+        tt.Magnetometer("magnetometer", BODY, tt.MagneticField.uniform([0, 3e-5, 0])),
         tt.StrainGauge("gauge", ROD),
         tt.Encoder("encoder", "r"),
         tt.Tachometer("tachometer", "r"),
@@ -110,6 +118,7 @@ def classes() -> list[type[Block]]:
 #: Taken otherwise: what names the block, what `SoftBody` calls as its method `parameters` is called; internal classes.
 ELSEWHERE = {"self", "name", "passive", "wheel", "parameters"}
 INTERNAL = {"_Plain", "AttachedStates", "BlockStates", "CutRod", "ObservedStates", "PathStates", "DriveStates", "SoftLine"}
+INTERNAL |= {"OnFacets", "PlacedInteraction"}
 
 
 def accepts(cls: type, argument: str) -> bool:

@@ -110,3 +110,151 @@ def test_euler_angles_are_scipys(sequence: str) -> None:
         assert (angles[2] == 0.0) == (away < 1e-7)
         # what the third angle leaves out in a lock, and rounding that the middle angle, a right one, hides
         assert (Rotation.from_euler(sequence, angles).inv() * rotation).magnitude() < away * (away < 1e-7) + 1e-7
+
+
+#: A port that is turned and aside, an attitude that is nominal, and the direction to the sun.
+TURN, NOMINAL, SUN = Rotation.from_rotvec([0.3, -0.2, 0.5]), Rotation.from_rotvec([-0.4, 0.1, 0.7]), [1.0, 2.0, 2.0]
+
+
+def spacecraft(**paths: tt.SignalPath) -> tt.System:
+    s = tt.System("spacecraft", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", 10.0, com=[0.1, 0, 0], inertia=[2.0, 3.0, 4.0], ports={"C": tt.Pose([0.3, 0.2, -0.1], TURN)})
+    s.connect("world", hub, tt.Free("base"))
+    s.connect(hub, tt.RigidBody("mast", 1.0, com=[0, 0, 1], inertia=0.1), tt.Revolute("hinge", axis=[1, 0, 0], stiffness=9.0))
+    mast = s["mast"]
+    s.add_actuator(tt.Torque("wheels", hub))
+    s.add_sensor(tt.StarTracker("tracker", hub.port("C"), NOMINAL, path=paths.get("tracker")))
+    s.add_sensor(tt.SunSensor("sun", hub.port("C"), SUN, path=paths.get("sun")))
+    s.add_sensor(tt.GNSS("gnss", mast, path=paths.get("gnss")))
+    return s
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_sensors_of_spacecraft_read_what_scipy_does(engine: str) -> None:
+    m, rng = spacecraft().resolve(engine), np.random.default_rng(5)
+    for _ in range(5):
+        q, (v, a) = m.random_configuration(rng), rng.normal(size=(2, m.nv))
+        read = dict(zip(m.output_names, m.outputs(q, v, a), strict=True))
+        R = Rotation.from_matrix(m.pose("hub.C", q)[0])
+        x, y, z = R.inv().apply(SUN)
+        assert [read[f"tracker.{i}"] for i in "xyz"] == pytest.approx((NOMINAL.inv() * R).as_rotvec().tolist(), abs=1e-12)
+        assert [read["sun.x"], read["sun.y"]] == pytest.approx([np.arctan2(x, z), np.arctan2(y, z)], abs=1e-12)
+        place = m.pose("mast", q)[1]
+        assert [read[f"gnss.{i}"] for i in "xyz"] == pytest.approx(place.tolist(), abs=1e-12)
+        ahead, behind = (m.pose("mast", m.integrate(q, h * v))[1] for h in (1e-5, -1e-5))
+        rate = (ahead - behind) / 2e-5  # central: to the square of the step
+        assert [read[f"gnss.v{i}"] for i in "xyz"] == pytest.approx(rate.tolist(), abs=1e-8)
+    assert m.output_units[:5] == ("rad",) * 5
+    assert m.output_units[5:] == ("m",) * 3 + ("m/s",) * 3
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")  # of a state that is no equilibrium
+def test_linear_star_trackers_are_small_angles_of_the_port() -> None:
+    """At the nominal attitude: rotations about the port's axes; away from it, and of all the others, differences."""
+    m = spacecraft().resolve()
+    at = m.configuration({"base": [1.0, 2.0, 3.0, *(NOMINAL * TURN.inv()).as_quat()]})
+    columns = tt.linearize(m, at, ["wheels"], ["tracker"]).C[:, 3:6]
+    assert np.allclose(columns, TURN.inv().as_matrix(), atol=1e-14)
+    rng, still = np.random.default_rng(2), np.zeros(m.nv)
+    q, v = m.random_configuration(rng), rng.normal(size=m.nv)
+    C = tt.linearize(m, (q, v), ["wheels"], ["tracker", "sun", "gnss"]).C
+    for k, step in enumerate(1e-5 * np.eye(m.nv)):
+        by_q = (m.outputs(m.integrate(q, step), v, still) - m.outputs(m.integrate(q, -step), v, still)) / 2e-5
+        by_v = (m.outputs(q, v + step, still) - m.outputs(q, v - step, still)) / 2e-5
+        assert np.allclose(C[:, k], by_q, atol=1e-8)  # central: to the square of the step
+        assert np.allclose(C[:, m.nv + k], by_v, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::titop.ModelWarning")  # of a state that is no equilibrium
+def test_filters_receive_what_these_sensors_read() -> None:
+    lag = {"tracker": tt.SignalPath.lag(0.5, scale_factor=0.1), "sun": tt.SignalPath.lag(0.5), "gnss": tt.SignalPath.lag(0.5)}
+    plain, m = spacecraft().resolve(), spacecraft(**lag).resolve()
+    q, v = m.random_configuration(np.random.default_rng(4)), np.linspace(-1, 1, m.nv)
+    right = plain.outputs(q, v, 0 * v)
+    assert m.state_names[:2] == ("tracker.lag[0]", "tracker.lag[1]")
+    x = np.linspace(0.1, 1.1, m.nx)
+    assert m.state_rates(q, v, x=x) == pytest.approx((right - x) / 0.5, abs=1e-12)
+    assert m.outputs(q, v, 0 * v, x=x)[:5] == pytest.approx([*(1.1 * x[:3]), *x[3:5]], abs=1e-12)
+    slow, fast = (tt.linearize(each, q, ["wheels"], ["tracker", "gnss"])(2j) for each in (m, plain))
+    fast[:3] *= 1.1
+    assert np.allclose(slow, fast / (1 + 1j), atol=1e-10)
+
+
+def test_a_sun_sensor_follows_its_direction() -> None:
+    m = spacecraft().resolve()
+    changed = m.with_parameters({"sun.direction.x": 0.0, "sun.direction.y": 0.0})
+    q = m.configuration({"base": [0, 0, 0, *TURN.inv().as_quat()]})  # the port's axes are the world's
+    still = np.zeros(m.nv)
+    for model, right in ((m, [np.arctan(0.5), np.pi / 4]), (changed, [0.0, 0.0])):
+        assert model.outputs(q, still, still)[3:5] == pytest.approx(right, abs=1e-14)
+        assert tt.linearize(model, q, [], ["sun"]).C[:, 3].any()
+    for direction, code in (([0, 0, 0], "zero-axis"), ("up", "wrong-type")):
+        codes = [finding.code for finding in tt.SunSensor("sun", tt.RigidBody("b", 1.0), direction).check()[0]]
+        assert codes[0] == code
+    wrong = tt.StarTracker("tracker", tt.RigidBody("b", 1.0), np.diag([1.0, 1.0, -1.0]))
+    assert [(each.code, each.where) for each in wrong.check()[0]] == [("left-handed", "tracker.nominal")]
+
+
+def test_sensors_of_spacecraft_go_through_files(tmp_path) -> None:
+    path = tt.SignalPath(
+        sample_time=0.1,
+        noise_density=1e-5,
+        bias_instability=[1e-6, 1e-6, 1e-5],
+        correlation_time=30.0,
+        scale_factor=0.0,
+        misalignment=[1e-4, 0, 0],
+    )
+    s = spacecraft(tracker=path, gnss=tt.SignalPath(bias_instability=1.0, correlation_time=(10.0, 1e3)))
+    s.save(tmp_path / "s.toml")
+    loaded = tt.load(tmp_path / "s.toml")
+    assert loaded["tracker"].path == path
+    assert loaded["gnss"].path.correlation_time == (10.0, 1e3)
+    one, other = s.resolve("reference"), loaded.resolve("reference")
+    q, v = one.random_configuration(np.random.default_rng(0)), np.ones(one.nv)
+    assert (one.outputs(q, v, v) == other.outputs(q, v, v)).all()
+
+
+FIELD = tt.MagneticField.dipole(2.98e-5, axis=[0.1, 0.2, -1.0], radius=6.3712e6)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_magnetometers_read_the_field_at_their_place(engine: str) -> None:
+    """About the planet, and about an orbit, whose world is elsewhere and turned; with a lag, which receives the same."""
+    planet = tt.CentralGravity(3.986004418e14, 6.378e6)
+    orbit = tt.Orbit(planet, semi_major_axis=7e6, inclination=1.0)
+    for gravity, path in ((planet, None), (orbit, None), (orbit, tt.SignalPath.lag(0.5))):
+        s = tt.System("spacecraft", gravity=gravity)
+        hub = tt.RigidBody("hub", 10.0, inertia=[2.0, 3.0, 4.0], ports={"C": tt.Pose([0.3, 0.2, -0.1], TURN)})
+        s.connect("world", hub, tt.Free("base"))
+        s.add_sensor(tt.Magnetometer("m", hub.port("C"), FIELD, path=path))
+        m, v = s.resolve(engine), np.zeros(6)
+        place = [4e6, 3e6, 4e6] if gravity is planet else [100.0, 50.0, -80.0]
+        q = m.configuration({"base": [*place, *NOMINAL.as_quat()]})
+        R, r = m.pose("hub.C", q)
+        axes, origin = (np.eye(3), np.zeros(3)) if gravity is planet else orbit.place
+        B = R.T @ axes.T @ FIELD.at(axes @ r + origin)
+        found = m.outputs(q, v, v) if path is None else 0.5 * m.state_rates(q, v, x=np.zeros(3))
+        np.testing.assert_allclose(found, B, rtol=0, atol=1e-18)  # rounding of some 1e-5 T
+        changed = m.with_parameters({"m.field.z": 0.0})
+        assert (m.outputs(q, v, v, x=np.ones(m.nx)) == changed.outputs(q, v, v, x=np.ones(m.nx))).all() == (path is not None)
+        if gravity is orbit:
+            later = m.with_parameters({"gravity.anomaly": 1.0})
+            found = later.outputs(q, v, v) if path is None else 0.5 * later.state_rates(q, v, x=np.zeros(3))
+            assert np.abs(found - B).max() > 1e-6
+            at, there = (later.mechanism.assembly.field.place, R.T)
+            np.testing.assert_allclose(found, there @ at[0].T @ FIELD.at(at[0] @ r + at[1]), rtol=0, atol=1e-18)
+
+
+def test_linear_magnetometers_are_differences() -> None:
+    s = tt.System("spacecraft", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("hub", 10.0, inertia=2.0), tt.Free("base"))
+    s.add_sensor(tt.Magnetometer("m", s["hub"], FIELD, path=tt.SignalPath(scale_factor=0.1)))
+    m, still = s.resolve(), np.zeros(6)
+    q = m.configuration({"base": [4e6, 3e6, 4e6, *NOMINAL.as_quat()]})
+    C = tt.linearize(m, q, [], ["m"]).C
+    for k, size in enumerate([1e3] * 3 + [1e-4] * 3):
+        ahead, behind = (m.outputs(m.integrate(q, sign * size * np.eye(6)[k]), still, still) for sign in (1, -1))
+        # central: to the square of 1e-4, in parts of 3e-5 T per 7e6 m, or per radian
+        assert np.allclose(C[:, k], (ahead - behind) / (2 * size), atol=1e-6 * (3e-5 / 7e6 if k < 3 else 3e-5))
+    wrong = tt.Magnetometer("m", s["hub"], [0, 0, 3e-5])
+    assert [(each.code, each.where) for each in wrong.check()[0]] == [("no-field", "m.field")]

@@ -75,6 +75,13 @@ def test_text_and_table() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
+        ({"correlation_time": 0.0}, "bad-time"),
+        ({"correlation_time": (2.0, 1.0)}, "bad-time"),
+        ({"correlation_time": (1.0, 2.0, 3.0)}, "bad-time"),
+        ({"correlation_time": "long"}, "bad-time"),
+        ({"bias_instability": -1.0}, "negative"),
+        ({"scale_factor": "much"}, "wrong-type"),
+        ({"misalignment": 0.1}, "wrong-shape"),
         ({"delay": -1.0}, "bad-time"),
         ({"sample_time": 0.0}, "bad-time"),
         ({"bias": "much"}, "wrong-type"),
@@ -116,3 +123,90 @@ def test_a_path_has_to_fit_its_device(path: Any, code: str, where: str) -> None:
     errors, _ = tt.Gyro("gyro", tt.RigidBody("body", mass=1.0), path=path).check()
     assert [(finding.code, finding.where) for finding in errors] == [(code, where)]
     assert not tt.Gyro("gyro", tt.RigidBody("body", mass=1.0), path=tt.SignalPath(bias=[1.0, 2.0, 3.0])).check()[0]
+
+
+ERRING: dict[str, Any] = {
+    "white": {"noise_density": 0.2},
+    "walk": {"random_walk": 0.1},
+    "flicker": {"bias_instability": 0.5, "correlation_time": (0.1, 100.0)},
+    "drift": {"bias_instability": 0.5, "correlation_time": 3.0},
+    "rounding": {"quantum": 0.3, "sample_time": 0.5},
+}
+ERRING["all"] = {"noise_density": 0.1} | ERRING["walk"] | ERRING["flicker"] | ERRING["rounding"]
+
+
+@pytest.mark.parametrize("kind", ERRING)
+def test_allan_deviations_follow_from_spectra(kind: str) -> None:
+    """``sigma^2 = 4 int S sin^4(pi f tau) / (pi f tau)^2 df`` (IEEE Std 952), period by period; ``3/8 S`` on average behind."""
+    path, tau, periods = tt.SignalPath(**ERRING[kind]), 2.0, 200
+    (few, weight), (many, weights) = (np.polynomial.legendre.leggauss(n) for n in (16, 200))
+
+    def power(x: Any) -> Any:  # x the frequency times tau
+        return 4 * path.spectrum(x / tau) * np.sin(np.pi * x) ** 4 / (np.pi * x) ** 2 / tau
+
+    low = np.exp(10.0 * (many - 1.0))  # from 2e-9 to one period, evenly in the logarithm
+    variance = (
+        10.0 * weights @ (low * power(low)) + (power(np.add.outer(np.arange(1, periods), (1 + few) / 2)) @ weight / 2).sum()
+    )
+    variance += 4 * 3 / 8 * path.spectrum(1e6) / (np.pi**2 * periods * tau)
+    # the average behind is right to the square of 1 over the periods
+    assert path.allan_deviation(tau) == pytest.approx(np.sqrt(variance), rel=1e-4)
+    assert path.allan_deviation(300 * tau) != pytest.approx(np.sqrt(variance), rel=1e-2)
+
+
+def test_flicker_is_flat() -> None:
+    path = tt.SignalPath(bias_instability=3.0)
+    assert np.allclose(path.allan_deviation(np.geomspace(20, 2000, 30)), 0.664 * 3.0, rtol=0.02)  # two decades within four
+    f = np.geomspace(1e-3, 1e-2, 30)  # away from the ends by factors of 16
+    assert np.allclose(path.spectrum(f), 9.0 / (2 * np.pi * f), rtol=0.06)
+    drift = tt.SignalPath(bias_instability=3.0, correlation_time=5.0).allan_deviation(np.geomspace(1, 100, 2000))
+    assert drift.max() == pytest.approx(0.617 * 3.0, rel=1e-3)
+    short = tt.SignalPath(bias_instability=3.0, correlation_time=1.0).allan_deviation([0.999e-4, 1.001e-4])  # of two forms
+    assert short[1] / short[0] == pytest.approx(np.sqrt(1.001 / 0.999), rel=1e-6)
+
+
+@pytest.mark.parametrize("times", [2.0, (1.0, 3.0), (1.0, 1e4), (1e-3, 1e5)])
+def test_one_filter_shapes_all_processes(times: Any) -> None:
+    path, f = tt.SignalPath(bias_instability=0.7, correlation_time=times), np.geomspace(1e-8, 1e4, 50)
+    A, B, C, D = path.shaping("instability", 0.7)
+    found = [C @ np.linalg.solve(2j * np.pi * x * np.eye(len(A)) - A, B) + D for x in f]
+    # the zeros are found to 2e-12 each
+    assert np.allclose(np.abs(np.ravel(found)) ** 2, path.spectrum(f), rtol=1e-10)
+    assert (np.linalg.eigvals(A - B @ np.linalg.pinv(C @ B) @ C @ A).real < 1e-9).all(), "no zeros on the right"
+
+
+def test_closed_forms_have_a_column_for_each_channel() -> None:
+    path = tt.SignalPath(noise_density=[0.1, 0.2], random_walk=0.3)
+    assert path.spectrum([[1.0, 2.0, 4.0]]).shape == (1, 3, 2)
+    assert path.allan_deviation(2.0) == pytest.approx(np.sqrt([0.01 / 2 + 0.06, 0.04 / 2 + 0.06]), rel=ROUNDING)
+    assert tt.SignalPath().spectrum(1.0) == 0.0
+    for wrong in (0.0, [1.0, -1.0], "fast", np.inf * 0):
+        with pytest.raises(ModelError, match="not-positive"):
+            path.allan_deviation(wrong)
+        with pytest.raises(ModelError, match="not-positive"):
+            path.spectrum(wrong)
+
+
+def test_scales_and_axes_are_parameters_if_given() -> None:
+    assert not tt.SignalPath().is_scaled
+    path = tt.SignalPath(scale_factor=[0.1, 0.2, 0.3], misalignment=[0.0, 0.0, 0.01])
+    assert set(path.parameters()) == {"bias", *(f"{name}.{k}" for name in ("scale_factor", "misalignment") for k in range(3))}
+    vector = np.array([1.0, 2.0, 3.0])
+    assert np.allclose(path.scaling(3) @ vector, [1.1 * 1.02, 1.2 * 1.99, 1.3 * 3.0], rtol=ROUNDING)
+    changed = path.with_parameters({"misalignment.2": 0.0, "scale_factor.1": 0.0})
+    assert np.allclose(changed.scaling(3), np.diag([1.1, 1.0, 1.3]), rtol=ROUNDING)
+    assert np.allclose(tt.SignalPath(scale_factor=-0.5).scaling(2), 0.5 * np.eye(2), rtol=ROUNDING)
+
+
+def test_what_only_sensors_have_is_refused_elsewhere() -> None:
+    body = tt.RigidBody("body", mass=1.0)
+    turned, scaled = tt.SignalPath(misalignment=[0.1, 0.0, 0.0]), tt.SignalPath(scale_factor=0.0)
+    wrong = {
+        tt.GNSS("gnss", body, path=turned): ("no-vector", "gnss.path.misalignment"),
+        tt.Torque("wheels", body, path=scaled): ("not-a-sensor", "wheels.path"),
+        tt.ReactionSensor("load", "hinge", path=scaled): ("no-filter", "load.path.filter"),
+        tt.Gyro("gyro", body, path=tt.SignalPath(scale_factor=[0.1, 0.2])): ("wrong-length", "gyro.path.scale_factor"),
+    }
+    for device, expected in wrong.items():
+        assert [(finding.code, finding.where) for finding in device.check()[0]] == [expected]
+    assert not tt.Gyro("gyro", body, path=turned).check()[0]

@@ -56,3 +56,33 @@ def test_time_constants_stand_once_and_frequencies_twice() -> None:
     assert family.at(push_path_time_constant=0.2)(2.0j)[:, 1] == pytest.approx(family.nominal(2.0j)[:, 1] * lag[0] / lag[1])
     with refusal("idle-parameter", "gyro.path.bias"):
         tt.lft(m, m.neutral(), {"gyro.path.bias": (-1.0, 1.0)}, ["motor"], ["gyro"])
+
+
+def measured_arm() -> tt.Model:
+    s = tt.System("arm", gravity=[0, 0, -9.81])
+    arm = tt.RigidBody("arm", mass=1.0, inertia=[0.2, 0.3, 0.4], com=[0, 0, -0.5])
+    s.connect("world", arm, tt.Spherical("ball", stiffness=5.0, damping=0.2))
+    s.add_actuator(tt.Torque("wheels", arm))
+    erring = {"scale_factor": [0.1, 0.0, 0.0], "misalignment": [0.0, 0.01, 0.0]}
+    s.add_sensor(tt.Gyro("gyro", arm, path=tt.SignalPath(**erring)))
+    s.add_sensor(tt.Accelerometer("acc", arm, path=tt.SignalPath.lag(0.2, **erring)))
+    s.add_sensor(tt.StarTracker("tracker", arm, path=tt.SignalPath.lag(0.1, scale_factor=0.0)))
+    s.add_sensor(tt.GNSS("gnss", arm))
+    return s.resolve(engine="reference")
+
+
+@pytest.mark.parametrize(
+    "uncertain",
+    [
+        {"gyro.path.scale_factor.0": (-0.1, 0.2), "gyro.path.misalignment.1": (-0.1, 0.1), "arm.mass": (0.8, 1.2)},
+        {"acc.path.scale_factor.0": (-0.1, 0.2), "acc.path.misalignment.1": (-0.1, 0.1), "acc.path.time_constant": (0.1, 0.4)},
+        {"tracker.path.scale_factor": (-0.1, 0.2), "arm.inertia.xx": (0.15, 0.25)},
+        {"gyro.path.misalignment.0": (-0.1, 0.1), "gyro.path.misalignment.2": (-0.1, 0.1)},
+    ],
+    ids=["gyro", "accelerometer", "tracker", "axes"],
+)
+def test_scales_and_axes_of_sensors_are_exact(uncertain: dict[str, tuple[float, float]]) -> None:
+    m = measured_arm()
+    family = tt.lft(m, m.neutral(), uncertain, ["wheels"], ["gyro", "acc", "tracker", "gnss"])
+    assert family.check(3) < 1e-10  # rounding; members differ by parts of one
+    assert {block.name for block in family.blocks} == set(uncertain)

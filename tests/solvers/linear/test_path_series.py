@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
+from scipy.signal import welch
 
 import titop as tt
 from titop.blocks.basics.errors import ModelError
@@ -75,6 +77,113 @@ def test_noise_inputs_have_unit_density() -> None:
     assert tt.signal_table(system)["motor_noise"].unit == "1"
     single = tt.linearize(model, model.neutral(), ["gyro.y.noise"], ["gyro"])
     assert single.input_labels == ["gyro_y_noise"]
+
+
+def test_all_noises_are_inputs() -> None:
+    """Of actuators, and of what is read of sensors; those that are named already stay where they are."""
+    model = swing(
+        motor=tt.SignalPath.lag(0.1, noise_density=0.3, sample_time=0.1, quantum=0.2),
+        gyro=tt.SignalPath(noise_density=[0.1, 0.0, 0.3], bias_instability=0.2, correlation_time=(1.0, 10.0), random_walk=0.1),
+        angle=tt.SignalPath(noise_density=0.5),
+    )
+    at, outputs = model.neutral(), ["hinge.q", "gyro.x"]
+    system = tt.linearize(model, at, ["push", "gyro.x.walk"], outputs, noise=True)
+    expected = ["push_x", "push_y", "push_z", "gyro_x_walk", "motor_noise", "motor_rounding"]
+    assert system.input_labels == [*expected, "gyro_x_noise", "gyro_x_instability"]
+    named = [*expected[4:], "gyro_x_noise", "gyro_x_instability"]
+    paths = ["push", "gyro.x.walk", *("_".join(each.rsplit("_", 1)).replace("_", ".") for each in named)]
+    by_name = tt.linearize(model, at, paths, outputs)
+    assert np.array_equal(by_name(2j), system(2j))
+    two = tt.linearize(model, at, [], ["gyro", "angle", ("twice", lambda q, v, a, u: 2 * q)], noise=True)
+    assert two.input_labels[2] == "angle_noise"
+    assert "gyro_y_noise" not in two.input_labels  # of density zero
+    assert tt.linearize(model, at, ["motor"], outputs).input_labels == ["motor"]
+    family = tt.lpv(model, {"bob.mass": [1.0, 2.0]}, inputs=["motor"], outputs=outputs, noise=True)
+    member = tt.linearize(model, tt.trim(model), ["motor"], outputs, noise=True)
+    assert np.allclose(family.at(bob_mass=2.0)(2j), member(2j), atol=1e-12)  # the same point
+    fractional = tt.lft(model, at, {"bob.mass": (1.0, 3.0)}, ["motor"], outputs, noise=True)
+    assert np.allclose(fractional.nominal(2j), tt.linearize(model, at, ["motor"], outputs, noise=True)(2j), atol=SERIES)
+    with pytest.raises(ModelError, match=r"noise.*wrong-type"):
+        tt.linearize(model, at, [], outputs, noise="all")
+
+
+def test_noise_has_the_spectrum_and_variance_of_its_path() -> None:
+    """``|G(2 pi i f)|^2`` is the path's two-sided density, and Lyapunov's equation gives the deviations of its processes."""
+    path = tt.SignalPath(
+        noise_density=0.1, random_walk=0.02, bias_instability=0.3, correlation_time=(1.0, 100.0), quantum=0.4, sample_time=0.1
+    )
+    system = tt.linearize(swing(gyro=path), [0.0], [], ["gyro.y"], noise=True)
+    assert system.ninputs == 4
+    for f in (1e-3, 0.1, 3.0):
+        densities = np.abs(system(2j * np.pi * f)) ** 2
+        assert np.sum(densities) == pytest.approx(path.spectrum(f), rel=1e-9)
+    one = tt.linearize(swing(gyro=path), [0.0], ["gyro.y.instability"], ["gyro.y"])
+    k = [k for k, name in enumerate(one.state_labels) if "instability" in name]
+    A, B, C = one.A[np.ix_(k, k)], one.B[k], one.C[:, k]
+    times, share = path.drifts
+    assert (C @ control.lyap(A, B @ B.T) @ C.T).item() == pytest.approx(len(times) * (0.3 * share) ** 2, rel=1e-9)
+
+
+def pointing(**motor: Any) -> tt.Model:
+    """Return an axis of a satellite with a star tracker and a gyro."""
+    s = tt.System("axis", gravity=[0, 0, 0])
+    hub = tt.RigidBody("hub", mass=10.0, inertia=2.0)
+    s.connect("world", hub, tt.Revolute("axis", axis=[0, 0, 1]))
+    s.add_actuator(tt.Motor("wheel", "axis", path=tt.SignalPath(noise_density=1e-3, **motor)))
+    sampled, drift = {"sample_time": SAMPLE}, {"bias_instability": 2e-3, "correlation_time": (0.3, 3.0)}
+    s.add_sensor(tt.StarTracker("tracker", hub, path=tt.SignalPath(noise_density=1e-3, **sampled)))
+    s.add_sensor(tt.Gyro("gyro", hub, path=tt.SignalPath(noise_density=5e-4, **drift, **sampled)))
+    return s.resolve()
+
+
+#: Of a loop of 1 rad/s (s): with half of it as a delay, linear models of the loop are right to its square.
+SAMPLE = 0.05
+
+
+#: Inertia times 1, inertia times twice 0.7; and the controller that has them.
+GAINS, READ = np.array([[2.0, 2.8]]), ["tracker.z", "gyro.z"]
+HOLDING = control.ss([], [], [], GAINS, SAMPLE, inputs=["tracker_z", "gyro_z"], outputs=["wheel"])
+
+
+def closed_by_hand() -> tuple[Any, Any, Any]:
+    """Return A, B and C of the loop in continuous time, from all noises to the angle."""
+    plant = tt.linearize(pointing(delay=SAMPLE / 2), [0.0], ["wheel"], [*READ, "axis.q"], noise=True)
+    left, angle = plant.B[:, :1] @ GAINS, plant.C[2:]
+    return plant.A - left @ plant.C[:2], plant.B[:, 1:] - left @ plant.D[:2, 1:], angle
+
+
+def test_noise_of_sampled_loops_is_a_sequence() -> None:
+    """Of variance one over the sample time: the angle's deviation is that in continuous time."""
+    model, outputs = pointing(sample_time=SAMPLE), [*READ, "axis.q"]
+    family = tt.lft(model, [0.0], {"hub.inertia.zz": (1.8, 2.2)}, ["wheel"], outputs, noise=True)
+    loop = family.close(HOLDING, sign=-1).nominal
+    chosen = [k for k, name in enumerate(loop.input_labels) if name.endswith(("noise", "instability"))]
+    angle, B = loop.C[loop.output_labels.index("axis_q")], loop.B[:, chosen]
+    found = angle @ control.dlyap(loop.A, B @ B.T / SAMPLE) @ angle
+    A, B, right = closed_by_hand()
+    assert len(chosen) == B.shape[1] == 4
+    assert found == pytest.approx((right @ control.lyap(A, B @ B.T) @ right.T).item(), rel=SAMPLE**2)
+
+
+@pytest.mark.long
+def test_a_simulated_loop_has_the_variance_and_the_spectrum_of_the_linear_one() -> None:
+    A, B, right = closed_by_hand()
+    covariance, length = control.lyap(A, B @ B.T), 1000
+    R = [(right @ expm(0.1 * k * A) @ covariance @ right.T).item() for k in range(400)]  # autocorrelation, each 0.1 s
+    t = SAMPLE * np.arange(40 * length + 1000)
+    trajectory = tt.simulate(pointing(sample_time=SAMPLE), t, [0.0], [0.0], controller=HOLDING, rtol=1e-6, atol=1e-9, seed=7)
+    angle = trajectory.q[1000:, 0]
+    independent = SAMPLE * len(angle) / (0.1 * (2 * np.sum(np.square(R)) / R[0] ** 2 - 1))
+    assert independent > 500
+    assert np.mean(angle**2) == pytest.approx(R[0], rel=4 * np.sqrt(2 / independent))
+    f, found = welch(angle, 1 / SAMPLE, nperseg=length, return_onesided=False, detrend=False)
+    chosen = (f > 0.05) & (f < 0.5)
+    at = [right @ np.linalg.solve(2j * np.pi * x * np.eye(len(A)) - A, B) for x in f[chosen]]
+    ratios = found[chosen] / [np.sum(np.abs(each) ** 2) for each in at]
+    # 79 sections that overlap by half are as good as 65 independent ones; the largest of 22 deviations, and their mean
+    assert len(ratios) == 22
+    assert np.abs(ratios - 1).max() < 4.5 / np.sqrt(65)
+    assert np.mean(ratios) == pytest.approx(1.0, abs=4 / np.sqrt(65 * 22 / 2))
 
 
 @pytest.mark.long

@@ -25,6 +25,7 @@ def test_every_kind_that_can_be_named_has_its_entries(model) -> None:
     readable |= {Kind.GAP, Kind.CONTACT_FORCE}  # of contacts
     readable |= {Kind.READING, Kind.READING_AT_ONCE}  # of drives
     readable |= {Kind.FILTERED, Kind.FILTERED_AT_ONCE}  # of sensors with filters
+    readable |= {Kind.OBSERVATION}  # of star trackers and the like
     assert named - {Kind.PARAMETER, Kind.STATE} <= set(UNITS)
     assert set(SOURCES) == readable
 

@@ -124,7 +124,7 @@ def test_paths_of_devices_go_on_bit_for_bit(tmp_path: Path) -> None:
     s.add_actuator(tt.Motor("motor", "rail", path=tt.SignalPath(lag, delay=0.03, quantum=0.01)))
     slow = tt.SignalPath(sample_time=0.2, delay=0.15, noise_density=1e-3)
     s.add_sensor(tt.Encoder("ruler", "rail", path=slow))
-    s.add_sensor(tt.Tachometer("speed", "rail", path=tt.SignalPath(sample_time=0.05, random_walk=0.01, bias=0.02)))
+    s.add_sensor(tt.Tachometer("speed", "rail", path=tt.SignalPath(sample_time=0.05, random_walk=0.01, bias_instability=0.02)))
     model, t = s.resolve(), np.linspace(0, 2, 41)
     run = beginning(model, [0.5], [0.0], controller=gain(4.0, 3.0, inputs=["ruler", "speed"], dt=0.05), seed=3)
     whole = run(t, None)

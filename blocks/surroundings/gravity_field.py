@@ -1,0 +1,93 @@
+"""Fields of gravity that differ from place to place: what a `System` takes as ``gravity`` in place of a uniform vector."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import Block
+from titop.blocks.laws.central_field import field_acceleration, field_gradient, field_potential
+
+#: The name of a system's field among its blocks: that of its parameters, as ``"gravity.mu"``.
+GRAVITY = "gravity"
+#: How many numbers a field is.
+FIELD_NUMBERS = 9
+
+
+class GravityField(Block):
+    """Common part of the fields of gravity. A field is a block without ports, named ``"gravity"``: its numbers are parameters.
+
+    Positions are from the world's origin, in the world's axes; what is returned is in these axes too. Complex positions are
+    allowed.
+    """
+
+    file_tables: ClassVar[tuple[str, ...]] = ()
+    load_parameters: ClassVar[tuple[str, ...]] = ("mu",)
+    def __init__(self) -> None:
+        super().__init__(GRAVITY)
+
+    @property
+    def words(self) -> str:
+        """What it is called in texts and pictures."""
+        return "gravity of a central body"
+
+    @property
+    def place(self) -> tuple[Array, Array]:
+        """The world's axes (3, 3; as columns) and origin (3, m) in inertial axes through the planet's centre."""
+        return np.eye(3), np.zeros(3)
+
+    @property
+    def velocity(self) -> Array:
+        """The velocity (3, m/s) of the world's origin, in the same axes."""
+        return np.zeros(3)
+
+    @property
+    def turning(self) -> Array:
+        """The angular velocity (3, rad/s) of the world, and its derivative (3, rad/s^2), in its own axes."""
+        return np.zeros(6)
+
+    def along_time(self) -> tuple[list[Finding], list[Finding]]:
+        """Return what is wrong, and what is suspicious, with motions over some time in this field."""
+        return [], []
+
+    def field_numbers(self) -> Array:
+        """Return the numbers (9) of the field: those of `titop.blocks.laws.central_field`, but whether r0 is not zero."""
+        raise NotImplementedError
+
+    def acceleration(self, position: Array) -> Array:
+        """Return g (3, m/s^2) at a `position` (3, m), seen from the world's origin: less that there, if this falls freely."""
+        return np.array(field_acceleration(self.law, tuple(position)))
+
+    def gradient(self, position: Array) -> Array:
+        """Return the gradient of g (3, 3; 1/s^2) at a `position` (3, m): symmetric and free of trace."""
+        (xx, yy, zz, xy, xz, yz), _ = field_gradient(self.law, tuple(position), (0.0,) * 6)
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    def potential(self, position: Array) -> Any:
+        """Return minus the potential energy of a unit of mass (J/kg) at a `position` (3, m): its gradient is g."""
+        return field_potential(self.law, tuple(position))
+
+    @property
+    def law(self) -> tuple[Any, ...]:
+        """The field as `titop.blocks.laws.central_field` takes it."""
+        mu, k, x, y, z, *r0, square = self.field_numbers().tolist()
+        return mu, k, (x, y, z), tuple(r0), square, any(r0)
+
+    def over_ground(self, positions: Array) -> Array:
+        """Return the heights (..., m) of `positions` (..., 3; m) above the planet's sphere."""
+        raise NotImplementedError
+
+
+def gravity_words(gravity: Any) -> str:
+    """Return in words what the gravity of a system is."""
+    return gravity.words if isinstance(gravity, GravityField) else f"gravity [{', '.join(f'{x:.4g}' for x in gravity)}] m/s²"
+
+
+def read_gravity(system: Any, field: str, value: Any) -> Any:
+    """Read a uniform field (3, m/s^2), or one that differs from place to place."""
+    if isinstance(value, GravityField):
+        return value
+    return system.reader.array(field, value, (3,), "give three numbers in m/s^2, a tt.CentralGravity or a tt.Orbit")
