@@ -241,7 +241,8 @@ def _stored_by_states(model: Resolved, q: Any, v: Any, u: Any) -> Any:
 def momentum(model: Resolved, q: Any, v: Any) -> Array:
     """Return linear and angular momentum (6) about the inertial origin, in inertial axes (N s, N m s).
 
-    About an `Orbit` it is about the origin of Hill's frame, in the axes of that. It includes Kirchhoff's impulse: the momentum of the fluid that the bodies set in motion, in fluid otherwise at rest.
+    About an `Orbit` it is about the origin of Hill's frame, in the axes of that. It includes Kirchhoff's impulse: the
+    momentum of the fluid that the bodies set in motion, in fluid otherwise at rest.
     """
     return model.mechanism.engine.observations.momentum(q, v)
 
