@@ -95,7 +95,8 @@ class Orbit(CentralGravity):
     }
     semi_major_axis, eccentricity = Field(scalar), Field(scalar)
     inclination, node, perigee, anomaly = Field(scalar), Field(scalar), Field(scalar), Field(scalar)
-    load_parameters, rational_parameters = (), ("j2",)
+    load_parameters: tuple[str, ...] = ()
+    rational_parameters = ("j2",)
     altitude = Consumed()
     given = Fixed(_central, argument="gravity", shown=lambda orbit: orbit._gravity)
     gravity: CentralGravity  #: The planet's, with the parameters' current values.

@@ -64,6 +64,15 @@ def test_poles_of_gravity_gradient(seed: int) -> None:
     assert np.abs(poles).max() < 1e-6  # a double pole, by the root of rounding
 
 
+def test_modes_are_poles() -> None:
+    """A frame that turns couples what would be normal modes."""
+    m = satellite(CIRCULAR)
+    rates = np.sort(np.unique(tt.modes(m, tt.trim(m)).frequency.round(15)))
+    expected = CIRCULAR.mean_motion * np.sqrt(-squares_of_attitude_rates(np.array([10.0, 25.0, 30.0]))) / (2 * np.pi)
+    for rate in expected:
+        assert np.abs(rates - rate).min() < 1e-11
+
+
 def test_poles_are_stable_and_unstable() -> None:
     """The random inertias are of every kind."""
     squares = [squares_of_attitude_rates(random_inertia(np.random.default_rng(seed))) for seed in range(16)]
