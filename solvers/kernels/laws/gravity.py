@@ -1,7 +1,7 @@
 """The gravity of a field on a body as compiled kinds of interactions: `titop.blocks.laws.central_field` for kernels.
 
-Of a body whose moments of mass are known, by the law that both engines share; of others by their own ``terms``: by their inertia,
-and by their gyroscopic terms at six spins (see `titop.blocks.surroundings.body_gravity`).
+Of a body whose moments of mass are known, by the law that both engines share; of others by their own ``terms``: by their
+inertia, and by their gyroscopic terms at six spins (see `titop.blocks.surroundings.body_gravity`).
 """
 
 from __future__ import annotations
