@@ -154,8 +154,8 @@ def assemble(system: Network) -> Assembly:
     rank = {index: k for k, index in enumerate(order)}
     snapshots: dict[str, Any] = {name: block.snapshot() for name, block in system.graph.nodes(data="block")}
     reflect_rotors(snapshots, system.actuators)
-    field: Any = system.gravity.snapshot() if isinstance(system.gravity, GravityField) else None
-    gravity = np.zeros(3) if isinstance(system.gravity, GravityField) else system.gravity.copy()
+    field: Any = None if system.field is None else system.field.snapshot()
+    gravity = system.gravity.copy() if field is None else np.zeros(3)
     placed = {joint: pose.copy() for device in system.devices for joint, pose in device.placements}
     return Assembly(
         name=system.name,
