@@ -338,8 +338,8 @@ def motion_series(model: Resolved, port: str, q: Any, v_series: Any, twists: str
     velocity = rotation @ twist[:3]
     if (turning := mechanism.engine.turning[:3]).any():
         velocity = velocity - skew(turning) @ SeriesArray.of_derivatives(series.position)
-    velocity = derivatives(velocity, len(motion) - 1)
-    return MotionSeries(series.rotation, np.vstack([series.position[:1], velocity]), series.twist)
+    position = np.vstack([series.position[:1], derivatives(velocity, len(motion) - 1)])
+    return MotionSeries(series.rotation, position, series.twist)
 
 
 def _read_rows(model: Resolved, name: str, value: Any, rows: int | None, least: int) -> Array:
