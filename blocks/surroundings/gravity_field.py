@@ -54,7 +54,7 @@ class GravityField(Block):
         return [], []
 
     def field_numbers(self) -> Array:
-        """Return the numbers (9) of the field: those of `titop.blocks.laws.central_field`, but whether r0 is not zero."""
+        """Return the numbers (9; m^3/s^2, m^5/s^2, 1, m, m^2) of `titop.blocks.laws.central_field`, but whether r0 is zero."""
         raise NotImplementedError
 
     def acceleration(self, position: Array) -> Array:
@@ -77,7 +77,7 @@ class GravityField(Block):
         return mu, k, (x, y, z), tuple(r0), square, any(r0)
 
     def over_ground(self, positions: Array) -> Array:
-        """Return the heights (..., m) of `positions` (..., 3; m) above the planet's sphere."""
+        """Return the heights (n, m) of `positions` (n, 3; m) above the planet's sphere, or that of one (3)."""
         raise NotImplementedError
 
 

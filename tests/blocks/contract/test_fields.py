@@ -109,7 +109,10 @@ def classes() -> list[type[Block]]:
 
 #: Taken otherwise: what names the block, what `SoftBody` calls as its method `parameters` is called; internal classes.
 ELSEWHERE = {"self", "name", "passive", "wheel", "parameters"}
-INTERNAL = {"_Plain", "AttachedStates", "BlockStates", "CutRod", "ObservedStates", "PathStates", "DriveStates", "SoftLine"}
+INTERNAL = {
+    *("_Plain", "AttachedStates", "BlockStates", "CutRod", "ObservedStates", "PathStates", "DriveStates", "SoftLine"),
+    *("BodyGravity", "MomentGravity", "FallingStates"),
+}
 
 
 def accepts(cls: type, argument: str) -> bool:
