@@ -175,7 +175,7 @@ class OnFacets(PlacedInteraction):
         count = 1 + len({facet.target for facet in self.facets})
         return count, count
 
-    def numbers_of_facets(self) -> Array:
+    def _rows(self) -> Array:
         """Return the number of facets, and the rows (k, 10; m, m^2) that `press` reads, in one array (1 + 10 k)."""
         rows = [
             np.concatenate([[f.target, f.area], unit_vector(f.normal), f.center, [f.specular, f.diffuse]]) for f in self.facets
