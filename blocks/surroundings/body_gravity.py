@@ -26,15 +26,7 @@ from titop.blocks.contract.block import Block, is_titops_own
 from titop.blocks.contract.description import mass_and_moment, second_moments
 from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import Interaction
-from titop.blocks.laws.central_field import (
-    energy_of,
-    field_acceleration,
-    field_gradient,
-    moments,
-    pull,
-    seen,
-    symmetric_times,
-)
+from titop.blocks.laws.central_field import energy_of, field_acceleration, field_gradient, moments, pull, seen, symmetric_times
 from titop.blocks.surroundings.gravity_field import GravityField
 
 #: Entries of symmetric matrices, in the order of `titop.blocks.laws.central_field`.
@@ -121,7 +113,9 @@ def findings_in_field(block: Block) -> Iterator[Finding]:
     """Yield why a field of gravity cannot act on a block."""
     if has_weight(block):
         advice = "leave the fluid out, or take uniform gravity"
-        yield Finding("fluid-in-field", block.name, "weight that is not its inertia", "a body without buoyancy in a field", advice)
+        yield Finding(
+            "fluid-in-field", block.name, "weight that is not its inertia", "a body without buoyancy in a field", advice
+        )
     if block.nv and block.configuration_names != block.coordinates:
         advice = "let a joint have these coordinates, and the block the inertia"
         yield Finding("turning-in-field", block.name, ", ".join(block.coordinates), "plain coordinates in a field", advice)

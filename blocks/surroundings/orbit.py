@@ -276,10 +276,7 @@ class Orbit(CentralGravity):
     def along_time(self) -> tuple[list[Finding], list[Finding]]:
         advice = "take gravity=orbit.gravity, and orbit.state(...) for the start: there every orbit is right"
         if self.eccentricity:
-            where, expected = (
-                f"{self.name}.eccentricity",
-                "a circular orbit: of others Hill's frame is known at one place",
-            )
+            where, expected = (f"{self.name}.eccentricity", "a circular orbit: of others Hill's frame is known at one place")
             return [Finding("elliptic-orbit", where, self.eccentricity, expected, advice)], []
         if self.j2:
             got, expected = (

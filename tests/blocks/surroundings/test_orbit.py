@@ -44,7 +44,9 @@ def test_a_point_falls_along_it(seed: int) -> None:
     np.testing.assert_allclose(later.velocity, speed, atol=1e-5)
     back = later.after(-time)
     np.testing.assert_allclose(back.place[1], position, atol=1e-6)  # 1e-13 of the distance
-    np.testing.assert_allclose(np.cross(position, orbit.velocity) @ axes[:, 2], orbit.turning[2] * orbit.distance**2, rtol=1e-14)
+    np.testing.assert_allclose(
+        np.cross(position, orbit.velocity) @ axes[:, 2], orbit.turning[2] * orbit.distance**2, rtol=1e-14
+    )
 
 
 def test_rates() -> None:
