@@ -141,7 +141,7 @@ class AerodynamicDrag(OnFacets):
         """Return the world's place; density, distance, inverse height, two factors, wind, rotation of the air; the facets."""
         stays = self.accommodation
         air = [self.density, self.radius + self.altitude, 1.0 / self.scale_height, stays * self.drag_coefficient / 2]
-        return np.concatenate([self.place, air, [2.0 * (1.0 - stays)], self.wind, self.rotation, self.numbers_of_facets()])
+        return np.concatenate([self.place, air, [2.0 * (1.0 - stays)], self.wind, self.rotation, self._rows()])
 
     def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
         if self.wind.any() or self.rotation.any():
