@@ -106,6 +106,22 @@ def test_satellite(tmp_path: Path) -> None:
     assert np.ptp(before, axis=0).max() < 1e-4 * np.abs(before).max()  # wheels cannot change it; rtol 1e-7 over 50 s
 
 
+def test_gravity_gradient(tmp_path: Path) -> None:
+    example = script("gravity_gradient")
+    results = example["main"](["--output", str(tmp_path / "figure.png")])
+    expected = example["is_stable"](*np.meshgrid(example["YAW"], example["ROLL"]))
+    # stable ones have rounding alone, or its root where poles are double; others are far from the boundary
+    assert ((results.growth < 1e-6) == expected).all()
+    largest = {name: np.abs(example["angles"](run)).max() for name, run in results.runs.items()}
+    assert largest["towards the earth"] < 5  # of 2.5 deg at the start
+    assert largest["gyroscopic"] < 40
+    assert largest["across"] > 170
+    n = example["ORBIT"].mean_motion
+    for run in results.runs.values():  # Jacobi's integral, at rtol 1e-9
+        jacobi = [run.model.energy(q, v).total - n * run.model.momentum(q, v)[5] for q, v in zip(run.q, run.v, strict=True)]
+        assert np.ptp(jacobi) < 1e-6 * np.abs(jacobi).max()
+
+
 def test_flexible_satellite(tmp_path: Path) -> None:
     satellite = script("flexible_satellite")
     hard, smooth = satellite["main"](["--output", str(tmp_path / "figure.png")])

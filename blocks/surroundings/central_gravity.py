@@ -8,7 +8,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
-from titop.blocks.contract.fields import Field, axis, scalar
+from titop.blocks.contract.fields import Field, axis, scalar, zero_axes
 from titop.blocks.surroundings.gravity_field import GravityField
 
 
@@ -66,11 +66,13 @@ class CentralGravity(GravityField):
     def __repr__(self) -> str:
         return f"CentralGravity({self.mu}, {self.radius}, j2={self.j2}, axis={self.axis.tolist()})"
 
-    def over_ground(self, position: Array) -> Any:
-        return np.sqrt(position @ position) - self.radius
+    def over_ground(self, positions: Array) -> Array:
+        heights: Array = np.linalg.norm(positions, axis=-1) - self.radius
+        return heights
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
+        errors += zero_axes(self, ("axis",))
         for name, what in (("mu", "gravitational parameter"), ("radius", "radius")):
             value = getattr(self, name)
             if not errors and not value > 0:

@@ -25,12 +25,15 @@ class GravityField(Block):
     """
 
     file_tables: ClassVar[tuple[str, ...]] = ()
-    load_parameters = ("mu",)
-    #: What it is called in texts and pictures.
-    words: ClassVar[str] = "gravity of a central body"
+    load_parameters: ClassVar[tuple[str, ...]] = ("mu",)
 
     def __init__(self) -> None:
         super().__init__(GRAVITY)
+
+    @property
+    def words(self) -> str:
+        """What it is called in texts and pictures."""
+        return "gravity of a central body"
 
     @property
     def place(self) -> tuple[Array, Array]:
@@ -74,8 +77,8 @@ class GravityField(Block):
         mu, k, x, y, z, *r0, square = self.field_numbers().tolist()
         return mu, k, (x, y, z), tuple(r0), square, any(r0)
 
-    def over_ground(self, position: Array) -> Any:
-        """Return the height (m) of a `position` (3, m) above the planet's sphere."""
+    def over_ground(self, positions: Array) -> Array:
+        """Return the heights (..., m) of `positions` (..., 3; m) above the planet's sphere."""
         raise NotImplementedError
 
 
@@ -88,4 +91,4 @@ def read_gravity(system: Any, field: str, value: Any) -> Any:
     """Read a uniform field (3, m/s^2), or one that differs from place to place."""
     if isinstance(value, GravityField):
         return value
-    return system.reader.array(field, value, (3,), "give three numbers in m/s^2, or a tt.CentralGravity")
+    return system.reader.array(field, value, (3,), "give three numbers in m/s^2, a tt.CentralGravity or a tt.Orbit")

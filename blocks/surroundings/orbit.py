@@ -74,7 +74,7 @@ class Orbit(CentralGravity):
     --------
     >>> import numpy as np, titop as tt
     >>> orbit = tt.Orbit(tt.CentralGravity(3.986004418e14, 6378136.3), altitude=700e3)
-    >>> round(orbit.period / 60, 2)
+    >>> round(float(orbit.period) / 60, 2)
     98.77
     >>> s = tt.System("satellite", gravity=orbit)
     >>> s.connect("world", tt.RigidBody("hub", mass=100.0, inertia=[10, 25, 30]), tt.Free("base"))
@@ -130,11 +130,7 @@ class Orbit(CentralGravity):
         Raises `ModelError` for a state that is on no ellipse. The perigee of a circular orbit is at its node; the node of one
         in the x-y plane at x.
         """
-        state = [real_array(each) for each in (position, velocity)]
-        for name, given, vector in zip(("position", "velocity"), (position, velocity), state, strict=True):
-            if vector is None or vector.shape != (3,) or not np.isfinite(vector).all():
-                raise ModelError(Finding("wrong-shape", name, given, "three finite numbers", "in inertial axes, m and m/s"))
-        r, v = state
+        r, v = (_read_vector(name, given, 3) for name, given in (("position", position), ("velocity", velocity)))
         size, h = np.sqrt(r @ r), cross(r, v)
         energy, momentum = v @ v / 2 - gravity.mu / size if size else -np.inf, np.sqrt(h @ h)
         if not energy < 0 or not momentum > 0:
@@ -154,6 +150,12 @@ class Orbit(CentralGravity):
         elements = {"node": float(np.arctan2(n[1], n[0])), "inclination": float(np.arctan2(tilt, z[2]))}
         elements |= {"perigee": angle(n, apse), "anomaly": angle(apse, r), "eccentricity": float(e) if e > EXACT else 0.0}
         return cls(gravity, float(-gravity.mu / (2 * energy)), **elements)
+
+    @property
+    def words(self) -> str:
+        low, high = (f"{height / 1e3:.5g}" for height in self.heights)
+        kind, height = ("an elliptic", f"{low} to {high}") if self.eccentricity else ("a circular", low)
+        return f"Hill's frame of {kind} orbit, {height} km high"
 
     # -- the orbit -----------------------------------------------------------------------------------------------------
 
@@ -232,7 +234,7 @@ class Orbit(CentralGravity):
     # -- states --------------------------------------------------------------------------------------------------------
 
     def state(self, base: Any = None, v: Any = None) -> tuple[Array, Array]:
-        """Return q (7) and v (6) of a free base on the inertial world, with the planet's centre as its origin.
+        """Return q (7; m) and v (6; m/s, rad/s) of a free base on the inertial world, whose origin is the planet's centre.
 
         Parameters
         ----------
@@ -244,7 +246,7 @@ class Orbit(CentralGravity):
 
         Returns
         -------
-        q, v : arrays (7,), (6,)
+        q, v : arrays (7,), (6,); m, m/s and rad/s
             For ``m.configuration({"base": q})`` and ``m.velocity({"base": v})`` of a system with ``gravity=orbit.gravity``.
         """
         R, x, rates = _read_state(base, v)
@@ -252,7 +254,7 @@ class Orbit(CentralGravity):
         return np.concatenate([origin + axes @ x, matrix_quaternion(axes @ R)]), rates + self._carried(R, x)
 
     def relative(self, q: Any, v: Any) -> tuple[Array, Array]:
-        """Return q (7) and v (6) of a free base in Hill's frame from those on the inertial world: the way back of `state`."""
+        """Return q (7; m) and v (6; m/s, rad/s) of a free base in Hill's frame from those on the inertial world."""
         R, x, rates = _read_state(q, v)
         axes, origin = self.place
         R, x = axes.T @ R, axes.T @ (x - origin)
@@ -300,18 +302,23 @@ class Orbit(CentralGravity):
         return errors, warnings
 
 
+def _read_vector(name: str, given: Any, size: int) -> Array:
+    """Read finite numbers."""
+    vector = real_array(given)
+    if vector is None or vector.shape != (size,) or not np.isfinite(vector).all():
+        raise ModelError(Finding("wrong-shape", name, given, f"{size} finite numbers", "in m and rad, and these per s"))
+    return vector
+
+
 def _read_state(base: Any, v: Any) -> tuple[Array, Array, Array]:
     """Return rotation, position and rates of a free base."""
+    rates = np.zeros(6) if v is None else _read_vector("v", v, 6)
     if base is None or isinstance(base, Pose):
         pose = Pose() if base is None else base
-        R, x = pose.rotation, pose.position
-    else:
-        q = real_array(base)
-        if q is None or q.shape != (7,) or not abs(np.linalg.norm(q[3:]) - 1) < TYPED:
-            expected, advice = "a tt.Pose, or position and unit quaternion (x, y, z, w)", "see tt.Free"
-            raise ModelError(Finding("wrong-shape", "base", base, expected, advice))
-        R, x = quaternion_matrix(q[3:] / np.linalg.norm(q[3:])), q[:3]
-    rates = np.zeros(6) if v is None else real_array(v)
-    if rates is None or rates.shape != (6,):
-        raise ModelError(Finding("wrong-shape", "v", v, "six numbers", "linear and angular velocity in the base's axes"))
-    return R, x, rates
+        return pose.rotation, pose.position, rates
+    q = _read_vector("base", base, 7)
+    size = np.sqrt(q[3:] @ q[3:])
+    if not abs(size - 1) < TYPED:
+        advice = "give a tt.Pose, or divide the quaternion by its norm"
+        raise ModelError(Finding("not-unit", "base", q[3:], "a unit quaternion (x, y, z, w)", advice))
+    return quaternion_matrix(q[3:] / size), q[:3], rates

@@ -19,6 +19,7 @@ from titop.blocks.interactions.shape import Shape
 from titop.blocks.surroundings.central_gravity import CentralGravity
 from titop.blocks.surroundings.facets import Facet
 from titop.blocks.surroundings.magnetic_field import MagneticField
+from titop.blocks.surroundings.orbit import Orbit
 from titop.graph.files import file_fields as kinds
 from titop.graph.files.file_fields import FLAG, NUMBER, NUMBERS, POSE, TEXT, FileField, ValueKind, named_values
 from titop.graph.files.file_reading import FileReading, join
@@ -163,25 +164,13 @@ WATER = {
 
 # -- gravity ---------------------------------------------------------------------------------------------------------------
 
-#: Fields of gravity by their kinds in files: the class, and its fields.
-FIELDS: dict[str, tuple[type, dict[str, FileField]]] = {
-    "central": (
-        CentralGravity,
-        {
-            **dict.fromkeys(("mu", "radius"), FileField(NUMBER)),
-            "j2": FileField(NUMBER, 0.0),
-            "axis": FileField(NUMBERS, (0.0, 0.0, 1.0)),
-        },
-    )
-}
-
 
 def _read_gravity(value: Any, where: str, reading: FileReading) -> Any:
     if not isinstance(value, dict):
         return NUMBERS.read(value, where, reading)
     kind = value.get("kind")
     if kind not in FIELDS:
-        reading.report("unknown-kind", join(where, "kind"), kind, " or ".join(FIELDS), "write kind = \"central\"")
+        reading.report("unknown-kind", join(where, "kind"), kind, " or ".join(FIELDS), 'write kind = "central"')
         return None
     return kinds.record(*FIELDS[kind]).read({name: entry for name, entry in value.items() if name != "kind"}, where, reading)
 
@@ -195,6 +184,26 @@ def _write_gravity(value: Any) -> Any:
 
 #: Gravity: three numbers, or a table of the kind and the numbers of a field.
 GRAVITY = ValueKind(_read_gravity, _write_gravity)
+
+#: Fields of gravity by their kinds in files: the class, and its fields.
+FIELDS: dict[str, tuple[type, dict[str, FileField]]] = {
+    "central": (
+        CentralGravity,
+        {
+            **dict.fromkeys(("mu", "radius"), FileField(NUMBER)),
+            "j2": FileField(NUMBER, 0.0),
+            "axis": FileField(NUMBERS, (0.0, 0.0, 1.0)),
+        },
+    ),
+    "orbit": (
+        Orbit,
+        {
+            "gravity": FileField(GRAVITY),
+            "semi_major_axis": FileField(NUMBER),
+            **dict.fromkeys(("eccentricity", "inclination", "node", "perigee", "anomaly"), FileField(NUMBER, 0.0)),
+        },
+    ),
+}
 
 
 def _facet(target: float = 0, **numbers: Any) -> Facet:

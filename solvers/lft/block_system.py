@@ -78,7 +78,7 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     Raises
     ------
     ModelError
-        For unknown names, points that accelerate, and a child port named ``parent``: of a block with a port ``P`` the parent
+        For unknown names, points that accelerate, fields of gravity, and a child port named ``parent``: of a block with a port ``P`` the parent
         port has this name.
 
     Examples
@@ -96,6 +96,9 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     if at.a.any():
         got, advice = "a reference that accelerates", "let gravity take its place: trim with gravity.z among the unknowns"
         raise ModelError(Finding("accelerating-point", "point", got, "one at rest or in steady motion", advice))
+    if (field := at.model.mechanism.assembly.field) is not None:
+        expected, advice = "uniform gravity: a field acts between each block and the world", "linearise the system as a whole"
+        raise ModelError(Finding("block-in-field", name, field.words, expected, advice))
     reference = reference_passes(at.model.mechanism.assembly)
     names = [node.block.name for node in reference.nodes]
     if name not in names[1:]:

@@ -93,7 +93,7 @@ def interaction(
         relative[rows, :6] = -twist_transport(motion.R[k], motion.r[k])
         relative[rows, 6 * k : 6 * k + 6] = np.eye(6)
 
-    on_world = [k for k, ref in enumerate(joined.ports) if ref.block.name == "world"]  # neither is displaced nor moves otherwise
+    on_world = [k for k, ref in enumerate(joined.ports) if ref.block.name == "world"]  # are not displaced
     held = [6 * (p * part + k) + i for k in on_world for part in range(2) for i in range(6)]
 
     def loads(values: Mapping[str, float], motion: TargetMotion = motion) -> Array:
@@ -202,16 +202,20 @@ class LoopConstraints:
 
     def rows_of(self, tree: Tree, changes: Changes, kind: str) -> Signals:
         """Return the constraints' rows of displacements, twists or accelerations: zero."""
-        found = []
+        found, source = [], {"displacement": changes.q, "twist": changes.v, "acceleration": changes.a}[kind]
+        turns, still = self.model.mechanism.engine.turning.any() and kind != "displacement", zeros(self.model.nv)
+        # where the world turns, ports that rest in it do not: coordinates move them as they displace them
+        along = Changes(tree, changes.loop, source, still, still) if turns and self._loops else changes
         for joined, pose, _ in self._loops:
             at = [tree.place(str(ref)) for ref in joined.ports]
-            if kind == "acceleration":
+            if turns:
+                moved = [along.at_port(*place).displacement for place in at]
+            elif kind == "acceleration":
                 moved = [changes.port_acceleration(*place) for place in at]
             else:
                 moved = [getattr(changes.at_port(*place), kind) for place in at]
             first, second = joined.closure.jacobians(*pose)
             found.append(first @ moved[0] + second @ moved[1])
-        source = {"displacement": changes.q, "twist": changes.v, "acceleration": changes.a}[kind]
         for gear in self.gears:
             total = zeros(1)
             for k, sign, factor in _factors(tree, gear):

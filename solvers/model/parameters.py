@@ -117,7 +117,10 @@ def regressor(model: Resolved, q: Any, v: Any, a: Any) -> Array:
     """
     mechanism = model.mechanism
     if mechanism.assembly.field is not None:
-        expected, advice = "uniform gravity: what a field does to a body is not linear in mass, moments and inertia", "leave it out"
+        expected, advice = (
+            "uniform gravity: what a field does to a body is not linear in mass, moments and inertia",
+            "leave it out",
+        )
         raise ModelError(Finding("not-linear", "regressor", mechanism.assembly.field.words, expected, advice))
     return regressor_of(mechanism, mechanism.inertial_bodies, q, v, a)
 

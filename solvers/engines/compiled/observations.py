@@ -183,7 +183,9 @@ class CompiledStates:
             columns, (ints, *tables) = self._columns, self._driven(u)
             driven, state = np.empty((nx, len(columns))), (real_only(q, "q"), real_only(v, "v"))
             results = by_state, driven, efforts
-            system.raise_for(state_entries.state_slopes(ints, system.inertial.ints, *tables, system.tables.paths, *state, *results))
+            system.raise_for(
+                state_entries.state_slopes(ints, system.inertial.ints, *tables, system.tables.paths, *state, *results)
+            )
             by_w[:, columns] = driven
         parts = by_state[:nx], by_state[nx:], *np.split(by_w, [len(self._mechanism.inputs.names)], axis=1)
         return StateDerivatives(*parts), efforts.T

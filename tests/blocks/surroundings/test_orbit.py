@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def rotation_of(rng: np.random.Generator) -> Array:
 def test_velocities_are_derivatives_of_places() -> None:
     """A point at rest in Hill's frame moves as its inertial twist says."""
     orbit, h, x = random_orbit(np.random.default_rng(1)), 1.0, np.array([10.0, 2e3, -40.0])
-    q, v = orbit.state(tt.Pose(x))
+    v = orbit.state(tt.Pose(x))[1]
     ahead, back = (orbit.after(t).state(tt.Pose(x))[0][:3] for t in (h, -h))
     np.testing.assert_allclose(orbit.place[0] @ v[:3], (ahead - back) / (2 * h), atol=1e-3)  # h^2/6 of 1e-3 m/s^3
 
@@ -160,5 +161,22 @@ def test_wrong_arguments() -> None:
         tt.Orbit.from_state(EARTH, [7e6, 0], [0, 7e3, 0])
     with refusal("wrong-shape", "base"):
         orbit.state([0, 0, 0])
+    with refusal("not-unit", "base"):
+        orbit.state([0, 0, 0, 0, 0, 0, 2])
     with refusal("wrong-shape", "v"):
         orbit.state(v=[0, 0, 0])
+
+
+def test_texts_and_files(tmp_path: Path) -> None:
+    planet = tt.CentralGravity(MU, RADIUS, j2=1e-3, axis=[0, 0.1, 1])
+    orbit = tt.Orbit(planet, semi_major_axis=8e6, eccentricity=0.1, inclination=0.3, anomaly=1.0)
+    s = tt.System("satellite", gravity=orbit)
+    s.connect("world", tt.RigidBody("hub", mass=1.0, inertia=1.0), tt.Free("base"))
+    assert str(s).splitlines()[0] == "satellite: 1 connections, Hill's frame of an elliptic orbit, 821.86 to 2421.9 km high"
+    s.save(tmp_path / "satellite.toml")
+    again = tt.load(tmp_path / "satellite.toml").gravity
+    assert type(again) is tt.Orbit
+    assert again.parameters() == orbit.parameters()
+    assert orbit.gravity.parameters() == planet.parameters()
+    circular = tt.System("satellite", gravity=tt.Orbit(EARTH, altitude=7e5))
+    assert "a circular orbit, 700 km high" in str(circular)

@@ -240,3 +240,30 @@ def test_closures_and_gears(seed: int) -> None:
         np.testing.assert_allclose(one, two[3:, 3:], rtol=1e-6, atol=1e-7 * np.abs(two).max())
     both = turned(s, turning, "reference").forward_dynamics(q, v, tau)
     np.testing.assert_allclose(a, both, rtol=1e-8, atol=1e-8 * np.abs(a).max())
+
+
+def test_a_bead_on_a_turning_hoop() -> None:
+    """``angle'' = (W^2 cos(angle) - g / R) sin(angle)``: above a rate the bead rests aside of the bottom."""
+    g, radius, rate = 9.81, 0.4, 7.0
+    s = tt.System("hoop", gravity=[0, 0, -g])
+    s.connect("world", tt.RigidBody("bead", 0.3, com=[0, 0, -radius]), tt.Revolute("angle", axis=[0, 1, 0]))
+    m = turned(s, [0, 0, rate, 0, 0, 0])
+    for angle in (0.1, 0.7, 2.0):
+        expected = (rate**2 * np.cos(angle) - g / radius) * np.sin(angle)
+        np.testing.assert_allclose(m.forward_dynamics([angle], [0.3], [0.0]), [expected], rtol=1e-12)
+    aside = np.arccos(g / radius / rate**2)
+    np.testing.assert_allclose(tt.trim(m, q=[1.0]).q, [aside], rtol=1e-9)
+
+
+@pytest.mark.parametrize("latitude", [np.pi / 2, 0.7])
+def test_foucaults_pendulum(latitude: float) -> None:
+    """It swings in a plane that turns back by the vertical part of the world's rate, exactly so at a pole."""
+    g, length, rate = 9.81, 2.0, 1e-3
+    s = tt.System("pendulum", gravity=[0, 0, -g])
+    s.connect("world", tt.RigidBody("bob", 3.0, com=[0, 0, -length]), tt.Universal("pivot", [1, 0, 0], [0, 1, 0]))
+    m = turned(s, rate * np.array([np.cos(latitude), 0, np.sin(latitude), 0, 0, 0]))
+    poles = np.sort(np.abs(tt.linearize(m, tt.trim(m)).poles().imag))
+    up = rate * np.sin(latitude)
+    natural = np.sqrt(g / length)
+    # beside a pole, the square of the rate over the natural one
+    np.testing.assert_allclose(poles, natural + up * np.array([-1, -1, 1, 1]), rtol=1e-12 if latitude > 1 else 1e-6)
