@@ -37,6 +37,7 @@ def blocks() -> list[Block]:
         copy.copy(ROD),
         copy.copy(STIFF),
         copy.copy(SOFT),
+        tt.CentralGravity(4e14, 6.4e6, 1e-3),
         tt.Weld("weld"),
         tt.Revolute("r"),
         tt.Prismatic("p", limits=tt.Limits(-1, 1)),
