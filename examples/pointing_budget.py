@@ -52,7 +52,7 @@ def build() -> tt.Model:
 
 
 def law(sign: float) -> control.StateSpace:
-    """Return the torque for angle and rate, or with a sign of 1 for their errors; rolled off a decade above the bandwidth."""
+    """Return the torque for angle and rate, or with a sign of 1 for their errors, rolled off a decade further up."""
     gains, fast = sign * INERTIA * np.array([[BANDWIDTH**2, 2 * DAMPING * BANDWIDTH]]), ROLL_OFF * BANDWIDTH
     return control.ss([[-fast]], fast * gains, [[1.0]], [[0.0, 0.0]], inputs=["tracker", "gyro"], outputs=["wheel"])
 
