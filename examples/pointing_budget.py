@@ -89,7 +89,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
     model = build()
     inputs, outputs = ["wheel", *(f"{name}.noise" for name in NOISES)], ["tracker", "gyro", "roll.q"]
     family = tt.lft(model, model.neutral(), RANGES, inputs, outputs)
-    loop = family.close(sampled(law(-1.0)))
+    loop = family.close(sampled(law(-1.0)), stages=2)
     windows = {"window": EXPOSURE, "drift": LATER, "bands": [0.1, 0.3, 1.0], "requirement": REQUIRED, "unit": "arcsec"}
     budget = tt.pointing_budget(loop, sources(), "roll.q", progress=False, **windows)
     print(budget.table())

@@ -180,14 +180,15 @@ def pointing_budget(
     - ``"ensemble"``: it is a part of all systems, at the worst time: lines count with their amplitude, noise with its quantile;
     - ``"mixed"``: over time and systems at once.
 
-    Transients and bounded signals count with their worst value in each. What is fixed is added, with the sign that is worst.
-    All else is independent, and convolved by its density (``"advanced"``), or counts by its standard deviation as if it were
-    Gaussian (``"simplified"``). Sources that are `correlated` are added instead, those of each kind of distribution.
+    Transients and bounded signals count with their worst value in each, biases in APE and MPE alone. What is fixed is added,
+    with the sign that is worst. All else is independent, and convolved by its density (``"advanced"``), or counts by its
+    standard deviation as if it were Gaussian (``"simplified"``). Sources that are `correlated` are added instead, those of each
+    kind of distribution.
 
-    Of a family, the worst member is searched for each metric and output, at corners of the ranges, at random and by climbing:
-    a member found, no bound. With `prove` there are bounds for all members besides, by skew mu in bands of frequency, of noise,
-    lines and biases; none of transients and bounded signals. Bounds of lines and biases are as near to the worst member as
-    those of `worst_case_gain`; those of noise add up the highest gain at each frequency, whichever member has it.
+    Of a family, the worst member is searched for each metric and output among the real parameters, at corners, at random and
+    by climbing: a member found, no bound. With `prove` there are bounds for all members besides, by skew mu in bands of
+    frequency, of noise, lines and biases; none of transients and bounded signals. Bounds of lines and biases are as near to the
+    worst member as those of `worst_case_gain`; those of noise add up the highest gain at each frequency, of whichever member.
 
     Parameters
     ----------
