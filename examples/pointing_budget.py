@@ -52,7 +52,7 @@ def build() -> tt.Model:
 
 
 def law(sign: float) -> control.StateSpace:
-    """Return the torque for angle and rate, or with a sign of 1 for their errors; rolled off a decade above the bandwidth."""
+    """Return the torque for angle and rate, or with a sign of 1 for their errors, rolled off a decade further up."""
     gains, fast = sign * INERTIA * np.array([[BANDWIDTH**2, 2 * DAMPING * BANDWIDTH]]), ROLL_OFF * BANDWIDTH
     return control.ss([[-fast]], fast * gains, [[1.0]], [[0.0, 0.0]], inputs=["tracker", "gyro"], outputs=["wheel"])
 
@@ -89,7 +89,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
     model = build()
     inputs, outputs = ["wheel", *(f"{name}.noise" for name in NOISES)], ["tracker", "gyro", "roll.q"]
     family = tt.lft(model, model.neutral(), RANGES, inputs, outputs)
-    loop = family.close(sampled(law(-1.0)))
+    loop = family.close(sampled(law(-1.0)), stages=2)
     windows = {"window": EXPOSURE, "drift": LATER, "bands": [0.1, 0.3, 1.0], "requirement": REQUIRED, "unit": "arcsec"}
     budget = tt.pointing_budget(loop, sources(), "roll.q", progress=False, **windows)
     print(budget.table())

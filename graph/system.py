@@ -24,8 +24,8 @@ class System(Network):
     Parameters
     ----------
     name : str
-    gravity : array_like (3,), m/s^2
-        The uniform gravity field, in inertial components.
+    gravity : array_like (3,), m/s^2, or CentralGravity
+        The uniform gravity field, in inertial components; or that of a planet, around the world's origin.
 
     Attributes
     ----------

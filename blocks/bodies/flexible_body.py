@@ -432,7 +432,7 @@ class FlexibleBody(ModalBody):
 
     def mass_moments(self) -> Array:
         """Return mass and moments: the mass centre moves with the modes, the second moments change with geometric stiffness."""
-        mass, n = self.mass or 1.0, self.nv
+        mass = self.mass or 1.0
         moved, inertia = self.participation[:, :3] / mass, self.inertia
         if self.second_order is None:
             return np.concatenate([[self.mass], self.com, second_moments(inertia), [0.0], np.ravel(moved)])

@@ -60,7 +60,7 @@ class Closure(Block):
         return self
 
     def under(self, gravity: Array, field: Any) -> Closure:
-        """Return the closure under other uniform `gravity` (3, m/s^2) and `field` or None: itself, unless it depends on them."""
+        """Return the closure under other uniform `gravity` (3, m/s^2) and `field`: itself, unless it depends on them."""
         return self
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.pose import euler_angles
 from titop.blocks.basics.spatial import Array, rotation_log, skew
 from titop.blocks.basics.taylor import angle_of
@@ -153,7 +154,10 @@ class _ObservingSensor(_PortSensor):
 
     def observation(self, blocks: Mapping[str, Block]) -> tuple[tuple[str, ...], Callable[[TargetMotion], Array]]:
         """Return no coordinates, and the reading."""
-        return (), lambda motion: self.observed(motion.R[1], motion.r[1], motion.V[1])
+        return (), self._observe
+
+    def _observe(self, motion: TargetMotion) -> Array:
+        return self.observed(motion.R[1], motion.r[1], motion.V[1])
 
 
 def _read_rotation(sensor: Block, field: str, value: Any) -> Array:
@@ -211,7 +215,7 @@ class SunSensor(_ObservingSensor):
     Raises
     ------
     ModelError
-        If the direction is zero.
+        If the direction is zero; in linear models, where the sun is on an axis aside, so that one of the angles is none.
     """
 
     outputs = ("x", "y")
@@ -231,6 +235,13 @@ class SunSensor(_ObservingSensor):
     def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
         x, y, z = rotation.T @ self.direction
         return np.array([angle_of(x, z), angle_of(y, z)])
+
+    def observed_slopes(self, rotation: Array, position: Array, twist: Array) -> Array:
+        x, y, z = sun = rotation.T @ self.direction
+        if not min(x * x, y * y) + z * z > 0:
+            expected, advice = "the sun in front, not on an axis aside", "linearise where the sensor sees it"
+            raise ModelError(Finding("no-angle", self.name, sun.tolist(), expected, advice))
+        return super().observed_slopes(rotation, position, twist)
 
 
 class Magnetometer(_ObservingSensor):
@@ -378,7 +389,11 @@ class StrainGauge(_PortSensor):
         rod: Any = blocks[self.target.block.name]
         port = rod.rod_ports[self.target.name].abscissa / rod.given_length if self.target.name else 0.0
         shapes = rod.strain_shapes([port * rod.length])[0]
-        return tuple(f"{rod.name}.{entry}" for entry in rod.coordinates), lambda motion: shapes @ motion.q
+        return tuple(f"{rod.name}.{entry}" for entry in rod.coordinates), partial(_strain, shapes)
+
+
+def _strain(shapes: Array, motion: TargetMotion) -> Array:
+    return shapes @ motion.q
 
 
 class _JointSensor(Sensor):
@@ -496,12 +511,12 @@ class TendonSensor(Sensor):
     def observation(self, blocks: Mapping[str, Block]) -> tuple[tuple[str, ...], Callable[[TargetMotion], Array]]:
         """Return the coordinates along the tendon, and its length and rate."""
         line: Any = blocks[self.tendon]
+        return line.own_coordinates, partial(_length_and_rate, line.path)
 
-        def observe(motion: TargetMotion) -> Array:
-            length, gradient = line.path.measured(motion.q)
-            return np.array([length, gradient @ motion.v])
 
-        return line.own_coordinates, observe
+def _length_and_rate(line: Any, motion: TargetMotion) -> Array:
+    length, gradient = line.measured(motion.q)
+    return np.array([length, gradient @ motion.v])
 
 
 class DriveSensor(Sensor):

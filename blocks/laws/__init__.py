@@ -6,5 +6,6 @@ named after these files too (`titop.solvers.native.identity`): an edit has it co
 
 - `vectors`: choices, and vectors (3) and matrices (9) as tuples;
 - `impact`: how elastic, dissipative contacts push;
+- `central_field`: gravity of a planet, and what it does to a body;
 - `distances`: of places from shapes; `touch`: what happens where a sphere touches one.
 """

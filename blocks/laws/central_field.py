@@ -1,16 +1,17 @@
 """Gravity of a planet over a body, for both engines: minus the potential of a unit of mass, and its derivatives.
 
-A *field* is a tuple of mu, ``k = mu J2 radius^2 / 2``, the planet's axis n (3), r0 (3), the place of the world's origin from the
-planet's centre, the square of the planet's radius, and whether r0 is not zero. With ``rho = r . r`` and ``z = n . r`` the potential is ``phi = F(rho) + G(rho) z^2``, where
-``F = mu rho^-1/2 + k rho^-3/2`` and ``G = -3 k rho^-5/2``. With ``F_i = (2 d/drho)^i F``, likewise G_i, and ``A_i = F_i + G_i z^2``
+A *field* is a tuple of mu, ``k = mu J2 radius^2 / 2``, the planet's axis n (3), r0 (3), the place of the world's origin from
+the planet's centre, the square of the planet's radius, and whether r0 is not zero. With ``rho = r . r`` and ``z = n . r`` the
+potential is ``phi = F(rho) + G(rho) z^2``, where ``F = mu rho^-1/2 + k rho^-3/2`` and ``G = -3 k rho^-5/2``. With the
+derivatives ``F_i = (2 d/drho)^i F``, likewise G_i, and ``A_i = F_i + G_i z^2``::
 
     grad phi  = g     = A_1 r + 2 G z n
     grad g    = Gamma = A_1 + A_2 r r^T + 2 G_1 z (n r^T + r n^T) + 2 G n n^T
 
 Where r0 is not zero, the world's origin falls freely: g is ``g(r0 + d) - g(r0)`` at the position d, and phi what remains beside
 ``phi(r0) + g(r0) . d``. Both are computed without cancellation from ``s = |r0 + d| / |r0|``, as Battin does (An Introduction to
-the Mathematics and Methods of Astrodynamics, section 8.4). Inside the planet g is that of a uniform ball, so that all is finite.
-Vectors are tuples, in any axes that n, r0 and the position share.
+the Mathematics and Methods of Astrodynamics, section 8.4). Inside the planet g is that of a uniform ball, so that all is
+finite. Vectors are tuples, in any axes that n, r0 and the position share.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _ratio(d: Any, r0: Any) -> tuple[Any, Any, Any]:
 
 
 def _rates(field: Any, square: Any) -> tuple[Any, Any, Any, Any]:
-    """Return ``mu / r^3``, ``k / r^5``, ``1 / r^2``, r at least the planet's radius; and one outside of the planet, else zero."""
+    """Return ``mu / r^3``, ``k / r^5``, ``1 / r^2``, r at least the planet's radius; and one outside of it, else zero."""
     mu, k, _, _, inside, _ = field
     out = select(square.real > inside.real, 1.0, 0.0)
     inverse = 1.0 / select(square.real > inside.real, square, 0.0 * square + inside)
@@ -143,10 +144,10 @@ def gradient_torque(gradient: Any, S: Any) -> Vector:
     )
 
 
-#: Where the numbers of a body's gravity stand: the field's nine, its mass, its centre c0 (3), second moments S0 (6), and whether
-#: these are about the centre, or (1) about the frame and, as c, of second order in the coordinates; then, mass by mass:
-#: `FIRST` (3 a coordinate), by which c changes; and with them (6 a coordinate) by which S does; and, for each pair of
-#: coordinates, the second derivatives of c (3) and S (6).
+#: Where the numbers of a body's gravity stand: the field's nine, its mass, its centre c0 (3), second moments S0 (6), and
+#: whether these are about the centre, or (1) about the frame and, as c, of second order in the coordinates. Then `FIRST` (3 a
+#: coordinate), by which c changes; and, of second order, (6 a coordinate) by which S does, and for each pair of coordinates the
+#: second derivatives of c (3) and S (6).
 MASS, CENTRE, SECOND, ORDER, FIRST = 9, 10, 13, 19, 20
 
 

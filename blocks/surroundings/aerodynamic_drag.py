@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
+from titop.blocks.contract.block import ParameterFields
 from titop.blocks.contract.fields import Field, bound, non_negative, scalar, vector
 from titop.blocks.contract.law import Law
 from titop.blocks.contract.target_motion import TargetMotion
@@ -53,7 +54,7 @@ class AerodynamicDrag(OnFacets):
     density : float, kg/m^3
         At the reference altitude.
     scale_height : float, m
-        By which the density falls to 1/e; infinite for the same density everywhere.
+        By which the density falls to 1/e; infinite, and no parameter, for the same density everywhere.
     altitude : float, m
         The reference altitude.
     radius : float, m
@@ -141,7 +142,13 @@ class AerodynamicDrag(OnFacets):
         """Return the world's place; density, distance, inverse height, two factors, wind, rotation of the air; the facets."""
         stays = self.accommodation
         air = [self.density, self.radius + self.altitude, 1.0 / self.scale_height, stays * self.drag_coefficient / 2]
-        return np.concatenate([self.place, air, [2.0 * (1.0 - stays)], self.wind, self.rotation, self.numbers_of_facets()])
+        return np.concatenate([self.place, air, [2.0 * (1.0 - stays)], self.wind, self.rotation, self._rows()])
+
+    def parameter_fields(self) -> ParameterFields:
+        fields = super().parameter_fields()
+        if not np.isfinite(self.scale_height):  # as all parameters are
+            del fields["scale_height"]
+        return fields
 
     def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
         if self.wind.any() or self.rotation.any():

@@ -1,15 +1,15 @@
 """What a field of gravity does to a body: an interaction that systems attach to each.
 
-For a block, m is its mass, c its mass centre, S its second moments of mass about that; phi is minus the potential, g and Gamma its
-first and second derivatives at the mass centre, in the block's axes. To second order in the body's size the potential energy is
-``U = -(m phi + Gamma : S / 2)`` (MacCullagh). Where m, c and S are known as polynomials of the block's coordinates
+For a block, m is its mass, c its mass centre, S its second moments of mass about that; phi is minus the potential, g and Gamma
+its first and second derivatives at the mass centre, in the block's axes. To second order in the body's size the potential
+energy is ``U = -(m phi + Gamma : S / 2)`` (MacCullagh). Where m, c and S are known as polynomials of the block's coordinates
 (`Described.mass_moments`), efforts are minus its derivatives. Otherwise they follow from the block's inertia M(q) and its
 gyroscopic terms at rest under a spin w, ``h = sum_ij w_i w_j H_ij``::
 
     M[:, :3] (g + f / m - Gamma c) + sum_ij Gamma_ij H_ij        f = grad (Gamma : S / 2)
 
-since Gamma is free of trace: ``Gamma x`` is the sum of ``lambda_k w_k x (w_k x x)`` over its eigenvalues and axes, so that a gradient
-acts as spins do.
+since Gamma is free of trace: ``Gamma x`` is the sum of ``lambda_k w_k x (w_k x x)`` over its eigenvalues and axes, so that a
+gradient acts as spins do.
 """
 
 from __future__ import annotations
@@ -49,6 +49,10 @@ class BodyGravity(Interaction):
     def among(self, blocks: Mapping[str, Any]) -> BodyGravity:
         block, field = blocks[self.block.name], blocks.get(self.field.name, self.field)
         return self if block is self.block and field is self.field else gravity_on(block, field)
+
+    def law_numbers(self) -> Array:
+        """Return the numbers of the field, then those of the block's own law."""
+        return np.concatenate([self.field.field_numbers(), self.block.law_numbers()])
 
     def act(self, motion: TargetMotion) -> tuple[Array, Array]:
         row, numbers, n, M = *self._told(motion), len(motion.q), self.block.mass_matrix(motion.q)

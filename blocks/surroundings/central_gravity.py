@@ -45,7 +45,7 @@ class CentralGravity(GravityField):
     >>> m = s.resolve(engine="reference")
     >>> q = m.configuration({"base": [7e6, 0, 0, 0, 0, 0, 1]})
     >>> m.forward_dynamics(q, m.velocity({}))[:3].round(6).tolist()
-    [-8.145619, 0.0, 0.0]
+    [-8.14567, 0.0, 0.0]
     """
 
     parameter_units: ClassVar[dict[str, str]] = {"mu": "m^3/s^2", "radius": "m", "j2": "1", "axis": "1"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -163,8 +163,6 @@ def press(numbers: Any, at: Any, k: Any, point: Any, spin: Any, shares: Any, loa
 class OnFacets(PlacedInteraction):
     """Common part of what acts on facets: its first port is the world's, the others those of the facets."""
 
-    #: Unit of the numbers that are parameters.
-    parameter_units: ClassVar[dict[str, str]] = {}
     facets = Fixed(read_facets)
 
     def __init__(self, name: str, facets: Iterable[Facet]) -> None:
@@ -177,7 +175,7 @@ class OnFacets(PlacedInteraction):
         count = 1 + len({facet.target for facet in self.facets})
         return count, count
 
-    def numbers_of_facets(self) -> Array:
+    def _rows(self) -> Array:
         """Return the number of facets, and the rows (k, 10; m, m^2) that `press` reads, in one array (1 + 10 k)."""
         rows = [
             np.concatenate([[f.target, f.area], unit_vector(f.normal), f.center, [f.specular, f.diffuse]]) for f in self.facets

@@ -25,7 +25,8 @@ class GravityField(Block):
     """
 
     file_tables: ClassVar[tuple[str, ...]] = ()
-    load_parameters: ClassVar[tuple[str, ...]] = ("mu",)
+    load_parameters: tuple[str, ...] = ("mu",)
+
     def __init__(self) -> None:
         super().__init__(GRAVITY)
 
@@ -54,30 +55,30 @@ class GravityField(Block):
         return [], []
 
     def field_numbers(self) -> Array:
-        """Return the numbers (9) of the field: those of `titop.blocks.laws.central_field`, but whether r0 is not zero."""
+        """Return the numbers (9; m^3/s^2, m^5/s^2, 1, m, m^2) of `titop.blocks.laws.central_field`, but whether r0 is zero."""
         raise NotImplementedError
 
     def acceleration(self, position: Array) -> Array:
         """Return g (3, m/s^2) at a `position` (3, m), seen from the world's origin: less that there, if this falls freely."""
-        return np.array(field_acceleration(self.law, tuple(position)))
+        return np.array(field_acceleration(self.as_law, tuple(position)))
 
     def gradient(self, position: Array) -> Array:
         """Return the gradient of g (3, 3; 1/s^2) at a `position` (3, m): symmetric and free of trace."""
-        (xx, yy, zz, xy, xz, yz), _ = field_gradient(self.law, tuple(position), (0.0,) * 6)
+        (xx, yy, zz, xy, xz, yz), _ = field_gradient(self.as_law, tuple(position), (0.0,) * 6)
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
     def potential(self, position: Array) -> Any:
         """Return minus the potential energy of a unit of mass (J/kg) at a `position` (3, m): its gradient is g."""
-        return field_potential(self.law, tuple(position))
+        return field_potential(self.as_law, tuple(position))
 
     @property
-    def law(self) -> tuple[Any, ...]:
+    def as_law(self) -> tuple[Any, ...]:
         """The field as `titop.blocks.laws.central_field` takes it."""
         mu, k, x, y, z, *r0, square = self.field_numbers().tolist()
         return mu, k, (x, y, z), tuple(r0), square, any(r0)
 
     def over_ground(self, positions: Array) -> Array:
-        """Return the heights (..., m) of `positions` (..., 3; m) above the planet's sphere."""
+        """Return the heights (n, m) of `positions` (n, 3; m) above the planet's sphere, or that of one (3)."""
         raise NotImplementedError
 
 

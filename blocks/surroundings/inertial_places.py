@@ -54,6 +54,7 @@ def inertial_place(numbers: Any, at: Any, motion: Any, k: Any) -> tuple[Vector, 
 class PlacedInteraction(Interaction):
     """Common part of interactions whose law needs the world's place, the first numbers of the law."""
 
+    file_tables = ("interactions",)
     #: Of the world, as `CENTRED`.
     place: Place = CENTRED
     own_ports = ("world",)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.contract.block import Block, ParameterFields
@@ -217,10 +216,3 @@ class ResidualDipole(PlacedInteraction):
 
     def parameter_fields(self) -> ParameterFields:
         return super().parameter_fields() | field_parameters(self.field)
-
-    def check(self) -> tuple[list[Finding], list[Finding]]:
-        errors, warnings = super().check()
-        if not self.field.vector.any() and not errors:
-            expected, advice = "a field that is not zero", "give the field in T, or the dipole of the planet"
-            warnings.append(Finding("no-field", f"{self.name}.field", self.field, expected, advice))
-        return errors, warnings

@@ -74,7 +74,7 @@ class Orbit(CentralGravity):
     --------
     >>> import numpy as np, titop as tt
     >>> orbit = tt.Orbit(tt.CentralGravity(3.986004418e14, 6378136.3), altitude=700e3)
-    >>> round(orbit.period / 60, 2)
+    >>> round(float(orbit.period) / 60, 2)
     98.77
     >>> s = tt.System("satellite", gravity=orbit)
     >>> s.connect("world", tt.RigidBody("hub", mass=100.0, inertia=[10, 25, 30]), tt.Free("base"))
@@ -95,7 +95,8 @@ class Orbit(CentralGravity):
     }
     semi_major_axis, eccentricity = Field(scalar), Field(scalar)
     inclination, node, perigee, anomaly = Field(scalar), Field(scalar), Field(scalar), Field(scalar)
-    load_parameters, rational_parameters = (), ("j2",)
+    load_parameters: tuple[str, ...] = ()
+    rational_parameters = ("j2",)
     altitude = Consumed()
     given = Fixed(_central, argument="gravity", shown=lambda orbit: orbit._gravity)
     gravity: CentralGravity  #: The planet's, with the parameters' current values.
@@ -234,7 +235,7 @@ class Orbit(CentralGravity):
     # -- states --------------------------------------------------------------------------------------------------------
 
     def state(self, base: Any = None, v: Any = None) -> tuple[Array, Array]:
-        """Return q (7) and v (6) of a free base on the inertial world, with the planet's centre as its origin.
+        """Return q (7; m) and v (6; m/s, rad/s) of a free base on the inertial world, whose origin is the planet's centre.
 
         Parameters
         ----------
@@ -246,7 +247,7 @@ class Orbit(CentralGravity):
 
         Returns
         -------
-        q, v : arrays (7,), (6,)
+        q, v : arrays (7,), (6,); m, m/s and rad/s
             For ``m.configuration({"base": q})`` and ``m.velocity({"base": v})`` of a system with ``gravity=orbit.gravity``.
         """
         R, x, rates = _read_state(base, v)
@@ -254,7 +255,7 @@ class Orbit(CentralGravity):
         return np.concatenate([origin + axes @ x, matrix_quaternion(axes @ R)]), rates + self._carried(R, x)
 
     def relative(self, q: Any, v: Any) -> tuple[Array, Array]:
-        """Return q (7) and v (6) of a free base in Hill's frame from those on the inertial world: the way back of `state`."""
+        """Return q (7; m) and v (6; m/s, rad/s) of a free base in Hill's frame from those on the inertial world."""
         R, x, rates = _read_state(q, v)
         axes, origin = self.place
         R, x = axes.T @ R, axes.T @ (x - origin)

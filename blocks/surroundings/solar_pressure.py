@@ -117,7 +117,7 @@ class SolarPressure(OnFacets):
 
     def law_numbers(self) -> Array:
         """Return the world's place, pressure, radius of the planet, direction to the sun, and the facets."""
-        return np.concatenate([self.place, [self.pressure, self.radius], unit_vector(self.sun), self.numbers_of_facets()])
+        return np.concatenate([self.place, [self.pressure, self.radius], unit_vector(self.sun), self._rows()])
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()

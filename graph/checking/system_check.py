@@ -27,7 +27,6 @@ from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint
 from titop.blocks.surroundings.body_gravity import findings_in_field
-from titop.blocks.surroundings.gravity_field import GravityField
 from titop.graph.checking.targets import (
     ambiguous_devices,
     ambiguous_ports,
@@ -73,8 +72,9 @@ def check_system(system: Network) -> tuple[list[Finding], list[Finding]]:
     for device in system.devices:
         errors += [*device.check()[0], *altered_fields(device)]
         warnings += device.check()[1]
-    if isinstance(system.gravity, GravityField):
-        errors += [*system.gravity.check()[0], *altered_fields(system.gravity)]
+    if (field := system.field) is not None:
+        errors += [*field.check()[0], *altered_fields(field)]
+        warnings += field.check()[1]
         errors += itertools.chain.from_iterable(map(findings_in_field, weighed(system)))
     errors += [*renamed_blocks(system), *ambiguous_devices(system)]
     if any(finding.code in ("duplicate-name", "renamed-block") for finding in errors):
@@ -112,7 +112,7 @@ def own_block_findings(system: Network) -> Iterator[tuple[bool, Finding]]:
         block.complex_safe = is_complex_safe(block)
         if not known:
             yield from ((False, finding) for finding in damping_findings(block))
-            if isinstance(system.gravity, GravityField) or system.gravity.any():
+            if system.field is not None or system.gravity.any():
                 yield from ((False, finding) for finding in weight_findings(block))
             if titop_class(type(block)) is not Block:  # what it leaves as it is may belong to what it does not
                 yield from ((False, finding) for finding in disagreements(block))

@@ -157,8 +157,8 @@ def assemble(system: Network) -> Assembly:
     rank = {index: k for k, index in enumerate(order)}
     snapshots: dict[str, Any] = {name: block.snapshot() for name, block in system.graph.nodes(data="block")}
     reflect_rotors(snapshots, system.actuators)
-    field = system.gravity.snapshot() if isinstance(system.gravity, GravityField) else None
-    gravity = np.zeros(3) if isinstance(system.gravity, GravityField) else system.gravity.copy()
+    field: Any = None if system.field is None else system.field.snapshot()
+    gravity = system.gravity.copy() if field is None else np.zeros(3)
     placed = {joint: pose.copy() for device in system.devices for joint, pose in device.placements}
     return Assembly(
         name=system.name,
@@ -180,7 +180,7 @@ def assemble(system: Network) -> Assembly:
         loops=(
             *(loop_among(loop, snapshots, gravity, field) for loop in system.loops),
             *_stated(snapshots, system, gravity, field),
-            *_weighed(snapshots, system, field),
+            *(() if field is None else _weighed(snapshots, system, field)),
         ),
         gears=tuple(snapshots[gear.name] for gear in system.gears),
         limits=tuple(snapshots[limits.name] for limits in system.limits),
@@ -195,9 +195,9 @@ def _port_among(ref: PortRef, blocks: Mapping[str, Any]) -> PortRef:
     return PortRef(blocks[ref.block.name], ref.name)
 
 
-def _weighed(blocks: Mapping[str, Any], system: Network, field: GravityField | None) -> Iterator[Joined]:
+def _weighed(blocks: Mapping[str, Any], system: Network, field: GravityField) -> Iterator[Joined]:
     """Yield the gravity of a field on each body, and on each block with inertia that is a joint, as interactions."""
-    for block in () if field is None else (blocks[each.name] for each in weighed(system)):
+    for block in (blocks[each.name] for each in weighed(system)):
         acting = gravity_on(block, field)
         yield Joined((PortRef(blocks["world"], None), PortRef(block, None)), acting, acting.own_coordinates)
 

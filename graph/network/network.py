@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import networkx as nx
+import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of
@@ -22,7 +23,7 @@ from titop.blocks.devices.sensors import KINDS, Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import CHILD_PORT, Joint
-from titop.blocks.surroundings.gravity_field import read_gravity
+from titop.blocks.surroundings.gravity_field import GravityField, read_gravity
 from titop.graph.network.connections import Connection, Joined
 
 #: Blocks to which no joint leads, and on which no loop closes.
@@ -58,6 +59,11 @@ class Network(Fielded):
         self.devices: list[CompositeDevice] = []
         self.graph = nx.DiGraph(name=name)
         self.graph.add_node("world", block=self.world)
+
+    @property
+    def field(self) -> GravityField | None:
+        """The field of gravity that differs from place to place; None where gravity is uniform."""
+        return None if isinstance(self.gravity, np.ndarray) else self.gravity
 
     def connect(
         self, parent: Block | PortRef | str, child: Block | PortRef, joint: Block, placement: Pose | Any = None

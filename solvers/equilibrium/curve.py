@@ -233,7 +233,8 @@ def _state(station: Station) -> tuple[object, ...]:
 
 def _falling_directions(point: OperatingPoint) -> int:
     """Return the number of negative stiffnesses of a point at rest; of a moving one, of growing modes that do not oscillate."""
-    return len(point.growing) - _growing_oscillations(point) if point.v.any() else negative_stiffnesses(stiffness_at(point))
+    moves = point.v.any() or point.model.mechanism.engine.turning.any()
+    return len(point.growing) - _growing_oscillations(point) if moves else negative_stiffnesses(stiffness_at(point))
 
 
 def _growing_oscillations(point: OperatingPoint) -> int:

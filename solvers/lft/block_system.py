@@ -78,8 +78,8 @@ def block_system(model: Model, point: Any, name: str) -> StateSpace:
     Raises
     ------
     ModelError
-        For unknown names, points that accelerate, fields of gravity, and a child port named ``parent``: of a block with a port ``P`` the parent
-        port has this name.
+        For unknown names, points that accelerate, fields of gravity, and a child port named ``parent``: of a block with a port
+        ``P`` the parent port has this name.
 
     Examples
     --------

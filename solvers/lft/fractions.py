@@ -16,7 +16,8 @@ import numpy as np
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS, EXACT, ROUNDING, SAME, TINY
-from titop.solvers.linear.matrices import Matrices, middle_rate, paces
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.state_space import middle_rate, paces
 
 #: A direction is new where it is longer than the first of each pair times what rounding may have made of it, and than the
 #: second times the vector that had it; a little less is enough before a wide gap. The first pair is taken that changes the

@@ -12,25 +12,13 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CANCELLED, SINGULAR
+from titop.blocks.basics.tolerances import SINGULAR
 from titop.solvers.linear.state_space import is_state_space, named_signals, named_system, port_labels
 from titop.solvers.signals.exported import exported_name, stems
 from titop.solvers.signals.grammar import read_names
 
 if TYPE_CHECKING:
     from control import StateSpace
-
-
-def paces(A: Array) -> Array:
-    """Return the magnitudes of the poles of A, without those that are zero but for rounding."""
-    poles = np.abs(np.linalg.eigvals(A))
-    return poles[poles > np.sqrt(CANCELLED) * poles.max(initial=0.0)]
-
-
-def middle_rate(A: Array) -> float:
-    """Return the median of the `paces` (rad/s), one where there are none: a unit for times and frequencies."""
-    rates = paces(A)
-    return float(np.median(rates)) if len(rates) else 1.0
 
 
 @dataclass(frozen=True)

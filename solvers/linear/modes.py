@@ -203,7 +203,7 @@ def _clamped(body: Block) -> Model:
 
 def _of_system(model: Model, point: Any, title: str) -> Modes:
     at = read_point(model, model.neutral() if point is None else point)
-    if at.v.any() or not at.model.mechanism.places.all():
+    if at.v.any() or at.model.mechanism.engine.turning.any() or not at.model.mechanism.places.all():
         return _of_poles(linearize(at.model, at), title)
     held = reduction(at.model, at.q, at.v, np.zeros(model.nv, dtype=bool))
     n = len(held.rates)

@@ -15,7 +15,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import SAME
+from titop.blocks.basics.tolerances import CANCELLED, SAME
 from titop.solvers.signals.exported import Signal, exported_name, stems, table_of
 
 if TYPE_CHECKING:
@@ -326,3 +326,15 @@ def refuse_not_finite(where: str, system: Any) -> None:
 def port_labels(system: StateSpace) -> tuple[list[str], list[str]]:
     """Return the names of the inputs and of the outputs."""
     return list(system.input_labels), list(system.output_labels)
+
+
+def paces(A: Array) -> Array:
+    """Return the magnitudes of the poles of A, without those that are zero but for rounding."""
+    poles = np.abs(np.linalg.eigvals(A))
+    return poles[poles > np.sqrt(CANCELLED) * poles.max(initial=0.0)]
+
+
+def middle_rate(A: Array) -> float:
+    """Return the median of the `paces` (rad/s), one where there are none: a unit for times and frequencies."""
+    rates = paces(A)
+    return float(np.median(rates)) if len(rates) else 1.0

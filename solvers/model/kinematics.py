@@ -118,13 +118,18 @@ def acceleration(model: Resolved, port: str, q: Any, v: Any, a: Any, frame: str 
 
 
 def jacobian_bias(model: Resolved, port: str, q: Any, v: Any, frame: str = "port") -> Array:
-    """Return ``dJ/dt v`` (6, m/s^2 and rad/s^2) of `jacobian`, differentiated in the axes of `frame`."""
+    """Return ``dJ/dt v`` (6, m/s^2 and rad/s^2) of `jacobian`, differentiated in the axes of `frame`.
+
+    It is the acceleration where coordinates have none: about an `Orbit` with what the turning of Hill's frame adds.
+    """
     still = model._stills[1][0] if axes_of(v) == 1 else np.zeros(shape_of(v))
     return acceleration(model, port, q, v, still, frame, classical=is_world(frame))
 
 
 def jacobian(model: Resolved, port: str, q: Any, frame: str = "port") -> Array:
     """Return the 6 x nv matrix that maps v to the twist (m/s and rad/s) of a port, linear part first.
+
+    About an `Orbit` that is the twist against Hill's frame; `twist` is the inertial one.
 
     Parameters
     ----------

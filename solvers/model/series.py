@@ -18,7 +18,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.series_arrays import SeriesArray, derivatives
-from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.spatial import Array, skew
 from titop.blocks.basics.user_input import axes_of
 from titop.solvers.arguments.reading import as_arrays, store
 from titop.solvers.constraints.engine_interface import EquationSeries
@@ -37,7 +37,7 @@ class MotionSeries(NamedTuple):
     rotation : (r + 2, 3, 3) array
         Port to inertial frame, and its derivatives.
     position : (r + 2, 3) array, m, m/s, ...
-        In the inertial frame: position, velocity, acceleration, jerk, snap, ... of the port's origin.
+        In the inertial frame, or Hill's: position, velocity, acceleration, jerk, snap, ... of the port's origin in it.
     twist : (r + 2, 6) array, m/s and rad/s, ...
         In the port's frame, and its derivatives there: the second row is the spatial acceleration.
     """
@@ -335,8 +335,11 @@ def motion_series(model: Resolved, port: str, q: Any, v_series: Any, twists: str
     motion = BaseTwists(mechanism, twists).to_body(q, motion)
     (series,) = mechanism.engine.series.port_series([mechanism.read_port(port)], q, motion)
     rotation, twist = SeriesArray.of_derivatives(series.rotation), SeriesArray.of_derivatives(series.twist)
-    velocity = derivatives(rotation @ twist[:3], len(motion) - 1)
-    return MotionSeries(series.rotation, np.vstack([series.position[:1], velocity]), series.twist)
+    velocity = rotation @ twist[:3]
+    if (turning := mechanism.engine.turning[:3]).any():
+        velocity = velocity - skew(turning) @ SeriesArray.of_derivatives(series.position)
+    position = np.vstack([series.position[:1], derivatives(velocity, len(motion) - 1)])
+    return MotionSeries(series.rotation, position, series.twist)
 
 
 def _read_rows(model: Resolved, name: str, value: Any, rows: int | None, least: int) -> Array:

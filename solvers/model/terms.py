@@ -98,7 +98,8 @@ def coriolis_matrix(model: Resolved, q: Any, v: Any) -> Array:
     """Return the Coriolis matrix (nv, nv) for which ``dM/dt - 2 C`` is skew.
 
     ``C = (dh/dv + M blkdiag(ad v, w x, 0)) / 2`` with the inertial terms h. For trees of rigid bodies it is computed in one
-    pass (after Echeandia and Wensing, 2021).
+    pass (after Echeandia and Wensing, 2021). About an `Orbit` what is linear in v counts as a whole: ``C v`` is ``h`` less that
+    of a system at rest in Hill's frame.
     """
     return model.mechanism.engine.dynamics.coriolis_matrix(q, v)
 
@@ -206,6 +207,9 @@ def conditioning(model: Resolved, q: Any) -> Conditioning:
 def energy(model: Resolved, q: Any, v: Any, x: Any = None) -> Energy:
     """Return kinetic, gravity and elastic energy (J); the last includes `Block.applied_energy`.
 
+    About an `Orbit` the kinetic energy is that of inertial twists, and what is conserved is Jacobi's integral: the total less
+    the scalar product of the frame's angular velocity and the angular `momentum`.
+
     The energy stored in interactions may depend on the first-order states `x`.
     """
     mechanism = model.mechanism
@@ -237,14 +241,15 @@ def _stored_by_states(model: Resolved, q: Any, v: Any, u: Any) -> Any:
 def momentum(model: Resolved, q: Any, v: Any) -> Array:
     """Return linear and angular momentum (6) about the inertial origin, in inertial axes (N s, N m s).
 
-    It includes Kirchhoff's impulse: the momentum of the fluid that the bodies set in motion, in fluid otherwise at rest.
+    About an `Orbit` it is about the origin of Hill's frame, in the axes of that. It includes Kirchhoff's impulse: the
+    momentum of the fluid that the bodies set in motion, in fluid otherwise at rest.
     """
     return model.mechanism.engine.observations.momentum(q, v)
 
 
 @of_state(6, "nv")
 def momentum_matrix(model: Resolved, q: Any) -> Array:
-    """Return the matrix (6, nv) from v to `momentum` (N s, N m s per unit of v).
+    """Return the matrix (6, nv) from v to `momentum` (N s, N m s per unit of v), less what Hill's frame of an `Orbit` adds.
 
     Moved to the centre of mass, it is the centroidal momentum matrix (Orin and Goswami, IROS 2008).
     """

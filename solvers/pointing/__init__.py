@@ -4,6 +4,6 @@
 - `spectral_errors`: variances over frequency, with the weights of windows; worst lines in ranges;
 - `transient_errors`: worst values in time of what is known or bounded there;
 - `error_sums`: values at a level of confidence of sums of errors of different distributions;
-- `budget_cases`: all that is asked of a loop, evaluated for one system; `worst_budgets`: worst members of a family, and bounds;
-- `budget_plots`: pictures; `pointing_budget`: what users call, and what they get.
+- `budget_cases`: all that is asked of a loop, evaluated for one system; `worst_budgets`: worst members of a family;
+  `proved_budgets`: bounds for all of them; `pointing_budget`: what users call, and what they get.
 """

@@ -20,7 +20,7 @@ from titop.solvers.pointing.transient_errors import worst_in_time
 Interpretation = Literal["temporal", "ensemble", "mixed"]
 
 
-class Acting(NamedTuple):
+class ActingSource(NamedTuple):
     """A source, its label, and the column of the system's inputs that it acts on."""
 
     label: str
@@ -47,7 +47,7 @@ class Sizes(NamedTuple):
 class BudgetCase:
     """What is asked: of which sources, metrics and bands (edges in Hz), and how errors are combined."""
 
-    acting: tuple[Acting, ...]
+    acting: tuple[ActingSource, ...]
     metrics: tuple[Metric, ...]
     edges: tuple[float, ...]
     period: float

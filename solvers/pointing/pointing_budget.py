@@ -15,8 +15,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_signals, period_of, positions, read_linear, signal_names
-from titop.solvers.pointing.budget_cases import Acting, BudgetCase, Interpretation
-from titop.solvers.pointing.budget_plots import draw_budget
+from titop.solvers.pointing.budget_cases import ActingSource, BudgetCase, Interpretation
 from titop.solvers.pointing.error_sources import ErrorSource, poles_of
 from titop.solvers.pointing.error_sums import DEVIATIONS
 from titop.solvers.pointing.proved_budgets import proved_errors
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Units of angles, in rad.
-ANGLES = {"rad": 1.0, "mrad": 1e-3, "urad": 1e-6, "nrad": 1e-9, "deg": np.pi / 180, "arcmin": np.pi / 10800,
+ANGLES = {"rad": 1.0, "mrad": 1 / 1000, "urad": 1 / 1000**2, "nrad": 1 / 1000**3, "deg": np.pi / 180, "arcmin": np.pi / 10800,
           "arcsec": np.pi / 648000, "mas": np.pi / 648e6}  # fmt: skip
 
 #: Least level of confidence at which bounds of errors bound their sums.
@@ -69,6 +68,8 @@ class PointingBudget:
     edges : tuple of float, Hz
     confidence : float
     interpretation, method : str
+    density : (array (n), array (outputs, n))
+        Frequencies (Hz), and the variance of noise below each: of the absolute error.
 
     Examples
     --------
@@ -76,8 +77,8 @@ class PointingBudget:
     >>> loop = control.tf([1.0], [1.0, 1.0], inputs=["torque"], outputs=["angle"])
     >>> print(tt.pointing_budget(loop, {"torque": tt.ErrorSource.noise(1.0)}, "angle", window=2.0, requirement={"APE": 3.0}))
     APE angle: 2.121, required 3, margin 0.8787
-    MPE angle: 1.597
-    RPE angle: 1.396
+    MPE angle: 1.598
+    RPE angle: 1.395
     """
 
     metrics: tuple[str, ...]
@@ -101,7 +102,7 @@ class PointingBudget:
 
     @property
     def margin(self) -> Array:
-        """The requirement less the worst value (metrics, outputs), in `unit`; not a number where nothing is required."""
+        """The requirement less the worst value (n x outputs; units of these) of n metrics; not a number without one."""
         return np.asarray(self.requirement - self.worst)
 
     def table(self) -> str:
@@ -134,7 +135,7 @@ class PointingBudget:
 
     def plot(self) -> Figure:
         """Draw, for each output, sources alone as stacked bars with totals, and how noise adds up over frequency."""
-        return draw_budget(self)
+        return _draw(self)
 
 
 @one_thread()
@@ -179,14 +180,15 @@ def pointing_budget(
     - ``"ensemble"``: it is a part of all systems, at the worst time: lines count with their amplitude, noise with its quantile;
     - ``"mixed"``: over time and systems at once.
 
-    Transients and bounded signals count with their worst value in each. What is fixed is added, with the sign that is worst.
-    All else is independent, and convolved by its density (``"advanced"``), or counts by its standard deviation as if it were
-    Gaussian (``"simplified"``). Sources that are `correlated` are added instead, those of each kind of distribution.
+    Transients and bounded signals count with their worst value in each, biases in APE and MPE alone. What is fixed is added,
+    with the sign that is worst. All else is independent, and convolved by its density (``"advanced"``), or counts by its
+    standard deviation as if it were Gaussian (``"simplified"``). Sources that are `correlated` are added instead, those of each
+    kind of distribution.
 
-    Of a family, the worst member is searched for each metric and output, at corners of the ranges, at random and by climbing:
-    a member found, no bound. With `prove` there are bounds for all members besides, by skew mu in bands of frequency, of noise,
-    lines and biases; none of transients and bounded signals. Bounds of lines and biases are as near to the worst member as
-    those of `worst_case_gain`; those of noise add up the highest gain at each frequency, whichever member has it.
+    Of a family, the worst member is searched for each metric and output among the real parameters, at corners, at random and
+    by climbing: a member found, no bound. With `prove` there are bounds for all members besides, by skew mu in bands of
+    frequency, of noise, lines and biases; none of transients and bounded signals. Bounds of lines and biases are as near to the
+    worst member as those of `worst_case_gain`; those of noise add up the highest gain at each frequency, of whichever member.
 
     Parameters
     ----------
@@ -282,14 +284,15 @@ def pointing_budget(
     nominal = Matrices.of(family.nominal if family else model).part(rows, np.arange(len(inputs)))
     _check_stable(nominal, period)
     found = case.evaluate(nominal)
-    value = case.totals(found.parts)
-    worst, members, upper = value, (), value
+    own_value = case.totals(found.parts)
+    worst, upper = own_value, own_value
+    members: tuple[tuple[dict[str, Any], ...], ...] = ()
     if family:
         uncertain = read_stable_loop(family, None)
-        (w, z), own = uncertain.structure.shape, np.array(rows)
-        part = uncertain.system.part(np.r_[:z, z + own], np.arange(w + len(inputs)))
+        (w, z), places = uncertain.structure.shape, np.array(rows)
+        part = uncertain.system.part(np.r_[:z, z + places], np.arange(w + len(inputs)))
         errors = worst_errors(case, uncertain, part, progress)
-        worst, members, upper = errors.values, errors.members, np.full_like(value, np.inf)
+        worst, members, upper = errors.values, errors.members, np.full_like(own_value, np.inf)
         if prove:
             upper = proved_errors(case, uncertain, part, errors, cells, progress)
     deviations, scale = [DEVIATIONS[law] for law in case.laws], factors[:, None]
@@ -298,7 +301,7 @@ def pointing_budget(
         tuple(every[k].path for k in rows),
         tuple(each.label for each in acting),
         units,
-        value / factors,
+        own_value / factors,
         case.alone(found.parts) / scale,
         found.parts * deviations / scale,
         np.sqrt(found.bands) / scale,
@@ -340,9 +343,9 @@ def _metrics(window: Any, drift: Any, reproducibility: Any, period: float) -> tu
     return *found, *(Metric(name, "difference", length, float(value)) for name, value in apart if value is not None)
 
 
-def _acting(sources: Any, inputs: Sequence[Signal], period: float) -> tuple[Acting, ...]:
+def _acting(sources: Any, inputs: Sequence[Signal], period: float) -> tuple[ActingSource, ...]:
     """Return what acts on each input. Raises `ModelError` for sources that cannot, and inputs that nobody speaks of."""
-    found, told, findings = list[Acting](), set[int](), list[Finding]()
+    found, told, findings = list[ActingSource](), set[int](), list[Finding]()
     for name, given in read_mapping("sources", sources).items():
         places = positions("sources", [name], inputs)
         if told & set(places):
@@ -362,7 +365,7 @@ def _acting(sources: Any, inputs: Sequence[Signal], period: float) -> tuple[Acti
                 findings.append(Finding("bad-value", where, source.band, expected, advice))
             else:
                 suffix = f" ({k + 1})" if len(several) > 1 else ""
-                found += [Acting(f"{inputs[place].path}{suffix}", source, place) for place in places]
+                found += [ActingSource(f"{inputs[place].path}{suffix}", source, place) for place in places]
     for k in sorted(set(range(len(inputs))) - told):
         expected, advice = "what acts on each input of the loop", "give an ErrorSource, or None where nothing does"
         findings.append(Finding("no-source", "sources", f"nothing of {inputs[k].path!r}", expected, advice))
@@ -406,3 +409,40 @@ def _check_stable(system: Matrices, period: float) -> None:
         worst, expected = poles[np.argmax(poles.real)], "a stable closed loop"
         advice = "close the loop with its controller first; leave out coordinates that nothing controls (omit=)"
         raise ModelError(Finding("unstable", "loop", f"a pole at {worst:.6g} rad/s", expected, advice))
+
+
+# -- pictures --------------------------------------------------------------------------------------------------------------
+
+
+def _draw(budget: PointingBudget) -> Figure:
+    """Draw, for each output, what sources have alone as stacked bars with totals, and the variance of noise by frequency."""
+    from matplotlib.figure import Figure
+
+    count, places = len(budget.outputs), np.arange(len(budget.metrics))
+    figure = Figure(figsize=(9.5, 3.6 * count), layout="constrained")
+    frequencies, variance = budget.density
+    shown = (frequencies > 0) & np.isfinite(frequencies)
+    for o, (bars, sums) in enumerate(figure.subplots(count, 2, squeeze=False)):
+        below = np.zeros(len(places))
+        for k, source in enumerate(budget.sources):
+            alone = np.where(np.isfinite(budget.by_source[:, o, k]), budget.by_source[:, o, k], 0.0)
+            bars.bar(places, alone, bottom=below, width=0.6, label=source)
+            below = below + alone
+        marks = [("k_", budget.value, "total")]
+        marks += [("r_", budget.worst, "worst member")] if budget.members else []
+        for style, values, label in [*marks, ("bv", budget.requirement, "required")]:
+            if np.isfinite(values[:, o]).any():
+                bars.plot(places, values[:, o], style, markersize=10, markeredgewidth=2, label=label)
+        unit = f" [{budget.unit[o]}]" if budget.unit[o] else ""
+        bars.set(xticks=places, xticklabels=budget.metrics, ylabel=f"{budget.outputs[o]}{unit}", title="each source alone")
+        sums.semilogx(frequencies[shown], np.sqrt(variance[o, shown]))
+        sums.set_ylim(bottom=0.0)
+        for line in budget.lines[0, o, np.isfinite(budget.lines[0, o])].tolist():
+            sums.axvline(line, color="0.6", linewidth=0.8)
+        for edge in budget.edges:
+            sums.axvline(edge, color="0.8", linestyle=":")
+        sums.set(xlabel="frequency [Hz]", ylabel=f"sigma of noise below{unit}", title="added up over frequency")
+        for axis in (bars, sums):
+            axis.grid(alpha=0.3)
+        bars.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return figure

@@ -139,17 +139,17 @@ class _CellProof:
             C, D = np.vstack([C[:z], C[z:] @ after]), np.vstack([D[:z], C[z:] @ B * (self.loop.rate / lead)])
             return Matrices(A, B, C, D)
 
-        ends = tuple(np.inf if end == self._end else self.loop.warp(end) for end in band)
+        low, high = (np.inf if end == self._end else self.loop.warp(end) for end in band)
         unit = 0.0
         for member in self._known:
-            omega = frequencies(member.poles, np.linspace(ends[0], min(ends[1], 2 * ends[0] + 1), _PARTS), ends)
+            omega = frequencies(member.poles, np.linspace(low, min(high, 2 * low + 1), _PARTS), (low, high))
             unit = max(unit, *(abs(complex(seen(member).response(w)[z, -1])) for w in omega.tolist()))
         entries = np.abs(self.system.C[z + o]).max(initial=0.0) * np.abs(self.system.B[:, w + column]).max(initial=0.0)
         unit = max(unit, TYPED * float(entries))
         if not unit > 0:
             return np.inf
         skew = SkewSweep(self.loop.structure, seen(self.system), [DeltaBlock.full("performance")], unit)
-        return unit * skew.run(True, tolerance, band=ends).bound
+        return unit * skew.run(True, tolerance, band=(low, high)).bound
 
     @property
     def _end(self) -> float:

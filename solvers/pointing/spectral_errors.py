@@ -28,7 +28,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, EPS, SAME, TYPED
 from titop.solvers.linear.matrices import Matrices
-from titop.solvers.linear.peaks import Modal, find_peaks, frequencies
+from titop.solvers.linear.peaks import find_peaks, frequencies
 
 #: Nodes of a panel; what turns values there into coefficients of Legendre's polynomials.
 _NODES, _GAUSS = np.polynomial.legendre.leggauss(16)
@@ -87,9 +87,10 @@ def responder(system: Matrices, period: float) -> Callable[[Array], Array]:
     """Return the function from frequencies (n, rad/s) to responses (n, outputs, inputs) of a system."""
     system = system.balance()
     poles, vectors = np.linalg.eig(system.A)
-    is_modal = len(poles) > 0 and np.linalg.cond(vectors) * EPS < COARSE * SAME
-    modal = Modal(poles, system.C @ vectors, np.linalg.solve(vectors, system.B.astype(complex))) if is_modal else None
-    residues = None if modal is None else (modal.left.T[:, :, None] * modal.right[:, None]).reshape(len(poles), -1)
+    residues = None
+    if len(poles) and np.linalg.cond(vectors) * EPS < COARSE * SAME:
+        into = np.linalg.solve(vectors, system.B.astype(complex))
+        residues = ((system.C @ vectors).T[:, :, None] * into[:, None]).reshape(len(poles), -1)
 
     def at(omega: Array) -> Array:
         points = np.exp(1j * omega * period) if period else 1j * omega

@@ -15,7 +15,7 @@ from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.linear.lpv_model import LPVModel
-from titop.solvers.linear.matrices import middle_rate
+from titop.solvers.linear.state_space import middle_rate
 from titop.solvers.robust.lyapunov_functions import Certificate, ParameterLyapunov, common_lyapunov, monomials
 from titop.solvers.robust.uncertain_loop import UncertainLoop, balance, check_stable, read_loop, tolerance_findings
 from titop.solvers.robust.varying_members import FractionalFamily, SampledFamily, VaryingFamily

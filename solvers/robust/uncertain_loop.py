@@ -24,8 +24,8 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EXACT, SINGULAR
 from titop.blocks.basics.user_input import real_array
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
-from titop.solvers.linear.matrices import Matrices, middle_rate
-from titop.solvers.linear.state_space import named_signals, period_of, positions, signal_names
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.state_space import middle_rate, named_signals, period_of, positions, signal_names
 from titop.solvers.signals.exported import Signal
 
 

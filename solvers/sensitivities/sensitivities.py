@@ -29,7 +29,6 @@ from titop.blocks.devices.sensors import Sensor
 from titop.blocks.interactions.interaction import Interaction
 from titop.blocks.joints.friction_and_limits import CoordinateLimits
 from titop.blocks.joints.joint import Joint, is_elementary
-from titop.blocks.surroundings.gravity_field import GravityField
 from titop.graph.network.assembly import Assembly
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.branch import rank_near
@@ -95,7 +94,7 @@ class ParameterChange:
                 return [changed(name)]
         if isinstance(block, Sensor):
             return []
-        if isinstance(block, GravityField):
+        if block is assembly.field:
             return [ChangedTurning(name), *map(ChangedInteraction, self._beside)]
         inputs = [ChangedInputs(name)] if block.inputs else []
         return [*self._of_block(block, entry), *map(ChangedInteraction, self._beside), *inputs]

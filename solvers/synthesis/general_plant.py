@@ -13,8 +13,8 @@ from scipy.linalg import matrix_balance
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEAR_AXIS, ROUNDING, SINGULAR
-from titop.solvers.linear.matrices import Matrices, middle_rate, side_by_side
-from titop.solvers.linear.state_space import named_signals, named_system, period_of, positions, read_linear, unlike
+from titop.solvers.linear.matrices import Matrices, side_by_side
+from titop.solvers.linear.state_space import middle_rate, named_signals, named_system, period_of, positions, read_linear, unlike
 from titop.solvers.robust.uncertain_loop import to_continuous, to_sampled
 from titop.solvers.signals.exported import Signal
 from titop.solvers.synthesis.riccati import Parts

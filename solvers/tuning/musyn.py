@@ -12,7 +12,8 @@ from scipy.linalg import block_diag
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
-from titop.solvers.linear.matrices import Matrices, middle_rate
+from titop.solvers.linear.matrices import Matrices
+from titop.solvers.linear.state_space import middle_rate
 from titop.solvers.robust.scalings import Centres, Scaling
 from titop.solvers.robust.uncertain_loop import centre_system, check_sizes, read_blocks, to_sampled
 from titop.solvers.robust.worst_case_gain import robust_gain

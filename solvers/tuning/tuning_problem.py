@@ -9,7 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.tolerances import CLOSE
-from titop.solvers.linear.matrices import middle_rate
+from titop.solvers.linear.state_space import middle_rate
 from titop.solvers.tuning.controller_blocks import ControllerBlocks
 from titop.solvers.tuning.goal_terms import GoalChannels, Time, read_terms, spread_names
 from titop.solvers.tuning.goals import Goal

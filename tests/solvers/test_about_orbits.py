@@ -64,6 +64,15 @@ def test_poles_of_gravity_gradient(seed: int) -> None:
     assert np.abs(poles).max() < 1e-6  # a double pole, by the root of rounding
 
 
+def test_modes_are_poles() -> None:
+    """A frame that turns couples what would be normal modes."""
+    m = satellite(CIRCULAR)
+    rates = np.sort(np.unique(tt.modes(m, tt.trim(m)).frequency.round(15)))
+    expected = CIRCULAR.mean_motion * np.sqrt(-squares_of_attitude_rates(np.array([10.0, 25.0, 30.0]))) / (2 * np.pi)
+    for rate in expected:
+        assert np.abs(rates - rate).min() < 1e-11
+
+
 def test_poles_are_stable_and_unstable() -> None:
     """The random inertias are of every kind."""
     squares = [squares_of_attitude_rates(random_inertia(np.random.default_rng(seed))) for seed in range(16)]
@@ -332,3 +341,26 @@ def test_blocks_of_a_field_are_not_cut_out() -> None:
     m = satellite(CIRCULAR)
     with refusal("block-in-field", "hub"):
         tt.block_system(m, m.neutral(), "hub")
+
+
+def test_the_reference_agrees() -> None:
+    s = tt.System("panels", gravity=ELLIPTIC)
+    hub = tt.RigidBody(
+        "hub", mass=50.0, com=[0.1, 0, 0.2], inertia=[20, 30, 35], ports={"left": [0, -1, 0], "right": [0, 1, 0]}
+    )
+    s.connect("world", hub, tt.Free("base"))
+    s.connect(hub.port("left"), tt.Beam("boom", 6.0, 2700.0, 1e-4, 7e10, iy=1e-9, iz=1e-9), tt.Revolute("hinge"))
+    s.connect(hub.port("right"), tt.Rod("whip", 5.0, tt.Section.circle(0.01), 1e7, 1000.0, basis=1), tt.Weld("root"))
+    m, reference = s.resolve(), s.resolve(engine="reference")
+    rng = np.random.default_rng(0)
+    q, v = m.integrate(m.neutral(), 0.1 * rng.normal(size=m.nv)), 1e-2 * rng.normal(size=m.nv)
+    tau = m.inverse_dynamics(q, v, np.zeros(m.nv))
+    np.testing.assert_allclose(reference.inverse_dynamics(q, v, np.zeros(m.nv)), tau, rtol=1e-9, atol=1e-12 * np.abs(tau).max())
+    weights = [each.gravity_effects(q) for each in (m, reference)]
+    np.testing.assert_allclose(*weights, rtol=1e-8, atol=1e-11 * np.abs(weights[0]).max())
+    np.testing.assert_allclose(m.energy(q, v), reference.energy(q, v), rtol=1e-9)
+    h = 1e-6
+    along = rng.normal(size=m.nv)
+    ahead, back = (m.energy(m.integrate(q, side * h * along), 0 * v).gravity for side in (1, -1))
+    # half the square of the step of an energy that is quadratic in places, and rounding over the step
+    np.testing.assert_allclose((ahead - back) / (2 * h), m.gravity_effects(q) @ along, rtol=1e-5)

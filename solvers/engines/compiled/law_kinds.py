@@ -73,6 +73,7 @@ INTERACTIONS: dict[str, str | Callable[[Any], str | None]] = {
     "SoftLine": "soft_lines.LINE",
     "DistributedLoad": "rod_loads.LOAD",
     "MomentGravity": "gravity.GRAVITY",
+    "BodyGravity": "gravity.BY_TERMS",
 }
 
 
@@ -104,7 +105,7 @@ LAWS = ("modal.LAW", "stiffening_stages.LAW", "beam_water.LAW", "rod_stages.LAW"
 ACTING = (
     *("interaction_kinds.COMPLIANT", "interaction_kinds.SPRING", "interaction_kinds.CABLE", "contact.CONTACT"),
     *("rod_contact.CONTACT", "soft_contact.CONTACT", "rod_lines.LINE", "soft_lines.LINE", "rod_loads.LOAD"),
-    "gravity.GRAVITY",
+    *("gravity.GRAVITY", "gravity.BY_TERMS"),
 )
 
 

@@ -55,7 +55,7 @@ class Stages:
         As the kernels take them. Where a stage is not compiled yet stands what compiles it when it is called.
     """
 
-    def __init__(self, generals: Sequence[GeneralBlock], interactions: Sequence[ActingBlock]) -> None:
+    def __init__(self, generals: Sequence[GeneralBlock], interactions: Sequence[ActingBlock], ints: Ints) -> None:
         self.addresses = np.zeros((len(generals) + len(interactions), layout.STAGE_COLUMNS), dtype=np.int64)
         self._first_calls: dict[Stage, FirstCall] = {}
         self._kept: list[Any] = []
@@ -75,7 +75,7 @@ class Stages:
         for row, acting in enumerate(interactions, start=len(generals)):
             block, python = acting.block, PythonInteraction(acting.block)
             kind = compiled_interaction(block) or python
-            slopes = kind.slopes if block.complex_safe else python.slopes
+            slopes = (kind.slopes if block.complex_safe else None) or python.slopes
             stages = {layout.ACT: kind.act, layout.ACT_SLOPES: slopes, layout.STORED: kind.stored or python.stored}
             if (gap := gap_stage(block)) is not None:
                 stages[layout.GAP] = gap
@@ -87,6 +87,12 @@ class Stages:
                 stages |= {layout.RATES_SLOPES: derived.rates_slopes or python.rates_slopes}
             self._put(row, block, stages)
             self._put_table(row, acting.block)
+            if block.is_gravity and kind.slopes is None:  # which asks the block's own stages
+                k, general = next(each for each in enumerate(generals) if each[1].block.name == block.own_blocks[0].name)
+                first, of_block = self.addresses.ctypes.data, ints[general.element]
+                places = int(of_block[layout.PORT_COUNT]), int(of_block[layout.LAW]), int(of_block[layout.ROOM])
+                told = first + k * layout.STAGE_COLUMNS * self.addresses.itemsize, *places, int(ints[0, layout.LAW_SIZE])
+                self.addresses[row, layout.PROGRAMS : layout.PROGRAMS + len(told)] = told
 
     def _put_table(self, row: int, interaction: Interaction) -> None:
         """Write the address of a table of the programs of what acts on deformable bodies, in place of the first program."""
@@ -171,7 +177,9 @@ def compiled_interaction(interaction: Interaction) -> InteractionStages | None:
     if interaction.compiled_law is not None:
         return interaction_stages_of(interaction.compiled_law) if not _says_anew(interaction, _ACTING) else None
     kind = interaction_of_kind(interaction)
-    return None if kind is None or overrides(interaction) else kind
+    if kind is None or overrides(interaction) or (kind.slopes is None and compiled_law(interaction.own_blocks[0]) is None):
+        return None
+    return kind
 
 
 def gap_stage(interaction: Interaction) -> Stage | None:
@@ -198,7 +206,7 @@ def has_own_numbers(block: Block) -> bool:
     """Tell whether all that a block or interaction does, and stores, follows from its `law_numbers` by compiled stages."""
     if isinstance(block, Interaction):
         kind = compiled_interaction(block)
-        return kind is not None and (kind.stored is not None or not _stores(block))
+        return kind is not None and kind.slopes is not None and (kind.stored is not None or not _stores(block))
     law = compiled_law(block)
     if law is None or law.energy is None or not (block.complex_safe or block.compiled_law is None):
         return False

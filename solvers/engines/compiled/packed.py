@@ -48,7 +48,7 @@ class LawStages:
     @cached_property
     def stages(self) -> Stages:
         """The functions, computed at their first use."""
-        return Stages(self._tables.general, self._tables.interactions)
+        return Stages(self._tables.general, self._tables.interactions, self._tables.ints)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the functions, which cannot be sent to another process."""

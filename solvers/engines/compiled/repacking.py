@@ -165,8 +165,7 @@ class Repacking:
     @cached_property
     def _weighing(self) -> list[Joined]:
         """The loops that are a field's gravity, by laws whose numbers follow the body's and the field's."""
-        loops = [loop for loop in self._assembly.loops if loop.closure.is_gravity]
-        return loops if all(map(has_own_numbers, (loop.closure for loop in loops))) else []
+        return [loop for loop in self._assembly.loops if loop.closure.is_gravity and has_own_numbers(loop.closure)]
 
     @cached_property
     def inertial(self) -> dict[str, InertialEntry]:

@@ -9,6 +9,7 @@
 - `soft_points`, `soft_stages`: deformable bodies;
 - `compiled_interactions`: stages of interactions; `interaction_kinds`, `rod_loads`: titop's own kinds; `soft_lines`,
   `rod_lines`: what pulls along lines, in deformable bodies and in rods;
+- `gravity`: that of a planet on bodies;
 - `contact`, `rod_contact`, `soft_contact`: contacts of rigid bodies, along rods and of deformable bodies, by the law of
   `titop.blocks.laws.touch`.
 """

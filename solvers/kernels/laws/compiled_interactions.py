@@ -24,7 +24,7 @@ class InteractionStages(NamedTuple):
     """The compiled stages of a kind of interaction: see `stages`."""
 
     act: Stage
-    slopes: Stage
+    slopes: Stage | None = None
     stored: Stage | None = None
     gap: Stage | None = None
     rates: Stage | None = None

@@ -37,6 +37,7 @@ def blocks() -> list[Block]:
         copy.copy(ROD),
         copy.copy(STIFF),
         copy.copy(SOFT),
+        tt.CentralGravity(4e14, 6.4e6, 1e-3),
         tt.Weld("weld"),
         tt.Revolute("r"),
         tt.Prismatic("p", limits=tt.Limits(-1, 1)),
@@ -94,6 +95,7 @@ def blocks() -> list[Block]:
         tt.ReactionWheel("wheel", BODY, [0, 0, 1], 0.1, 2.0),
         tt.ControlMomentGyro("gyro", BODY, [1, 0, 0], [0, 0, 1], 0.1, 2.0, outer_axis=[0, 1, 0], speed=100.0),
         tt.TendonSensor("length", "tendon"),
+        tt.Orbit(tt.CentralGravity(4e14, 6.4e6, 1e-3), altitude=7e5, eccentricity=0.01, inclination=0.3),
         tt.Slosh.cylinder("lox", BODY, 1.0, 2.0, 0.5, 1000.0),
         tt.Slosh.sphere("fuel", BODY, 1.0, 0.5, 1000.0),
         tt.Slosh.table("oil", BODY, 0.5, [0, 1], [1, 2], [0, 1], [0.5, 1], [1, 1], [0, 1]),
@@ -117,8 +119,10 @@ def classes() -> list[type[Block]]:
 
 #: Taken otherwise: what names the block, what `SoftBody` calls as its method `parameters` is called; internal classes.
 ELSEWHERE = {"self", "name", "passive", "wheel", "parameters"}
-INTERNAL = {"_Plain", "AttachedStates", "BlockStates", "CutRod", "ObservedStates", "PathStates", "DriveStates", "SoftLine"}
-INTERNAL |= {"OnFacets", "PlacedInteraction"}
+INTERNAL = {
+    *("_Plain", "AttachedStates", "BlockStates", "CutRod", "ObservedStates", "PathStates", "DriveStates", "SoftLine"),
+    *("BodyGravity", "MomentGravity", "FallingStates", "OnFacets", "PlacedInteraction"),
+}
 
 
 def accepts(cls: type, argument: str) -> bool:

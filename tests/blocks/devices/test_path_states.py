@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -162,6 +163,14 @@ def test_poses_strains_and_lengths_pass_filters(kind: str) -> None:
     names = ["pose.lag[0]", "pose.lag[5]", "gauge.lag[0]", "length.lag[1]"]
     if kind == "lag":
         assert [units[name] for name in names] == ["m", "rad", "rad/m", "m/s"]
+
+
+def test_filters_of_what_sensors_say_go_to_other_processes() -> None:
+    m = whip(KINDS["lag"]).resolve("reference")
+    q, v, x = np.array([*m.neutral()[:4], *np.linspace(-0.2, 0.3, m.nq - 4)]), np.linspace(-1, 1, m.nv), np.ones(m.nx)
+    sent = pickle.loads(pickle.dumps(m))
+    assert (sent.state_rates(q, v, x=x) == m.state_rates(q, v, x=x)).all()
+    assert m.state_rates(q, v, x=x).any()
 
 
 def test_what_they_receive_is_what_is_measured() -> None:

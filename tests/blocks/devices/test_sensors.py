@@ -188,6 +188,10 @@ def test_a_sun_sensor_follows_its_direction() -> None:
     for model, right in ((m, [np.arctan(0.5), np.pi / 4]), (changed, [0.0, 0.0])):
         assert model.outputs(q, still, still)[3:5] == pytest.approx(right, abs=1e-14)
         assert tt.linearize(model, q, [], ["sun"]).C[:, 3].any()
+    aside = tt.SunSensor("sun", tt.RigidBody("b", 1.0), [0, 2, 0])
+    assert aside.observed(np.eye(3), np.zeros(3), np.zeros(6)).tolist() == [0.0, np.pi / 2]
+    with pytest.raises(tt.ModelError, match=r"sun.*no-angle"):
+        aside.observed_slopes(np.eye(3), np.zeros(3), np.zeros(6))
     for direction, code in (([0, 0, 0], "zero-axis"), ("up", "wrong-type")):
         codes = [finding.code for finding in tt.SunSensor("sun", tt.RigidBody("b", 1.0), direction).check()[0]]
         assert codes[0] == code

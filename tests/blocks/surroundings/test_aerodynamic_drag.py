@@ -80,8 +80,10 @@ def test_starts_outside_the_atmosphere_warn() -> None:
         tt.simulate(m, [0.0, 1e-3], q, v)
     s, hub = plate()
     s.add_interaction(tt.AerodynamicDrag("drag", [tt.Facet(hub, 1.0, [1, 0, 0])], **EVERYWHERE))
-    m = s.resolve(engine="reference")
+    m = s.resolve()
+    assert "drag.scale_height" not in m.parameters()  # infinite
     tt.simulate(m, [0.0, 1e-3], m.neutral(), m.velocity({}))  # warnings are errors
+    assert m.forward_dynamics(m.neutral(), m.velocity({"base": [2, 0, 0, 0, 0, 0]}))[0] == -4.0
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -223,7 +223,7 @@ class TestKinds:
 
 
 class TestParameters:
-    CHANGED = {
+    CHANGED: ClassVar = {
         "gravity.mu": 410.0,
         "gravity.j2": 0.12,
         "gravity.axis.x": 0.1,

@@ -27,7 +27,7 @@ def satellite(field: Any = EARTH, mass: float = 100.0, inertia: Any = 1.0, engin
 
 def field_of(field: tt.CentralGravity, origin: Any = (0.0, 0.0, 0.0)) -> tuple[Any, ...]:
     """Return a field as the law takes it, the world's origin falling freely at another place."""
-    mu, k, axis, _, square, _ = field.law
+    mu, k, axis, _, square, _ = field.as_law
     return mu, k, axis, tuple(origin), square, any(origin)
 
 

@@ -76,7 +76,3 @@ def test_a_dipole_without_field() -> None:
     s.add_interaction(tt.ResidualDipole("residual", [1, 0, 0], None), hub)  # type: ignore[arg-type]
     error = refused(s, "reference")
     assert (error.code, error.where) == ("no-field", "residual.field")
-    s, hub = plate()
-    s.add_interaction(tt.ResidualDipole("residual", [1, 0, 0], tt.MagneticField.uniform([0, 0, 0])), hub)
-    with pytest.warns(tt.ModelWarning, match=r"residual\.field.*not zero"):
-        s.resolve(engine="reference")

@@ -1,6 +1,7 @@
 """Orbits about an oblate planet, and attitudes under the torque of the gradient, against Basilisk.
 
-`make_basilisk_orbits.py` makes the data. Basilisk pulls at the mass centre, by spherical harmonics; its torque is that of a point.
+`make_basilisk_orbits.py` makes the data. Basilisk pulls at the mass centre, by spherical harmonics; its torque is that of
+a point.
 """
 
 from __future__ import annotations

@@ -267,3 +267,16 @@ def test_foucaults_pendulum(latitude: float) -> None:
     natural = np.sqrt(g / length)
     # beside a pole, the square of the rate over the natural one
     np.testing.assert_allclose(poles, natural + up * np.array([-1, -1, 1, 1]), rtol=1e-12 if latitude > 1 else 1e-6)
+
+
+def test_places_over_time_are_those_in_the_world() -> None:
+    rng, h = np.random.default_rng(3), 1e-4
+    m = turned(free(rng), [*W, 0, 0, 0])
+    q, v, _ = state_of(m, rng)
+    series = m.motion_series(m.port_names[-1], q, np.array([v, 0 * v, 0 * v]))
+    ahead, back = (m.pose(m.port_names[-1], m.integrate(q, side * h * v)) for side in (1, -1))
+    # h^2, and rounding over h
+    np.testing.assert_allclose(series.position[1], (ahead[1] - back[1]) / (2 * h), atol=1e-6)
+    np.testing.assert_allclose(series.rotation[1], (ahead[0] - back[0]) / (2 * h), atol=1e-6)
+    here = m.pose(m.port_names[-1], q)[1]
+    np.testing.assert_allclose(series.position[2], (ahead[1] - 2 * here + back[1]) / h**2, atol=1e-5)
