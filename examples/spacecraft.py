@@ -33,12 +33,13 @@ WHEELS, AXES = [f"wheel{k}" for k in range(4)], ["x", "y", "z"]
 MOTORS, MOMENTA = [f"{name}/motor" for name in WHEELS], [f"{name}/momentum" for name in WHEELS]
 TRACKER, GYRO, FIELD_READ, TORQUERS = ([f"{of}.{axis}" for axis in AXES] for of in ("tracker", "gyro", "field", "torquer"))
 TORQUE, ERROR = [f"hub.body.T[{k}]" for k in range(3)], [f"hub.body.theta[{k}]" for k in range(3)]  # the telescope is along z
+RATES = [f"hub.body.w[{k}]" for k in range(3)]
 NOISES = [f"{name}.noise" for name in (*MOTORS, *TRACKER, *GYRO)] + [f"{name}.instability" for name in GYRO]
 PLACE = ["base.x", "base.y", "base.z", *WHEELS]  # about rest nothing depends on these
-SAMPLE_TIME, UNLOADING_TIME = 0.5, 5.0  # s
+SAMPLE_TIME, UNLOADING_TIME, GYRO_LAG = 0.5, 5.0, 0.5  # s; without the lag slow errors come from samples of what wheels shake
 WHEEL_INERTIA, SPEED, MOMENTUM = 0.1, 28.0, [1.2, -0.8, 0.6]  # kg m^2, rad/s against each other, N m s to be unloaded
 INPUTS, OUTPUTS = [*MOTORS, *TORQUE], [*TRACKER, *GYRO, *ERROR]
-UNLOADING, MAX_DIPOLE = 6e-4, 60.0  # 1/s, A m^2
+UNLOADING, MAX_DIPOLE = 1e-3, 60.0  # 1/s, A m^2
 LINES = np.array([15.0, 40.0])  # rad/s between which wheels spin
 REQUIRED, EXPOSURE, SETTLED = {"APE": 25.0, "RPE": 1.2}, 10.0, 900.0  # arcsec, s, s
 RANGES = {
@@ -80,7 +81,7 @@ def build(orbiting: bool) -> tt.System:
     stars = tt.SignalPath(noise_density=[2e-5, 2e-5, 6e-5], sample_time=SAMPLE_TIME)
     rates = {"noise_density": 5e-7, "bias": 2e-6, "bias_instability": 1e-7, "correlation_time": 1000.0}
     s.add_sensor(tt.StarTracker("tracker", hub, START if orbiting else None, path=stars))
-    s.add_sensor(tt.Gyro("gyro", hub, path=tt.SignalPath(sample_time=SAMPLE_TIME, **rates)))
+    s.add_sensor(tt.Gyro("gyro", hub, path=tt.SignalPath.lag(GYRO_LAG, sample_time=SAMPLE_TIME, **rates)))
     if orbiting:
         surround(s, hub, [s["left"], s["right"]])
     return s
@@ -120,7 +121,7 @@ def law(theta: Any) -> tuple[Any, Any, Any, Any]:
 def allocation(model: tt.Model) -> control.StateSpace:
     """Return torques of the wheels for accelerations about the axes, of the satellite with all that moves in it held."""
     held = [name for name in model.coordinate_names if name.startswith(("left", "right", "front", "back"))]
-    rigid = tt.linearize(model, model.neutral(), MOTORS, GYRO, omit=[*PLACE], hold=held)
+    rigid = tt.linearize(model, model.neutral(), MOTORS, RATES, omit=PLACE, hold=held)
     return control.ss([], [], [], np.linalg.pinv(rigid.C @ rigid.B), inputs=AXES, outputs=MOTORS, name="allocation")
 
 
