@@ -1,11 +1,11 @@
 """A space telescope from end to end: orbit, panels, tanks, wheels, magnetorquers, sensors, tuning, proof, budget, one orbit.
 
-A telescope in a low orbit points to a star. Its panels bend, fuel sloshes in two tanks behind membranes, gravity's gradient, air,
-sunlight and a residual dipole turn it. Four wheels hold it: they are out of balance, and three magnetorquers take momentum from
-them in the earth's field. A star tracker and a gyro that drifts feed an estimator. How fast the panels swing and how full the
-tanks are is uncertain: the law is tuned on the whole family, its margins and stability are proved for all members, and a budget
-tells what the telescope's errors are made of. Last, the nominal satellite and the worst member fly one orbit about an oblate
-earth, with all of this, sampled and noisy, and keep to the budget.
+A telescope in a low orbit points to a star. Its panels bend, fuel sloshes in two tanks behind membranes, gravity's gradient,
+air, sunlight and a residual dipole turn it. Four wheels hold it: they are out of balance, and three magnetorquers take momentum
+from them in the earth's field. A star tracker and a gyro that drifts feed an estimator. How fast the panels swing, how much fuel
+sloshes and the hub's inertia are uncertain: the law is tuned on the whole family, its margins and stability are proved for all
+members, and a budget tells what the telescope's errors are made of. Last, the nominal satellite and the member with the least
+margins fly one orbit about an oblate earth, with all of this, sampled and noisy: their errors are near those of the budget.
 
 Run it: ``python examples/spacecraft.py`` draws ``spacecraft.png``.
 """
@@ -284,7 +284,10 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
     flown = {label: measured(run) for label, run in runs.items()}
     for label, run in runs.items():
         stored = np.linalg.norm(momentum(run)[[0, -1]], axis=1)
-        print(f"{label}, {run.t[-1] / 60:.0f} min flown: APE {flown[label][0].round(2)}, RPE {flown[label][1].round(2)} arcsec;", end=" ")
+        print(
+            f"{label}, {run.t[-1] / 60:.0f} min flown: APE {flown[label][0].round(2)}, RPE {flown[label][1].round(2)} arcsec;",
+            end=" ",
+        )
         print(f"wheels unloaded from {stored[0]:.2f} to {stored[1]:.2f} N m s, at most {np.abs(run.v[:, -4:]).max():.0f} rad/s")
     draw(budget, runs).savefig(arguments.output, dpi=75)
     return {"family": family, "tuned": tuned, "loop": loop, "budget": budget, "runs": runs, "flown": flown}
