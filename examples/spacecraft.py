@@ -1,8 +1,8 @@
 """A space telescope from end to end: orbit, panels, tanks, wheels, magnetorquers, sensors, tuning, proof, budget, one orbit.
 
-A telescope in a low orbit points to a star. Its panels bend, fuel sloshes in two tanks behind membranes, gravity's gradient,
-air, sunlight and a residual dipole turn it. Four wheels hold it: they are out of balance, and three magnetorquers take momentum
-from them in the earth's field. A star tracker and a gyro that drifts feed an estimator. How fast the panels swing, how much fuel
+A telescope in a low orbit points to a star. Its panels bend, fuel sloshes in two tanks, and gravity's gradient,
+air, sunlight and a residual dipole turn it. Four wheels, out of balance, hold it, and three magnetorquers take momentum
+from them in the earth's field. A star tracker and a drifting gyro feed an estimator. How fast the panels swing, how much fuel
 sloshes and the hub's inertia are uncertain: the law is tuned on the whole family, its margins and stability are proved for all
 members, and a budget tells what the telescope's errors are made of. Last, the nominal satellite and the member with the least
 margins fly one orbit about an oblate earth, with all of this, sampled and noisy: their errors are near those of the budget.
@@ -47,7 +47,6 @@ RANGES = {
     ("front/bob1.mass", "back/bob1.mass"): tt.percent(40),
     "hub.inertia.xx": tt.percent(10),
 }
-ARCSEC = 3600 * 180 / np.pi
 
 
 def panel(name: str) -> tt.FlexibleBody:
