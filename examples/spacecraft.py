@@ -237,7 +237,7 @@ def draw(budget: tt.PointingBudget, runs: dict[str, tt.Trajectory]) -> Figure:
         error.axhline(sign * budget.worst[0, 1], color="black", linestyle="--", linewidth=1)
     sigma = np.linalg.norm(budget.sigma[2, 1])
     within.axhline(sigma, color="black", linestyle="--", linewidth=1, label="budget, one sigma")
-    error.set(title="error about y, and the budget's APE", ylabel="arcsec", ylim=(-25, 25))
+    error.set(title="error about y, and the budget's APE", ylabel="arcsec", ylim=(-15, 15))
     within.set(title="jitter in exposures of 10 s", ylabel="arcsec, rms", ylim=(0, 4 * sigma), xlabel="t [min]")
     stored.set(title="momentum of the wheels", ylabel="N m s", ylim=(0, None), xlabel="t [min]")
     groups = summary(budget)
