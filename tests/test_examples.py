@@ -710,8 +710,8 @@ def test_spacecraft(tmp_path: Path) -> None:
         q, v = run.q[0], run.v[0]
         ends = solve_ivp(fall, (0, run.t[-1]), [*q[:3], *start @ v[:3]], method="DOP853", rtol=1e-12, atol=1e-6).y[:3, -1]
         centre = run.model.center_of_mass(run.q[-1]) - run.model.center_of_mass(q) + q[:3]
-        # air slows it by 1.5e-7 m/s^2, for 1700 s, which it goes ahead by thrice; wheels' forces add as much at the start
-        assert np.linalg.norm(centre - ends) < 5.0
+        # air and light of up to 3e-7 m/s^2 for 1700 s; without J2 the point would be 14 km away
+        assert np.linalg.norm(centre - ends) < 2.0
         stored = np.linalg.norm(example["momentum"](run)[[0, -1]], axis=1)
         assert stored[1] < 0.8 * stored[0]
 
