@@ -115,7 +115,7 @@ class Interaction(Closure):
     """
 
     rational_parameters = None
-    file_tables = ("closures", "interactions")
+    file_tables: ClassVar[tuple[str, ...]] = ("closures", "interactions")
     #: Least and largest number of ports and of coordinates.
     port_counts: tuple[float, float] = (2, 2)
     coordinate_counts: tuple[float, float] = (0, 0)
