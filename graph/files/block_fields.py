@@ -162,6 +162,7 @@ WATER = {
 
 # -- gravity ---------------------------------------------------------------------------------------------------------------
 
+
 def _read_gravity(value: Any, where: str, reading: FileReading) -> Any:
     if not isinstance(value, dict):
         return NUMBERS.read(value, where, reading)
