@@ -15,7 +15,6 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EPS, EXACT
 from titop.blocks.basics.user_input import real_array
 from titop.blocks.contract.description import CommonParameter, Share
-from titop.blocks.contract.own_coordinates import todays
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import Percent, read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -104,12 +103,12 @@ class Uncertainty:
     def __init__(self, point: OperatingPoint, parameters: Any, quarters: Sequence[str] = (), fits: Any = ()) -> None:
         self.point, self.known = point, point.model.mechanism.parameters()
         self.common = common_parameters(point.model.mechanism.assembly)
-        self._quarters = set(map(self._current_name, (quarters,) if isinstance(quarters, str) else quarters))
+        self._quarters = {quarters} if isinstance(quarters, str) else set(quarters)
         given = read_mapping("parameters", parameters)
         if not given:
             advice = "use tt.linearize for none"
             raise ModelError(Finding("no-parameter", "parameters", parameters, "one parameter at least", advice))
-        tied = [(tuple(map(self._current_name, key if isinstance(key, tuple) else (key,))), given[key]) for key in given]
+        tied = [(key if isinstance(key, tuple) else (key,), value) for key, value in given.items()]
         self._given = {name for names, _ in tied for name in names}
         self.all = tuple(self._read(*each) for each in tied)
         self._by_path: dict[str, NamedRange] = {}
@@ -238,11 +237,6 @@ class Uncertainty:
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
-    def _current_name(self, name: Any) -> Any:
-        """Return the present name of a coordinate's angle or rate, which may have a former one; anything else as it is."""
-        stem, end = split_end(name) if isinstance(name, str) else ("", "")
-        return f"{todays(self.point.model.coordinate_names, [stem])[0]}.{end}" if end in (_ANGLE, _RATE) else name
-
     def _read(self, names: tuple[str, ...], given: Any) -> Uncertain:
         if not names:
             advice = 'write {("left.mass", "right.mass"): tt.percent(10)}'
@@ -289,7 +283,7 @@ class Uncertainty:
         given = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, CLOSE)
         result: dict[str, float] = {}
         for name, tolerance in given.items():
-            member = self.at(self._current_name(name))
+            member = self.at(name)
             if member is None:
                 advice = did_you_mean(name, self.paths())
                 raise ModelError(Finding("unknown-parameter", "fits", name, "a name among the parameters", advice))

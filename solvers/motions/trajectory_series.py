@@ -13,7 +13,6 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import factors_of
 from titop.blocks.basics.user_input import real_array, sequence_findings
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.own_coordinates import todays
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.mechanism.port_motion import warn_of_gimbal_lock
 from titop.solvers.model.model import Model, read_model
@@ -153,11 +152,6 @@ def _coordinate_names(m: Model, block: Block) -> tuple[str, ...]:
 def _read_motions(m: Model, motions: Mapping[str, Any]) -> Mapping[str, Any]:
     """Refuse names that are unknown, missing or given twice, and blocks whose coordinates are no numbers."""
     findings, known = [], list[str]()
-    today = todays(m.coordinate_names, tuple(motions))
-    for name in dict.fromkeys(name for name in today if today.count(name) > 1):
-        advice = "leave out the one by the name that earlier versions had for it"
-        findings.append(Finding("given-twice", _where(name), name, "each coordinate once", advice))
-    motions = dict(zip(today, motions.values(), strict=True))
     groups = {block.name for block, _, _ in m.mechanism.plain_coordinates.others}
     for block in m.mechanism.assembly.blocks_with_coordinates:
         names, whole = _coordinate_names(m, block), block.name in motions

@@ -11,7 +11,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import real_array
-from titop.blocks.contract.own_coordinates import rate_unit, todays
+from titop.blocks.contract.own_coordinates import rate_unit
 from titop.solvers.arguments.reading import shorten
 from titop.solvers.model.model import Model
 
@@ -89,12 +89,11 @@ class AbsoluteTolerances:
 
 def _numbers(model: Model, atol: Mapping[Any, Any]) -> Iterator[tuple[_Key, float]]:
     for name, value in atol.items():
-        (name_today,) = todays(model.coordinate_names, (name,))
         if isinstance(value, Mapping):
             for unit, number in value.items():
-                yield (name_today, unit), read_positive(f"atol[{name!r}][{unit!r}]", number)
+                yield (name, unit), read_positive(f"atol[{name!r}][{unit!r}]", number)
         else:
-            yield name_today, read_positive(f"atol[{name!r}]", value)
+            yield name, read_positive(f"atol[{name!r}]", value)
 
 
 def _keys(name: str, unit: str) -> tuple[_Key, ...]:
