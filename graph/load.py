@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, shown, warn
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse, shown, warn
 from titop.blocks.basics.local_files import open_file
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_input import real_array
@@ -55,8 +55,7 @@ def system_of(document: Mapping[str, Any]) -> System:
     for section in System.ATTACHMENTS:
         for name, table in sections[section].items():
             _read_block(section, name, table, reading)
-    if reading.findings:
-        raise ModelError(reading.findings)
+    refuse(reading.findings)
     for values in connections:
         system.connect(**values)
     for values in loops:

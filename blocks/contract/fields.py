@@ -15,7 +15,7 @@ since only setting calls the reader.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from inspect import getattr_static
 from math import isfinite
@@ -305,13 +305,12 @@ def _carries_derivatives(value: Any) -> bool:
     return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
 
 
-def zero_axes(block: Any, fields: Iterable[str]) -> list[Finding]:
-    """Return the findings about directions of zeros among some fields of a block."""
-    findings, advice = [], "give a direction such as [0, 0, 1]"
+def zero_axes(block: Any, fields: Iterable[str]) -> Iterator[Finding]:
+    """Yield the findings about directions of zeros among some fields of a block."""
     for field in fields:
         if not getattr(block, field).any():
-            findings.append(Finding("zero-axis", f"{block.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
-    return findings
+            advice = "give a direction such as [0, 0, 1]"
+            yield Finding("zero-axis", f"{block.name}.{field}", [0, 0, 0], "a non-zero direction", advice)
 
 
 # -- readers of fields ------------------------------------------------------------------------------------------------

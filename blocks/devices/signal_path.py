@@ -186,8 +186,7 @@ class SignalPath:
         self.quantum, self.dead_zone, self.rate_limit = read["quantum"], read["dead_zone"], read["rate_limit"]
         #: Lower and upper limit, or None.
         self.limits = None if limits is None else _read_limits(reader, limits)
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
 
     @classmethod
     def lag(cls, time_constant: float, **others: Any) -> SignalPath:

@@ -152,6 +152,5 @@ def _read_measured(model: Model, measured: Any) -> dict[str, tuple[Pose, bool]]:
             reader.report("unknown-port", str(port), value, "a port of the model", advice)
             continue
         poses[port] = read_pose(reader, port, value), isinstance(value, Pose)
-    if reader.findings:
-        raise ModelError(reader.findings)
+    reader.raise_findings()
     return poses

@@ -12,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, ModelWarning, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, CLOSE, COARSE, NEAR_AXIS, SAME
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_number
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.feedback import Closing
@@ -49,10 +49,8 @@ def read_values(
         if name not in known:
             expected, advice = "an uncertain parameter", did_you_mean(name, paths)
             raise ModelError(Finding("unknown-parameter", where, name, expected, advice))
-        number = real_array(value)
-        if number is None or number.ndim or not np.isfinite(number):
-            raise ModelError(Finding("wrong-type", f"{where}: {name}", value, "a finite number", "give one value of each"))
-        given[known[name]] = float(number)
+        wrong = Finding("wrong-type", f"{where}: {name}", value, "a finite number", "give one value of each")
+        given[known[name]] = read_number(wrong)
     result: dict[str, float] = {}
     for each in uncertain:
         said = [(member, member.delta_at(given[member.path])) for member in each.members if member.path in given]

@@ -13,7 +13,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of, parts_of, split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EPS, EXACT
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_range, read_array, read_number
 from titop.blocks.contract.description import CommonParameter, Share
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import Percent, read_mapping
@@ -287,10 +287,8 @@ class Uncertainty:
             if member is None:
                 advice = did_you_mean(name, self.paths())
                 raise ModelError(Finding("unknown-parameter", "fits", name, "a name among the parameters", advice))
-            number = real_array(tolerance)
-            if number is None or number.shape or not 0 < number < 1:
-                raise ModelError(Finding("bad-tolerance", f"fits[{name!r}]", tolerance, "a number > 0 and < 1", "try 1e-4"))
-            result[member.delta] = float(number)
+            wrong = Finding("bad-tolerance", f"fits[{name!r}]", tolerance, "a number > 0 and < 1", "try 1e-4")
+            result[member.delta] = read_number(wrong, lambda x: 0 < x < 1)
         return result
 
     def _nominal(self, name: Any) -> tuple[float, str]:
@@ -327,11 +325,8 @@ class Uncertainty:
         if isinstance(given, Percent):
             lower, upper = given.about(where, nominal)
         else:
-            numbers = real_array(given)
-            if numbers is None or numbers.shape != (2,) or not np.isfinite(numbers).all() or not numbers[0] < numbers[1]:
-                advice = "write (90, 110) or tt.percent(15)"
-                raise ModelError(Finding("no-range", where, given, "two rising finite numbers", advice))
-            lower, upper = numbers.tolist()
+            wrong = Finding("no-range", where, given, "two rising finite numbers", "write (90, 110) or tt.percent(15)")
+            lower, upper = read_array(wrong, is_range).tolist()
         if not lower <= nominal <= upper:
             found, advice = f"{lower:.6g} to {upper:.6g}", "change the model or the range"
             raise ModelError(Finding("nominal-outside", where, found, f"a range that holds the nominal {nominal:.6g}", advice))

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_number
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.linear.matrices import Matrices
@@ -188,9 +188,7 @@ def margins(
     >>> found.gain.round(2).tolist(), found.phase.round(1).tolist(), found.disk.round(2).tolist()
     ([[0.0, 3.6]], [29.1], [0.46])
     """
-    number = real_array(skew)
-    if number is None or number.ndim or not np.isfinite(number):
-        raise ModelError(Finding("bad-value", "skew", skew, "a finite number", "0 for gains that rise as much as fall"))
+    skew = read_number(Finding("bad-value", "skew", skew, "a finite number", "0 for gains that rise as much as fall"))
     if isinstance(loop, LPVModel | list | tuple):
         return _over_grid(loop, at, float(skew), controller, sign)
     uncertain, names = read_opened(loop, at, controller, sign, blocks)

@@ -14,7 +14,7 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, wa
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_functions import check_switch
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_row, read_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import refuse_pushing
@@ -304,11 +304,8 @@ def _read_method(method: Any) -> str | GeneralizedAlpha:
 
 
 def _read_times(t: Any) -> Array:
-    times = real_array(t)
-    usable = times is not None and times.ndim == 1 and len(times) >= 2 and np.isfinite(times).all()
-    if times is None or not usable or not (np.diff(times) > 0).all():
-        raise ModelError(Finding("bad-times", "t", t, "two or more increasing finite times", "use np.linspace(0, end, n)"))
-    return times.copy()
+    wrong = Finding("bad-times", "t", t, "two or more increasing finite times", "use np.linspace(0, end, n)")
+    return read_array(wrong, lambda times: is_row(times) and len(times) > 1 and (np.diff(times) > 0).all())
 
 
 def _integrate(

@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE, SAME
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_number
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.robust.lyapunov_functions import ends_of_rates, monomials
@@ -313,8 +313,6 @@ def _numbers(where: str, given: Any, names: Sequence[str]) -> dict[str, float]:
     for name, value in read_mapping(where, given).items():
         if name not in known:
             raise ModelError(Finding("unknown-parameter", where, name, f"one of {', '.join(names)}", "give these alone"))
-        number = real_array(value)
-        if number is None or number.ndim:
-            raise ModelError(Finding("wrong-type", f"{where}[{name!r}]", value, "a number", "give one value"))
-        result[known[name]] = float(number)
+        wrong = Finding("wrong-type", f"{where}[{name!r}]", value, "a number", "give one value")
+        result[known[name]] = read_number(wrong, lambda x: True)
     return result

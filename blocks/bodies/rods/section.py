@@ -169,17 +169,13 @@ class Section:
         known: dict[str, tuple[str, ...]] = {name: names for name, (names, _) in SHAPES.items()} | {"own": tuple(_OWN)}
         if shape not in known:
             raise ModelError(Finding("unknown-shape", "section.shape", shape, "a shape", did_you_mean(shape, known)))
-        findings = [
-            Finding("unknown-dimension", f"section.{name}", name, f"a dimension of a {shape}", did_you_mean(name, known[shape]))
-            for name in dimensions.keys() - set(known[shape])
-        ]
-        missing = [name for name in known[shape] if name not in dimensions and not (shape == "own" and name in _OPTIONAL)]
-        findings += [
-            Finding("missing-dimension", f"section.{name}", "nothing", f"the {name} of a {shape}", "give it")
-            for name in missing
-        ]
-        if findings:
-            raise ModelError(findings)
+        reader = FieldReader("section")
+        for name in dimensions.keys() - set(known[shape]):
+            reader.report("unknown-dimension", name, name, f"a dimension of a {shape}", did_you_mean(name, known[shape]))
+        for name in known[shape]:
+            if name not in dimensions and not (shape == "own" and name in _OPTIONAL):
+                reader.report("missing-dimension", name, "nothing", f"the {name} of a {shape}", "give it")
+        reader.raise_findings()
         if shape == "own":
             return cls(**dimensions)
         section = cls.__new__(cls)

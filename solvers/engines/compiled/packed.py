@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.contract.block import Block, overrides, titop_class
@@ -105,7 +105,7 @@ class PackedSystem:
 
     def _check_closures(self) -> None:
         """Refuse rigid closures, limits and loads that override methods, since kernels do not call these."""
-        findings = [
+        refuse(
             Finding(
                 "own-law",
                 f"{block.name}.{', '.join(overridden)}",
@@ -115,9 +115,7 @@ class PackedSystem:
             )
             for block in (*(each.closure for each in self.mechanism.rigid_loops), *self.structure.limits, *self.structure.loads)
             if (overridden := overrides(block))
-        ]
-        if findings:
-            raise ModelError(findings)
+        )
 
     def pack(self) -> bool:
         """Write the parameters into the tables of floats; return whether they are usable."""
