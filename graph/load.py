@@ -147,8 +147,7 @@ def _read_block(section: str, name: str, value: Any, reading: FileReading) -> Bl
     where, before = f"{section}.{name}", len(reading.findings)
     table = reading.table(value, where)
     if not name or "." in name or name == "world" or name in reading.blocks:
-        expected = "a name without dots that no other block has"
-        reading.report("bad-name", where, name, expected, "rename the block")
+        reading.report("bad-name", where, name, "a name without dots that no other block has", "rename the block")
     known = _type_in(section, table, where, reading)
     if known is None:
         return None

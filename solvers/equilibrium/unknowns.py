@@ -260,8 +260,7 @@ class TrimUnknowns:
         if not names and isinstance(name, str) and (of := find_name(self.guess.model, UNKNOWN, name)) is not None:
             names = [path for path in of.paths if path in self.names]
         if len(names) != 1:
-            advice = did_you_mean(name, self.names)
-            raise ModelError(Finding("unknown-bound", "bounds", name, "one of the unknowns", advice))
+            raise ModelError(Finding("unknown-bound", "bounds", name, "one of the unknowns", did_you_mean(name, self.names)))
         return self.names.index(names[0])
 
     def values(self) -> Array:

@@ -169,8 +169,7 @@ def _read_motions(m: Model, motions: Mapping[str, Any]) -> Mapping[str, Any]:
             findings += [Finding("missing-motion", "motions", f"none for {name}", expected, advice) for name in missing]
     for name in motions:
         if name not in known:
-            advice = did_you_mean(name, known)
-            findings.append(Finding("unknown-coordinate", "motions", name, "a joint or coordinate", advice))
+            findings.append(Finding("unknown-coordinate", "motions", name, "a joint or coordinate", did_you_mean(name, known)))
     refuse(findings)
     return motions
 

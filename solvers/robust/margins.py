@@ -98,8 +98,7 @@ class Margins:
         if self.parameters is not None:
             return draw_over(self.loops, self.parameters, self.gain, self.phase, self.delay, self.disk)
         if not self.systems:
-            got, advice = "an unstable member", "see .member"
-            raise ModelError(Finding("no-margins", "plot", got, "a family without one", advice))
+            raise ModelError(Finding("no-margins", "plot", "an unstable member", "a family without one", "see .member"))
         return draw_loops(self.loops, self.disk, self.skew, self.systems)
 
     def __str__(self) -> str:

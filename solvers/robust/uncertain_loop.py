@@ -166,8 +166,7 @@ def check_precision(structure: Structure, tolerance: Any, gap: Any, cells: Any) 
     check_tolerance(tolerance)
     check_positive("leave it out: the default suits most models", gap=1.0 if gap is None else gap, cells=cells)
     if gap is not None and not structure.real:
-        expected = "a real parameter to branch over"
-        raise ModelError(Finding("no-parameters", "gap", "no real blocks", expected, "leave gap out"))
+        raise ModelError(Finding("no-parameters", "gap", "no real blocks", "a real parameter to branch over", "leave gap out"))
 
 
 def channels(names: Any, known: tuple[Signal, ...], skipped: int, where: str) -> list[int]:

@@ -49,8 +49,7 @@ def numbers_by_name(where: str, given: Mapping[str, Any], names: Iterable[str], 
     result = {}
     for name, value in given.items():
         if name not in known:
-            advice = did_you_mean(name, own)
-            raise ModelError(Finding("unknown-parameter", where, name, "a parameter of the family", advice))
+            raise ModelError(Finding("unknown-parameter", where, name, "a parameter of the family", did_you_mean(name, own)))
         wrong = Finding("wrong-type", f"{where}: {name}", value, "a finite number", "give one value of each")
         result[known[name]] = read_number(wrong)
     missing = [name for name in own if name not in result] if whole else []

@@ -119,8 +119,7 @@ class WatchedEvent:
     def _read(self, returned: Any) -> float:
         value = None if returned is None else real_array(returned)
         if value is None or value.size != 1:
-            where = f"event {self._event.name!r}"
-            raise ModelError(Finding("wrong-type", where, returned, "a number", "return a float"))
+            raise ModelError(Finding("wrong-type", f"event {self._event.name!r}", returned, "a number", "return a float"))
         return float(value.ravel()[0])
 
 

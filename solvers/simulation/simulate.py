@@ -211,8 +211,7 @@ def simulate(
     scheme = _read_method(method)
     rtol, absolute, max_step = read_positive("rtol", rtol), AbsoluteTolerances(model, atol), read_positive("max_step", max_step)
     if rtol < _FINEST:
-        expected, advice = f"{_FINEST:.1e} at least", "that is taken: rounding allows no less"
-        warn([Finding("fine-tolerance", "rtol", rtol, expected, advice)])
+        warn([Finding("fine-tolerance", "rtol", rtol, f"{_FINEST:.1e} at least", "that is taken: rounding allows no less")])
         rtol = _FINEST
     before = Start(model, times, q0, v0, x0, start)
     imposed = read_mapping("prescribed", prescribed or {})

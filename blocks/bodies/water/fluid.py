@@ -140,8 +140,7 @@ def matrix_findings(where: str, matrix: Array, symmetric: bool) -> list[Finding]
         return []
     size = np.abs(matrix).max()
     if symmetric and np.abs(matrix - matrix.T).max() > SAME * size:
-        advice = "use (M + M.T) / 2"
-        return [Finding("not-symmetric", where, matrix, "a symmetric matrix", advice)]
+        return [Finding("not-symmetric", where, matrix, "a symmetric matrix", "use (M + M.T) / 2")]
     lowest = np.linalg.eigvalsh(matrix / 2 + matrix.T / 2)[0]
     if lowest < -SAME * size:
         value, advice = f"a principal value of {lowest:.3g}", "check signs, and that linear entries come first"
