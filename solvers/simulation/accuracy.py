@@ -42,7 +42,7 @@ class AbsoluteTolerances:
             self._given: dict[_Key, float] = {_REST: read_positive("atol", atol)}
             self._known = np.full(model.nq + model.nv + model.nx, self._given[_REST])
             return
-        self._given = dict(_numbers(model, atol))
+        self._given = dict(_numbers(atol))
         coordinates = list(zip(model.coordinate_names, model.mechanism.assembly.coordinate_units, strict=True))
         states = list(zip(model.state_names, model.mechanism.inputs.state_units, strict=True))
         keys = [[_keys(*each) for each in coordinates], [_keys_of_rate(*each) for each in coordinates]]
@@ -82,7 +82,7 @@ class AbsoluteTolerances:
         return np.append(self._known, np.full(count - len(self._known), self._given[_REST]))
 
 
-def _numbers(model: Model, atol: Mapping[Any, Any]) -> Iterator[tuple[_Key, float]]:
+def _numbers(atol: Mapping[Any, Any]) -> Iterator[tuple[_Key, float]]:
     for name, value in atol.items():
         if isinstance(value, Mapping):
             for unit, number in value.items():
