@@ -215,13 +215,10 @@ class Beam(ImmersedBeam, FlexibleBody):
         across = self.modes if isinstance(self.modes, tuple) else (self.modes, self.modes)
         return dict(zip(KINDS, (*across, self.torsion_modes, self.axial_modes), strict=True))
 
-    @property
-    def _mode_names(self) -> list[str]:
-        return [f"mode_{kind}{k + 1}" for kind, count in self.mode_counts.items() for k in range(count)]
-
     def _fields(self, unusable: bool) -> dict[str, Any]:
         """Return the fields of the flexible body; those of a unit beam if this one's numbers are unusable."""
-        names = [*boundary_names([TIP]), *self._mode_names]
+        modes = (f"mode_{kind}{k + 1}" for kind, count in self.mode_counts.items() for k in range(count))
+        names = [*boundary_names([TIP]), *modes]
         n = len(names)
         if unusable:
             return {

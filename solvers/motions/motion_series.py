@@ -206,12 +206,10 @@ def _rate(c: Array) -> Array:
 
 
 def _product(times: Callable[[Any, Any], Array], a: Array, b: Array) -> Array:
-    """Return the coefficients of a product."""
     return np.array([sum(times(a[j], b[k - j]) for j in range(k + 1)) for k in range(len(a))])
 
 
 def _quotient(a: Array, b: Array) -> Array:
-    """Return the coefficients of a quotient."""
     result = np.empty_like(a)
     for k in range(len(a)):
         result[k] = (a[k] - sum(b[j] * result[k - j] for j in range(1, k + 1))) / b[0]

@@ -208,7 +208,6 @@ def margins(
 
 
 def _over_grid(models: Any, at: Any, skew: float, controller: Any, sign: int) -> Margins:
-    """Return the margins of members."""
     if isinstance(models, LPVModel):
         places = [tuple(place) for place in np.argwhere(models.valid).tolist()]
         systems: list[Any] = [

@@ -198,7 +198,6 @@ def mu(
 
 
 def _collect(given: Structure, structure: Structure, frequencies: Array, at: Sequence[_Bounds]) -> MuBounds:
-    """Return the bounds at frequencies."""
     numbers = [[d / bounds.found.value for d in bounds.found.deltas] for bounds in at]
     nothing = np.zeros(structure.shape)
     return MuBounds(

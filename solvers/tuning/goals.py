@@ -433,7 +433,6 @@ def _finite(where: str, value: Any) -> float:
 
 
 def _band(band: Any) -> Band:
-    """Return a band checked."""
     if band is None:
         return EVERYWHERE
     try:
