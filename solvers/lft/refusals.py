@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, refuse, warn
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
@@ -50,11 +50,12 @@ def refuse_irrational(model: Model, uncertainty: Uncertainty) -> None:
     """Refuse parameters that are known not to be rational, all at once; laws are looked at when they are read."""
     expected = "a mass, centre, inertia, stiffness, damping, frequency, position, gear, filter, force or gravity"
     advice = "directions of actuators and sensors are not rational: keep it fixed, or sample it with tt.lpv"
-    refuse(
+    if findings := [
         Finding("not-rational", "parameters", path, expected, advice)
         for path in uncertainty.paths()
         if path in uncertainty.known and not all(_may_be_rational(model, part) for part in uncertainty.of_parts([path]))
-    )
+    ]:
+        raise ModelError(findings)
 
 
 def _may_be_rational(model: Model, path: str) -> bool:
@@ -124,10 +125,11 @@ def refuse_rescaled(model: Model, uncertainty: Uncertainty, ends: Ends) -> None:
         touched |= dict.fromkeys((k for _, k in gear.places), gear.gear.name)
     expected = "coordinates whose scale is not uncertain: a mode's amplitude goes with mass and length"
     advice = "read or drive ports of the body"
-    refuse(
+    if findings := [
         Finding("rescaled-coordinate", model.coordinate_names[k], touched[k], expected, advice)
         for k in sorted(rescaled & set(touched))
-    )
+    ]:
+        raise ModelError(findings)
 
 
 # -- the model --------------------------------------------------------------------------------------------------------------
