@@ -15,7 +15,7 @@ since only setting calls the reader.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from inspect import getattr_static
 from math import isfinite
@@ -305,12 +305,11 @@ def _carries_derivatives(value: Any) -> bool:
     return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
 
 
-def zero_axes(block: Any, fields: Iterable[str]) -> Iterator[Finding]:
-    """Yield the findings about directions of zeros among some fields of a block."""
-    for field in fields:
-        if not getattr(block, field).any():
-            advice = "give a direction such as [0, 0, 1]"
-            yield Finding("zero-axis", f"{block.name}.{field}", [0, 0, 0], "a non-zero direction", advice)
+def zero_axes(block: Any, fields: Iterable[str]) -> list[Finding]:
+    """Return the findings about directions of zeros among some fields of a block."""
+    expected, advice = "a non-zero direction", "give a direction such as [0, 0, 1]"
+    zero = (field for field in fields if not getattr(block, field).any())
+    return [Finding("zero-axis", f"{block.name}.{field}", [0, 0, 0], expected, advice) for field in zero]
 
 
 # -- readers of fields ------------------------------------------------------------------------------------------------

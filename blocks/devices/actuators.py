@@ -189,7 +189,7 @@ class PortActuator(Actuator):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
-        return [*errors, *([] if self.direction is None else zero_axes(self, ("direction",)))], warnings
+        return errors + ([] if self.direction is None else zero_axes(self, ("direction",))), warnings
 
 
 class Thruster(PortActuator):

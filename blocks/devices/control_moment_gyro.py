@@ -118,7 +118,7 @@ class ControlMomentGyro(ReactionWheel):
         limit = math.inf if self.speed_limit is None else self.speed_limit
         if not errors and self.speed is not None and abs(self.speed) > limit:
             self._refuse(errors, "speed", f"at most the speed_limit, {limit:.6g} rad/s", "hold a slower speed")
-        return [*errors, *zero_axes(self, ("gimbal_axis", *(() if self.outer_axis is None else ("outer_axis",))))], warnings
+        return errors + zero_axes(self, ("gimbal_axis", *(() if self.outer_axis is None else ("outer_axis",)))), warnings
 
     def parts(self) -> Iterator[tuple[Any, ...]]:
         limits, target = Limits(effort=self.gimbal_torque_limit), self.target
