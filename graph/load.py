@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, shown, warn
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse, shown, warn
 from titop.blocks.basics.local_files import open_file
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_input import real_array
@@ -55,8 +55,7 @@ def system_of(document: Mapping[str, Any]) -> System:
     for section in System.ATTACHMENTS:
         for name, table in sections[section].items():
             _read_block(section, name, table, reading)
-    if reading.findings:
-        raise ModelError(reading.findings)
+    refuse(reading.findings)
     for values in connections:
         system.connect(**values)
     for values in loops:
@@ -148,8 +147,7 @@ def _read_block(section: str, name: str, value: Any, reading: FileReading) -> Bl
     where, before = f"{section}.{name}", len(reading.findings)
     table = reading.table(value, where)
     if not name or "." in name or name == "world" or name in reading.blocks:
-        expected = "a name without dots that no other block has"
-        reading.report("bad-name", where, name, expected, "rename the block")
+        reading.report("bad-name", where, name, "a name without dots that no other block has", "rename the block")
     known = _type_in(section, table, where, reading)
     if known is None:
         return None

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, did_you_mean, refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_finite, is_range, read_array, real_array
 from titop.solvers.arguments.reading import Percent, read_mapping
 from titop.solvers.equilibrium.displacements import displace
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -42,13 +42,11 @@ class _Law(NamedTuple):
 
     def numbers(self, rng: np.random.Generator) -> list[float]:
         """Return what is drawn. Raises `ModelError` if that is anything but finite numbers."""
-        value = self.draw(rng)
-        numbers = real_array(value)
-        if numbers is None or numbers.size not in (1, len(self.names)) or not np.isfinite(numbers).all():
-            expected = "a finite number drawn" + ("" if len(self.names) == 1 else f" for all, or {len(self.names)}")
-            where = f"distributions[{_key(self.names)!r}]"
-            raise ModelError(Finding("bad-distribution", where, value, expected, "check the distribution"))
-        return [float(number) for number in np.resize(numbers, len(self.names))]
+        where, count = f"distributions[{_key(self.names)!r}]", len(self.names)
+        expected = "a finite number drawn" + ("" if count == 1 else f" for all, or {count}")
+        wrong = Finding("bad-distribution", where, self.draw(rng), expected, "check the distribution")
+        numbers: list[float] = np.resize(read_array(wrong, lambda x: x.size in (1, count) and is_finite(x)), count).tolist()
+        return numbers
 
 
 class Distributions:
@@ -74,8 +72,7 @@ class Distributions:
         laws = [self._law(key, value) for key, value in read_mapping("distributions", distributions).items()]
         drawn = tuple(name for law in laws for name in law.names)
         self._ties = {name: self._tie(name, value, drawn) for name, value in read_mapping("ties", ties or {}).items()}
-        if self._findings:
-            raise ModelError(self._findings)
+        refuse(self._findings)
         self.names = (*drawn, *self._ties)
         self.laws = sorted(laws, key=lambda law: law.names)  # an order that does not depend on the mapping's
 
@@ -96,11 +93,8 @@ class Distributions:
         """
         values = dict(drawn)
         for name, tie in self._ties.items():
-            number = real_array(value := tie(dict(drawn)))
-            if number is None or number.size != 1 or not np.isfinite(number).all():
-                advice = "check the function"
-                raise ModelError(Finding("bad-tie", f"ties[{name!r}]", value, "a finite number", advice))
-            values[name] = float(number.ravel()[0])
+            wrong = Finding("bad-tie", f"ties[{name!r}]", tie(dict(drawn)), "a finite number", "check the function")
+            values[name] = read_array(wrong, lambda number: number.size == 1 and is_finite(number)).item()
         return {name: values[name] for name in self.names}
 
     def parameters(self, values: Mapping[str, float]) -> dict[str, float]:
@@ -121,7 +115,7 @@ class Distributions:
         if is_scipy:
             return _Law(names, lambda rng: value.rvs(random_state=rng), value)
         pair = real_array(value)
-        if pair is None or pair.shape != (2,) or not np.isfinite(pair).all() or not pair[0] < pair[1]:
+        if pair is None or not is_range(pair):
             advice = "such as scipy.stats.norm(1.0, 0.1), or multivariate_normal for several names"
             self._findings.append(Finding("bad-distribution", where, value, _EXPECTED, advice))
             return _Law(names, lambda rng: 0.0, None)

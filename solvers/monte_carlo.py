@@ -12,7 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_array, read_count
 from titop.solvers.distributions import Distributions, initial_state
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.mechanism.system_parameters import warn_of_samples
@@ -231,13 +231,11 @@ def _running(
 def _read_which(n: Any, which: Any) -> list[int]:
     """Return the numbers of the samples."""
     if which is None or n is not None:
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise ModelError(Finding("bad-count", "n", n, "a whole number, one or more", "check the value"))
-        if n > _MOST:
-            advice = "make several studies of other seeds, or parts of one: which=range(...)"
-            raise ModelError(Finding("bad-count", "n", n, f"at most {_MOST:,}", advice))
+        n = read_count(Finding("bad-count", "n", n, "a whole number, one or more", "check the value"), 1)
+        advice = "make several studies of other seeds, or parts of one: which=range(...)"
+        read_count(Finding("bad-count", "n", n, f"at most {_MOST:,}", advice), 1, _MOST)
     if which is None:
-        return [*range(int(n))]
+        return [*range(n)]
     numbers = None if isinstance(which, str) or not isinstance(which, Iterable) else [*which]
     is_whole = bool(numbers) and all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in numbers or [])
     if not numbers or not is_whole or min(numbers) < 0 or len(set(numbers)) < len(numbers) or len(numbers) > _MOST:
@@ -249,9 +247,7 @@ def _read_which(n: Any, which: Any) -> list[int]:
 
 
 def _read_seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ModelError(Finding("bad-seed", "seed", seed, "a whole number, zero or more", "0 will do"))
-    return int(seed)
+    return read_count(Finding("bad-seed", "seed", seed, "a whole number, zero or more", "0 will do"), 0)
 
 
 def _read_point(model: Model, point: Any) -> OperatingPoint:
@@ -287,10 +283,8 @@ def _read_outcome(outcome: Any) -> Outcome:
         raise ModelError(Finding("wrong-type", "run", outcome, "a mapping of names to numbers", 'return {"name": number}'))
     read = {}
     for name, value in outcome.items():
-        array = real_array(value)
-        if array is None:
-            raise ModelError(Finding("wrong-type", f"run: {name}", value, "numbers", "return real numbers or arrays"))
-        read[str(name)] = array
+        wrong = Finding("wrong-type", f"run: {name}", value, "numbers", "return real numbers or arrays")
+        read[str(name)] = read_array(wrong)
     return read
 
 

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.garbage import collection_paused
 from titop.blocks.basics.paths import owner_of
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_number
 from titop.blocks.constraints.gear import Gear
 from titop.graph.checking.system_check import system_findings
 from titop.graph.network.assembly import Assembly, assemble
@@ -52,10 +50,9 @@ def _hold(assembly: Assembly, hold: Any) -> Assembly:
             advice = "leave one free, or connect bodies by tt.Weld"
             raise ModelError(Finding("nothing-moves", "hold", name, "a coordinate that moves", advice))
         for k in assembly.entries_of(name) or ():
-            value = block.neutral()[k - assembly.v_slices[block.name].start] if place is None else real_array(place)
-            if value is None or np.shape(value) != () or not np.isfinite(value):
-                raise ModelError(Finding("wrong-type", f"hold[{name!r}]", place, "a finite number", "of one coordinate each"))
-            gears.append(Gear(f"hold_{names[k].replace('.', '_')}", driver, names[k], 0.0, float(value)))
+            value = block.neutral()[k - assembly.v_slices[block.name].start] if place is None else place
+            wrong = Finding("wrong-type", f"hold[{name!r}]", value, "a finite number", "of one coordinate each")
+            gears.append(Gear(f"hold_{names[k].replace('.', '_')}", driver, names[k], 0.0, read_number(wrong)))
     return replace(assembly, gears=(*assembly.gears, *gears)) if gears else assembly
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_array
 from titop.solvers.linear.lpv_plots import without_jumps
 from titop.solvers.support.extras import import_xarray
 
@@ -212,10 +212,9 @@ class Samples:
         if not k or not len(values):
             advice = "return arrays (k,) or (k, m), such as a gain over frequency"
             raise ModelError(Finding("wrong-shape", outcome, f"samples of shape {values.shape}", "curves", advice))
-        places = real_array(np.arange(k) if over is None else over)
-        if places is None or places.shape != (k,) or ("x" in log and not (places > 0).all()):
-            expected = f"{k} {'positive ' if 'x' in log else ''}numbers"
-            raise ModelError(Finding("wrong-length", "over", over, expected, "give what the outcome is plotted over"))
+        expected, over = f"{k} {'positive ' if 'x' in log else ''}numbers", np.arange(k) if over is None else over
+        wrong = Finding("wrong-length", "over", over, expected, "give what the outcome is plotted over")
+        places = read_array(wrong, lambda places: places.shape == (k,) and ("x" not in log or (places > 0).all()))
         if log not in ("", "x", "y", "xy"):
             raise ModelError(Finding("bad-axes", "log", log, "x, y, xy or nothing", "name the logarithmic axes"))
         if period is not None:

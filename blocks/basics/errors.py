@@ -148,6 +148,12 @@ class ModelError(ValueError):
         return type(self), (self.findings,), {"__notes__": notes} if (notes := getattr(self, "__notes__", None)) else None
 
 
+def refuse(findings: Iterable[Finding]) -> None:
+    """Raise a `ModelError` of all findings, if there are any."""
+    if found := tuple(findings):
+        raise ModelError(found)
+
+
 class ModelWarning(UserWarning):
     """Something usable but suspicious in a model."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, refuse
 from titop.blocks.basics.spatial import Array, rotation_exp, rotation_log
 from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.basics.user_input import FieldReader, is_finite, sequence_findings
@@ -160,8 +160,7 @@ def euler_angles(
 
     Raises `ModelError` if the sequence is not three capital letters of axes, neighbours different.
     """
-    if findings := sequence_findings("sequence", sequence):
-        raise ModelError(findings)
+    refuse(sequence_findings("sequence", sequence))
     R, (i, j, k) = rotation.tolist(), ("XYZ".index(axis) for axis in sequence)
     last = 3 - i - j  # the axis that is neither of the first two
     sign = 1.0 if (j - i) % 3 == 1 else -1.0  # of the permutation (i, j, last)

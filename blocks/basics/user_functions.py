@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_finite, read_array
 
 
 def check_function(where: str, function: Any, arguments: str, advice: str = "take just these arguments, in this order") -> None:
@@ -95,17 +95,13 @@ def sampled(where: str, function: Callable[[float], Any], fractions: Array, leng
     `where`: dotted path of the function; `fractions` (k): the places, as fractions of the length; `length` (m); `shape`: of
     each value. Raises `ModelError` if the function fails, or a value has another shape or is not finite.
     """
-    rows = []
+    rows, expected = [], f"finite numbers of shape {shape}" if shape else "a finite number"
     for X in (fractions * length).tolist():
-        expected = f"finite numbers of shape {shape}" if shape else "a finite number"
         try:
             value = function(X)
         except Exception as error:
             failure = f"{type(error).__name__}: {error} (X = {X:.4g})"
             raise ModelError(Finding("function-fails", where, failure, expected, "check the function")) from error
-        row = real_array(value)
-        if row is None or row.shape != shape or not np.isfinite(row).all():
-            advice = f"check what the function returns at X = {X:.4g}"
-            raise ModelError(Finding("bad-values", where, value, expected, advice))
-        rows.append(row)
+        wrong = Finding("bad-values", where, value, expected, f"check what the function returns at X = {X:.4g}")
+        rows.append(read_array(wrong, lambda row: row.shape == shape and is_finite(row)))
     return np.array(rows)

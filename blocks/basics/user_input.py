@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS, EXACT, SAME, TYPED
 
@@ -75,6 +75,37 @@ def real_array(value: Any) -> Array | None:
         return None
 
 
+def read_array(wrong: Finding, fits: Callable[[Array], Any] = lambda array: True) -> Array:
+    """Return the value of a finding as a new array of floats. Raises `ModelError` of it unless it is real numbers that fit."""
+    array = real_array(wrong.value)
+    if array is None or not fits(array):
+        raise ModelError(wrong)
+    return array
+
+
+def read_number(wrong: Finding, fits: Callable[[float], Any] = math.isfinite) -> float:
+    """Return the value of a finding as a number. Raises `ModelError` of it unless it is a real number that fits."""
+    return float(read_array(wrong, lambda array: not array.ndim and fits(array.item())))
+
+
+def read_count(wrong: Finding, least: int, most: float = math.inf) -> int:
+    """Return the value of a finding as a whole number. Raises `ModelError` of it for anything else, and outside of a range."""
+    value = wrong.value
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        raise ModelError(wrong)
+    return int(value)
+
+
+def is_row(array: Array) -> bool:
+    """Tell whether an array is a row of finite numbers, one or more."""
+    return array.ndim == 1 and array.size > 0 and is_finite(array)
+
+
+def is_range(array: Array) -> bool:
+    """Tell whether an array is two finite numbers, of which the second is larger."""
+    return array.shape == (2,) and is_finite(array) and bool(array[0] < array[1])
+
+
 def shape_of(value: Any) -> tuple[int, ...]:
     """Return the shape of a user's value; () for lists with rows of unequal lengths, which are refused later."""
     try:
@@ -124,8 +155,7 @@ class FieldReader:
 
     def raise_findings(self) -> None:
         """Raise a `ModelError` of all errors, if there are any."""
-        if self.findings:
-            raise ModelError(self.findings)
+        refuse(self.findings)
 
     def suspect(self, code: str, field: str, value: Any, expected: str, advice: str) -> None:
         """Record a warning."""

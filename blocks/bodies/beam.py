@@ -23,7 +23,7 @@ from titop.blocks.bodies.water.immersion import ADDED, DRAG
 from titop.blocks.contract.block import Block, ParameterFields, overrides, with_number
 from titop.blocks.contract.description import CoordinateScaling, Picture
 from titop.blocks.contract.fields import Consumed, Field, Fielded, Fixed, fields_of, optional, put, scalar
-from titop.blocks.contract.own_coordinates import CoordinateNames, redefines
+from titop.blocks.contract.own_coordinates import redefines
 
 T = TypeVar("T")
 
@@ -104,8 +104,7 @@ class Beam(ImmersedBeam, FlexibleBody):
 
     Modes have positive strains at the base and are numbered within their kind by frequency, so that their coordinates have the
     same meaning for other dimensions and materials. The exception are pairs of modes of a stocky Timoshenko beam that change
-    their order (from about the fifth mode on, where half a wave is no longer than about four radii of gyration). The names of
-    earlier versions are still read: ``mode1``, ``mode2``, ... through all kinds, in the order above.
+    their order (from about the fifth mode on, where half a wave is no longer than about four radii of gyration).
 
     Examples
     --------
@@ -209,8 +208,6 @@ class Beam(ImmersedBeam, FlexibleBody):
             fields = self._fields(unusable=True)
         super().__init__(name, **fields, damping_ratios=self.damping_ratio)
         self._immerse()
-        former = {f"mode{k + 1}": entry for k, entry in enumerate(self._mode_names)}
-        self.coordinates = CoordinateNames(self.coordinates, former)
 
     @property
     def mode_counts(self) -> dict[str, int]:
@@ -218,13 +215,10 @@ class Beam(ImmersedBeam, FlexibleBody):
         across = self.modes if isinstance(self.modes, tuple) else (self.modes, self.modes)
         return dict(zip(KINDS, (*across, self.torsion_modes, self.axial_modes), strict=True))
 
-    @property
-    def _mode_names(self) -> list[str]:
-        return [f"mode_{kind}{k + 1}" for kind, count in self.mode_counts.items() for k in range(count)]
-
     def _fields(self, unusable: bool) -> dict[str, Any]:
         """Return the fields of the flexible body; those of a unit beam if this one's numbers are unusable."""
-        names = [*boundary_names([TIP]), *self._mode_names]
+        modes = (f"mode_{kind}{k + 1}" for kind, count in self.mode_counts.items() for k in range(count))
+        names = [*boundary_names([TIP]), *modes]
         n = len(names)
         if unusable:
             return {

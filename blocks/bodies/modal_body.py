@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, rigid_inertia
-from titop.blocks.basics.user_input import FieldReader, real_array
+from titop.blocks.basics.user_input import FieldReader, read_array
 from titop.blocks.bodies import modal_fields
 from titop.blocks.bodies.modal_analysis import (
     DIRECTIONS,
@@ -211,10 +211,9 @@ class ModalBody(Block):
         if not isinstance(name, str) or name not in self.recovery:
             advice = did_you_mean(name, self.recovery) if self.recovery else "give matrices by recovery={...}"
             raise ModelError(Finding("unknown-recovery", f"{self.name}.recovery", name, "one of its recovery matrices", advice))
-        eta = real_array(q)
-        if eta is None or eta.shape[-1:] != (self.nv,):
-            expected = f"{self.nv} coordinates of the body, or rows of them"
-            raise ModelError(Finding("wrong-shape", f"{self.name}.q", q, expected, "give those of this body alone"))
+        expected = f"{self.nv} coordinates of the body, or rows of them"
+        wrong = Finding("wrong-shape", f"{self.name}.q", q, expected, "give those of this body alone")
+        eta = read_array(wrong, lambda eta: eta.shape[-1:] == (self.nv,))
         result: Array = eta @ self.recovery[name].T
         return result
 

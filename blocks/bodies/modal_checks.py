@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from titop.blocks.basics.errors import Finding
@@ -19,7 +21,7 @@ def findings(body: ModalBody) -> tuple[list[Finding], list[Finding]]:
     errors: list[Finding] = []
     warnings: list[Finding] = []
     check_mass_and_inertia(body, errors, warnings)
-    errors += _matrix_findings(body) + _moment_findings(body)
+    errors += [*_matrix_findings(body), *_moment_findings(body)]
     warnings += _damping_findings(body)
     for port, pose in body.port_poses.items():
         warnings += pose_suspicions(f"{body.name}.{port}", pose)
@@ -38,14 +40,13 @@ def findings(body: ModalBody) -> tuple[list[Finding], list[Finding]]:
     return errors, warnings
 
 
-def _matrix_findings(body: ModalBody) -> list[Finding]:
+def _matrix_findings(body: ModalBody) -> Iterator[Finding]:
     name = body.name
     if body.frequencies is not None:
         if np.isfinite(body.frequencies).all() and (body.frequencies <= 0).any():
             advice = "the modes are those of the body clamped at P: leave rigid modes out"
-            return [Finding("bad-frequency", f"{name}.frequencies", body.frequencies.tolist(), "frequencies > 0", advice)]
-        return []
-    errors = []
+            yield Finding("bad-frequency", f"{name}.frequencies", body.frequencies.tolist(), "frequencies > 0", advice)
+        return
     mass, stiffness, _ = body.matrices
     for field, matrix in (("mass", mass), ("stiffness", stiffness)):
         if np.isfinite(matrix).all() and not lowest_eigenvalue(matrix) > (CANCELLED if field == "mass" else -SAME):
@@ -55,8 +56,7 @@ def _matrix_findings(body: ModalBody) -> list[Finding]:
                 else ("indefinite-stiffness", "a positive semidefinite matrix")
             )
             value, advice = f"lowest eigenvalue {np.linalg.eigvalsh(matrix)[0]:.3g}", "check signs and the order of coordinates"
-            errors.append(Finding(code, f"{name}.modal_{field}", value, expected, advice))
-    return errors
+            yield Finding(code, f"{name}.modal_{field}", value, expected, advice)
 
 
 def _moment_findings(body: ModalBody) -> list[Finding]:

@@ -262,8 +262,7 @@ def is_positive(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float
 def check_mass_and_inertia(body: Any, errors: list[Finding], warnings: list[Finding]) -> None:
     """Add what is wrong with mass and inertia of a body to the errors and warnings."""
     if body.mass < 0:
-        advice = "check the sign and the unit"
-        errors.append(Finding("negative-mass", f"{body.name}.mass", body.mass, "a mass >= 0", advice))
+        errors.append(Finding("negative-mass", f"{body.name}.mass", body.mass, "a mass >= 0", "check the sign and the unit"))
     if np.isfinite(body.inertia).all() and np.isfinite(body.com).all() and np.isfinite(body.mass):
         check_inertia(f"{body.name}.inertia", body.inertia, float(body.mass * body.com @ body.com), errors, warnings)
 

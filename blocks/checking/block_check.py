@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, DIFFERENCE_STEP, EPS, SAME
 from titop.blocks.checking.block_findings import damping_findings, law_findings
@@ -64,9 +64,8 @@ def check_block(block: Block, seed: int = 0) -> None:
         advice = "check a system by resolving it, its blocks one by one"
         expected = "a tt.Block: a body, a joint, an interaction, a device"
         raise ModelError(Finding("wrong-type", "block", f"a {type(block).__name__}", expected, advice))
-    findings = list(_of_interaction(block, seed) if isinstance(block, Interaction) else _of_block(block, seed))
-    if findings:
-        raise ModelError(list({finding.where: finding for finding in findings}.values()))
+    findings = _of_interaction(block, seed) if isinstance(block, Interaction) else _of_block(block, seed)
+    refuse({finding.where: finding for finding in findings}.values())
 
 
 def _of_interaction(interaction: Interaction, seed: int) -> Iterator[Finding]:

@@ -129,7 +129,7 @@ class Described(OwnCoordinates):
         return MassProperties(mass, com, M[3:, 3:] + mass * skew(com) @ skew(com))
 
     def mass_moments(self) -> Array | None:
-        """Return mass (kg) and its moments as polynomials of the own coordinates; None where they are not known as such.
+        """Return mass (kg) and its moments (k,) as polynomials of the own coordinates; None where they are not known as such.
 
         The numbers from `titop.blocks.laws.central_field.MASS` on. By default those of `mass_properties`, of a block without
         coordinates.

@@ -307,11 +307,9 @@ def _carries_derivatives(value: Any) -> bool:
 
 def zero_axes(block: Any, fields: Iterable[str]) -> list[Finding]:
     """Return the findings about directions of zeros among some fields of a block."""
-    findings, advice = [], "give a direction such as [0, 0, 1]"
-    for field in fields:
-        if not getattr(block, field).any():
-            findings.append(Finding("zero-axis", f"{block.name}.{field}", [0, 0, 0], "a non-zero direction", advice))
-    return findings
+    expected, advice = "a non-zero direction", "give a direction such as [0, 0, 1]"
+    zero = (field for field in fields if not getattr(block, field).any())
+    return [Finding("zero-axis", f"{block.name}.{field}", [0, 0, 0], expected, advice) for field in zero]
 
 
 # -- readers of fields ------------------------------------------------------------------------------------------------

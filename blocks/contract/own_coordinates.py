@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,48 +15,6 @@ from titop.blocks.basics.tolerances import COMPLEX_STEP
 
 #: Steps of second derivatives over those of differences, and their direction in the complex plane.
 _SECOND, _DIAGONAL = 0.1, np.exp(0.25j * np.pi)
-
-
-class CoordinateNames(tuple[str, ...]):
-    """Names of coordinates, which can also be looked up by their names in an earlier version.
-
-    `names`: the current names, which are listed, printed and written to files; `former`: former names, each with the current
-    one; read wherever users name coordinates.
-    """
-
-    former: Mapping[str, str]
-
-    def __new__(cls, names: Sequence[str], former: Mapping[str, str]) -> Self:
-        """Return the names."""
-        made = super().__new__(cls, names)
-        made.former = former
-        return made
-
-    def __getnewargs__(self) -> tuple[tuple[str, ...], Mapping[str, str]]:
-        """Return the arguments of a copy."""
-        return tuple(self), self.former
-
-    def today(self, name: Any) -> Any:
-        """Return the current name for a former one; anything else unchanged."""
-        return self.former.get(name, name) if isinstance(name, str) else name
-
-    def __contains__(self, name: object) -> bool:
-        """Whether it is a current or former name."""
-        return super().__contains__(self.today(name))
-
-    def index(self, name: Any, start: Any = 0, stop: Any = sys.maxsize) -> int:
-        """Return the index of the coordinate with this current or former name."""
-        return super().index(self.today(name), start, stop)
-
-    def under(self, owner: str) -> CoordinateNames:
-        """Return the names ``owner.name``, the former ones likewise."""
-        former = {f"{owner}.{name}": f"{owner}.{today}" for name, today in self.former.items()}
-        return CoordinateNames([f"{owner}.{name}" for name in self], former)
-
-
-def todays(names: Sequence[str], entries: Sequence[str]) -> tuple[str, ...]:
-    """Return `entries`, with former names of coordinates among `names` replaced by the current ones."""
-    return tuple(map(names.today, entries)) if isinstance(names, CoordinateNames) else tuple(entries)
 
 
 class OwnCoordinates:

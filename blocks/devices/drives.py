@@ -187,8 +187,7 @@ class DCMotor(CoordinateDrive):
         errors, warnings = super().check()
         if self._is_inductive != (self.inductance != 0):
             expected = "more than zero henry: the current is a state" if self._is_inductive else "zero: the current is no state"
-            advice = "build another motor"
-            errors.append(Finding("other-states", f"{self.name}.inductance", self.inductance, expected, advice))
+            errors.append(Finding("other-states", f"{self.name}.inductance", self.inductance, expected, "build another motor"))
         return errors, warnings
 
     def parameter_fields(self) -> ParameterFields:

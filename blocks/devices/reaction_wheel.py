@@ -198,26 +198,6 @@ class ReactionWheel(CompositeDevice):
         rows = [(1.0, self.static_imbalance, self.dynamic_imbalance, self.phase)] if imbalance else []
         return np.array([*rows, *((*row, row[0] * self.phase) for row in self.harmonics)]).reshape(-1, 4)
 
-    @property
-    def bearing(self) -> Any:
-        """The joint on which the wheel turns."""
-        return self["wheel" if f"{self.name}/wheel" in self.blocks else ""]
-
-    @property
-    def rotor(self) -> Any:
-        """The rotor's body."""
-        return self["rotor"]
-
-    @property
-    def motor(self) -> Any:
-        """The wheel's motor."""
-        return self["motor"]
-
-    @property
-    def momentum(self) -> Any:
-        """The sensor of the wheel's momentum."""
-        return self["momentum"]
-
     def parameter_fields(self) -> ParameterFields:
         lines = row_fields("harmonics", self.harmonics, {"order": "", "force": "N s^2", "torque": "N m s^2"})
         return super().parameter_fields() | lines

@@ -230,8 +230,7 @@ class SignalPath:
         self.misalignment = None if misalignment is None else reader.array("misalignment", misalignment, (3,))
         #: Lower and upper limit, or None.
         self.limits = None if limits is None else _read_limits(reader, limits)
-        if reader.findings:
-            raise ModelError(reader.findings)
+        reader.raise_findings()
 
     @classmethod
     def lag(cls, time_constant: float, **others: Any) -> SignalPath:

@@ -385,7 +385,6 @@ Slosh.cylinder, Slosh.sphere, Slosh.table = CylinderSlosh, SphereSlosh, TableSlo
 
 @cache
 def _zeros() -> Array:
-    """Return zeros of J1'."""
     from scipy.special import jnp_zeros
 
     return np.array(jnp_zeros(1, _TERMS))

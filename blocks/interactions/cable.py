@@ -48,12 +48,11 @@ class Cable(Elastic):
     >>> import titop as tt
     >>> s = tt.System("lift", gravity=[0, 0, -9.81])
     >>> load, drum = tt.RigidBody("load", mass=2.0), tt.RigidBody("drum", mass=1.0, inertia=0.01)
-    >>> s.world.add_port("eye", [0, 0, 3])
-    >>> s.world.add_port("drum", [1, 0, 3])
+    >>> eye, above = s.world.add_port("eye", [0, 0, 3]), s.world.add_port("above", [1, 0, 3])
     >>> s.connect("world", load, tt.Prismatic("up", axis=[0, 0, 1]))
     >>> s.connect("world", drum, tt.Revolute("axle", axis=[0, 1, 0]))
     >>> cable = tt.Cable("cable", stiffness=1e4, length=4.0, arms=[-0.1])
-    >>> s.add_interaction(cable, s.world.port("drum"), s.world.port("eye"), load, "axle")
+    >>> s.add_interaction(cable, above, eye, load, "axle")
     >>> m = s.resolve(engine="reference")
     >>> m.passive_efforts([0.0, -0.02], [0.0, 0.0]).round(9).tolist()  # 2 mm too short
     [20.0, 2.0]

@@ -307,8 +307,7 @@ class Contact(BodyInteraction):
             where = f"{self.name}.tangential_stiffness"
             yield Finding("no-friction", where, self.tangential_stiffness, expected, "give friction")
         if self.rolling > 0 and self.radius is not None and not np.all(np.asarray(self.radius) > 0):
-            expected, advice = "0: points do not roll", "give a radius > 0"
-            yield Finding("rolling-point", f"{self.name}.rolling", self.rolling, expected, advice)
+            yield Finding("rolling-point", f"{self.name}.rolling", self.rolling, "0: points do not roll", "give a radius > 0")
 
     def _wrong_places(self) -> Iterator[Finding]:
         where, points = f"{self.name}.points", self.points

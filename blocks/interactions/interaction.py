@@ -13,7 +13,7 @@ from titop.blocks.basics.complex_steps import complex_step, trusted_step
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array, cross, rotation_exp, twist_transport
 from titop.blocks.basics.tolerances import FEW_ROUNDINGS
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_array
 from titop.blocks.constraints.closure import Closure
 from titop.blocks.contract.block import Block, PortRef, is_titops_own
 from titop.blocks.contract.fields import put
@@ -115,7 +115,7 @@ class Interaction(Closure):
     """
 
     rational_parameters = None
-    file_tables = ("closures", "interactions")
+    file_tables: ClassVar[tuple[str, ...]] = ("closures", "interactions")
     #: Least and largest number of ports and of coordinates.
     port_counts: tuple[float, float] = (2, 2)
     coordinate_counts: tuple[float, float] = (0, 0)
@@ -430,12 +430,10 @@ def motion_derivatives(function: Callable[[TargetMotion], Any], motion: TargetMo
 
 def target_counts(interaction: Interaction, what: str) -> tuple[float, float]:
     """Return the least and the largest number of targets of a kind, ``"port"`` or ``"coordinate"``."""
-    value = getattr(interaction, f"{what}_counts")
-    counts = real_array(value)
-    if counts is None or counts.shape != (2,):
-        where, advice = f"{type(interaction).__name__}.{what}_counts", "write (2, 2) for two of them, (1, np.inf) for any"
-        raise ModelError(Finding("bad-counts", where, value, "the least and the largest number", advice))
-    least, most = counts.tolist()
+    where, value = f"{type(interaction).__name__}.{what}_counts", getattr(interaction, f"{what}_counts")
+    advice = "write (2, 2) for two of them, (1, np.inf) for any"
+    wrong = Finding("bad-counts", where, value, "the least and the largest number", advice)
+    least, most = read_array(wrong, lambda counts: counts.shape == (2,)).tolist()
     return least, most
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,6 +17,30 @@ from titop.blocks.contract.target_motion import TargetMotion
 from titop.blocks.interactions.interaction import BodyInteraction, Interaction
 
 T = TypeVar("T", bound=Block)
+
+
+class Measure:
+    """A length (m) or volume (m^3), and its derivatives by coordinates q (..., n), which may be complex."""
+
+    #: Number of coordinates.
+    size: int
+
+    def measured(self, q: Array) -> tuple[Any, Array]:
+        """Return the measure and its derivatives (..., n)."""
+        raise NotImplementedError
+
+    @cached_property
+    def at_rest(self) -> Any:
+        """The measure at zero coordinates."""
+        return self.measure(np.zeros(self.size))
+
+    def measure(self, q: Array) -> Any:
+        """Return the measure."""
+        return self.measured(q)[0]
+
+    def gradient(self, q: Array) -> Array:
+        """Return its derivatives (..., n)."""
+        return self.measured(q)[1]
 
 
 class Elastic(Interaction):

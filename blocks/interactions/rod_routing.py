@@ -17,6 +17,7 @@ from titop.blocks.bodies.rods.discretisation import MAX_POINTS, breaks_of, gauss
 from titop.blocks.bodies.rods.rod import Rod
 from titop.blocks.bodies.rods.section import Dimension, along
 from titop.blocks.bodies.rods.strains import COMPONENTS, reference_along
+from titop.blocks.interactions.line import Measure
 
 #: Offsets in steps of differences of sixth order, and their weights; the step as a fraction of a rod's length.
 _STENCIL, _STEP = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60)), 0.3 * DIFFERENCE_STEP
@@ -148,11 +149,8 @@ def rod_parts(rods: Sequence[Rod], routing: Routing, content: Dimension) -> list
     return parts
 
 
-class Path:
-    """The length, or volume, of a line through rods, with derivatives by the coordinates of all rods in series.
-
-    Coordinates may be stacked (..., n), and complex.
-    """
+class Path(Measure):
+    """The length, or volume, of a line through rods, with derivatives by the coordinates of all rods in series."""
 
     def __init__(self, parts: list[RodPart]) -> None:
         #: Points by rod.
@@ -161,7 +159,6 @@ class Path:
         self._flattened = [onto.reshape(-1, onto.shape[-1]) for _, onto in self._affine]
         stops = np.cumsum([0, *(len(part.components) for part in parts)])
         self._slices = [slice(start, stop) for start, stop in pairwise(stops)]
-        #: Number of coordinates.
         self.size = int(stops[-1])
 
     @cached_property
@@ -169,21 +166,7 @@ class Path:
         """Sizes and groups of all parts, as kernels read them."""
         return np.concatenate([np.zeros(0), *(row for part in self.parts for row in (part.sizes, part.groups.ravel()))])
 
-    @cached_property
-    def at_rest(self) -> Any:
-        """The measure at zero coordinates."""
-        return self.measure(np.zeros(self.size))
-
-    def measure(self, q: Array) -> Any:
-        """Return the length (m) or volume (m^3)."""
-        return self.measured(q)[0]
-
-    def gradient(self, q: Array) -> Array:
-        """Return the derivatives (..., n) of the measure by the coordinates."""
-        return self.measured(q)[1]
-
     def measured(self, q: Array) -> tuple[Any, Array]:
-        """Return the measure and its derivatives (..., n)."""
         measure, slopes = np.zeros(q.shape[:-1])[()], [np.zeros((*q.shape[:-1], 0))]
         for (units, sizes), part, onto in zip(self._directions(q), self.parts, self._flattened, strict=True):
             measure = measure + sizes @ part.weights

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,7 +17,7 @@ from titop.blocks.bodies.soft.line_programs import DIRECTION, PLACE, POINT_SIZE,
 from titop.blocks.bodies.soft.program import Program
 from titop.blocks.bodies.soft.soft_body import SoftBody
 from titop.blocks.contract.fields import Consumed, Fixed
-from titop.blocks.interactions.line import Chamber, ElasticTendon, Line, bodies_of
+from titop.blocks.interactions.line import Chamber, ElasticTendon, Line, Measure, bodies_of
 
 _MAX_POINTS = 64
 
@@ -26,7 +25,7 @@ _MAX_POINTS = 64
 Run = Callable[[LinePrograms, str, Array, Array], Array]
 
 
-class SoftPath:
+class SoftPath(Measure):
     """A length or volume in several bodies, and its derivatives by their coordinates, in the order of the bodies.
 
     In each there are points (k, 7), of cavities (k, 13): see `titop.blocks.bodies.soft.line_programs`.
@@ -38,19 +37,6 @@ class SoftPath:
             shared_line_programs(body.kinematics, body.nv, body.number_names, volume) for body in bodies
         ]
         self.size = sum(body.nv for body in bodies)
-
-    @functools.cached_property
-    def at_rest(self) -> Any:
-        """The measure at zero coordinates."""
-        return self.measure(np.zeros(self.size))
-
-    def measure(self, q: Array) -> Any:
-        """Return the length (m) or volume (m^3) at coordinates (..., n)."""
-        return self.measured(q)[0]
-
-    def gradient(self, q: Array) -> Array:
-        """Return its derivatives (..., n)."""
-        return self.measured(q)[1]
 
     def measured(self, q: Array, run: Run | None = None) -> tuple[Any, Array]:
         """Return the measure and its derivatives (..., n), with another way to run programs."""

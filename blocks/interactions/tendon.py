@@ -113,9 +113,7 @@ class RodLine(Line):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         errors, warnings = super().check()
-        shaped = (rod.is_shaped_like(earlier) for rod, earlier in zip(self.rods, self._followed, strict=True))
-        if not self.path.parts or not all(shaped):
-            self._update()
+        self._follow(tuple(self._followed))
         errors += self._findings
         if not errors and self.path.size:
             warnings += routing_findings(self.name, self.rods, self._routing(self.points), self._path_with, self.needs_lever)

@@ -213,8 +213,7 @@ def read_friction(reader: FieldReader, value: Any, count: int) -> Array:
     single = value is None or isinstance(value, Friction)
     frictions = [value or Friction()] * count if single else list(value) if isinstance(value, Iterable) else [value]
     if len(frictions) != count or not all(isinstance(item, Friction) for item in frictions):
-        advice = "write tt.Friction(coulomb=0.1)"
-        reader.report("wrong-type", "friction", value, f"tt.Friction, or {count} of them", advice)
+        reader.report("wrong-type", "friction", value, f"tt.Friction, or {count} of them", "write tt.Friction(coulomb=0.1)")
         return np.tile([0.0, 0.0, 1.0, 1.0], (count, 1))
     rows = [
         [item.coulomb, item.coulomb if item.breakaway is None else item.breakaway, item.stribeck_velocity, item.smoothing]

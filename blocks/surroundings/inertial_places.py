@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def inertial_place(numbers: Any, at: Any, motion: Any, k: Any) -> tuple[Vector, 
 class PlacedInteraction(Interaction):
     """Common part of interactions whose law needs the world's place, the first numbers of the law."""
 
-    file_tables = ("interactions",)
+    file_tables: ClassVar[tuple[str, ...]] = ("interactions",)
     #: Of the world, as `CENTRED`.
     place: Place = CENTRED
     own_ports = ("world",)

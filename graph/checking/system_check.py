@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from titop.blocks.basics.errors import MAX_FINDINGS, Finding, ModelError
+from titop.blocks.basics.errors import MAX_FINDINGS, Finding, refuse
 from titop.blocks.basics.pose import pose_findings, pose_suspicions
 from titop.blocks.basics.tolerances import NEGLIGIBLE
 from titop.blocks.checking.block_check import disagreements, law_disagreements
@@ -51,8 +51,7 @@ def system_findings(system: Network) -> list[Finding]:
     Raises `ModelError` listing all errors.
     """
     errors, warnings = check_system(system)
-    if errors:
-        raise ModelError(errors)
+    refuse(errors)
     return warnings
 
 

@@ -16,7 +16,6 @@ from titop.blocks.bodies.rigid_body import PortedBlock
 from titop.blocks.constraints.gear import Gear
 from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import PARENT_PORT, Block, PortRef
-from titop.blocks.contract.own_coordinates import CoordinateNames
 from titop.blocks.devices.actuators import CoordinateActuator
 from titop.blocks.devices.sensors import DriveSensor, Encoder, ReactionSensor, TendonSensor
 from titop.blocks.interactions.interaction import Interaction, target_counts
@@ -68,11 +67,9 @@ def moving_blocks(system: Network) -> dict[str, Block]:
 
 
 def full_name(moving: Mapping[str, Block], name: str) -> str:
-    """Return the full name ``block.coordinate`` of a coordinate, also for a former name or a block with only one."""
+    """Return the full name ``block.coordinate`` of a coordinate, also for a block with only one."""
     target, entry = split_path(name)
     coordinates: tuple[str, ...] = moving[target].coordinates if target in moving else ()
-    if entry is not None and isinstance(coordinates, CoordinateNames):
-        return f"{target}.{coordinates.today(entry)}"
     return f"{name}.{coordinates[0]}" if entry is None and len(coordinates) == 1 else name
 
 

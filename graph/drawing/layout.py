@@ -244,7 +244,7 @@ def _row(root: Item) -> Iterator[Item]:
         stack += [child for child in reversed(item.children) if not child.folded]
 
 
-def _heights(item: Item, last: int, above: float = 0.0) -> tuple[float, float]:
+def _heights(item: Item, last: int) -> tuple[float, float]:
     """Place a subtree about the height zero, fold what is beyond the last column; return how far it extends up and down."""
     item.y = 0.0
     spans = []

@@ -246,7 +246,6 @@ _register(
     basis=FileField(special.BASIS, 3, attribute=None),
     reference_strain=special.numbers_of("reference_strain"),
     ports=FileField(special.ROD_PORTS, {}, attribute="named_ports"),
-    fluid_density=FileField(NUMBER, None, attribute=None),
     **special.WATER,
 )
 _register(CompliantClosure, "compliant", stiffness=SYMMETRIC, damping=SYMMETRIC)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, refuse
 from titop.blocks.basics.local_files import replaced_file
 from titop.blocks.basics.user_input import check_suffix
 from titop.blocks.contract.block import Block
@@ -97,17 +97,19 @@ def _sections_of(loops: Mapping[str, Joined]) -> dict[str, str]:
 
 
 def _check_types(system: Network) -> None:
-    findings, parts = [], {name for device in system.devices for name in device.blocks}
+    refuse(_type_findings(system))
+
+
+def _type_findings(system: Network) -> Iterator[Finding]:
+    parts = {name for device in system.devices for name in device.blocks}
     for name, block in [*system.graph.nodes(data="block"), *((device.name, device) for device in system.devices)]:
         if block is not system.world and type_of(block) is None and (name not in parts or block in system.devices):
-            findings.append(_unwritten(name, block))
+            yield _unwritten(name, block)
     for device in system.devices:
         changed = [name for name, value in device.part_numbers().items() if device.numbers.get(name) != value]
         if changed:
             advice = "set the fields of the device instead: a file holds only these"
-            findings.append(Finding("changed-part", device.name, ", ".join(changed), "parts as the device makes them", advice))
-    if findings:
-        raise ModelError(findings)
+            yield Finding("changed-part", device.name, ", ".join(changed), "parts as the device makes them", advice)
 
 
 def _unwritten(name: str, block: Block) -> Finding:

@@ -19,7 +19,7 @@ from titop.blocks.constraints.relation import Relation
 from titop.blocks.contract.block import Block, PortRef
 from titop.blocks.contract.description import MassProperties
 from titop.blocks.contract.fields import put
-from titop.blocks.contract.own_coordinates import CoordinateNames, known_units
+from titop.blocks.contract.own_coordinates import known_units
 from titop.blocks.devices.actuators import Actuator, CoordinateActuator, PortActuator
 from titop.blocks.devices.composite_device import CompositeDevice
 from titop.blocks.devices.first_order_states import BlockStates, path_states
@@ -125,7 +125,7 @@ class Assembly:
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the entries of v, a and tau."""
-        return _joined(_names(block, block.coordinates) for block in self.blocks_with_coordinates)
+        return tuple(name for block in self.blocks_with_coordinates for name in _names(block, block.coordinates))
 
     @cached_property
     def coordinate_units(self) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class Assembly:
     @cached_property
     def configuration_names(self) -> tuple[str, ...]:
         """Names of the entries of q."""
-        return _joined(_names(block, block.configuration_names) for block in self.blocks_with_coordinates)
+        return tuple(name for block in self.blocks_with_coordinates for name in _names(block, block.configuration_names))
 
     @cached_property
     def configuration_units(self) -> tuple[str, ...]:
@@ -299,17 +299,7 @@ def _slices(sizes: Iterator[tuple[str, int]]) -> dict[str, slice]:
 def _names(block: Block, entries: tuple[str, ...]) -> tuple[str, ...]:
     if isinstance(block, Joint) and len(block.coordinates) == 1:
         return (block.name,)
-    if isinstance(entries, CoordinateNames):
-        return entries.under(block.name)
     return tuple(f"{block.name}.{entry}" for entry in entries)
-
-
-def _joined(names: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the names of all blocks' coordinates; former names are also accepted."""
-    parts = list(names)
-    former = {name: today for part in parts if isinstance(part, CoordinateNames) for name, today in part.former.items()}
-    joined = tuple(name for part in parts for name in part)
-    return CoordinateNames(joined, former) if former else joined
 
 
 #: Distances that are no lengths of a body, in parts of its radius of gyration: what trimming masses leaves, and rounding.

@@ -51,8 +51,7 @@ def include(system: Network, other: Network, prefix: str, at: Block | PortRef | 
     copies = _copies(other, prefix)
     here = port_ref(system, at, system.reader, f"{prefix}.at")
     if not is_name(prefix):
-        expected = "letters, digits and _-/"
-        system.reader.report("bad-prefix", "include", repr(prefix), expected, 'write s.include(arm, "left")')
+        system.reader.report("bad-prefix", "include", repr(prefix), "letters, digits and _-/", 'write s.include(arm, "left")')
         return Included(prefix, copies)
     if here is None:
         return Included(prefix, copies)

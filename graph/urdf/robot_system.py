@@ -272,8 +272,7 @@ def _block_names(robot: RobotReader) -> tuple[dict[str, str], dict[str, str]]:
     joints |= {name: f"{allowed}_joint" for name, allowed in joints.items() if allowed in of_links}
     renamed = [f"{old!r} -> {new!r}" for names in (links, joints) for old, new in names.items() if old != new]
     if renamed:
-        advice = "use the new names"
-        robot.report.suspect("renamed", "", ", ".join(renamed), "unique names of letters, digits and _-/", advice)
+        robot.report.suspect("renamed", "", ", ".join(renamed), "unique names of letters, digits and _-/", "use the new names")
     users: dict[str, list[str]] = {}
     for kind, names in (("link", links), ("joint", joints)):
         for name, allowed in names.items():

@@ -12,7 +12,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import TYPED
-from titop.blocks.basics.user_input import real_array, shape_of
+from titop.blocks.basics.user_input import read_number, shape_of
 from titop.blocks.contract.block import is_titops_own
 from titop.graph.network.assembly import Assembly
 
@@ -280,11 +280,9 @@ def shorten(names: tuple[str, ...]) -> str:
 
 def read_duration(where: str, value: Any, zero: bool = False) -> float:
     """Return a positive (or, if `zero`, non-negative) finite time (s). Raises `ModelError` if it is no such time."""
-    number = real_array(value)
-    if number is None or number.shape != () or not np.isfinite(number) or number < 0 or (number == 0 and not zero):
-        expected = "a time in seconds, zero or more" if zero else "a time in seconds, more than zero"
-        raise ModelError(Finding("bad-time", where, value, expected, "check the value"))
-    return float(number)
+    expected = "a time in seconds, zero or more" if zero else "a time in seconds, more than zero"
+    wrong = Finding("bad-time", where, value, expected, "check the value")
+    return read_number(wrong, lambda x: 0 < x < np.inf or (zero and x == 0))
 
 
 class Percent(NamedTuple):
@@ -317,7 +315,5 @@ def percent(lower: float, upper: float | None = None) -> Percent:
     Percent(lower=-15, upper=15)
     """
     for name, value in (("lower", lower), ("upper", 0.0 if upper is None else upper)):
-        number = real_array(value)
-        if number is None or number.shape or not np.isfinite(number):
-            raise ModelError(Finding("wrong-type", f"percent, {name}", value, "a number", "write percent(15)"))
+        read_number(Finding("wrong-type", f"percent, {name}", value, "a number", "write percent(15)"))
     return Percent(-abs(lower), abs(lower)) if upper is None else Percent(lower, upper)

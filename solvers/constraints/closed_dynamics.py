@@ -24,7 +24,7 @@ from titop.solvers.constraints import branch
 from titop.solvers.constraints.closed_loops import ClosedLoops
 from titop.solvers.constraints.engine_interface import Constraints
 from titop.solvers.constraints.interaction_loads import relative_pose
-from titop.solvers.constraints.multipliers import DEPENDENT, Partition, Shares, independent_rows, solve
+from titop.solvers.constraints.multipliers import DEPENDENT, ROUNDED, Partition, Shares, independent_rows, solve
 from titop.solvers.mechanism.inputs import PortPush, Push
 
 #: From this ratio of unbalanced to needed and applied efforts on, efforts contradict the accelerations, which may come from a
@@ -147,19 +147,22 @@ def _accelerations(
     free = partition.motions
     start = start + partition.follow(-(rows.bias + rows.jacobian @ start))
     missing = tau - mechanism.engine.dynamics.tree_inverse(q, v, start, pushes)
-    inertia = free.T @ mechanism.engine.dynamics.mass_matrix(q) @ free
-    _refuse_massless(mechanism, inertia, partition.independent)
+    whole, sizes = mechanism.engine.dynamics.mass_matrix(q), mechanism.scale.coordinates
+    inertia = free.T @ whole @ free
+    largest = (np.real(np.diag(whole)) * sizes**2).max(initial=0.0)  # moves along all motions, but for their rounding
+    least = ROUNDED * largest * (np.real(free) ** 2 / sizes[:, None] ** 2).sum(axis=0)
+    _refuse_massless(mechanism, inertia, least, partition.independent)
     result: Array = start + free @ solve(inertia, free.T @ missing)
     if not np.isfinite(result).all():
         raise ModelError(overflow(mechanism.assembly))
     return result
 
 
-def _refuse_massless(mechanism: ClosedLoops, inertia: Array, others: Array) -> None:
-    """Refuse motions without inertia."""
+def _refuse_massless(mechanism: ClosedLoops, inertia: Array, least: Array, others: Array) -> None:
+    """Refuse motions without inertia: with no more than the `least`, or a rounding of their own."""
     left, sizes = np.real(inertia).copy(), np.real(np.diag(inertia))
     for k in reversed(range(len(others))):
-        if not left[k, k] > CANCELLED * sizes[k]:
+        if not left[k, k] > max(CANCELLED * sizes[k], least[k]):
             name, slices = mechanism.coordinate_names[others[k]], mechanism.assembly.v_slices
             joint = next(joint for joint, place in slices.items() if place.start <= others[k] < place.stop)
             raise ModelError(massless_joint(joint, f"no inertia along {name} at this configuration"))

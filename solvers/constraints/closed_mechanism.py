@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.tolerances import CANCELLED
 from titop.blocks.constraints.closure import MultiplierClosure
 from titop.blocks.constraints.relation import Relation
 from titop.blocks.interactions.interaction import Interaction
 from titop.graph.network.assembly import Assembly
-from titop.graph.network.connections import Joined, idle, nodes_of
+from titop.graph.network.connections import Joined
 from titop.solvers.constraints.engine_interface import Constraints, Engine
 from titop.solvers.mechanism.coordinates import Configurations
 from titop.solvers.mechanism.inputs import Inputs
@@ -110,9 +111,21 @@ class ClosedMechanism(Configurations):
         return tuple(loop for loop in loops if isinstance(loop.closure, Interaction))
 
     @structural
+    def probes(self) -> tuple[Array, Array]:
+        """The neutral configuration (nq, rad and m) and a generic one, displaced by the system's size."""
+        neutral = self.neutral()
+        step = self.difference_unchecked(neutral, self.random_configuration(np.random.default_rng(0)))
+        of_joints = np.zeros(self.nv, dtype=bool)
+        for connection in self._assembly.connections:
+            of_joints[self._assembly.v_slices.get(connection.joint.name, slice(0, 0))] = True
+        step[of_joints & self.length_coordinates] *= self.scale.length  # no body is asked for its mass matrix
+        return neutral, self.integrate_unchecked(neutral, step)
+
+    @cached_property
     def held_by_closures(self) -> bool:
-        """Whether there are joints that move no inertia, which rigid closures have to hold."""
-        return bool(self.rigid_loops) and bool(idle(nodes_of(self._assembly.connections, along=all)))
+        """Whether there are coordinates that move no inertia, here or there, which rigid closures have to hold."""
+        doubtful = self.engine.doubtful_pivots(self.probes) if self.rigid_loops else ()
+        return any((pivots.ratios <= CANCELLED).any() for pivots in doubtful)
 
     @structural
     def gear_constraints(self) -> tuple[GearConstraint, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, refuse
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.contract.target_motion import TargetMotion
@@ -154,8 +154,11 @@ def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> N
     """
     if u is None:
         return
-    inputs, rows = mechanism.inputs, np.atleast_2d(u)
-    findings = []
+    refuse(_pushing(mechanism, np.atleast_2d(u), t))
+
+
+def _pushing(mechanism: Any, rows: Array, t: Array | None) -> Iterator[Finding]:
+    inputs = mechanism.inputs
     for k in one_sided_inputs(mechanism):
         least, values = inputs.lower[k], rows[:, k]
         worst = int(values.argmin())
@@ -163,6 +166,4 @@ def refuse_pushing(mechanism: Any, u: Array | None, t: Array | None = None) -> N
             got = f"{values[worst]:.6g} {inputs.units[k]}" + ("" if t is None else f" at t = {t[worst]:.6g} s")
             expected = f"{least:g} {inputs.units[k]} or more: it acts one way only"
             advice = "check the sign; what may also push is made so, where its kind can (push=True, suction=True)"
-            findings.append(Finding("one-sided", inputs.names[k], got, expected, advice))
-    if findings:
-        raise ModelError(findings)
+            yield Finding("one-sided", inputs.names[k], got, expected, advice)

@@ -13,7 +13,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, SAME, TINY
 from titop.blocks.basics.user_functions import check_function
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_finite, read_array
 from titop.solvers.arguments.reading import read_duration, read_mapping
 from titop.solvers.linear.state_space import read_linear
 from titop.solvers.signals.grammar import check_names
@@ -66,11 +66,9 @@ class Controller:
         sample_time: float,
     ) -> None:
         check_function("update", update, "t, x, y, r")
-        state = real_array(initial_state)
-        if state is None or state.ndim != 1 or not np.isfinite(state).all():
-            raise ModelError(Finding("wrong-type", "initial_state", initial_state, "a list of finite numbers", "[] for none"))
+        wrong = Finding("wrong-type", "initial_state", initial_state, "a list of finite numbers", "[] for none")
         self.update = update
-        self.initial_state = state
+        self.initial_state = read_array(wrong, lambda state: state.ndim == 1 and is_finite(state))
         self.inputs = _read_names("inputs", inputs)
         self.outputs = _read_names("outputs", outputs)
         self.sample_time = read_duration("sample_time", sample_time)

@@ -11,7 +11,7 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, TYPED
 from titop.blocks.basics.user_functions import check_function
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_finite, read_array
 from titop.solvers.arguments.reading import read_duration
 from titop.solvers.control import control_laws
 from titop.solvers.control.continuous_loop import ContinuousLoop
@@ -170,11 +170,9 @@ def _read_source(model: Model, where: str, source: Any, measured: SignalTable) -
 
 
 def _read_number(where: str, value: Any) -> float:
-    number = real_array(value)
-    if number is None or number.size != 1 or not np.isfinite(number).all():
-        expected = "an output or a parameter of the model, a function of time, or a number"
-        raise ModelError(Finding("wrong-type", where, value, expected, 'such as {"angle": "hinge.q"}'))
-    return float(number.ravel()[0])
+    expected = "an output or a parameter of the model, a function of time, or a number"
+    wrong = Finding("wrong-type", where, value, expected, 'such as {"angle": "hinge.q"}')
+    return float(read_array(wrong, lambda number: number.size == 1 and is_finite(number)).item())
 
 
 def _parameters_at(
@@ -213,12 +211,10 @@ def _read_noise(noise: Any, names: tuple[str, ...]) -> Array:
         table = SignalTable("an output that the controller measures", names)
         by_name = {table.find("noise", str(name)): value for name, value in noise.items()}
         noise = [by_name.get(name, 0.0) for name in names]
-    deviations = real_array(noise)
-    deviations = np.full(len(names), deviations) if deviations is not None and deviations.shape == () else deviations
-    if deviations is None or deviations.shape != (len(names),) or not (deviations >= 0).all() or np.isinf(deviations).any():
-        expected = f"standard deviations, zero or more, of {', '.join(names)}"
-        raise ModelError(Finding("bad-noise", "noise", noise, expected, "give a number, one each, or a mapping"))
-    return deviations
+    expected, shapes = f"standard deviations, zero or more, of {', '.join(names)}", ((), (len(names),))
+    wrong = Finding("bad-noise", "noise", noise, expected, "give a number, one each, or a mapping")
+    deviations = read_array(wrong, lambda noise: noise.shape in shapes and is_finite(noise) and (noise >= 0).all())
+    return np.array(np.broadcast_to(deviations, len(names)))
 
 
 def suspicions(

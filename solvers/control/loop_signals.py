@@ -159,8 +159,7 @@ def _read_numbers(where: str, value: Any, shape: tuple[int, ...]) -> Array:
         numbers = numbers.reshape(1)
     if numbers is None or numbers.shape != shape or not np.isfinite(numbers).all():
         expected = f"finite numbers of shape {shape}" if shape else "a finite number"
-        advice = "one for each reference, or these at each output time"
-        raise ModelError(Finding("wrong-shape", where, value, expected, advice))
+        raise ModelError(Finding("wrong-shape", where, value, expected, "one for each reference, or these at each output time"))
     return numbers
 
 

@@ -14,12 +14,12 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import RANK
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_row, read_array
 from titop.solvers.equilibrium.curve import Curve, steps_along
 from titop.solvers.equilibrium.equations import AccelerationEquations
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.search import search
-from titop.solvers.equilibrium.trim import read_count, read_guess, read_tolerance
+from titop.solvers.equilibrium.trim import read_guess, read_steps, read_tolerance
 from titop.solvers.equilibrium.unknowns import TrimUnknown, TrimUnknowns, with_dependents
 from titop.solvers.model.model import Model
 from titop.solvers.model.parameters import changed_model
@@ -318,9 +318,7 @@ def values_of(points: Sequence[OperatingPoint], name: str) -> Array:
 
 
 def _read_values(values: Any, steps: Any) -> Array:
-    numbers = real_array(values)
-    if numbers is None or numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
-        raise ModelError(Finding("wrong-type", "values", values, "finite numbers", "such as np.linspace(0, 10, 51)"))
-    steps = read_count("steps", steps)
+    numbers = read_array(Finding("wrong-type", "values", values, "finite numbers", "such as np.linspace(0, 10, 51)"), is_row)
+    steps = read_steps("steps", steps)
     between = [np.linspace(a, b, steps, endpoint=False) for a, b in pairwise(numbers)]
     return np.concatenate([*between, numbers[-1:]])

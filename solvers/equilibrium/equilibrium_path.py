@@ -11,14 +11,14 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, did_you_mean, warn
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_finite, read_array, read_number
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints.interaction_loads import one_sided_inputs, refuse_pushing
 from titop.solvers.equilibrium.continuation import single_unknown, value_of, values_of
 from titop.solvers.equilibrium.curve import KINDS, Curve, Station, steps_along
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.search import search
-from titop.solvers.equilibrium.trim import read_count, read_guess, read_tolerance
+from titop.solvers.equilibrium.trim import read_guess, read_steps, read_tolerance
 from titop.solvers.equilibrium.unknowns import TrimUnknowns, with_dependents
 from titop.solvers.model.model import Model
 from titop.solvers.support.progress import progress_bar
@@ -173,7 +173,9 @@ def equilibrium_path(
     """
     guess = read_guess(model, q, v, tau, u, wrenches, parameters)
     names, first, last = _read_loads(guess, loads)
-    tolerance, steps, longest = read_tolerance(tolerance), read_count("steps", steps), _read_length(longest)
+    tolerance, steps = read_tolerance(tolerance), read_steps("steps", steps)
+    wrong = Finding("bad-step", "longest", longest, "a number > 0", "0.2 suits most systems")
+    longest = read_number(wrong, lambda x: 0 < x < np.inf)
     if unknowns is None:
         unknowns = [name for name in model.coordinate_names if name not in names]
     begin = _point_at(guess, names, first)
@@ -214,16 +216,15 @@ def _path(stations: Sequence[Station], kinds: Sequence[str], end: str) -> Equili
 
 def _range(start: OperatingPoint, names: Sequence[str], first: Array, last: Array, within: Any) -> tuple[float, float]:
     """Return the range of load factors, limited to those at which tendons do not push."""
-    pair = real_array(within)
-    if pair is None or pair.shape != (2,) or not pair[0] <= 0.0 < pair[1]:
-        advice = "the path starts at a load factor of zero"
-        raise ModelError(Finding("bad-bounds", "within", within, "two numbers, lower <= 0 < upper", advice))
-    inputs, lower = start.model.mechanism.inputs, float(pair[0])
+    advice = "the path starts at a load factor of zero"
+    wrong = Finding("bad-bounds", "within", within, "two numbers, lower <= 0 < upper", advice)
+    lower, upper = read_array(wrong, lambda pair: pair.shape == (2,) and pair[0] <= 0.0 < pair[1]).tolist()
+    inputs = start.model.mechanism.inputs
     least = {inputs.names[k]: inputs.lower[k] for k in one_sided_inputs(start.model.mechanism)}
     for name, begin, end in zip(names, first, last, strict=True):
         if name in least and end > begin:
             lower = max(lower, (least[name] - begin) / (end - begin))
-    return lower, float(pair[1])
+    return lower, upper
 
 
 def _read_loads(guess: OperatingPoint, loads: Any) -> tuple[list[str], Array, Array]:
@@ -234,11 +235,9 @@ def _read_loads(guess: OperatingPoint, loads: Any) -> tuple[list[str], Array, Ar
     names, ends = [], []
     for name, pair in pairs.items():
         names.append(single_unknown(guess, name, "loads").names[0])
-        numbers = real_array(pair)
-        if numbers is None or numbers.shape != (2,) or not np.isfinite(numbers).all() or numbers[0] == numbers[1]:
-            advice = "values at load factors zero and one"
-            raise ModelError(Finding("bad-load", f"loads[{name!r}]", pair, "two different numbers", advice))
-        ends.append(numbers)
+        advice = "values at load factors zero and one"
+        wrong = Finding("bad-load", f"loads[{name!r}]", pair, "two different numbers", advice)
+        ends.append(read_array(wrong, lambda ends: ends.shape == (2,) and is_finite(ends) and ends[0] != ends[1]))
     first, last = np.array(ends).T
     for values in (first, last):
         refuse_pushing(guess.model.mechanism, _point_at(guess, names, values).u)
@@ -249,10 +248,3 @@ def _point_at(guess: OperatingPoint, names: Sequence[str], values: Array) -> Ope
     for name in names:
         value_of(guess, name)
     return TrimUnknowns(guess, names).with_values(values)
-
-
-def _read_length(longest: Any) -> float:
-    number = real_array(longest)
-    if number is None or number.shape != () or not 0 < number < np.inf:
-        raise ModelError(Finding("bad-step", "longest", longest, "a number > 0", "0.2 suits most systems"))
-    return float(number)

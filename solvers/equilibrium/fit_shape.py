@@ -148,10 +148,8 @@ def _read_measured(model: Model, measured: Any) -> dict[str, tuple[Pose, bool]]:
     reader, poses = FieldReader("measured"), {}
     for port, value in read_mapping("measured", measured).items():
         if port not in model.port_names:
-            advice = did_you_mean(port, model.port_names)
-            reader.report("unknown-port", str(port), value, "a port of the model", advice)
+            reader.report("unknown-port", str(port), value, "a port of the model", did_you_mean(port, model.port_names))
             continue
         poses[port] = read_pose(reader, port, value), isinstance(value, Pose)
-    if reader.findings:
-        raise ModelError(reader.findings)
+    reader.raise_findings()
     return poses

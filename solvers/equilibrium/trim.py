@@ -7,8 +7,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.errors import ConvergenceError, Finding, warn
+from titop.blocks.basics.user_input import read_count, read_number
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints.interaction_loads import refuse_pushing
 from titop.solvers.equilibrium.equations import stands
@@ -154,7 +154,7 @@ def trim(
     """
     guess = read_guess(model, q, v, tau, u, wrenches, parameters, x)
     tolerance = read_tolerance(tolerance)
-    max_iterations = read_count("max_iterations", max_iterations, "unknowns=[] only looks whether the guess is an equilibrium")
+    max_iterations = read_steps("max_iterations", max_iterations, "unknowns=[] only looks whether the guess is an equilibrium")
     unknowns = _with_accelerations(model, unknowns, accelerating)
     sought = TrimUnknowns(guess, unknowns)
     if unknowns is not None and sought.entries and is_open_guess(guess):
@@ -248,15 +248,10 @@ def read_guess(model: Any, q: Any, v: Any, tau: Any, u: Any, wrenches: Any, para
 
 def read_tolerance(tolerance: Any) -> float:
     """Return a tolerance. Raises `ModelError` if it is unusable."""
-    number = real_array(tolerance)
-    if number is None or number.shape != () or not 0 < number < 1:
-        advice = "1e-9 suits most systems"
-        raise ModelError(Finding("bad-tolerance", "tolerance", tolerance, "a number between 0 and 1", advice))
-    return float(number)
+    wrong = Finding("bad-tolerance", "tolerance", tolerance, "a number between 0 and 1", "1e-9 suits most systems")
+    return read_number(wrong, lambda x: 0 < x < 1)
 
 
-def read_count(name: str, count: Any, advice: str = "count the steps") -> int:
+def read_steps(name: str, count: Any, advice: str = "count the steps") -> int:
     """Return a number of steps. Raises `ModelError` if it is unusable."""
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise ModelError(Finding("wrong-type", name, count, "a whole number, 1 or more", advice))
-    return count
+    return read_count(Finding("wrong-type", name, count, "a whole number, 1 or more", advice), 1)

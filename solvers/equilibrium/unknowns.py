@@ -16,7 +16,7 @@ import numpy as np
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import BALANCED
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_array
 from titop.solvers.arguments.reading import Percent, read_mapping
 from titop.solvers.constraints.branch import closed_near, comparable_jacobian, is_open, regular_configuration
 from titop.solvers.constraints.multipliers import independent_rows
@@ -260,8 +260,7 @@ class TrimUnknowns:
         if not names and isinstance(name, str) and (of := find_name(self.guess.model, UNKNOWN, name)) is not None:
             names = [path for path in of.paths if path in self.names]
         if len(names) != 1:
-            advice = did_you_mean(name, self.names)
-            raise ModelError(Finding("unknown-bound", "bounds", name, "one of the unknowns", advice))
+            raise ModelError(Finding("unknown-bound", "bounds", name, "one of the unknowns", did_you_mean(name, self.names)))
         return self.names.index(names[0])
 
     def values(self) -> Array:
@@ -342,8 +341,7 @@ def _read(model: Model, name: Any) -> list[TrimUnknown]:
 
 
 def _read_pair(name: str, pair: Any) -> tuple[float, float]:
-    numbers = real_array(pair)
-    if numbers is None or numbers.shape != (2,) or np.isnan(numbers).any() or not numbers[0] < numbers[1]:
-        advice = f'write {{"{name}": (lower, upper)}}; leave out what is fixed'
-        raise ModelError(Finding("bad-bounds", f"bounds[{name!r}]", pair, "two numbers, the second larger", advice))
-    return float(numbers[0]), float(numbers[1])
+    advice = f'write {{"{name}": (lower, upper)}}; leave out what is fixed'
+    wrong = Finding("bad-bounds", f"bounds[{name!r}]", pair, "two numbers, the second larger", advice)
+    lower, upper = read_array(wrong, lambda pair: pair.shape == (2,) and pair[0] < pair[1]).tolist()
+    return lower, upper

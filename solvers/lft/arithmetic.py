@@ -14,7 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_number
 from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_signals
 from titop.solvers.lft.fractions import reach
 from titop.solvers.lft.moving_equilibria import MovingCoordinate
@@ -318,10 +318,8 @@ def _system(where: str, weight: Any, period: float) -> Matrices:
 
     expected = "a finite number, a control.StateSpace or a proper control.TransferFunction"
     if not isinstance(weight, control.StateSpace | control.TransferFunction):
-        number = real_array(weight)
-        if number is None or number.ndim or not np.isfinite(number):
-            raise ModelError(Finding("bad-weight", where, weight, expected, "see control.ss, control.tf"))
-        return Matrices.constant(np.array([[float(number)]]))
+        number = read_number(Finding("bad-weight", where, weight, expected, "see control.ss, control.tf"))
+        return Matrices.constant(np.array([[number]]))
     weight = read_linear(where, weight, expected)
     if weight.nstates:
         _check_dynamics(where, weight, period)

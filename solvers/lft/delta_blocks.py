@@ -208,8 +208,7 @@ class Structure:
 
         Raises `ModelError` for blocks that are none, of unknown kinds, or without a size.
         """
-        findings = [finding for k, block in enumerate(blocks) for finding in _wrong(k, block)]
-        if findings:
+        if findings := [finding for k, block in enumerate(blocks) for finding in _wrong(k, block)]:
             raise ModelError(findings)
         return cls(tuple(blocks), slices([b.repetitions for b in blocks]), slices([b.columns for b in blocks]))
 

@@ -10,6 +10,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, SINGULAR
+from titop.blocks.basics.user_input import read_count
 from titop.solvers.arguments.reading import read_duration
 from titop.solvers.lft.delta_blocks import Connectable, DeltaBlock, channel_counts, channel_signals, with_degrees
 from titop.solvers.lft.sampled_models import Channels, Window, kept_columns, over_cycle, sample_channels, sample_fraction
@@ -133,8 +134,7 @@ def read_closing(
         advice = "1 for u = u_outside + K y, -1 for u = u_outside - K y, as simulate feeds back reference - y"
         raise ModelError(Finding("bad-value", "sign", sign, "1 or -1", advice))
     for name, value, most, usual in (("stages", stages, _STAGES, "1 or 2"), ("order", order, _ORDERS, "4")):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
-            raise ModelError(Finding("bad-value", name, value, f"a whole number from 1 to {most}", f"{usual} will do"))
+        read_count(Finding("bad-value", name, value, f"a whole number from 1 to {most}", f"{usual} will do"), 1, most)
     (w, z), (_, inputs, outputs) = model.channels, named_signals(model.M)
     known = {signal.name: signal for signal in outputs[z:]}
     wanted = [name.removeprefix(REFERENCE) in known and name not in known for name in controller.input_labels]

@@ -85,7 +85,7 @@ def interaction(
     """
     model, q, v, _ = state
     closure, p = joined.closure, len(joined.ports)
-    changing = ChangedBlock(model.mechanism.assembly, closure, _names(model, joined, uncertainty), uncertainty)
+    changing = ChangedBlock(model.mechanism.assembly, closure, _names(joined, uncertainty), uncertainty)
     motion = target_motion(model.mechanism, joined, q, v, None if u is None else np.asarray(u)[driving_places(model, joined)])
     relative, middle = np.zeros((6 * max(p - 1, 0), 6 * p)), closure.denominators()
     for k in range(1, p):
@@ -129,7 +129,7 @@ def _rows(interaction: Interaction, motion: TargetMotion) -> Array:
     )
 
 
-def _names(model: Model, joined: Joined, uncertainty: Uncertainty) -> list[str]:
+def _names(joined: Joined, uncertainty: Uncertainty) -> list[str]:
     """Return the uncertain parameters on which an interaction may depend, those of soft bodies along which it runs too."""
     closure = joined.closure
     owners = dict.fromkeys((closure.name, *(block.name for block in closure.own_blocks)))

@@ -14,7 +14,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_count, real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
 from titop.solvers.lft import refusals
@@ -356,9 +356,7 @@ def _arcs(lower: float, upper: float, count: int, nominal: float) -> list[Arc]:
 
 
 def _count(number: Any) -> int:
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise ModelError(Finding("bad-count", "arcs", number, "a whole number, one at least", "two for a full turn, or more"))
-    return number
+    return read_count(Finding("bad-count", "arcs", number, "a whole number, one at least", "two for a full turn, or more"), 1)
 
 
 def _is_angle(point: OperatingPoint, name: Any) -> bool:

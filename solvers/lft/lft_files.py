@@ -87,8 +87,6 @@ def load_lft(path: str | Path) -> tuple[Any, ...]:
     check_suffix(path, FORMATS)
     archive = Archive(path, "LFTModel.save")
     archive.check_format(_FORMAT)
-    for name, empty in (("paths", np.zeros(0, dtype=str)), ("path_numbers", np.zeros((0, 2)))):
-        archive.arrays.setdefault(name, empty)  # files of earlier versions have no paths
     tables: dict[str, Any] = {name: archive.texts(name, None, width) for name, width in _TEXTS.items()}
     tables |= {name: archive.names(name) for name in (*_NAMES, "paths")}
     tables |= {name: archive.array(name, len(tables[of]), width) for name, (of, width) in _NUMBERS.items()}

@@ -14,7 +14,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.control.controllers import Loop, naming, read_loops
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -130,11 +130,10 @@ class LFTModel(LFTArithmetic):
         ModelError
             For a wrong number of values, and where the system has no response.
         """
-        numbers, count = real_array(deltas), len(self.blocks)
-        if numbers is None or numbers.shape != (count,):
-            expected, advice = f"{count} numbers, one of each block", "use at, or see deltas"
-            raise ModelError(Finding("wrong-shape", "closed_by", deltas, expected, advice))
-        real = [float(x) for x, block in zip(deltas, self.blocks, strict=True) if block.kind == "real"]
+        count = len(self.blocks)
+        wrong = Finding("wrong-shape", "closed_by", deltas, f"{count} numbers, one of each block", "use at, or see deltas")
+        numbers = read_array(wrong, lambda numbers: numbers.shape == (count,)).tolist()
+        real = [x for x, block in zip(numbers, self.blocks, strict=True) if block.kind == "real"]
         try:
             small = close_deltas(real_fraction(self.M, self.blocks), [*real, None])
         except np.linalg.LinAlgError:

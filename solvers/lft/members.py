@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, ModelWarning, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, ModelWarning
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED, CLOSE, COARSE, NEAR_AXIS, SAME
-from titop.blocks.basics.user_input import real_array
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.feedback import Closing
@@ -22,7 +21,7 @@ from titop.solvers.lft.uncertainty import Uncertain, Uncertainty, gains_of
 from titop.solvers.linear.linearize import linearize
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.path_series import without_fractions
-from titop.solvers.signals.exported import exported_name
+from titop.solvers.signals.exported import numbers_by_name
 
 if TYPE_CHECKING:
     from control import StateSpace
@@ -40,19 +39,8 @@ def read_values(
     other.
     """
     paths = [member.path for each in uncertain for member in each.members]
-    known = {path: path for path in paths} | {exported_name(path): path for path in paths}
     others = {block.name for block in blocks if block.kind != "real"}
-    given: dict[str, float] = {}
-    for name, value in values.items():
-        if name in others:
-            continue
-        if name not in known:
-            expected, advice = "an uncertain parameter", did_you_mean(name, paths)
-            raise ModelError(Finding("unknown-parameter", where, name, expected, advice))
-        number = real_array(value)
-        if number is None or number.ndim or not np.isfinite(number):
-            raise ModelError(Finding("wrong-type", f"{where}: {name}", value, "a finite number", "give one value of each"))
-        given[known[name]] = float(number)
+    given = numbers_by_name(where, {name: value for name, value in values.items() if name not in others}, paths)
     result: dict[str, float] = {}
     for each in uncertain:
         said = [(member, member.delta_at(given[member.path])) for member in each.members if member.path in given]

@@ -48,14 +48,13 @@ _COORDINATE_KINDS = {Kind.POSITION, Kind.RATE, Kind.ACCELERATION, Kind.EFFORT, K
 
 def refuse_irrational(model: Model, uncertainty: Uncertainty) -> None:
     """Refuse parameters that are known not to be rational, all at once; laws are looked at when they are read."""
-    findings = []
-    for path in uncertainty.paths():
-        parts = uncertainty.of_parts([path]) if path in uncertainty.known else []
-        if not all(_may_be_rational(model, part) for part in parts):
-            expected = "a mass, centre, inertia, stiffness, damping, frequency, position, gear, filter, force or gravity"
-            advice = "directions of actuators and sensors are not rational: keep it fixed, or sample it with tt.lpv"
-            findings.append(Finding("not-rational", "parameters", path, expected, advice))
-    if findings:
+    expected = "a mass, centre, inertia, stiffness, damping, frequency, position, gear, filter, force or gravity"
+    advice = "directions of actuators and sensors are not rational: keep it fixed, or sample it with tt.lpv"
+    if findings := [
+        Finding("not-rational", "parameters", path, expected, advice)
+        for path in uncertainty.paths()
+        if path in uncertainty.known and not all(_may_be_rational(model, part) for part in uncertainty.of_parts([path]))
+    ]:
         raise ModelError(findings)
 
 
@@ -126,11 +125,10 @@ def refuse_rescaled(model: Model, uncertainty: Uncertainty, ends: Ends) -> None:
         touched |= dict.fromkeys((k for _, k in gear.places), gear.gear.name)
     expected = "coordinates whose scale is not uncertain: a mode's amplitude goes with mass and length"
     advice = "read or drive ports of the body"
-    findings = [
+    if findings := [
         Finding("rescaled-coordinate", model.coordinate_names[k], touched[k], expected, advice)
         for k in sorted(rescaled & set(touched))
-    ]
-    if findings:
+    ]:
         raise ModelError(findings)
 
 

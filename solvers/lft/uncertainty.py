@@ -13,9 +13,8 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of, parts_of, split_end
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EPS, EXACT
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_range, read_array, read_number
 from titop.blocks.contract.description import CommonParameter, Share
-from titop.blocks.contract.own_coordinates import todays
 from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import Percent, read_mapping
 from titop.solvers.equilibrium.operating_point import OperatingPoint
@@ -104,12 +103,12 @@ class Uncertainty:
     def __init__(self, point: OperatingPoint, parameters: Any, quarters: Sequence[str] = (), fits: Any = ()) -> None:
         self.point, self.known = point, point.model.mechanism.parameters()
         self.common = common_parameters(point.model.mechanism.assembly)
-        self._quarters = set(map(self._current_name, (quarters,) if isinstance(quarters, str) else quarters))
+        self._quarters = {quarters} if isinstance(quarters, str) else set(quarters)
         given = read_mapping("parameters", parameters)
         if not given:
             advice = "use tt.linearize for none"
             raise ModelError(Finding("no-parameter", "parameters", parameters, "one parameter at least", advice))
-        tied = [(tuple(map(self._current_name, key if isinstance(key, tuple) else (key,))), given[key]) for key in given]
+        tied = [(key if isinstance(key, tuple) else (key,), value) for key, value in given.items()]
         self._given = {name for names, _ in tied for name in names}
         self.all = tuple(self._read(*each) for each in tied)
         self._by_path: dict[str, NamedRange] = {}
@@ -238,11 +237,6 @@ class Uncertainty:
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
-    def _current_name(self, name: Any) -> Any:
-        """Return the present name of a coordinate's angle or rate, which may have a former one; anything else as it is."""
-        stem, end = split_end(name) if isinstance(name, str) else ("", "")
-        return f"{todays(self.point.model.coordinate_names, [stem])[0]}.{end}" if end in (_ANGLE, _RATE) else name
-
     def _read(self, names: tuple[str, ...], given: Any) -> Uncertain:
         if not names:
             advice = 'write {("left.mass", "right.mass"): tt.percent(10)}'
@@ -289,14 +283,12 @@ class Uncertainty:
         given = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, CLOSE)
         result: dict[str, float] = {}
         for name, tolerance in given.items():
-            member = self.at(self._current_name(name))
+            member = self.at(name)
             if member is None:
                 advice = did_you_mean(name, self.paths())
                 raise ModelError(Finding("unknown-parameter", "fits", name, "a name among the parameters", advice))
-            number = real_array(tolerance)
-            if number is None or number.shape or not 0 < number < 1:
-                raise ModelError(Finding("bad-tolerance", f"fits[{name!r}]", tolerance, "a number > 0 and < 1", "try 1e-4"))
-            result[member.delta] = float(number)
+            wrong = Finding("bad-tolerance", f"fits[{name!r}]", tolerance, "a number > 0 and < 1", "try 1e-4")
+            result[member.delta] = read_number(wrong, lambda x: 0 < x < 1)
         return result
 
     def _nominal(self, name: Any) -> tuple[float, str]:
@@ -333,11 +325,8 @@ class Uncertainty:
         if isinstance(given, Percent):
             lower, upper = given.about(where, nominal)
         else:
-            numbers = real_array(given)
-            if numbers is None or numbers.shape != (2,) or not np.isfinite(numbers).all() or not numbers[0] < numbers[1]:
-                advice = "write (90, 110) or tt.percent(15)"
-                raise ModelError(Finding("no-range", where, given, "two rising finite numbers", advice))
-            lower, upper = numbers.tolist()
+            wrong = Finding("no-range", where, given, "two rising finite numbers", "write (90, 110) or tt.percent(15)")
+            lower, upper = read_array(wrong, is_range).tolist()
         if not lower <= nominal <= upper:
             found, advice = f"{lower:.6g} to {upper:.6g}", "change the model or the range"
             raise ModelError(Finding("nominal-outside", where, found, f"a range that holds the nominal {nominal:.6g}", advice))

@@ -22,7 +22,7 @@ from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array, twist_transport
 from titop.blocks.basics.tolerances import COARSE
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_finite, read_array
 from titop.blocks.contract.block import PARENT_PORT
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.state_space import positions
@@ -199,11 +199,9 @@ class BlockNetwork:
         if not isinstance(pose, Pose | None):
             raise ModelError(Finding("wrong-type", where, pose, "a tt.Pose of the second port in the first", "or None"))
         X = np.eye(6) if pose is None else twist_transport(pose.rotation, pose.position)
-        D = np.eye(6) if directions is None else real_array(directions)
-        if D is None or D.ndim != 2 or len(D) != 6 or not np.isfinite(D).all() or np.linalg.matrix_rank(D) < D.shape[1]:
-            expected, advice = "a 6 x k matrix of independent directions, in the second port's axes", "linear ones first"
-            raise ModelError(Finding("wrong-type", where, directions, expected, advice))
-        return PortConnection(ends[0], ends[1], X, D)
+        expected = "a 6 x k matrix of independent directions, in the second port's axes"
+        wrong = Finding("wrong-type", where, np.eye(6) if directions is None else directions, expected, "linear ones first")
+        return PortConnection(ends[0], ends[1], X, read_array(wrong, _spans))
 
     def _port(self, where: str, name: Any) -> str | None:
         port = exported_name(str(name))
@@ -261,3 +259,9 @@ def _largest_by_unit(tables: Iterable[tuple[Sequence[Signal], Sequence[Signal], 
             (a, b, c), (d, e, f) = above[i], below[j]
             largest[a - d, b - e, c - f] = max(largest.get((a - d, b - e, c - f), 0.0), abs(float(matrix[i, j])))
     return largest
+
+
+def _spans(directions: Array) -> bool:
+    """Tell whether directions (6, k) are finite and independent."""
+    fitting = directions.ndim == 2 and len(directions) == 6 and is_finite(directions)
+    return fitting and bool(np.linalg.matrix_rank(directions) == directions.shape[1])

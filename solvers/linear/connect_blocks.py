@@ -87,8 +87,7 @@ def connect_blocks(
     """
     given = list(blocks) if isinstance(blocks, Sequence) else [blocks]
     if not given:
-        expected = "one block at least"
-        raise ModelError(Finding("no-block", "blocks", blocks, expected, "pass what tt.block_system returns"))
+        raise ModelError(Finding("no-block", "blocks", blocks, "one block at least", "pass what tt.block_system returns"))
     for k, block in enumerate(given):
         _check(f"blocks[{k}]", block)
     ends = [_ends(block) for block in given]

@@ -15,7 +15,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.ranks import decided_rank
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import RANK, ROUNDING, SAME, TYPED
-from titop.blocks.basics.user_input import is_name, real_array
+from titop.blocks.basics.user_input import is_name, read_count, real_array
 from titop.solvers.linear.block_network import BlockEnds, BlockNetwork
 from titop.solvers.linear.lpv_plots import read_frequencies
 from titop.solvers.linear.state_space import named_signals, named_system, positions
@@ -154,9 +154,8 @@ class FiniteElementPart:
         from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
         n = self.mass.shape[0]
-        if isinstance(modes, bool) or not isinstance(modes, int | np.integer) or not 0 < modes < n - 1:
-            advice = "give None for all coordinates"
-            raise ModelError(Finding("bad-count", "modes", modes, f"a number from 1 to {n - 2}", advice))
+        wrong = Finding("bad-count", "modes", modes, f"a number from 1 to {n - 2}", "give None for all coordinates")
+        read_count(wrong, 1, n - 2)
         size = self.mass.trace()
         if not size > 0.0:
             raise ModelError(Finding("no-mass", f"{self.name}.mass", f"trace {size}", "a positive one", "check the mesh"))

@@ -13,7 +13,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_row, read_array
 from titop.solvers.arguments.reading import Percent, read_mapping
 from titop.solvers.equilibrium.continuation import BarePoint, bare, unit_of, value_of, values_of
 from titop.solvers.equilibrium.linear_validity import excess, spin_findings, switching_findings
@@ -240,10 +240,11 @@ def _read_parameters(guess: OperatingPoint, parameters: Any, grid: bool) -> dict
     axes: dict[str, Array] = {}
     for name, values in read_mapping("parameters", parameters).items():
         value_of(guess, name)
-        numbers = None if isinstance(values, Percent) else real_array(values)
-        if numbers is None or numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
-            advice = "such as np.linspace(0, 10, 51)"
-            raise ModelError(Finding("wrong-type", f"parameters[{name!r}]", values, "a list of finite numbers", advice))
+        advice = "such as np.linspace(0, 10, 51)"
+        wrong = Finding("wrong-type", f"parameters[{name!r}]", values, "a list of finite numbers", advice)
+        if isinstance(values, Percent):
+            raise ModelError(wrong)
+        numbers = read_array(wrong, is_row)
         if grid and not ((np.diff(numbers) > 0).all() or (np.diff(numbers) < 0).all()):
             raise ModelError(Finding("not-sorted", f"parameters[{name!r}]", values, "rising or falling values", "sort them"))
         axes[name] = numbers

@@ -19,7 +19,6 @@ MATRICES = ("A", "B", "C", "D")
 TRIMS = ("q", "v", "tau", "u", "y")
 SIGNALS = ("states", "inputs", "outputs")
 _NAMES = ("configuration_names", "coordinate_names", "input_names")
-#: Of files; in those of the first, and in ``.npz`` files alone, parameters stand by name.
 _FORMAT = 2
 
 #: Axes of the arrays at a point: states, inputs, outputs, entries of q, of v, of u.
@@ -47,11 +46,10 @@ def load_lpv(path: str | Path, max_bytes: int) -> dict[str, Any]:
     """Return the fields of a family in a file."""
     check_suffix(path, FORMATS)
     archive = Archive(path, "LPVModel.save", max_bytes)
-    first = archive.scalar("format", "iu") == 1
-    archive.check_format(1 if first else _FORMAT)
+    archive.check_format(_FORMAT)
     is_grid = archive.scalar("is_grid", "b")
     units = dict(archive.texts("parameter_units", None, 2))
-    keys = {name: f"parameter:{name}" if first else f"parameter_{k + 1}" for k, name in enumerate(units)}
+    keys = {name: f"parameter_{k + 1}" for k, name in enumerate(units)}
     parameters = {name: archive.array(key, None) for name, key in keys.items()}
     lengths = [len(values) for values in parameters.values()]
     shape = tuple(lengths) if is_grid else tuple(lengths[:1])
@@ -67,16 +65,13 @@ def load_lpv(path: str | Path, max_bytes: int) -> dict[str, Any]:
             fields[name] = _points_first(archive.array(name, *at_point, *shape))
         else:
             fields[name] = archive.array(name, *shape, *at_point)
-    if "own_states" in archive.arrays:  # not in files of earlier versions
-        fields["own_states"] = archive.names("own_states")
-        fields["x"] = archive.array("x", *shape, len(fields["own_states"]))
+    fields["own_states"] = archive.names("own_states")
+    fields["x"] = archive.array("x", *shape, len(fields["own_states"]))
     fields["valid"] = archive.array("valid", *shape, kinds="b")
-    if "failed" in archive.arrays:  # not in files of earlier versions
-        failed = archive.array("failed", None, len(shape), kinds="iu").tolist()
-        reasons = archive.names("reasons")
-        if len(reasons) != len(failed):
-            archive.refuse(f"{len(reasons)} reasons for {len(failed)} points that failed")
-        fields["failed"] = dict(zip(map(tuple, failed), reasons, strict=True))
+    failed, reasons = archive.array("failed", None, len(shape), kinds="iu").tolist(), archive.names("reasons")
+    if len(reasons) != len(failed):
+        archive.refuse(f"{len(reasons)} reasons for {len(failed)} points that failed")
+    fields["failed"] = dict(zip(map(tuple, failed), reasons, strict=True))
     if "search" in archive.arrays:  # not where points were given
         try:
             fields["search"] = json.loads(archive.texts("search"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.joints.quaternion_joints import QUATERNION_NAMES
@@ -22,7 +22,7 @@ from titop.solvers.linear.lpv_interpolation import GridInterpolation, ListInterp
 from titop.solvers.linear.lpv_plots import Colours, draw_poles, plot_response, track_poles
 from titop.solvers.linear.state_space import named_signals, named_system, read_linear
 from titop.solvers.model.model import Model, read_model
-from titop.solvers.signals.exported import Signal, exported_name
+from titop.solvers.signals.exported import Signal, numbers_by_name
 from titop.solvers.support.archive import MAX_BYTES
 from titop.solvers.support.extras import import_xarray
 
@@ -252,19 +252,7 @@ class LPVModel:
         return ListInterpolation(points, np.flatnonzero(self.valid))
 
     def _read_values(self, given: Mapping[str, float]) -> Array:
-        known = {name: name for name in self.parameters} | {exported_name(name): name for name in self.parameters}
-        values: dict[str, float] = {}
-        for name, value in given.items():
-            if name not in known:
-                advice = did_you_mean(name, self.parameters)
-                raise ModelError(Finding("unknown-parameter", "at", name, "a parameter of the family", advice))
-            try:
-                values[known[name]] = float(value)
-            except (TypeError, ValueError):
-                raise ModelError(Finding("wrong-type", f"at: {name}", value, "a number", "give one value of each")) from None
-        missing = [name for name in self.parameters if name not in values]
-        if missing:
-            raise ModelError(Finding("no-parameter", "at", f"no {', '.join(missing)}", "a value of every parameter", "give it"))
+        values = numbers_by_name("at", given, self.parameters, whole=True)
         return np.array([values[name] for name in self.parameters])
 
     # -- pictures ------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COARSE, NEGLIGIBLE, SAME, TINY
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_row, read_array, real_array
 from titop.solvers.linear.state_space import is_state_space, named_system, refuse_not_finite
 from titop.solvers.signals.exported import Signal, exported_name
 
@@ -56,10 +56,9 @@ def draw_poles(poles: Array, name: str, colours: Colours, limits: Any = None, lo
     """
     from matplotlib.figure import Figure
 
-    window = None if limits is None else real_array(limits)
-    if limits is not None and (window is None or window.shape != (4,) or not (window[0] < window[1] and window[2] < window[3])):
-        expected, advice = "(least, greatest real part, least, greatest imaginary part)", "such as (-5, 1, 0, 30)"
-        raise ModelError(Finding("wrong-type", "limits", limits, expected, advice))
+    expected, advice = "(least, greatest real part, least, greatest imaginary part)", "such as (-5, 1, 0, 30)"
+    wrong = Finding("wrong-type", "limits", limits, expected, advice)
+    window = None if limits is None else read_array(wrong, lambda x: x.shape == (4,) and x[0] < x[1] and x[2] < x[3])
     figure, scale = Figure(figsize=(7, 5.5), layout="constrained"), colours.scale()
     axis = figure.subplots()
     spread = np.broadcast_to(colours.values[..., None], poles.shape)
@@ -292,11 +291,8 @@ def frequencies_around(poles: Array) -> Array:
 
 def read_frequencies(omega: Any) -> Array:
     """Return the frequencies (rad/s) given by a user. Raises `ModelError` unless all are positive."""
-    numbers = real_array(omega)
-    if numbers is None or numbers.ndim != 1 or not numbers.size or not (np.isfinite(numbers) & (numbers > 0)).all():
-        expected, advice = "positive frequencies (rad/s)", "such as np.geomspace(0.1, 100, 200)"
-        raise ModelError(Finding("wrong-type", "omega", omega, expected, advice))
-    return numbers
+    wrong = Finding("wrong-type", "omega", omega, "positive frequencies (rad/s)", "such as np.geomspace(0.1, 100, 200)")
+    return read_array(wrong, lambda omega: is_row(omega) and (omega > 0).all())
 
 
 if TYPE_CHECKING:

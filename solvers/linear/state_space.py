@@ -231,8 +231,7 @@ def positions(where: str, names: Sequence[str], known: Sequence[Signal]) -> list
         found = [labels.index(exported_name(str(name)))] if exported_name(str(name)) in labels else []
         found = found or [k for k, signal in enumerate(known) if exported_name(str(name)) in stems(signal.path)]
         if not found:
-            advice = did_you_mean(name, labels)
-            raise ModelError(Finding("unknown-signal", where, name, "a signal of the model", advice))
+            raise ModelError(Finding("unknown-signal", where, name, "a signal of the model", did_you_mean(name, labels)))
         if set(found) & set(result) or len(found) > len(set(found)):
             raise ModelError(Finding("given-twice", where, name, "each signal once", "leave one out"))
         result += found

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, warn
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse, warn
 from titop.blocks.basics.paths import entry_of, owner_of, parts_of
 from titop.blocks.basics.user_input import LARGEST, out_of_range
 from titop.blocks.bodies.rigid_body import INERTIA_ENTRIES, RigidBody, is_plainly_sound, moved_pose, pose_parameters
@@ -108,8 +108,7 @@ def followed(
                 del result[names[entry]]
         now: Any = device.with_parameters(own) if own else device
         if own:
-            if wrong := now.check()[0]:
-                raise ModelError(wrong)
+            refuse(now.check()[0])
             result = {name: x for name, x in now.numbers.items() if x != device.numbers[name]} | result
         changed.append(now)
     return tuple(changed), result
@@ -121,8 +120,7 @@ def known_changed(assembly: Assembly, values: Mapping[str, float], blocks: Mappi
     Of changed `blocks`, by name, those given are taken as they are. Raises `ModelError` for values that a block refuses.
     """
     changed, findings = _replace_values(assembly, values, blocks=blocks or {})
-    if findings:
-        raise ModelError(findings)
+    refuse(findings)
     return changed
 
 

@@ -228,7 +228,7 @@ def reduction(model: Any, q: Array, v: Array, held: Array, independent: Any = No
     closures = closure_derivatives(model, q, v)
     if closures is None:
         if chosen is not None and not np.array_equal(chosen, free):
-            raise _not_independent(model, independent, [model.coordinate_names[k] for k in free])
+            raise _not_independent(independent, [model.coordinate_names[k] for k in free])
         return Reduction(free, free, model.nv)
     jacobian, derivatives = closures
     if chosen is None:
@@ -241,7 +241,7 @@ def reduction(model: Any, q: Array, v: Array, held: Array, independent: Any = No
     T_places = T if places is chosen else null_space(of_places, free, places)
     if T is None or T_places is None:
         best = reduction(model, q, v, held)
-        raise _not_independent(model, independent, independent_names(model, best.places, best.rates))
+        raise _not_independent(independent, independent_names(model, best.places, best.rates))
     others, R = np.setdiff1d(free, chosen), np.zeros_like(T_places)
     R[others] = -np.linalg.pinv(jacobian[:, others], rtol=LOOSE_RANK) @ derivatives @ T_places
     sizes = model.mechanism.scale.coordinates
@@ -306,7 +306,7 @@ def independent_names(model: Any, places: Array, rates: Array) -> list[str]:
     return [*(names[k] for k in rates), *(f"{names[k]}.q" for k in np.setdiff1d(places, rates))]
 
 
-def _not_independent(model: Any, independent: Any, possible: Sequence[str]) -> ModelError:
+def _not_independent(independent: Any, possible: Sequence[str]) -> ModelError:
     names, advice = ", ".join(possible), "leave coordinates out with hold= or omit="
     return ModelError(
         Finding("not-independent", "independent", independent, f"a complete independent choice, such as {names}", advice)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import FieldReader
 from titop.blocks.joints.joint import Joint
@@ -198,8 +198,7 @@ def _read_block_value(model: Resolved, name: str, value: Any) -> Array:
     numbers = block.read_configuration(value)
     findings = [replace(finding, where=where) for finding in block.reader.findings[before:]]
     del block.reader.findings[before:]
-    if findings:
-        raise ModelError(findings)
+    refuse(findings)
     return numbers
 
 
@@ -213,6 +212,5 @@ def _unknown_coordinate(model: Resolved, name: str, names: tuple[str, ...]) -> M
 def _read_array(where: str, value: Any, shape: tuple[int, ...]) -> Array:
     reader = FieldReader(where)
     array = reader.array("", value, shape)
-    if reader.findings:
-        raise ModelError([replace(finding, where=where) for finding in reader.findings])
+    refuse(replace(finding, where=where) for finding in reader.findings)
     return array

@@ -203,17 +203,6 @@ class Mechanism(ClosedLoops):
         """Return the accelerations (nv) of the tree at rest."""
         return self.engine.dynamics.tree_forward(q, *self._stills[2])
 
-    @structural
-    def probes(self) -> tuple[Array, Array]:
-        """The neutral configuration (nq, rad and m) and a generic one, displaced by the system's size."""
-        neutral = self.neutral()
-        step = self.difference_unchecked(neutral, self.random_configuration(np.random.default_rng(0)))
-        of_joints = np.zeros(self.nv, dtype=bool)
-        for connection in self._assembly.connections:
-            of_joints[self._assembly.v_slices.get(connection.joint.name, slice(0, 0))] = True
-        step[of_joints & self.length_coordinates] *= self.scale.length  # no body is asked for its mass matrix
-        return neutral, self.integrate_unchecked(neutral, step)
-
     # -- sensors, ports and reactions ------------------------------------------------------------------------------------
 
     @structural

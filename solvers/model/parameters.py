@@ -234,8 +234,7 @@ def _read_names(model: Resolved, names: Any) -> tuple[str, ...]:
     except TypeError:  # not hashable
         met = False
     if not met and not all(isinstance(name, str) for name in read):
-        expected = "names of parameters, inputs or ports"
-        raise ModelError(Finding("wrong-type", "names", names, expected, 'write ["hub.mass"]'))
+        raise ModelError(Finding("wrong-type", "names", names, "names of parameters, inputs or ports", 'write ["hub.mass"]'))
     return read
 
 

@@ -18,7 +18,7 @@ from titop.blocks.basics.spatial import Array, matrix_quaternion, rotation_exp, 
 from titop.blocks.basics.taylor import Taylor, derivatives_of
 from titop.blocks.basics.tolerances import TINY, TYPED
 from titop.blocks.basics.user_functions import check_function
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_array
 from titop.solvers.motions.motion import check_knots
 
 _FORMS = "a rotation matrix (3x3), a unit quaternion (x, y, z, w) or Euler angles (3, rad)"
@@ -45,10 +45,8 @@ def function_derivatives(where: str, function: Any, times: Array, order: int) ->
 
 
 def _constant_derivatives(where: str, value: Any, count: int, order: int) -> Array:
-    numbers = real_array(value)
-    if numbers is None:
-        expected = "a function of time, a scipy spline, or numbers that stay"
-        raise ModelError(Finding("wrong-type", where, value, expected, "write lambda t: ... with NumPy's functions"))
+    expected, advice = "a function of time, a scipy spline, or numbers that stay", "write lambda t: ... with NumPy's functions"
+    numbers = read_array(Finding("wrong-type", where, value, expected, advice))
     derivatives = np.zeros((order + 1, count, *numbers.shape))
     derivatives[0] = numbers
     return derivatives
@@ -208,12 +206,10 @@ def _rate(c: Array) -> Array:
 
 
 def _product(times: Callable[[Any, Any], Array], a: Array, b: Array) -> Array:
-    """Return the coefficients of a product."""
     return np.array([sum(times(a[j], b[k - j]) for j in range(k + 1)) for k in range(len(a))])
 
 
 def _quotient(a: Array, b: Array) -> Array:
-    """Return the coefficients of a quotient."""
     result = np.empty_like(a)
     for k in range(len(a)):
         result[k] = (a[k] - sum(b[j] * result[k - j] for j in range(1, k + 1))) / b[0]

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.taylor import factors_of
-from titop.blocks.basics.user_input import real_array, sequence_findings
+from titop.blocks.basics.user_input import is_row, read_array, read_count, sequence_findings
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.own_coordinates import todays
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.mechanism.port_motion import warn_of_gimbal_lock
 from titop.solvers.model.model import Model, read_model
@@ -77,9 +76,9 @@ def trajectory_series(
     ([0.0], [[1.0], [0.0], [-4.0]])
     """
     m = read_model(m)
-    times, highest = _read_times(t), _read_order(order) + 2
-    if findings := sequence_findings("sequence", sequence):
-        raise ModelError(findings)
+    advice = "give the order of the efforts' derivatives"
+    times, highest = _read_times(t), read_count(Finding("bad-order", "order", order, "an integer >= 0", advice), 0) + 2
+    refuse(sequence_findings("sequence", sequence))
     motions = _read_motions(m, read_mapping("motions", motions))
     q, rates = np.empty((len(times), m.nq)), np.empty((highest, len(times), m.nv))
     for block in m.mechanism.assembly.blocks_with_coordinates:
@@ -153,11 +152,6 @@ def _coordinate_names(m: Model, block: Block) -> tuple[str, ...]:
 def _read_motions(m: Model, motions: Mapping[str, Any]) -> Mapping[str, Any]:
     """Refuse names that are unknown, missing or given twice, and blocks whose coordinates are no numbers."""
     findings, known = [], list[str]()
-    today = todays(m.coordinate_names, tuple(motions))
-    for name in dict.fromkeys(name for name in today if today.count(name) > 1):
-        advice = "leave out the one by the name that earlier versions had for it"
-        findings.append(Finding("given-twice", _where(name), name, "each coordinate once", advice))
-    motions = dict(zip(today, motions.values(), strict=True))
     groups = {block.name for block, _, _ in m.mechanism.plain_coordinates.others}
     for block in m.mechanism.assembly.blocks_with_coordinates:
         names, whole = _coordinate_names(m, block), block.name in motions
@@ -175,24 +169,14 @@ def _read_motions(m: Model, motions: Mapping[str, Any]) -> Mapping[str, Any]:
             findings += [Finding("missing-motion", "motions", f"none for {name}", expected, advice) for name in missing]
     for name in motions:
         if name not in known:
-            advice = did_you_mean(name, known)
-            findings.append(Finding("unknown-coordinate", "motions", name, "a joint or coordinate", advice))
-    if findings:
-        raise ModelError(findings)
+            findings.append(Finding("unknown-coordinate", "motions", name, "a joint or coordinate", did_you_mean(name, known)))
+    refuse(findings)
     return motions
 
 
 def _read_times(t: Any) -> Array:
-    times = real_array(t)
-    if times is None or times.ndim > 1 or not times.size or not np.isfinite(times).all():
-        raise ModelError(Finding("bad-times", "t", t, "a finite time (s), or a row of them", "give a number or an array (n,)"))
-    return np.atleast_1d(times)
-
-
-def _read_order(order: Any) -> int:
-    if not isinstance(order, int | np.integer) or isinstance(order, bool) or order < 0:
-        raise ModelError(Finding("bad-order", "order", order, "an integer >= 0", "give the order of the efforts' derivatives"))
-    return int(order)
+    wrong = Finding("bad-times", "t", t, "a finite time (s), or a row of them", "give a number or an array (n,)")
+    return np.atleast_1d(read_array(wrong, lambda times: is_row(np.atleast_1d(times))))
 
 
 def _pair(where: str, value: Any) -> tuple[Any, Any]:

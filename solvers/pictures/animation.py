@@ -28,7 +28,7 @@ from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.local_files import replaced_file
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, TYPED
-from titop.blocks.basics.user_input import check_suffix, real_array
+from titop.blocks.basics.user_input import check_suffix, read_count, read_number
 from titop.blocks.joints.joint import unit_vector
 from titop.solvers.linear.modes import Modes
 from titop.solvers.model.model import Model
@@ -121,9 +121,8 @@ def animate_mode(
     if not isinstance(modes, Modes) or modes.point is None or modes.motions is None:
         got = modes.title if isinstance(modes, Modes) else modes
         raise ModelError(Finding("wrong-type", "modes", got, "normal modes", "pass tt.modes of a body or of a model at rest"))
-    if not isinstance(number, int | np.integer) or not 1 <= number <= len(modes.frequency):
-        expected = f"a number from 1 to {len(modes.frequency)}"
-        raise ModelError(Finding("bad-value", "number", number, expected, "print(modes) shows the table"))
+    most, advice = len(modes.frequency), "print(modes) shows the table"
+    read_count(Finding("bad-value", "number", number, f"a number from 1 to {most}", advice), 1, most)
     frequency, motion, (model, q) = (
         modes.frequency[number - 1],
         modes.motions[:, number - 1],
@@ -133,9 +132,9 @@ def animate_mode(
         got, advice = f"mode {number} with {frequency:g} Hz", "take one that oscillates"
         raise ModelError(Finding("bad-value", "number", got, "a mode with a frequency", advice))
     length = model.mechanism.scale.length
-    height = real_array(length / 10 if amplitude is None else amplitude)
-    if height is None or height.shape or not 0 < height < np.inf:
-        raise ModelError(Finding("bad-size", "amplitude", amplitude, "a length > 0 (m)", "leave it out for a tenth of all"))
+    amplitude = length / 10 if amplitude is None else amplitude
+    wrong = Finding("bad-size", "amplitude", amplitude, "a length > 0 (m)", "leave it out for a tenth of all")
+    height = read_number(wrong, lambda x: 0 < x < np.inf)
     sizes = np.array([1.0] * 3 + [length] * 3)
     largest = max(float(np.abs(sizes * (model.jacobian(port, q) @ motion)).max()) for port in model.port_names)
     step = height / (largest or float(np.abs(motion).max())) * motion
@@ -162,14 +161,12 @@ def configurations(model: Model, t: Array, q: Array, times: Array) -> Array:
 
 def _frame_times(t: Array, frames_per_second: float, room: float) -> Array:
     """Return equally spaced times (n,), no more than there is room for."""
-    rate = real_array(frames_per_second)
-    if rate is None or rate.shape or not 0 < rate < np.inf:
-        expected, advice = "a number > 0", "write frames_per_second=30"
-        raise ModelError(Finding("bad-rate", "frames_per_second", frames_per_second, expected, advice))
+    wrong = Finding("bad-rate", "frames_per_second", frames_per_second, "a number > 0", "write frames_per_second=30")
+    rate = read_number(wrong, lambda x: 0 < x < np.inf)
     if not len(t):
         raise ModelError(Finding("no-motion", "t", "no times", "a trajectory with states", "simulate first"))
     start, end = float(t[0]), float(t[-1])
-    wanted = int(np.ceil(min((end - start) * float(rate), 1e9) - TYPED)) + 1 if end > start else 1
+    wanted = int(np.ceil(min((end - start) * rate, 1e9) - TYPED)) + 1 if end > start else 1
     count = min(wanted, max(2, int(room)))
     if count < wanted:
         advice = f"{count} of {wanted} frames are written; the page interpolates between them"

@@ -62,8 +62,7 @@ def read_visuals(model: Model, visuals: Mapping[str, Any]) -> dict[str, list[Vis
             continue
         shapes = list(value) if isinstance(value, list | tuple) else [value]
         result[name] = [visual for shape in shapes if (visual := _read_visual(reader, name, shape))]
-    if reader.findings:
-        raise ModelError(reader.findings)
+    reader.raise_findings()
     return result
 
 

@@ -255,7 +255,6 @@ class ParameterBox:
         return proof, shares
 
     def _halves(self, cell: _Cell, cut: int, proof: Sweep) -> Sequence[_Cell]:
-        """Return both halves of a cell."""
         half = cell.half.copy()
         half[cut] /= 2
         step = np.zeros(len(half))

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_count, read_number
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.lft.lft_model import LFTModel
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.linear.state_space import middle_rate
 from titop.solvers.robust.lyapunov_functions import Certificate, ParameterLyapunov, common_lyapunov, monomials
-from titop.solvers.robust.uncertain_loop import UncertainLoop, balance, check_stable, read_loop, tolerance_findings
+from titop.solvers.robust.uncertain_loop import UncertainLoop, balance, check_stable, check_tolerance, read_loop
 from titop.solvers.robust.varying_members import FractionalFamily, SampledFamily, VaryingFamily
 
 #: Highest degree of P, and values of each parameter on a grid of one or two, and of more.
@@ -157,13 +157,8 @@ def _read_samples(
 ) -> LyapunovTest:
     """Return the test of a family of samples, for which other arguments have to be `unused`."""
     advice = "use tt.lft for ranges that may grow and grids of other points"
-    findings = [
-        Finding("not-of-samples", name, value, "nothing, for an LPVModel", advice)
-        for name, value in unused.items()
-        if value is not None
-    ]
-    if findings:
-        raise ModelError(findings)
+    given = [(name, value) for name, value in unused.items() if value is not None]
+    refuse(Finding("not-of-samples", name, value, "nothing, for an LPVModel", advice) for name, value in given)
     if not model.valid.any():
         advice = "widen what tt.lpv may trim"
         raise ModelError(Finding("no-members", "family", "no valid point", "a family with equilibria", advice))
@@ -184,19 +179,13 @@ def _exponents(rates: Mapping[str, float], names: tuple[str, ...], degree: int) 
 
 def read_rates(given: Any, names: tuple[str, ...]) -> dict[str, float]:
     """Return rates by name."""
-    rates, findings = {}, []
+    rates, advice = {}, "0 for a constant one; leave out what changes arbitrarily fast"
     for name, value in read_mapping("rates", given or {}).items():
-        number = real_array(value)
         if name not in names:
             expected = "a parameter of the family"
-            findings.append(Finding("unknown-parameter", "rates", name, expected, did_you_mean(name, names)))
-        elif number is None or number.ndim or not 0 <= number < np.inf:
-            advice = "0 for a constant one; leave out what changes arbitrarily fast"
-            findings.append(Finding("bad-rate", f"rates[{name!r}]", value, "a finite rate, in units per second", advice))
-        else:
-            rates[name] = float(number)
-    if findings:
-        raise ModelError(findings)
+            raise ModelError(Finding("unknown-parameter", "rates", name, expected, did_you_mean(name, names)))
+        wrong = Finding("bad-rate", f"rates[{name!r}]", value, "a finite rate, in units per second", advice)
+        rates[name] = read_number(wrong, lambda x: 0 <= x < np.inf)
     return rates
 
 
@@ -210,19 +199,10 @@ def _refuse_operators(loop: UncertainLoop, rates: Mapping[str, float]) -> None:
 
 def check_numbers(degree: Any, points: Any, tolerance: Any) -> None:
     """Refuse numbers that are none."""
-    findings = []
-    if not _is_count(degree, 1, _HIGHEST_DEGREE):
-        expected = f"1 to {_HIGHEST_DEGREE}"
-        findings.append(Finding("bad-value", "degree", degree, expected, "2 is a good start"))
-    if points is not None and not _is_count(points, 2, np.inf):
-        findings.append(Finding("bad-value", "points", points, "2 or more", "leave it out for a choice"))
-    findings += tolerance_findings(tolerance)
-    if findings:
-        raise ModelError(findings)
-
-
-def _is_count(value: Any, least: float, most: float) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+    read_count(Finding("bad-value", "degree", degree, f"1 to {_HIGHEST_DEGREE}", "2 is a good start"), 1, _HIGHEST_DEGREE)
+    if points is not None:
+        read_count(Finding("bad-value", "points", points, "2 or more", "leave it out for a choice"), 2)
+    check_tolerance(tolerance)
 
 
 def abscissa(A: Array) -> Array:

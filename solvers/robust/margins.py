@@ -11,7 +11,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEGLIGIBLE
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_number
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.linear.matrices import Matrices
@@ -98,8 +98,7 @@ class Margins:
         if self.parameters is not None:
             return draw_over(self.loops, self.parameters, self.gain, self.phase, self.delay, self.disk)
         if not self.systems:
-            got, advice = "an unstable member", "see .member"
-            raise ModelError(Finding("no-margins", "plot", got, "a family without one", advice))
+            raise ModelError(Finding("no-margins", "plot", "an unstable member", "a family without one", "see .member"))
         return draw_loops(self.loops, self.disk, self.skew, self.systems)
 
     def __str__(self) -> str:
@@ -188,9 +187,7 @@ def margins(
     >>> found.gain.round(2).tolist(), found.phase.round(1).tolist(), found.disk.round(2).tolist()
     ([[0.0, 3.6]], [29.1], [0.46])
     """
-    number = real_array(skew)
-    if number is None or number.ndim or not np.isfinite(number):
-        raise ModelError(Finding("bad-value", "skew", skew, "a finite number", "0 for gains that rise as much as fall"))
+    skew = read_number(Finding("bad-value", "skew", skew, "a finite number", "0 for gains that rise as much as fall"))
     if isinstance(loop, LPVModel | list | tuple):
         return _over_grid(loop, at, float(skew), controller, sign)
     uncertain, names = read_opened(loop, at, controller, sign, blocks)
@@ -211,7 +208,6 @@ def margins(
 
 
 def _over_grid(models: Any, at: Any, skew: float, controller: Any, sign: int) -> Margins:
-    """Return the margins of members."""
     if isinstance(models, LPVModel):
         places = [tuple(place) for place in np.argwhere(models.valid).tolist()]
         systems: list[Any] = [

@@ -12,7 +12,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_array
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.robust.branch_and_bound import CELLS, branch_and_bound
@@ -198,7 +198,6 @@ def mu(
 
 
 def _collect(given: Structure, structure: Structure, frequencies: Array, at: Sequence[_Bounds]) -> MuBounds:
-    """Return the bounds at frequencies."""
     numbers = [[d / bounds.found.value for d in bounds.found.deltas] for bounds in at]
     nothing = np.zeros(structure.shape)
     return MuBounds(
@@ -264,9 +263,7 @@ def _read(lft: Any, omega: Any, blocks: Any) -> tuple[Structure, Structure, Arra
         system, structure = centre_system(Matrices.constant(matrix[:z, :w].astype(complex)), given)
         return given, structure, np.zeros(1), [system.D]
     loop = read_stable_loop(lft, blocks)
-    frequencies = real_array(omega)
-    if frequencies is None or frequencies.ndim != 1 or not frequencies.size or not (frequencies >= 0).all():
-        raise ModelError(
-            Finding("wrong-type", "omega", omega, "frequencies (rad/s), none negative", "such as np.geomspace(0.1, 100, 200)")
-        )
+    advice = "such as np.geomspace(0.1, 100, 200)"
+    wrong = Finding("wrong-type", "omega", omega, "frequencies (rad/s), none negative", advice)
+    frequencies = read_array(wrong, lambda omega: omega.ndim == 1 and omega.size and (omega >= 0).all())
     return loop.given, loop.structure, frequencies, [loop.uncertain.response(loop.warp(float(w))) for w in frequencies]

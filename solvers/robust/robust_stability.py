@@ -216,7 +216,6 @@ def _search(loop: UncertainLoop, reach: float, farthest: float) -> Singular:
 
 
 def _result(loop: UncertainLoop, level: float, found: Singular, proof: Sweep | None, left: float = 0.0) -> RobustStability:
-    """Return what is known."""
     upper = proof.bound if proof is not None else np.inf
     robust = False if found.value >= level else (True if upper <= level else None)
     structure = loop.structure

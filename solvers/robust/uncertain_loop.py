@@ -22,7 +22,7 @@ from scipy.linalg import cholesky, matrix_balance, svd
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, EXACT, SINGULAR
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_number
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import middle_rate, named_signals, period_of, positions, signal_names
@@ -153,27 +153,20 @@ def check_stable(loop: UncertainLoop, where: str = "lft", advice: str = "") -> N
 def check_positive(advice: str, **given: Any) -> None:
     """Refuse what is no positive number, by name; `advice` says what to do."""
     for name, value in given.items():
-        number = real_array(value)
-        if number is None or number.ndim or not 0 < number < np.inf:
-            raise ModelError(Finding("bad-value", name, value, "a positive number", advice))
+        read_number(Finding("bad-value", name, value, "a positive number", advice), lambda x: 0 < x < np.inf)
 
 
-def tolerance_findings(tolerance: Any) -> list[Finding]:
-    """Return what is wrong with a relative tolerance, if anything."""
-    number = real_array(tolerance)
-    if number is not None and not number.ndim and 0 < number < 1:
-        return []
-    return [Finding("bad-value", "tolerance", tolerance, "between 0 and 1", "such as 0.01")]
+def check_tolerance(tolerance: Any) -> None:
+    """Refuse what is no relative tolerance."""
+    read_number(Finding("bad-value", "tolerance", tolerance, "between 0 and 1", "such as 0.01"), lambda x: 0 < x < 1)
 
 
 def check_precision(structure: Structure, tolerance: Any, gap: Any, cells: Any) -> None:
     """Refuse what is no relative tolerance, gaps and numbers of cells that are not positive, and boxes without parameters."""
-    if findings := tolerance_findings(tolerance):
-        raise ModelError(findings)
+    check_tolerance(tolerance)
     check_positive("leave it out: the default suits most models", gap=1.0 if gap is None else gap, cells=cells)
     if gap is not None and not structure.real:
-        expected = "a real parameter to branch over"
-        raise ModelError(Finding("no-parameters", "gap", "no real blocks", expected, "leave gap out"))
+        raise ModelError(Finding("no-parameters", "gap", "no real blocks", "a real parameter to branch over", "leave gap out"))
 
 
 def channels(names: Any, known: tuple[Signal, ...], skipped: int, where: str) -> list[int]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.spatial import Array
+from titop.blocks.basics.user_input import read_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.arguments.rowwise import stacked
 from titop.solvers.constraints.closed_loops import ClosedLoops
@@ -17,15 +18,7 @@ from titop.solvers.mechanism.inputs import ActingPush, Inputs, OwnPush, PortPush
 
 def read_numbers(field: str, value: Any) -> Array:
     """Return real numbers as a new array. Raises `ModelError` if they are no real numbers, or have no regular shape."""
-    try:
-        array = np.array(value)
-        if array.dtype.kind == "c":
-            raise TypeError
-        return array.astype(float)
-    except (TypeError, ValueError):
-        raise ModelError(
-            Finding("wrong-type", field, value, "real numbers", "give an array, or lists of equal length")
-        ) from None
+    return read_array(Finding("wrong-type", field, value, "real numbers", "give an array, or lists of equal length"))
 
 
 def read_stack(field: str, value: Any, rows: int, columns: int, names: Sequence[str] = ()) -> Array:

@@ -7,10 +7,11 @@ python-control refuses dots.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.user_input import read_number
 from titop.solvers.signals.quantities import Kind, NamedModel, Quantity, of_all_coordinates, units_of
 
 #: Head of the names of references that a controller takes.
@@ -36,6 +37,25 @@ class Signal(NamedTuple):
 def exported_name(path: str) -> str:
     """Return the name of a dotted path in python-control."""
     return path.replace(".", "_")
+
+
+def numbers_by_name(where: str, given: Mapping[str, Any], names: Iterable[str], whole: bool = False) -> dict[str, float]:
+    """Return numbers by names of parameters, from a mapping that may have their exported names.
+
+    Raises `ModelError` for unknown names, what is no finite number, and parameters left out, if `whole`.
+    """
+    own = dict.fromkeys(names)
+    known = {name: name for name in own} | {exported_name(name): name for name in own}
+    result = {}
+    for name, value in given.items():
+        if name not in known:
+            raise ModelError(Finding("unknown-parameter", where, name, "a parameter of the family", did_you_mean(name, own)))
+        wrong = Finding("wrong-type", f"{where}: {name}", value, "a finite number", "give one value of each")
+        result[known[name]] = read_number(wrong)
+    missing = [name for name in own if name not in result] if whole else []
+    if missing:
+        raise ModelError(Finding("no-parameter", where, f"no {', '.join(missing)}", "a value of every parameter", "give it"))
+    return result
 
 
 def signal_table(system: Any) -> dict[str, Signal]:

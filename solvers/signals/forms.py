@@ -10,7 +10,6 @@ import numpy as np
 
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.contract.block import Block
-from titop.blocks.contract.own_coordinates import todays
 from titop.blocks.devices.signal_path import NOISES, Device
 from titop.solvers.constraints.interaction_loads import contacts_of
 from titop.solvers.signals.lines_and_sections import is_on_rod, lines_of
@@ -46,7 +45,6 @@ class CoordinateForm:
             owner = name.removesuffix(ending)
             where = model.mechanism.assembly.entries_of(owner) if owner + ending == name else None
             if where is not None:
-                owner = todays(model.coordinate_names, [owner])[0]
                 paths = [owner] if len(where) == 1 and not self.full else [model.coordinate_names[k] for k in where]
                 return Quantity(kind, owner, tuple(where), tuple(path + suffix for path in paths))
         return None
@@ -65,7 +63,6 @@ class PlainPositions:
             return None
         if owner in model.coordinate_names and not model.mechanism.has_plain_coordinates(model.coordinate_names.index(owner)):
             return None
-        owner = todays(model.configuration_names, [owner])[0]
         return Quantity(Kind.CONFIGURATION, owner, (model.configuration_names.index(owner),), (f"{owner}.q",))
 
     def names(self, model: NamedModel) -> Iterator[str]:

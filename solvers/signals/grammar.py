@@ -210,8 +210,7 @@ class SignalTable:
         if names:
             advice = f"it stands for {' and '.join(names)}: rename a block"
             raise ModelError(Finding("ambiguous-signal", where, name, "the name of one signal", advice))
-        advice = did_you_mean(name, [*self._spellings])
-        raise ModelError(Finding("unknown-signal", where, name, self.kind, advice))
+        raise ModelError(Finding("unknown-signal", where, name, self.kind, did_you_mean(name, [*self._spellings])))
 
 
 def measured_signals(model: NamedModel) -> SignalTable:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import real_array
-from titop.blocks.contract.own_coordinates import rate_unit, todays
+from titop.blocks.basics.user_input import read_number
+from titop.blocks.contract.own_coordinates import rate_unit
 from titop.solvers.arguments.reading import shorten
 from titop.solvers.model.model import Model
 
@@ -25,11 +25,9 @@ _Key = str | tuple[str, str]
 
 def read_positive(name: str, value: Any) -> float:
     """Return a positive number; only ``"max_step"`` may be infinite. Raises `ModelError` for anything else."""
-    number = real_array(value)
-    if number is None or number.shape != () or not number > 0 or (name != "max_step" and not np.isfinite(number)):
-        advice = "leave it out for no bound" if name == "max_step" else "1e-8 suits most simulations"
-        raise ModelError(Finding("bad-tolerance", name, value, "a positive number", advice))
-    return float(number)
+    advice = "leave it out for no bound" if name == "max_step" else "1e-8 suits most simulations"
+    wrong = Finding("bad-tolerance", name, value, "a positive number", advice)
+    return read_number(wrong, lambda x: 0 < x < np.inf or (name == "max_step" and x == np.inf))
 
 
 class AbsoluteTolerances:
@@ -44,33 +42,30 @@ class AbsoluteTolerances:
             self._given: dict[_Key, float] = {_REST: read_positive("atol", atol)}
             self._known = np.full(model.nq + model.nv + model.nx, self._given[_REST])
             return
-        self._given = dict(_numbers(model, atol))
+        self._given = dict(_numbers(atol))
         coordinates = list(zip(model.coordinate_names, model.mechanism.assembly.coordinate_units, strict=True))
         states = list(zip(model.state_names, model.mechanism.inputs.state_units, strict=True))
         keys = [[_keys(*each) for each in coordinates], [_keys_of_rate(*each) for each in coordinates]]
         keys += [[_keys(*each) for each in states]]
-        self._check_names(coordinates + states, keys[0] + keys[1] + keys[2])
+        refuse(self._wrong_names(coordinates + states, keys[0] + keys[1] + keys[2]))
         positions, rates, x = (np.array([self._of(*each) for each in part]) for part in keys)
         self._known = np.concatenate([_of_configuration(model, positions), rates, x])
 
-    def _check_names(self, named: list[tuple[str, str]], keys: list[tuple[_Key, ...]]) -> None:
+    def _wrong_names(self, named: list[tuple[str, str]], keys: list[tuple[_Key, ...]]) -> Iterator[Finding]:
         known = dict.fromkeys([*(key for each in keys for key in each), *_USUAL, _REST])
-        findings = []
         for key in self._given:
             if key not in known:
                 advice = did_you_mean(key, [each for each in known if isinstance(each, type(key))])
-                findings.append(Finding("unknown-name", "atol", key, "a name or unit of the model's states", advice))
+                yield Finding("unknown-name", "atol", key, "a name or unit of the model's states", advice)
         units_of: dict[str, dict[str, None]] = {}
         for name, unit in named:
             units_of.setdefault(owner_of(name), {})[unit] = None
         for owner, units in units_of.items():
             if len(units) > 1 and (owner in self._given or f"{owner}.v" in self._given):
                 advice = f"write {{{owner!r}: {{{', '.join(f'{unit!r}: ...' for unit in units)}}}}}, or name its coordinates"
-                findings.append(Finding("bad-tolerance", f"atol[{owner!r}]", "one number", "one for each unit", advice))
+                yield Finding("bad-tolerance", f"atol[{owner!r}]", "one number", "one for each unit", advice)
         if missing := [str(each[0]) for each in keys if not any(key in self._given for key in each)]:
-            findings.append(_missing(missing))
-        if findings:
-            raise ModelError(findings)
+            yield _missing(missing)
 
     def _of(self, *keys: _Key) -> float:
         return next(self._given[key] for key in keys if key in self._given)
@@ -87,14 +82,13 @@ class AbsoluteTolerances:
         return np.append(self._known, np.full(count - len(self._known), self._given[_REST]))
 
 
-def _numbers(model: Model, atol: Mapping[Any, Any]) -> Iterator[tuple[_Key, float]]:
+def _numbers(atol: Mapping[Any, Any]) -> Iterator[tuple[_Key, float]]:
     for name, value in atol.items():
-        (name_today,) = todays(model.coordinate_names, (name,))
         if isinstance(value, Mapping):
             for unit, number in value.items():
-                yield (name_today, unit), read_positive(f"atol[{name!r}][{unit!r}]", number)
+                yield (name, unit), read_positive(f"atol[{name!r}][{unit!r}]", number)
         else:
-            yield name_today, read_positive(f"atol[{name!r}]", value)
+            yield name, read_positive(f"atol[{name!r}]", value)
 
 
 def _keys(name: str, unit: str) -> tuple[_Key, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import OPEN
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_number, real_array
 from titop.blocks.constraints.rigid_closure import RigidClosure
 from titop.solvers.control.control_history import KINDS, ControlHistory, margin_of
 from titop.solvers.model.impacts import apart, refuse_apart, struck, with_closures
@@ -138,14 +138,12 @@ class Agenda:
                 advice = f"name one of its components, such as {at[0]}[0]"
                 raise ModelError(Finding("several-signals", f"{where}, at", at[0], "one number", advice))
             return np.nan
-        number, times = real_array(at), self._times
-        if number is None or number.shape != () or not np.isfinite(number):
-            expected = "a time (s), a tt.Event, or a measured quantity and a value"
-            raise ModelError(Finding("wrong-type", f"{where}, at", at, expected, 'such as ("hinge.q", 1.57)'))
+        expected, times = "a time (s), a tt.Event, or a measured quantity and a value", self._times
+        number = read_number(Finding("wrong-type", f"{where}, at", at, expected, 'such as ("hinge.q", 1.57)'))
         margin = margin_of(times[1] - times[0], times)
         if number < times[0] - margin:
             advice = "begin as things are then"
-            raise ModelError(Finding("bad-times", f"{where}, at", float(number), f"{times[0]:.9g} s or later", advice))
+            raise ModelError(Finding("bad-times", f"{where}, at", number, f"{times[0]:.9g} s or later", advice))
         nearest = times[np.abs(times - number).argmin()]
         return float(nearest if abs(nearest - number) <= margin else number)
 

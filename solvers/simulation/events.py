@@ -13,7 +13,7 @@ from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS, ROUNDING
 from titop.blocks.basics.user_functions import check_switch, function_of_state
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_number, real_array
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.steppers import LastStep
 
@@ -119,8 +119,7 @@ class WatchedEvent:
     def _read(self, returned: Any) -> float:
         value = None if returned is None else real_array(returned)
         if value is None or value.size != 1:
-            where = f"event {self._event.name!r}"
-            raise ModelError(Finding("wrong-type", where, returned, "a number", "return a float"))
+            raise ModelError(Finding("wrong-type", f"event {self._event.name!r}", returned, "a number", "return a float"))
         return float(value.ravel()[0])
 
 
@@ -133,10 +132,11 @@ def read_events(plant: DrivenModel, events: Event | Sequence[Event]) -> dict[str
         where = f"event {event.name!r}"
         function_of_state(where, event.function)
         check_switch(f"{where}, terminal", event.terminal)
-        way = real_array(event.direction)
-        if isinstance(event.direction, bool | np.bool_) or way is None or way.shape != () or way not in (-1, 0, 1):
-            advice = "take 0 for all zeros, 1 for rising and -1 for falling ones"
-            raise ModelError(Finding("bad-direction", f"{where}, direction", event.direction, "-1, 0 or 1", advice))
+        way, advice = event.direction, "take 0 for all zeros, 1 for rising and -1 for falling ones"
+        wrong = Finding("bad-direction", f"{where}, direction", way, "-1, 0 or 1", advice)
+        if isinstance(way, bool | np.bool_):
+            raise ModelError(wrong)
+        read_number(wrong, lambda x: x in (-1, 0, 1))
     names = [event.name for event in listed]
     if len(set(names)) < len(names):
         raise ModelError(Finding("duplicate-name", "events", names, "names that differ", 'write tt.Event(f, name="...")'))

@@ -29,7 +29,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_number
 from titop.solvers.control.continuous_loop import ContinuousLoop
 from titop.solvers.control.control_loop import ControlledModel
 from titop.solvers.control.loop_signals import Command
@@ -80,13 +80,11 @@ class GeneralizedAlpha:
     step: float | None = None
 
     def __post_init__(self) -> None:
-        radius = real_array(self.spectral_radius)
-        if radius is None or radius.shape != () or not 0 <= radius <= 1:
-            expected, advice = "a number from 0 to 1", "0.8 suits most simulations"
-            raise ModelError(Finding("bad-radius", "spectral_radius", self.spectral_radius, expected, advice))
-        step = real_array(1.0 if self.step is None else self.step)
-        if step is None or step.shape != () or not 0 < step < np.inf:
-            raise ModelError(Finding("bad-step", "step", self.step, "a positive number (s) or None", "None adapts the step"))
+        expected, advice = "a number from 0 to 1", "0.8 suits most simulations"
+        read_number(Finding("bad-radius", "spectral_radius", self.spectral_radius, expected, advice), lambda x: 0 <= x <= 1)
+        step = 1.0 if self.step is None else self.step
+        wrong = Finding("bad-step", "step", step, "a positive number (s) or None", "None adapts the step")
+        read_number(wrong, lambda x: 0 < x < np.inf)
 
     def check_step(self, longest: float) -> None:
         """Reject a fixed step that is longer than the longest one allowed.

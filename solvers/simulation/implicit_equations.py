@@ -220,7 +220,6 @@ class CoordinateTangents(NamedTuple):
 
 
 def _coordinate_tangents(block: Block, q: Array, v: Array) -> CoordinateTangents:
-    """Return the part of a block."""
     if block.configuration_names == block.coordinates:
         return CoordinateTangents(np.eye(block.nv), np.eye(block.nv), np.zeros((block.nv, block.nv)))
     if block.quaternion.start:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, warn
+from titop.blocks.basics.errors import Finding, ModelError, refuse, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.devices.actuators import Actuator
@@ -206,8 +206,7 @@ class PathSignals:
             elif isinstance(device, Sensor):
                 chain.held = path.sample_time is not None
                 self.sensors[device.name] = chain, Measurements(model, device.output_names, model.neutral())
-        if findings:
-            raise ModelError(findings)
+        refuse(findings)
         self._read = [self._places(each) for each in measurements]
         for each, places in zip(connected, self._read, strict=True):
             each.measurements.senses = (lambda values, places=places: self._sensed(values, places)) if places else None

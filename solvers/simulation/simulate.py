@@ -14,7 +14,7 @@ from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, wa
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_functions import check_switch
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_row, read_array
 from titop.graph.network.assembly import refuse_unsteady
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints import closed_dynamics
@@ -213,8 +213,7 @@ def simulate(
     scheme = _read_method(method)
     rtol, absolute, max_step = read_positive("rtol", rtol), AbsoluteTolerances(model, atol), read_positive("max_step", max_step)
     if rtol < _FINEST:
-        expected, advice = f"{_FINEST:.1e} at least", "that is taken: rounding allows no less"
-        warn([Finding("fine-tolerance", "rtol", rtol, expected, advice)])
+        warn([Finding("fine-tolerance", "rtol", rtol, f"{_FINEST:.1e} at least", "that is taken: rounding allows no less")])
         rtol = _FINEST
     before = Start(model, times, q0, v0, x0, start)
     imposed = read_mapping("prescribed", prescribed or {})
@@ -308,11 +307,8 @@ def _read_method(method: Any) -> str | GeneralizedAlpha:
 
 
 def _read_times(t: Any) -> Array:
-    times = real_array(t)
-    usable = times is not None and times.ndim == 1 and len(times) >= 2 and np.isfinite(times).all()
-    if times is None or not usable or not (np.diff(times) > 0).all():
-        raise ModelError(Finding("bad-times", "t", t, "two or more increasing finite times", "use np.linspace(0, end, n)"))
-    return times.copy()
+    wrong = Finding("bad-times", "t", t, "two or more increasing finite times", "use np.linspace(0, end, n)")
+    return read_array(wrong, lambda times: is_row(times) and len(times) > 1 and (np.diff(times) > 0).all())
 
 
 def _integrate(

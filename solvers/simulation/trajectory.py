@@ -12,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
 from titop.blocks.basics.paths import owner_of
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_array
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.mechanism.port_motion import attitude_angles, continuous_angles
 from titop.solvers.model.impacts import with_closures
@@ -272,12 +272,10 @@ class Trajectory:
         )
 
     def _instants(self, times: Any) -> Array:
-        instants = real_array(times)
-        usable = instants is not None and instants.ndim < 2 and instants.size and len(self.t)
-        if instants is None or not usable or not ((instants >= self.t[0]) & (instants <= self.t[-1])).all():
-            expected = f"times from {self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "a trajectory with states"
-            raise ModelError(Finding("bad-times", "times", times, expected, "write plot_shape([0.0, 0.5])"))
-        return np.atleast_1d(instants)
+        start, end = self.t[[0, -1]] if len(self.t) else (np.inf, -np.inf)
+        expected = f"times from {start:g} to {end:g} s" if len(self.t) else "a trajectory with states"
+        wrong = Finding("bad-times", "times", times, expected, "write plot_shape([0.0, 0.5])")
+        return np.atleast_1d(read_array(wrong, lambda t: t.ndim < 2 and t.size and ((t >= start) & (t <= end)).all()))
 
     def animate(self, path: str | Path, visuals: Mapping[str, Any] | None = None, frames_per_second: float = 30.0) -> Path:
         """Write a self-contained HTML file that plays the motion in a browser.

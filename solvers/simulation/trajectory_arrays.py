@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
-from titop.blocks.contract.own_coordinates import todays
 from titop.solvers.control.control_history import ControlHistory
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.changes import Changed
 from titop.solvers.support.archive import Archive, write_archive
 
 _ARRAYS = ("t", "q", "v", "a", "tau", "u", "x")
+_NAMES = ("configuration_names", "coordinate_names", "state_names")
 _FORMAT = 1
 #: Signals of a control loop: their kind, and their array in the history.
 _LOOP_VARIABLES = {
@@ -28,8 +28,7 @@ _LOOP_VARIABLES = {
 
 def write_fields(path: str | Path, trajectory: Any) -> None:
     """Write all of a trajectory to a file; see `Trajectory.save`."""
-    model = trajectory.model
-    names = {name: getattr(model, name) for name in ("configuration_names", "coordinate_names", "state_names")}
+    names = {name: getattr(trajectory.model, name) for name in _NAMES}
     arrays = {name: getattr(trajectory, name) for name in _ARRAYS}
     arrays |= {name: np.array(value, dtype=np.str_) for name, value in names.items()}
     arrays |= {f"wrench:{port}": value for port, value in trajectory.wrenches.items()}
@@ -47,18 +46,16 @@ def read_fields(path: str | Path, model: Model, max_bytes: int) -> dict[str, Any
     """Return all of a trajectory in a file but its model, by the names of the fields; see `load_trajectory`."""
     archive = Archive(path, "Trajectory.save", max_bytes)
     archive.check_format(_FORMAT)
-    expected = {"configuration_names": model.configuration_names, "coordinate_names": model.coordinate_names}
-    if "state_names" in archive.arrays or model.nx:  # files of models without first-order states may lack them
-        expected["state_names"] = model.state_names
-    for key, names in expected.items():
-        saved = todays(names, archive.names(key))
+    for key in _NAMES:
+        names = getattr(model, key)
+        saved = archive.names(key)
         if saved != names:
             raise ModelError(Finding("other-model", f"{path}: {key}", saved, f"{names}", "load it with the model that made it"))
     t = archive.array("t", None)
     q = archive.array("q", len(t), model.nq)
     v, a, tau = (archive.array(name, len(t), model.nv) for name in ("v", "a", "tau"))
     u = archive.array("u", *((len(t), model.nu) if model.nu else (None, None)))
-    x = archive.array("x", len(t), model.nx) if model.nx else np.zeros((len(t), 0))
+    x = archive.array("x", len(t), model.nx)
     parts = {
         kind: {name.removeprefix(kind): name for name in archive.arrays if name.startswith(kind)}
         for kind in ("wrench:", "event:", "statistic:", "memory:")

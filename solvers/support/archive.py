@@ -309,7 +309,6 @@ def _write_nc(file: BinaryIO, arrays: Mapping[str, Any], axes: Mapping[str, Sequ
 
 
 def _read_nc(file: BinaryIO) -> dict[str, Array]:
-    """Return the arrays of a netCDF file."""
     from scipy.io import netcdf_file
 
     dataset = netcdf_file(file, "r", mmap=False)

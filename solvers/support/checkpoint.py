@@ -117,8 +117,7 @@ class Checkpoint:
         if other:
             got = f"another sweep's: {header.get('sweep')}" if other[0] == "sweep" else f"of another {', '.join(other)}"
             advice = "give the arguments that it was begun with, or the name of a new file"
-            expected = f"the checkpoint of this {self._header['sweep']}"
-            raise ModelError(Finding("other-sweep", self._path, got, expected, advice))
+            raise ModelError(Finding("other-sweep", self._path, got, f"the checkpoint of this {self._header['sweep']}", advice))
         self._messages = messages
 
     def _refusal(self, error: Exception) -> ModelError:

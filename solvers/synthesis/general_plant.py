@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.linalg import matrix_balance
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import NEAR_AXIS, ROUNDING, SINGULAR
 from titop.solvers.linear.matrices import Matrices, side_by_side
@@ -232,8 +232,12 @@ def _channels(where: str, names: Any, count: Any, known: Sequence[Signal]) -> li
 
 def refuse_hidden_modes(plant: GeneralPlant) -> None:
     """Refuse unstable modes that no control moves, or no measurement sees (Popov, Belevitch and Hautus)."""
+    refuse(_hidden_modes(plant))
+
+
+def _hidden_modes(plant: GeneralPlant) -> Iterator[Finding]:
     parts, units = plant.balance(plant.continuous)
-    findings, size = [], float(np.linalg.norm(parts.A, 2)) if len(parts.A) else 0.0
+    size = float(np.linalg.norm(parts.A, 2)) if len(parts.A) else 0.0
     poles = np.linalg.eigvals(parts.A)
     poles = poles[(poles.real >= -ROUNDING * size) & (poles.imag >= 0)]
     poles = np.where(np.abs(poles) < NEAR_AXIS * size, 0.0, poles)  # double ones at zero are known to half the digits
@@ -250,9 +254,7 @@ def refuse_hidden_modes(plant: GeneralPlant) -> None:
                 main = [s.path for s, part in zip(plant.states, shares, strict=True) if part >= _SHARE * shares.max()]
                 value = f"a mode at {pole.real if not pole.imag else pole:.6g} rad/s of {', '.join(main)}"
                 advice = f"{hidden}: add one that does, or leave the mode out"
-                findings.append(Finding(code, where, value, "every unstable mode moved and seen", advice))
-    if findings:
-        raise ModelError(findings)
+                yield Finding(code, where, value, "every unstable mode moved and seen", advice)
 
 
 def _sizes(matrix: Array, axis: int) -> Array:

@@ -17,6 +17,7 @@ from scipy.linalg import schur, solve_continuous_lyapunov, solve_sylvester
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EXACT, NEAR_AXIS, SINGULAR
+from titop.blocks.basics.user_input import read_count
 from titop.solvers.linear.matrices import Matrices, side_by_side
 from titop.solvers.linear.peaks import peak_gain
 from titop.solvers.linear.state_space import named_signals, named_system, period_of, positions, read_linear
@@ -133,10 +134,8 @@ def reduce_controller(controller: Any, order: int, loop: Any = None, sign: int =
     """
     model = read_linear("controller", controller)
     n = model.nstates
-    if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 0 <= order <= n:
-        raise ModelError(
-            Finding("bad-value", "order", order, f"a number of states from 0 to {n}", "the controller has no more")
-        )
+    wrong = Finding("bad-value", "order", order, f"a number of states from 0 to {n}", "the controller has no more")
+    order = read_count(wrong, 0, n)
     period = period_of(model)
     full = Matrices.of(model)
     K = (to_continuous(full, period, "controller") if period else full).balance()

@@ -11,13 +11,12 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE, SAME
-from titop.blocks.basics.user_input import real_array
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.linear.lpv_model import LPVModel
 from titop.solvers.robust.lyapunov_functions import ends_of_rates, monomials
 from titop.solvers.robust.lyapunov_tests import check_numbers, read_rates
 from titop.solvers.robust.varying_members import Members
-from titop.solvers.signals.exported import exported_name
+from titop.solvers.signals.exported import numbers_by_name
 from titop.solvers.support.progress import progress_bar
 from titop.solvers.support.workers import one_thread
 from titop.solvers.synthesis.general_plant import GeneralPlant
@@ -93,14 +92,10 @@ class LPVController:
 
     def _member(self, rho: Mapping[str, float], rates: Mapping[str, float] | None = None) -> tuple[GeneralPlant, StateSpace]:
         """Return the plant and the controller at some parameters."""
-        values, moving = _numbers("rho", rho, self.parameters), dict.fromkeys(self.parameters, 0.0)
-        missing = [name for name in self.parameters if name not in values]
-        if missing:
-            raise ModelError(
-                Finding("no-parameter", "rho", f"no {', '.join(missing)}", "a value of every parameter", "give it")
-            )
+        values = numbers_by_name("rho", read_mapping("rho", rho), self.parameters, whole=True)
+        moving = dict.fromkeys(self.parameters, 0.0)
         if self.needs_rates:
-            moving |= _numbers("rates", rates or {}, self.parameters)
+            moving |= numbers_by_name("rates", read_mapping("rates", rates or {}), self.parameters)
         family, exponents, search, found = self.formula
         plant = family.at(values)
         s, slopes = family.family.place(values)
@@ -304,17 +299,3 @@ def _loops(controller: LPVController, family: Any, values: Sequence[Mapping[str,
     members = [plant.name_loop(K) for plant, K in (controller._member(values[k]) for k in order)]
     units = getattr(family, "units", {})
     return LPVModel.of(axes if is_grid else {name: column[order] for name, column in columns.items()}, members, "loop", units)
-
-
-def _numbers(where: str, given: Any, names: Sequence[str]) -> dict[str, float]:
-    """Return numbers by the parameters' own names."""
-    known = {name: name for name in names} | {exported_name(name): name for name in names}
-    result = {}
-    for name, value in read_mapping(where, given).items():
-        if name not in known:
-            raise ModelError(Finding("unknown-parameter", where, name, f"one of {', '.join(names)}", "give these alone"))
-        number = real_array(value)
-        if number is None or number.ndim:
-            raise ModelError(Finding("wrong-type", f"{where}[{name!r}]", value, "a number", "give one value"))
-        result[known[name]] = float(number)
-    return result

@@ -15,6 +15,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME, SINGULAR, TINY
+from titop.blocks.basics.user_input import read_number
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.peaks import EVERYWHERE, Band
 from titop.solvers.linear.state_space import read_linear, signal_names
@@ -419,10 +420,8 @@ def _common(hard: Any, band: Any = None, opened: Any = ()) -> dict[str, Any]:
 
 
 def _positive(where: str, value: Any, below: float = np.inf, advice: str = "see the goal's description") -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < below:
-        limit = f", below {below:g}" if below < np.inf else ""
-        raise ModelError(Finding("bad-value", where, value, f"a positive number{limit}", advice))
-    return float(value)
+    limit = f", below {below:g}" if below < np.inf else ""
+    return read_number(Finding("bad-value", where, value, f"a positive number{limit}", advice), lambda x: 0 < x < below)
 
 
 def _is_left_out(value: Any) -> bool:
@@ -430,13 +429,10 @@ def _is_left_out(value: Any) -> bool:
 
 
 def _finite(where: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise ModelError(Finding("bad-value", where, value, "a finite number", "see the goal's description"))
-    return float(value)
+    return read_number(Finding("bad-value", where, value, "a finite number", "see the goal's description"))
 
 
 def _band(band: Any) -> Band:
-    """Return a band checked."""
     if band is None:
         return EVERYWHERE
     try:

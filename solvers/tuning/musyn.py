@@ -11,6 +11,7 @@ from scipy.linalg import block_diag
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.tolerances import NEGLIGIBLE
+from titop.blocks.basics.user_input import read_count
 from titop.solvers.lft.delta_blocks import DeltaBlock, Structure
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import middle_rate
@@ -132,9 +133,8 @@ class _MuSearch:
             expected, advice = "an error and a disturbance besides the uncertainty", "append weighted signals to the plant"
             raise ModelError(Finding("no-channel", where, "all but the uncertainty's", expected, advice))
         n = len(system.A)
-        if order is not None and (isinstance(order, bool) or not isinstance(order, int | np.integer) or not 0 <= order <= n):
-            raise ModelError(Finding("bad-value", "order", order, f"a number of states from 0 to {n}", "the plant has no more"))
-        self.order = n if order is None else int(order)
+        wrong = Finding("bad-value", "order", order, f"a number of states from 0 to {n}", "the plant has no more")
+        self.order = n if order is None else read_count(wrong, 0, n)
         performance = DeltaBlock.full("performance", columns - self.w, rows - self.z)
         self.term = MuTerm(Centres(Structure.of([*centred.blocks, performance])), np.arange(rows), np.arange(columns))
         self.level, self.best = np.inf, Matrices.of(solve_hinf(self._first_plant()).controller)

@@ -370,7 +370,6 @@ def _read(part: Matrices, blocks: Sequence[DeltaBlock], period: float = 0.0) -> 
 
 
 def _is_proved_stable(part: Matrices, blocks: Sequence[DeltaBlock], period: float) -> bool:
-    """Tell whether all members are proved stable."""
     try:
         loop = _read(part, blocks, period)
     except ModelError:  # the nominal one is not

@@ -11,7 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import read_array, read_number
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import read_linear
 
@@ -81,17 +81,15 @@ def named_parameters(
             )
     result = []
     for name, start, rate, gain in rows:
-        value = real_array(np.nan if start is None else start)
-        limit = real_array(given.get(name, (-np.inf if gain else 0.0, np.inf)))
-        if value is None or value.ndim:
-            raise ModelError(Finding("wrong-type", f"{block}.{name}", start, "a number", "where its search starts"))
-        if limit is None or limit.shape != (2,):
-            advice = f'such as {{"{name}": (0.1, 10.0)}}'
-            raise ModelError(Finding("bad-bounds", f"{block}.{name}", given[name], "a lower and an upper bound", advice))
-        if not gain and (limit[0] < 0 or limit[1] <= 0 or value == 0):
-            got = f"a start of {start}, bounds {limit[0]:g} to {limit[1]:g}"
-            raise ModelError(Finding("bad-bounds", f"{block}.{name}", got, "positive numbers", "take a small one for zero"))
-        result.append(check_parameter(block, Parameter(name, float(value), float(limit[0]), float(limit[1]), rate, gain)))
+        where, bound = f"{block}.{name}", given.get(name, (-np.inf if gain else 0.0, np.inf))
+        wrong = Finding("wrong-type", where, np.nan if start is None else start, "a number", "where its search starts")
+        value = read_number(wrong, lambda x: True)
+        wrong = Finding("bad-bounds", where, bound, "a lower and an upper bound", f'such as {{"{name}": (0.1, 10.0)}}')
+        lower, upper = read_array(wrong, lambda bound: bound.shape == (2,)).tolist()
+        if not gain and (lower < 0 or upper <= 0 or value == 0):
+            got = f"a start of {start}, bounds {lower:g} to {upper:g}"
+            raise ModelError(Finding("bad-bounds", where, got, "positive numbers", "take a small one for zero"))
+        result.append(check_parameter(block, Parameter(name, value, lower, upper, rate, gain)))
     return tuple(result)
 
 
@@ -108,13 +106,11 @@ def matrix_entries(
 
 def read_matrix(block: str, value: Any, shape: tuple[int, ...]) -> Array:
     """Return a matrix (of a shape, own units) of a number or a matrix."""
-    array = real_array(value)
-    if array is None:
-        raise ModelError(Finding("wrong-type", block, value, "a number, or a matrix of numbers", "give one number for all"))
+    advice = "give one number for all"
+    wrong = Finding("wrong-type", block, value, "a number, or a matrix of numbers", advice)
+    array = read_array(wrong)
     if array.ndim and array.shape != shape:
-        raise ModelError(
-            Finding("wrong-shape", block, f"shape {array.shape}", f"shape {shape} (outputs, inputs)", "give one number for all")
-        )
+        raise ModelError(Finding("wrong-shape", block, f"shape {array.shape}", f"shape {shape} (outputs, inputs)", advice))
     return np.broadcast_to(array, shape)
 
 
@@ -141,10 +137,9 @@ def schedule_terms(name: str, kind: Any) -> tuple[int, Callable[[Mapping[str, fl
     if isinstance(kind, int) and not isinstance(kind, bool) and kind >= 0:
         powers = np.arange(1, kind + 1)
         return kind, lambda rho: _value_of(rho, name) ** powers
-    places = real_array(kind)
-    if places is None or places.ndim != 1 or len(places) < 2 or not (np.diff(places) > 0).all():
-        expected = "a degree, or two places or more in ascending order"
-        raise ModelError(Finding("bad-value", f"over[{name!r}]", kind, expected, 'such as {"angle": 2}'))
+    expected = "a degree, or two places or more in ascending order"
+    wrong = Finding("bad-value", f"over[{name!r}]", kind, expected, 'such as {"angle": 2}')
+    places = read_array(wrong, lambda places: places.ndim == 1 and len(places) > 1 and (np.diff(places) > 0).all())
     hats = np.eye(len(places))[:, 1:]
     return len(places) - 1, lambda rho: np.array([np.interp(_value_of(rho, name), places, hat) for hat in hats.T])
 

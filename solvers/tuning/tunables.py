@@ -12,7 +12,7 @@ import numpy as np
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import COMPLEX_STEP
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import is_finite, read_array, read_count
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.state_space import named_signals, positions, read_linear, signal_names
 from titop.solvers.tuning.tunable_parameters import (
@@ -360,8 +360,7 @@ class Tunable:
         ('K.A[0,0]', 'K.B[0,0]', 'K.C[0,0]', 'K.D[0,0]')
         """
         inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
-        if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 0:
-            raise ModelError(Finding("bad-value", f"order of {name}", order, "a number of states, zero or more", "such as 2"))
+        read_count(Finding("bad-value", f"order of {name}", order, "a number of states, zero or more", "such as 2"), 0)
         m, p = len(inputs), len(outputs)
         band = [(i, j) for i in range(order) for j in range(order) if abs(i - j) <= 1]
         rows, columns = np.array(band, dtype=int).reshape(-1, 2).T
@@ -491,11 +490,8 @@ class Tunable:
         >>> tt.Tunable.function("k", lambda t: ([], [], [], [[t[0] ** 2]]), [1.0], ["y"], ["u"]).names
         ('k.theta[0]',)
         """
-        values = real_array(start)
-        if values is None or values.ndim != 1 or not np.isfinite(values).all():
-            raise ModelError(
-                Finding("wrong-type", f"start of {name}", start, "a list of finite numbers", "one for each parameter")
-            )
+        wrong = Finding("wrong-type", f"start of {name}", start, "a list of finite numbers", "one for each parameter")
+        values = read_array(wrong, lambda values: values.ndim == 1 and is_finite(values))
         inputs, outputs = signal_names(f"inputs of {name}", inputs), signal_names(f"outputs of {name}", outputs)
         bounds = (read_matrix(f"bounds of {name}", bound, values.shape).tolist() for bound in (lower, upper))
         listed = signal_names(f"names of {name}", names or [f"theta[{k}]" for k in range(len(values))])

@@ -11,6 +11,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.tolerances import CLOSE, COARSE, NEGLIGIBLE
+from titop.blocks.basics.user_input import read_count
 from titop.solvers.lft.delta_blocks import Structure
 from titop.solvers.support.spread import SweepInterrupt, read_workers
 from titop.solvers.support.workers import one_thread
@@ -106,8 +107,7 @@ def tune(
     """
     problem = TuningProblem.read(plants, controller, goals, sign, delay)
     for name, value in (("starts", starts), ("seed", seed)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < (name == "starts"):
-            raise ModelError(Finding("bad-value", name, value, "a whole number", "5 starts suffice for most"))
+        read_count(Finding("bad-value", name, value, "a whole number", "5 starts suffice for most"), int(name == "starts"))
     if not isinstance(prove, bool | np.bool_):
         raise ModelError(Finding("bad-value", "prove", prove, "True or False", "proofs come last, and cost most"))
     objective, so_far, proof = problem.objective(), _SoFar(), tuple[GoalProof, ...]()

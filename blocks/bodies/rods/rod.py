@@ -52,8 +52,6 @@ class Rod(RodSections):
     points : int
         Gauss points per smooth stretch of the rod (piecewise bases have several stretches); five by default. A strain with
         count functions needs count points in the stretch; more points give more accurate poses and inertia.
-    fluid_density : float, optional, kg/m^3
-        Means ``fluid=Fluid(density)``, for earlier versions.
     fluid : Fluid, optional
         The fluid around the rod, which gives buoyancy; the following arguments define its other effects.
     added_mass : float, str, mapping, array_like (6, 6) or callable, optional

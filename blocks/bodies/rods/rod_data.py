@@ -102,7 +102,6 @@ class RodData(Immersed):
     shear_modulus: Any
     #: The fluid around the rod, or None.
     fluid = Kept(read_fluid)
-    fluid_density = Consumed()
     #: Added mass, drag and lift: coefficients by name, matrices, or functions of X that return these.
     added_mass = Field(lambda rod, field, value: read_coefficients(rod.reader, field, value, ADDED, (POTENTIAL,), along=True))
     drag = Field(lambda rod, field, value: read_coefficients(rod.reader, field, value, DRAG, along=True))
@@ -130,7 +129,6 @@ class RodData(Immersed):
         reference_strain: Any = STRAIGHT,
         ports: Any = None,
         points: int = 5,
-        fluid_density: float | None = None,
         fluid: Fluid | None = None,
         added_mass: Any = None,
         drag: Any = None,
@@ -144,8 +142,7 @@ class RodData(Immersed):
         if shear_modulus is None and poisson is None:
             poisson = 0.3
         self.poisson, self.given_shear_modulus = poisson, shear_modulus
-        self.fluid = fluid if fluid_density is None else self._fluid_of(fluid_density, fluid)
-        self.added_mass, self.drag, self.lift = added_mass, drag, lift
+        self.fluid, self.added_mass, self.drag, self.lift = fluid, added_mass, drag, lift
         self.section, self.reference_strain = section, reference_strain
         self.strains = read_strains(reader, strains, basis)
         self.points = points
@@ -158,17 +155,6 @@ class RodData(Immersed):
             check_points(reader, self.strains, self.points, self.given_length)
         self.coordinates = tuple(f"{name}{k}" for name, basis in self.strains.items() for k in range(basis.count))
         self._update()
-
-    def _fluid_of(self, density: float, fluid: Fluid | None) -> Fluid | None:
-        """Return the fluid of a density, for earlier versions."""
-        if fluid is not None:
-            self.reader.report("fluid-twice", "fluid_density", density, "fluid or fluid_density", "write fluid=tt.Fluid(...)")
-            return fluid
-        try:
-            return Fluid(density)
-        except ModelError as error:
-            self.reader.findings += [replace(finding, where=f"{self.name}.fluid_density") for finding in error.findings]
-            return None
 
     # -- what follows from the fields ------------------------------------------------------------------------------------
 

@@ -192,5 +192,4 @@ class RodSections(RodData):
 
     @property
     def _points(self) -> int:
-        """Number of points."""
         return len(self.numbers.fractions)

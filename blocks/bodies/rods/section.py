@@ -13,7 +13,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_functions import check_function, sampled
 from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.rods.section_shapes import SHAPES, SectionMoments
-from titop.blocks.contract.block import ParameterFields, with_number
+from titop.blocks.contract.block import ParameterFields
 
 #: A dimension: the same all along, at the base and at the tip (between them it changes linearly), or a function of X (m).
 Dimension = tuple[Any, ...] | Callable[[float], float]
@@ -42,17 +42,9 @@ def along(name: str, dimension: Dimension, fractions: Array, length: float) -> A
     return base + (tip - base) * fractions
 
 
-def dimension_parameters(name: str, dimension: Dimension, unit: str) -> dict[str, tuple[float, str]]:
-    """Return the numbers of a dimension by name: ``radius``, or ``radius.base`` and ``radius.tip``; a function has none."""
-    if callable(dimension):
-        return {}
-    values = [(float(value), unit) for value in dimension]
-    return {name: values[0]} if len(values) == 1 else {f"{name}.base": values[0], f"{name}.tip": values[1]}
-
-
 def dimension_fields(name: str, dimension: Dimension, unit: str, field: str, inside: tuple[str, ...] = ()) -> ParameterFields:
-    """Return the parameters of a dimension that is `inside` a field; their names are those of `dimension_parameters`."""
-    names = dimension_parameters(name, dimension, unit)
+    """Return those of a dimension `inside` a field: ``radius``, or ``radius.base`` and ``radius.tip``; a function has none."""
+    names = [] if callable(dimension) else [name] if len(dimension) == 1 else [f"{name}.base", f"{name}.tip"]
     return {entry: (field, (*inside, k), unit) for k, entry in enumerate(names)}
 
 
@@ -169,17 +161,13 @@ class Section:
         known: dict[str, tuple[str, ...]] = {name: names for name, (names, _) in SHAPES.items()} | {"own": tuple(_OWN)}
         if shape not in known:
             raise ModelError(Finding("unknown-shape", "section.shape", shape, "a shape", did_you_mean(shape, known)))
-        findings = [
-            Finding("unknown-dimension", f"section.{name}", name, f"a dimension of a {shape}", did_you_mean(name, known[shape]))
-            for name in dimensions.keys() - set(known[shape])
-        ]
-        missing = [name for name in known[shape] if name not in dimensions and not (shape == "own" and name in _OPTIONAL)]
-        findings += [
-            Finding("missing-dimension", f"section.{name}", "nothing", f"the {name} of a {shape}", "give it")
-            for name in missing
-        ]
-        if findings:
-            raise ModelError(findings)
+        reader = FieldReader("section")
+        for name in dimensions.keys() - set(known[shape]):
+            reader.report("unknown-dimension", name, name, f"a dimension of a {shape}", did_you_mean(name, known[shape]))
+        for name in known[shape]:
+            if name not in dimensions and not (shape == "own" and name in _OPTIONAL):
+                reader.report("missing-dimension", name, "nothing", f"the {name} of a {shape}", "give it")
+        reader.raise_findings()
         if shape == "own":
             return cls(**dimensions)
         section = cls.__new__(cls)
@@ -254,25 +242,6 @@ class Section:
         for name, dimension in self.dimensions.items():
             fields |= dimension_fields(f"{field}.{name}", dimension, _OWN.get(name, "m"), field, ("dimensions", name))
         return fields
-
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return the section's numbers by name, with units; a taper has two: ``radius.base`` and ``radius.tip``."""
-        numbers: dict[str, tuple[float, str]] = {}
-        for name, dimension in self.dimensions.items():
-            numbers |= dimension_parameters(name, dimension, _OWN.get(name, "m"))
-        return numbers
-
-    def with_parameter(self, name: str, value: Any) -> Section:
-        """Return a section with one of its numbers changed.
-
-        Parameters
-        ----------
-        name : str
-            As in `parameters`.
-        value : float or complex
-        """
-        changed: Section = with_number(self, self.fields("section")[f"section.{name}"][1], value)
-        return changed
 
     def __repr__(self) -> str:
         shown = (

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, missing_extra
+from titop.blocks.basics.errors import Finding, ModelError, missing_extra, refuse
 from titop.blocks.basics.pose import Pose
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
@@ -278,8 +278,7 @@ def _check_shapes(corners: Array, tetrahedra: Array) -> None:
         ("degenerate-tetrahedra", flat, "tetrahedra with a volume", "mesh again, or remove those without volume"),
         ("inverted-tetrahedra", inverted, "corners of positive volume", "swap two corners of each of them"),
     )
-    if findings := [Finding(code, "domain.mesh", _list(which), *rest) for code, which, *rest in wrong if which.any()]:
-        raise ModelError(findings)
+    refuse(Finding(code, "domain.mesh", _list(which), *rest) for code, which, *rest in wrong if which.any())
 
 
 def _check_faces(tetrahedra: Array) -> None:

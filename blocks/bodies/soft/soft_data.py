@@ -69,8 +69,7 @@ class SoftData(Block):
             advice = "write def f(x, q): return [...], the place of the point x"
             reader.report("wrong-type", "kinematics", kinematics, "a function f(x, q)", advice)
         if not isinstance(domain, Domain):
-            advice = "write tt.Domain.cylinder(radius=0.02, length=0.2)"
-            reader.report("wrong-type", "domain", domain, "a tt.Domain", advice)
+            reader.report("wrong-type", "domain", domain, "a tt.Domain", "write tt.Domain.cylinder(radius=0.02, length=0.2)")
             domain = Domain(np.eye(3), np.ones(3))
         if material is not None and not isinstance(material, Material):
             advice = "write tt.Material.neo_hookean(young=1e5, poisson=0.4)"

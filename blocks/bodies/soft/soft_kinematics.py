@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.user_input import read_count
 from titop.blocks.bodies.soft.deformation import Deformation, check_positive, number_names, read_shapes
 from titop.blocks.bodies.soft.functions import Shape, ShapeSum, array, cosc, planar_curve, screw, sinc, space_curve, where
 
@@ -192,8 +193,7 @@ class Kinematics(Deformation):
             If there is no such component, or its shapes are no functions.
         """
         check_positive(length=length)
-        if not isinstance(steps, int) or steps < 1:
-            raise ModelError(Finding("bad-count", "kinematics.steps", steps, "a whole number from 1", "write steps=2"))
+        read_count(Finding("bad-count", "kinematics.steps", steps, "a whole number from 1", "write steps=2"), 1)
         _read_components(shapes)
         read = {name: read_shapes(functions, name) for name, functions in shapes.items()}
         names = [entry for name, functions in read.items() for entry in number_names(name, len(functions))]

@@ -16,7 +16,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_functions import check_function
 from titop.blocks.basics.user_input import FieldReader, real_array
-from titop.blocks.contract.block import Block, ParameterFields, with_number
+from titop.blocks.contract.block import Block, ParameterFields
 
 
 class Fluid:
@@ -50,23 +50,6 @@ class Fluid:
             advice = "give the fluid's density, 1000.0 for water, 1.2 for air"
             reader.report("current-without-fluid", "current", current, "no current where there is no fluid", advice)
         reader.raise_findings()
-
-    def parameters(self) -> dict[str, tuple[float, str]]:
-        """Return density and current by name, with units."""
-        current = {f"current.{axis}": (float(x), "m/s") for axis, x in zip("xyz", self.current, strict=True)}
-        return {"density": (float(self.density), "kg/m^3")} | current
-
-    def with_parameter(self, name: str, value: Any) -> Fluid:
-        """Return a fluid with one of its numbers changed.
-
-        Parameters
-        ----------
-        name : str
-            As in `parameters`.
-        value : float or complex
-        """
-        changed: Fluid = with_number(self, _PATHS[name], value)
-        return changed
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Fluid) and self.density == other.density and np.array_equal(self.current, other.current)
@@ -140,8 +123,7 @@ def matrix_findings(where: str, matrix: Array, symmetric: bool) -> list[Finding]
         return []
     size = np.abs(matrix).max()
     if symmetric and np.abs(matrix - matrix.T).max() > SAME * size:
-        advice = "use (M + M.T) / 2"
-        return [Finding("not-symmetric", where, matrix, "a symmetric matrix", advice)]
+        return [Finding("not-symmetric", where, matrix, "a symmetric matrix", "use (M + M.T) / 2")]
     lowest = np.linalg.eigvalsh(matrix / 2 + matrix.T / 2)[0]
     if lowest < -SAME * size:
         value, advice = f"a principal value of {lowest:.3g}", "check signs, and that linear entries come first"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.contract.applied import is_acted_on
 from titop.blocks.devices.composite_device import CompositeDevice
@@ -149,8 +149,7 @@ class CompiledEngine:
         warnings: list[Finding] = []
         if not near:
             errors, warnings = look_at(system.structure, {**system.changes, **values}, values, blocks)
-            if errors:
-                raise ModelError(errors)
+            refuse(errors)
         packed = with_parameters_of(system, params, values, blocks)
         if packed is None:
             return self._rebuilt(values, devices)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from titop.blocks.basics.errors import ModelError
+from titop.blocks.basics.errors import refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import sequence_findings
 from titop.solvers.arguments.reading import all_finite, as_arrays
@@ -262,8 +262,7 @@ class CompiledReadings:
 
     def _motion(self, asked: tuple[str, str]) -> KernelReading:
         port, sequence = self._mechanism.read_port(asked[0]), asked[1]
-        if findings := sequence_findings("sequence", sequence):
-            raise ModelError(findings)
+        refuse(sequence_findings("sequence", sequence))
         row = self._row_at(sensor_readings.MOTION, port, sequence)
         return self._reading([row], [(port, sequence, 15)])
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, refuse
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CANCELLED
@@ -107,7 +107,7 @@ class PackedSystem:
 
     def _check_closures(self) -> None:
         """Refuse rigid closures, limits and loads that override methods, since kernels do not call these."""
-        findings = [
+        refuse(
             Finding(
                 "own-law",
                 f"{block.name}.{', '.join(overridden)}",
@@ -117,9 +117,7 @@ class PackedSystem:
             )
             for block in (*(each.closure for each in self.mechanism.rigid_loops), *self.structure.limits, *self.structure.loads)
             if (overridden := overrides(block))
-        ]
-        if findings:
-            raise ModelError(findings)
+        )
 
     def pack(self) -> bool:
         """Write the parameters into the tables of floats; return whether they are usable."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -406,82 +405,6 @@ class TestModes:
         loaded = tt.load(tmp_path / "b.toml").resolve()
         assert loaded.coordinate_names == s.resolve().coordinate_names
         assert loaded.parameters() == s.resolve().parameters()
-
-    def test_former_names_are_read(self, tmp_path: Path) -> None:
-        """By everything that takes names of coordinates; models and exported signals have those of today."""
-        beam = tt.Beam("b", **self.PANEL, modes=(1, 2), axial_modes=1)
-        s = tt.System("b", gravity=[0, 0, 0])
-        s.connect("world", beam, tt.Weld("root"))
-        s.add_actuator(tt.Motor("shaker", "b.mode2"))
-        s.add_sensor(tt.Encoder("seen", "b.mode3"))
-        s.save(tmp_path / "b.toml")
-        for m in (s.resolve(), tt.load(tmp_path / "b.toml").resolve(), pickle.loads(pickle.dumps(s.resolve()))):
-            pairs = {"mode1": "mode_y1", "mode2": "mode_z1", "mode3": "mode_z2", "mode4": "mode_rx1", "mode5": "mode_x1"}
-            for former, today in pairs.items():
-                assert m.coordinate_names[m.coordinate_names.index(f"b.{former}")] == f"b.{today}"
-                assert m.configuration({f"b.{former}": 0.1}).tolist() == m.configuration({f"b.{today}": 0.1}).tolist()
-                assert m.velocity({f"b.{former}": 0.1}).tolist() == m.velocity({f"b.{today}": 0.1}).tolist()
-            assert "b.mode6" not in m.coordinate_names
-            assert m.actuation_matrix(m.neutral())[:, 0].tolist() == m.velocity({"b.mode_z1": 1.0}).tolist()
-            assert m.outputs(m.configuration({"b.mode_z2": 0.3}), np.zeros(m.nv), np.zeros(m.nv)).tolist() == [0.3]
-            one, other = (
-                tt.linearize(m, m.neutral(), [f"b.{a}"], [f"b.{b}.q"], hold=[f"b.{c}"])
-                for a, b, c in (("mode1", "mode2", "mode5"), ("mode_y1", "mode_z1", "mode_x1"))
-            )
-            assert np.array_equal(one(1j), other(1j))
-            assert one.state_labels == other.state_labels
-            assert tt.trim(m, ["b.mode1", "b.mode2.tau"], v=np.zeros(m.nv)).unknowns
-        run = tt.simulate(m, [0.0, 1e-3], m.neutral(), np.zeros(m.nv), prescribed={"b.mode1": lambda t: (0.0, 0.0, 0.0)})
-        assert np.array_equal(run.coordinate("b.mode2"), run.coordinate("b.mode_z1"))
-        run.save(tmp_path / "run.npz")
-        with np.load(tmp_path / "run.npz") as file:
-            arrays = dict(file)
-        for key in ("configuration_names", "coordinate_names"):
-            back = {f"b.{today}": f"b.{former}" for former, today in pairs.items()}
-            arrays[key] = np.array([back.get(str(name), str(name)) for name in arrays[key]])
-        np.savez(tmp_path / "before.npz", **arrays)
-        assert np.array_equal(tt.load_trajectory(tmp_path / "before.npz", m).q, run.q)
-
-    def test_former_names_are_read_in_mappings(self) -> None:
-        """And what comes of them has the names of today."""
-        s = tt.System("b", gravity=[0, 0, 0])
-        s.connect("world", tt.Beam("b", **self.PANEL, modes=(1, 2)), tt.Revolute("hinge", stiffness=1.0))
-        m = s.resolve()
-        point = tt.trim(m)
-        for former, today in (("b.mode1", "b.mode_y1"), ("b.mode3.q", "b.mode_z2"), ("b.mode_y1.q", "b.mode_y1")):
-            bound, other = (tt.trim(m, q={"b.mode_y1": 0.1}, bounds={name: (-1.0, 1.0)}) for name in (former, today))
-            assert np.array_equal(bound.q, other.q)
-            with pytest.raises(tt.ModelError, match=r"b\.mode_y1' has bounds already"):
-                tt.trim(m, bounds={former: (-1.0, 1.0), "b.mode_y1": (-1.0, 1.0), "b.mode1.q": (-1.0, 1.0)})
-        with pytest.raises(tt.ModelError, match="unknown-bound"):
-            tt.trim(m, bounds={"b.mode6": (-1.0, 1.0)})
-        own, old = (tt.linearize(m, point, [name], [f"{name}.q"]) for name in ("b.mode_y1", "b.mode1"))
-        assert (own.input_labels, own.output_labels) == (old.input_labels, old.output_labels)
-        families = [
-            tt.lft(m, point, {f"{name}.q": (-0.01, 0.01)}, inputs=["hinge"], outputs=["hinge.q"], fits=[f"{name}.q"])
-            for name in ("b.mode_y1", "b.mode1")
-        ]
-        assert families[0].blocks == families[1].blocks
-        assert np.array_equal(families[0].at({"b.mode_y1.q": 0.005}).A, families[1].at({"b.mode_y1.q": 0.005}).A)
-        along = [[each.q for each in tt.trim_along(m, name, [0.0, 0.01])] for name in ("b.mode_y1.tau", "b.mode1.tau")]
-        assert np.array_equal(*along)
-        motions = {name: lambda t: 0.1 * np.sin(t) for name in m.coordinate_names}
-        renamed = {"b.mode1" if name == "b.mode_y1" else name: motion for name, motion in motions.items()}
-        for one, two in zip(*(tt.trajectory_series(m, 0.1, given, order=1) for given in (motions, renamed)), strict=True):
-            assert np.array_equal(one, two)
-        with pytest.raises(tt.ModelError, match=r"b\.mode_y1.*given-twice"):
-            tt.trajectory_series(m, 0.1, motions | renamed, order=1)
-
-    def test_one_coordinate_is_not_taken_twice_by_two_names(self) -> None:
-        s = tt.System("b", gravity=[0, 0, 0])
-        s.connect("world", tt.Beam("b", **self.PANEL, modes=1), tt.Weld("root"))
-        s.add_gear(tt.Gear("pair", driver="b.mode1", driven="b.mode_y1"))
-        with pytest.raises(tt.ModelError, match="two different coordinates"):
-            s.resolve()
-        m = self.hung()
-        nothing = np.zeros(m.nv)
-        with pytest.raises(tt.ModelError, match="prescribed-twice"):
-            m.hybrid_dynamics(m.neutral(), nothing, nothing, nothing, prescribed=["b.mode1", "b.mode_y1"])
 
 
 class TestLine:

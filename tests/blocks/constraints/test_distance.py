@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 import titop as tt
 
@@ -104,6 +105,14 @@ class TestNodes:
             one, two = (S.C @ np.linalg.solve(1j * rate * np.eye(6) - S.A, S.B) for S in (member, expected))
             np.testing.assert_allclose(one, two, rtol=1e-9)  # of the trim
 
+    @pytest.mark.parametrize("engine", ["reference", "compiled"])
+    def test_masses_may_become_zero(self, engine: str) -> None:
+        system = tripod()
+        system.graph.nodes["node"]["block"].mass = 0.5
+        m, expected = system.resolve(engine=engine).with_parameters({"node.mass": 0.0}), tripod().resolve(engine="reference")
+        q, v = state_of(expected)
+        np.testing.assert_allclose(m.forward_dynamics(q, v), expected.forward_dynamics(q, v), atol=1e-12)  # rounding
+
     def test_a_small_mass_has_nearly_the_same_effect(self) -> None:
         m = tripod().resolve()
         q, v = state_of(m)
@@ -137,8 +146,40 @@ class TestLinks:
         np.testing.assert_allclose(bodies[0], bodies[1], atol=1e-11)
         np.testing.assert_allclose([bodies[0][:2], rods[0]], [rods[1], rods[1]], atol=1e-11)
 
+    @pytest.mark.parametrize("engine", ["reference", "compiled"])
+    def test_a_point_mass_in_the_pin_belongs_to_the_crank(self, engine: str) -> None:
+        """The coupler turns about its own mass: its joint moves no inertia, though it has mass."""
+        models = []
+        for on_crank, on_coupler in ((1.0, 0.0), (0.0, 1.0)):
+            s = tt.System("four bars", gravity=[0, -9.81, 0])
+            s.world.add_port("R", position=[0.45, 0, 0])
+            crank = tt.RigidBody("crank", 0.5 + on_crank, com=[0.2, 0, 0], inertia=0.02, ports={"E": [0.2, 0, 0]})
+            rocker = tt.RigidBody("rocker", 2.0, com=[0.2, 0, 0], inertia=0.05, ports={"E": [0.4, 0, 0]})
+            s.connect("world", crank, tt.Revolute("first"))
+            s.connect(s.world.port("R"), rocker, tt.Revolute("last"))
+            coupler = tt.RigidBody("coupler", on_coupler, ports={"E": [0.5, 0, 0]})
+            s.connect(crank.port("E"), coupler, tt.Revolute("middle"))
+            s.close_loop(coupler.port("E"), rocker.port("E"), tt.RigidClosure("pin", kind="planar_revolute"))
+            models.append(s.resolve(engine=engine))
+        q = models[0].assemble([1.0, -0.6, 1.4], fixed=["first"])
+        v = models[0].assemble_velocity(q, [2.0, 0, 0], fixed=["first"])
+        one, two = (m.forward_dynamics(q, v) for m in models)
+        np.testing.assert_allclose(one, two, atol=1e-11)  # rounding of equations with condition about ten
+
 
 class TestRefusals:
+    @pytest.mark.parametrize("engine", ["reference", "compiled"])
+    def test_pins_that_slide_freely(self, engine: str) -> None:
+        """Two slots along one line hold the crank, and not the pin in them; rounding of the slots' direction is no inertia."""
+        s, turned = tt.System("slots", gravity=[0, -10, 0]), tt.Pose(rotation=Rotation.from_euler("z", 0.3))
+        crank, pin, other = tt.RigidBody("crank", 1.0, inertia=0.1), tt.RigidBody("pin", 0.0), tt.RigidBody("other", 0.0)
+        s.connect("world", crank, tt.Revolute("hinge"))
+        s.connect(crank, pin, tt.Prismatic("own", [1, 0, 0]))
+        s.connect("world", other, tt.Prismatic("fixed", [1, 0, 0]), placement=turned)
+        s.close_loop(pin, other, tt.RigidClosure("both", directions=np.eye(6)[:, :2]))
+        with pytest.raises(tt.ModelError, match=r"no inertia along .*\[massless-joint\]"):
+            s.resolve(engine=engine).forward_dynamics([0.3, 1.0, 1.0], np.zeros(3))
+
     def test_nodes_that_nothing_holds(self) -> None:
         s = tripod()
         s.connect("world", tt.RigidBody("lost", 0.0), tt.Cartesian("nowhere"))

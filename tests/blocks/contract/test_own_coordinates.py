@@ -6,8 +6,6 @@ so that all follows in closed form.
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -128,33 +126,6 @@ def test_both_ways_to_second_derivatives_agree(monkeypatch: pytest.MonkeyPatch) 
     np.testing.assert_allclose(ways[0], ways[1], rtol=0, atol=1e-8)
     assert not np.array_equal(*ways)
     assert np.abs(ways[0]).max() > 1.0
-
-
-class TestCoordinateNames:
-    """Names of today are listed; former ones are found where they stand."""
-
-    NAMES = coordinates.CoordinateNames(["first", "second"], {"old": "second"})
-
-    def test_former_names_are_found(self) -> None:
-        assert "old" in self.NAMES
-        assert self.NAMES.index("old") == self.NAMES.index("second") == 1
-        assert list(self.NAMES) == ["first", "second"]
-        assert self.NAMES == ("first", "second")
-        assert "older" not in self.NAMES
-        assert ["old"] not in self.NAMES  # type: ignore[comparison-overlap]
-        with pytest.raises(ValueError, match="not in tuple"):
-            self.NAMES.index("older")
-
-    def test_they_go_along(self) -> None:
-        """Into copies, and under an owner's name."""
-        for copied in (pickle.loads(pickle.dumps(self.NAMES)), copy.deepcopy(self.NAMES)):
-            assert copied.index("old") == 1
-        owned = self.NAMES.under("beam")
-        assert (tuple(owned), owned.index("beam.old")) == (("beam.first", "beam.second"), 1)
-
-    def test_lists_are_brought_up_to_date(self) -> None:
-        assert coordinates.todays(self.NAMES, ["old", "first"]) == ("second", "first")
-        assert coordinates.todays(("first",), ["old", "first"]) == ("old", "first")
 
 
 # Units of what goes with coordinates: the product of effort and coordinate is an energy.

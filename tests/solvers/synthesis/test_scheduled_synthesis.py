@@ -209,7 +209,7 @@ def test_a_controller_follows_its_parameter_in_time() -> None:
     assert K.at({"k": 1.0}).state_labels == ["x[0]_estimate", "x[1]_estimate"]
     with pytest.raises(tt.ModelError) as caught:
         K.at({"k": "one"})
-    assert (caught.value.code, caught.value.where) == ("wrong-type", "rho['k']")
+    assert (caught.value.code, caught.value.where) == ("wrong-type", "rho: k")
 
 
 @pytest.mark.parametrize(

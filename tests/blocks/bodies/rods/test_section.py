@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import titop as tt
-from titop.blocks.bodies.rods.section import along, dimension_parameters
+from titop.blocks.bodies.rods.section import along, dimension_fields
 from titop.blocks.contract.block import with_number
 
 Array = NDArray[Any]
@@ -118,12 +118,13 @@ def test_numbers_pairs_and_functions_of_the_abscissa() -> None:
 
 def test_parameters_are_the_numbers_that_change_it() -> None:
     tapered = (0.2, 0.1)
-    assert dimension_parameters("radius", tapered, "m") == {"radius.base": (0.2, "m"), "radius.tip": (0.1, "m")}
-    assert dimension_parameters("radius", lambda X: X, "m") == {}
+    fields = {"radius.base": ("section", ("radius", 0), "m"), "radius.tip": ("section", ("radius", 1), "m")}
+    assert dimension_fields("radius", tapered, "m", "section", ("radius",)) == fields
+    assert dimension_fields("radius", lambda X: X, "m", "section") == {}
     assert along("radius", with_number(tapered, (0,), 0.4), PLACES, 2.0)[0] == 0.4
     assert along("radius", with_number(tapered, (1,), 0.4), PLACES, 2.0)[2] == 0.4
     assert along("radius", with_number((0.2,), (0,), 0.4), PLACES, 2.0).tolist() == [0.4] * 3
-    assert dimension_parameters("radius", (0.2,), "m") == {"radius": (0.2, "m")}
+    assert dimension_fields("radius", (0.2,), "m", "y") == {"radius": ("y", (0,), "m")}
 
 
 def test_a_function_that_fails_is_named() -> None:

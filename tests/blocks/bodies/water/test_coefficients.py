@@ -50,7 +50,6 @@ IMMERSED = {"fluid": WATER, "volume": 0.1}
         (rod, {"fluid": WATER, "drag": {"normal": np.nan}}, "rod.drag.normal", "not-finite"),
         (rod, {"fluid": WATER, "added_mass": lambda X: NEGATIVE}, "rod.added_mass", "negative-coefficient"),
         (rod, {"fluid": WATER, "drag": lambda X: np.eye(5)}, "rod.drag", "bad-values"),
-        (rod, {"fluid": WATER, "fluid_density": 900.0}, "rod.fluid_density", "fluid-twice"),
     ],
 )
 def test_bad_coefficients_are_named(system: Any, given: dict[str, Any], where: str, code: str) -> None:

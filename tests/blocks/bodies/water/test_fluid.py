@@ -12,10 +12,11 @@ import titop as tt
 
 def test_a_fluid_knows_its_numbers() -> None:
     water = tt.Fluid(1025.0, current=[0.1, 0, -0.2])
-    assert water.parameters()["density"] == (1025.0, "kg/m^3")
-    assert water.parameters()["current.z"] == (-0.2, "m/s")
-    assert water.with_parameter("current.z", 0.5) == tt.Fluid(1025.0, [0.1, 0, 0.5])
-    assert water.with_parameter("density", 1j).density == 1j
+    ball = tt.RigidBody("ball", 1.0, volume=1e-3, fluid=water)
+    assert ball.parameters()["fluid.density"] == (1025.0, "kg/m^3")
+    assert ball.parameters()["fluid.current.z"] == (-0.2, "m/s")
+    assert ball.with_parameters({"fluid.current.z": 0.5}).fluid == tt.Fluid(1025.0, [0.1, 0, 0.5])
+    assert water.current[2] == -0.2
     assert water == tt.Fluid(1025.0, (0.1, 0, -0.2))
     assert water != tt.Fluid(1025.0)
     assert repr(tt.Fluid(1.2)) == "Fluid(1.2)"

@@ -21,7 +21,7 @@ CURRENT = np.array([0.3, -0.2, 0.1])
 def diver(fluid: float | None = None, gravity: Any = GRAVITY, cls: type[tt.Rod] = tt.Rod) -> tt.System:
     """Return a tapered rod with another one on its tip, floating."""
     s = tt.System("diver", gravity=gravity)
-    fields: dict[str, Any] = {"young": YOUNG, "density": DENSITY, "damping": 10.0, "fluid_density": fluid}
+    fields: dict[str, Any] = {"young": YOUNG, "density": DENSITY, "damping": 10.0, "fluid": fluid and tt.Fluid(fluid)}
     near = cls("near", 0.3, tt.Section.circle([0.02, 0.01]), strains="timoshenko", basis=1, **fields)
     far = cls("far", 0.2, tt.Section.rectangle(0.01, 0.02), strains={"bending_y": 2}, **fields)
     s.connect("world", near, tt.Free("float"))
@@ -102,7 +102,7 @@ def hanging(**fields: Any) -> tt.Model:
 
 def test_a_hanging_rod_is_stretched_by_what_it_weighs_in_the_fluid() -> None:
     """``(rho - rho_f) g L^2 / (2 E)``; a section holds ``(rho - rho_f) A g (L - X)``."""
-    m = hanging(fluid_density=1000.0)
+    m = hanging(fluid=tt.Fluid(1000.0))
     run = tt.trim(m)
     assert m.pose("rod.tip", run.q)[1][0] - 0.5 == pytest.approx(200.0 * 9.81 * 0.5**2 / (2 * YOUNG), rel=1e-12, abs=0)
     held = m.section_wrenches("rod", [0.0, 0.2], run.q, *np.zeros((2, m.nv)))
@@ -140,8 +140,8 @@ def test_what_is_said_otherwise_is_followed() -> None:
 
 def test_bad_fluids_are_named_and_files_keep_good_ones(tmp_path: Any) -> None:
     for value in (-1.0, np.nan, "water"):
-        with pytest.raises(tt.ModelError, match=r"rod\.fluid_density"):
-            hanging(fluid_density=value)
+        with pytest.raises(tt.ModelError, match=r"fluid\.density"):
+            hanging(fluid=tt.Fluid(value))
     assert "near.fluid.density" not in diver().resolve(engine="reference").parameters()
     s = diver(900.0)
     s.save(tmp_path / "diver.toml")
@@ -150,7 +150,7 @@ def test_bad_fluids_are_named_and_files_keep_good_ones(tmp_path: Any) -> None:
     q, _, _ = state(m)
     np.testing.assert_array_equal(m.gravity_effects(q), again.gravity_effects(q))
     diver().save(tmp_path / "dry.toml")
-    assert "fluid_density" not in (tmp_path / "dry.toml").read_text()
+    assert "fluid" not in (tmp_path / "dry.toml").read_text()
 
 
 # -- all that a fluid does, in a tree of rods and a body
