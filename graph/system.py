@@ -24,8 +24,9 @@ class System(Network):
     Parameters
     ----------
     name : str
-    gravity : array_like (3,), m/s^2, or CentralGravity
-        The uniform gravity field, in inertial components; or that of a planet, around the world's origin.
+    gravity : array_like (3,), m/s^2, CentralGravity or Orbit
+        The uniform gravity field, in inertial components; that of a planet, around the world's origin; or a reference orbit,
+        whose Hill's frame is the world.
 
     Attributes
     ----------
@@ -54,7 +55,7 @@ class System(Network):
         Parameters
         ----------
         other : System
-            Is not changed. It may be included several times, also in itself.
+            Is not changed. It may be included several times, also in itself. Its gravity is left out: that of this system acts.
         prefix : str
             Blocks are renamed to ``prefix/name``; letters, digits and ``_-/``.
         at : Block, PortRef or "world"

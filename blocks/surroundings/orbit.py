@@ -16,6 +16,7 @@ from titop.blocks.surroundings.central_gravity import CentralGravity
 from titop.blocks.surroundings.gravity_field import GravityField
 
 _X, _Z = np.eye(3)[0], np.eye(3)[2]
+_ELEMENTS = ("semi_major_axis", "eccentricity", "inclination", "node", "perigee", "anomaly")
 
 
 def _central(orbit: Orbit, field: str, value: Any) -> CentralGravity:
@@ -151,6 +152,10 @@ class Orbit(CentralGravity):
         elements = {"node": float(np.arctan2(n[1], n[0])), "inclination": float(np.arctan2(tilt, z[2]))}
         elements |= {"perigee": angle(n, apse), "anomaly": angle(apse, r), "eccentricity": float(e) if e > EXACT else 0.0}
         return cls(gravity, float(-gravity.mu / (2 * energy)), **elements)
+
+    def __repr__(self) -> str:
+        elements = (f"{name}={getattr(self, name)}" for name in _ELEMENTS if getattr(self, name))
+        return f"Orbit({self._gravity!r}, {', '.join(elements)})"
 
     @property
     def words(self) -> str:

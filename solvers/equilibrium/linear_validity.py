@@ -139,6 +139,22 @@ def spin_findings(model: Model, q: Any, v: Any) -> Iterator[Finding]:
             yield Finding("spinning-modes", block.name, value, expected, advice)
 
 
+def under_ground(model: Model, q: Any, t: Array | None = None) -> Iterator[Finding]:
+    """Yield bodies that hang on the world and are inside the planet in whose field of gravity they are, where deepest.
+
+    `q` (n, nq). `t` (n, s): times of the configurations, for the messages.
+    """
+    assembly = model.mechanism.assembly
+    for name in () if assembly.field is None else [c.child.block.name for c in assembly.connections]:
+        if assembly.hanging[name].parent.block is assembly.world:
+            heights = assembly.field.over_ground(model.pose(name, q)[1])  # type: ignore[union-attr]
+            k = int(heights.argmin())
+            if heights[k] < 0:
+                where = f"{heights[k] / 1000:.6g} km over the ground" + ("" if t is None else f" at t = {t[k]:.6g} s")
+                advice = "place it elsewhere, or end before; inside, gravity is taken as that of a uniform ball"
+                yield Finding("under-ground", name, where, "bodies outside of the planet", advice)
+
+
 def switching_findings(model: Model, q: Array, v: Array) -> Iterator[Finding]:
     """Yield each contact, cable or other interaction that switches within what states (n, nq; n, nv) are known to."""
     for loop in model.mechanism.interactions:

@@ -12,7 +12,7 @@ from titop.blocks.basics.user_input import read_count, read_number
 from titop.solvers.arguments.reading import read_mapping
 from titop.solvers.constraints.interaction_loads import refuse_pushing
 from titop.solvers.equilibrium.equations import stands
-from titop.solvers.equilibrium.linear_validity import spin_findings
+from titop.solvers.equilibrium.linear_validity import spin_findings, under_ground
 from titop.solvers.equilibrium.newton import Course
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.equilibrium.search import search
@@ -170,7 +170,8 @@ def trim(
         point = settling.to_stable(point, sought)
     elif course.strayed and can_settle(sought):
         warn(settling.strayed_findings(point, sought))
-    warn([*spin_findings(point.model, point.q, point.v), *overlaps(point.model, point.q[None])])
+    doubts = *overlaps(point.model, point.q[None]), *under_ground(point.model, point.q[None])
+    warn([*spin_findings(point.model, point.q, point.v), *doubts])
     return point.of(model)
 
 

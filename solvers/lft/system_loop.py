@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.paths import entry_of, owner_of
 from titop.blocks.basics.spatial import Array
 from titop.blocks.devices.actuators import PortActuator
@@ -440,8 +441,12 @@ def _momentum(moving: SystemChanges, of: Quantity) -> Signals | None:
 
 
 def _specific_force(moving: SystemChanges, of: Quantity) -> Signals | None:
-    """Return the change of ``a + w x v``, accelerations less gravity's; None in a field of gravity."""
-    if moving.changes.tree.state.model.mechanism.assembly.field is not None:
+    """Return the change of ``a + w x v``, accelerations less gravity's; None in a field of gravity, which must be certain."""
+    tree = moving.changes.tree
+    if (field := tree.state.model.mechanism.assembly.field) is not None:
+        if names := tree.uncertainty.of_block(field.name):
+            expected, advice = f"no specific force where {', '.join(names)} is uncertain", "leave it out, or keep these fixed"
+            raise ModelError(Finding("inexact-output", "outputs", f"the specific force at {of.owner}", expected, advice))
         return None
     return moving.at(of).acceleration[:3] + CONVECTIVE @ moving.at(of).products
 

@@ -77,22 +77,6 @@ def deep_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
             yield Finding("deep-contact", name, depth, expected, "move it out, or it is thrown out")
 
 
-def under_ground(model: Model, t: Array, q: Array) -> Iterator[Finding]:
-    """Yield bodies that hang on the world and are inside the planet in whose field of gravity they move, where deepest.
-
-    - `t` (n, s), `q` (n, nq).
-    """
-    assembly = model.mechanism.assembly
-    for name in () if assembly.field is None else [c.child.block.name for c in assembly.connections]:
-        if assembly.hanging[name].parent.block is assembly.world:
-            heights = assembly.field.over_ground(model.pose(name, q)[1])  # type: ignore[union-attr]
-            k = int(heights.argmin())
-            if heights[k] < 0:
-                where = f"{heights[k] / 1000:.6g} km over the ground at t = {t[k]:.6g} s"
-                advice = "start it elsewhere, or end before; inside, gravity is taken as that of a uniform ball"
-                yield Finding("under-ground", name, where, "bodies outside of the planet", advice)
-
-
 def doubtful_starts(model: Model, q: Array, v: Array) -> Iterator[Finding]:
     """Yield what interactions say of their motion at the start: wheels above their limits, air outside its range."""
     for loop in model.mechanism.interactions:

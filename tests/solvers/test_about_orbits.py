@@ -337,6 +337,15 @@ def test_fractional_models_are_exact(build: Any, mass: str, outputs: list[str]) 
         assert (np.abs(middle - expected).max(axis=1) / sizes).max() > 1e-3  # negative control
 
 
+def test_uncertain_oblateness_is_not_read_by_accelerometers() -> None:
+    """Beside an output that is large what is inexact in their reading would not show."""
+    m = hinged()
+    ends: dict[str, Any] = {"inputs": ["hinge.tau"], "outputs": ["hub.A.r", "accelerometer"]}
+    with refusal("inexact-output", "outputs"):
+        tt.lft(m, tt.trim(m), {"gravity.j2": (0.0, 1e-3)}, **ends)
+    assert tt.lft(m, tt.trim(m), {"gravity.j2": (0.0, 1e-3)}, **ends | {"outputs": ["hub.A.r"]}).check(2) < 1e-9
+
+
 def test_blocks_of_a_field_are_not_cut_out() -> None:
     m = satellite(CIRCULAR)
     with refusal("block-in-field", "hub"):

@@ -310,6 +310,9 @@ class TestSystems:
         high = m.configuration({"base": [5.1, 0, 0, 0, 0, 0, 1]})
         with pytest.warns(tt.ModelWarning, match="over the ground at t = 0.2 s"):
             tt.simulate(m, [0.0, 0.1, 0.2], high, np.zeros(6), progress=False)
+        for doubtful in (tt.trim, lambda m: tt.linearize(m, (m.neutral(), np.zeros(6)))):
+            with pytest.warns(tt.ModelWarning, match=r"-0.005 km over the ground; expected"):
+                doubtful(m)
 
     def test_only_gravity_is_attached(self, both: tuple[tt.Model, tt.Model]) -> None:
         kinds = [isinstance(loop.closure, BodyGravity) for loop in both[0].mechanism.assembly.loops]

@@ -178,5 +178,7 @@ def test_texts_and_files(tmp_path: Path) -> None:
     assert type(again) is tt.Orbit
     assert again.parameters() == orbit.parameters()
     assert orbit.gravity.parameters() == planet.parameters()
-    circular = tt.System("satellite", gravity=tt.Orbit(EARTH, altitude=7e5))
+    circular = tt.System("satellite", gravity=tt.Orbit(EARTH, altitude=7e5, node=0.2))
     assert "a circular orbit, 700 km high" in str(circular)
+    copied = eval(repr(circular.gravity), {"Orbit": tt.Orbit, "CentralGravity": tt.CentralGravity})
+    assert copied.parameters() == circular.gravity.parameters()
