@@ -117,7 +117,7 @@ class BudgetCase:
 
     def panels(self, system: Matrices, poles: Array, noisy: Sequence[int]) -> Panels:
         """Return the spectra of outputs by some sources, channels in this order."""
-        sources, columns = [self.acting[k].source for k in noisy], [self.acting[k].column for k in noisy]
+        (labels, sources, columns) = zip(*(self.acting[k] for k in noisy), strict=True)
         poles = np.concatenate([poles, *(np.asarray(source.poles, dtype=complex) for source in sources)])
         poles = np.concatenate([poles, poles.conj() + 2j * np.pi / self.period]) if self.period else poles
         places = 2 * np.pi * np.array([*self.edges, *(place for source in sources for place in source.places)])
@@ -126,22 +126,21 @@ class BudgetCase:
         respond = responder(system.part(np.arange(len(system.C)), columns), self.period)
 
         def density(omega: Array) -> Array:
-            spectra = np.array([source.density(omega / (2 * np.pi)) for source in sources if source.density is not None])
+            spectra = np.array([source.over(omega / (2 * np.pi), where) for where, source in zip(labels, sources, strict=True)])
             return (np.abs(respond(omega)) ** 2 * spectra.T[:, None]).reshape(len(omega), -1)
 
         return Panels.of(density, poles, places, max(delays[:1], default=0.0), last, not self.period)
 
     def _add_line(self, respond: Callable[[Array], Array], poles: Array, k: int, parts: Array, lines: Array) -> None:
         """Add the amplitudes of a line, at its worst frequencies."""
-        source, column = self.acting[k].source, self.acting[k].column
-        amplitude, band = source.amplitude, (2 * np.pi * source.band[0], 2 * np.pi * source.band[1])
-        assert amplitude is not None
+        label, source, column = self.acting[k]
+        band = 2 * np.pi * source.band[0], 2 * np.pi * source.band[1]
         for m, metric in enumerate(self.metrics):
             for o in range(parts.shape[1]):
 
                 def gain(omega: Array, o: int = o, metric: Metric = metric) -> Array:
                     weights = np.sqrt(metric.weights(omega, self.period))
-                    return np.abs(respond(omega)[:, o, column]) * amplitude(omega / (2 * np.pi)) * weights
+                    return np.abs(respond(omega)[:, o, column]) * source.over(omega / (2 * np.pi), label) * weights
 
                 parts[m, o, k], place = worst_line(gain, poles, band)
                 lines[m, o, k] = place / (2 * np.pi)
@@ -158,7 +157,7 @@ class BudgetCase:
 
     def alone(self, parts: Array) -> Array:
         """Return what each source has alone (metrics, outputs, sources) at the level of confidence."""
-        rows = parts.reshape(-1, len(self.acting)).tolist()
+        rows = [row for of_metric in parts.tolist() for row in of_metric]
         found = [
             quantile([each], self.confidence, self.simplified) for row in rows for each in zip(self.laws, row, strict=True)
         ]

@@ -117,12 +117,14 @@ class ErrorSource:
         ----------
         density : callable, or (frequencies, densities)
             One-sided density, in the square of the unit per Hz, as a function of frequencies (n, Hz), or as a table of
-            increasing frequencies, straight between its points on logarithmic axes, nothing beyond them.
+            increasing frequencies, straight between its points on logarithmic axes, nothing beyond them. That of a path is
+            two-sided: ``lambda f: 2 * path.spectrum(f)``.
 
         Raises
         ------
         ModelError
-            For tables that do not increase, and densities that are not positive.
+            For tables that do not increase, and densities that are not positive; by `pointing_budget` for functions that do
+            not return a number, zero or more, for each frequency.
 
         Examples
         --------
@@ -131,7 +133,7 @@ class ErrorSource:
         [0.1, 0.0]
         """
         if callable(density):
-            return cls("noise", density=lambda f: np.asarray(density(np.asarray(f, dtype=float)), dtype=float))
+            return cls("noise", density=lambda f: density(np.asarray(f, dtype=float)))
         table = real_array(density)
         if table is None or table.ndim != 2 or len(table) != 2 or table.shape[1] < 2 or not (np.diff(table[0]) > 0).all():
             expected, advice = "a function of f, or (frequencies, densities), two or more", "sort the table by frequency"
@@ -159,7 +161,8 @@ class ErrorSource:
         frequency : float or (float, float), Hz
             Of a range, the frequency is taken that is worst for each metric and output.
         amplitude : float or callable
-            In the input's unit, not its root mean square; or a function of frequencies (n, Hz), as of an imbalance.
+            In the input's unit, not its root mean square; or a function of frequencies (n, Hz), as of an imbalance, whose
+            sign does not matter.
 
         Raises
         ------
@@ -174,7 +177,7 @@ class ErrorSource:
         ends = real_array(frequency)
         if (
             ends is None
-            or ends.size not in (1, 2)
+            or ends.shape not in ((), (1,), (2,))
             or not np.isfinite(ends).all()
             or ends.min() < 0
             or ends.flat[0] > ends.flat[-1]
@@ -185,7 +188,7 @@ class ErrorSource:
             )
         band = float(ends.flat[0]), float(ends.flat[-1])
         if callable(amplitude):
-            return cls("harmonic", band=band, amplitude=lambda f: np.abs(np.asarray(amplitude(np.asarray(f)), dtype=float)))
+            return cls("harmonic", band=band, amplitude=lambda f: amplitude(np.asarray(f, dtype=float)))
         size = _number("amplitude", amplitude)
         return cls("harmonic", band=band, amplitude=lambda f: np.full(np.shape(f), size))
 
@@ -228,7 +231,7 @@ class ErrorSource:
         Raises
         ------
         ModelError
-            For different numbers of both, and times that do not increase.
+            For different numbers of both, none, and times that do not increase.
 
         Examples
         --------
@@ -242,6 +245,7 @@ class ErrorSource:
             or u is None
             or t.ndim != 1
             or t.shape != u.shape
+            or not t.size
             or not np.isfinite([t, u]).all()
             or (np.diff(t) <= 0).any()
         ):
@@ -264,6 +268,26 @@ class ErrorSource:
         >>> drag = tt.ErrorSource.bounded(1e-5)
         """
         return cls("bounded", size=_number("bound", bound))
+
+    def over(self, f: Array, where: str) -> Array:
+        """Return densities of noise, or amplitudes of a line, at frequencies (n, Hz); `where`: what messages call the source.
+
+        Raises
+        ------
+        ModelError
+            If a user's function does not return a size for each frequency.
+        """
+        function, name = (self.density, "density") if self.kind == "noise" else (self.amplitude, "amplitude")
+        assert function is not None
+        found = real_array(given := function(f))
+        fits = found is not None and found.shape in ((), f.shape)
+        sizes = np.broadcast_to(found if fits else np.nan, f.shape)  # type: ignore[arg-type]
+        sizes = sizes if self.kind == "noise" else np.abs(sizes)
+        if (wrong := ~(np.isfinite(sizes) & (sizes >= 0))).any():
+            got: Any = f"{sizes[wrong][0]:.6g} at {f[wrong][0]:.6g} Hz" if fits else given
+            expected, advice = "a finite number, zero or more, for each frequency", "check the function, by an array of them"
+            raise ModelError(Finding("bad-spectrum", f"{name} of {where}", got, expected, advice))
+        return sizes
 
 
 def poles_of(system: Matrices, period: float) -> Array:

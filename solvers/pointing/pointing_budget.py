@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -264,7 +264,7 @@ def pointing_budget(
     ):
         if value not in known:
             findings.append(Finding("bad-value", name, value, " or ".join(known), did_you_mean(str(value), known)))
-    if real_array(cells) is None or np.ndim(cells) or not cells >= 1:
+    if real_array(cells) is None or np.ndim(cells) or not 1 <= cells < np.inf:
         findings.append(Finding("bad-value", "cells", cells, "a number, one or more", "such as 16"))
     edges = real_array(bands)
     if edges is None or edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges, prepend=0.0) <= 0).any():
@@ -272,15 +272,8 @@ def pointing_budget(
     if findings:
         raise ModelError(findings)
     assert edges is not None
-    groups = tuple(
-        tuple(
-            k for k, each in enumerate(acting) if each.column in positions("correlated", signal_names("correlated", g), inputs)
-        )
-        for g in correlated
-    )
-    case = BudgetCase(
-        acting, metrics, tuple(edges.tolist()), period, float(confidence), interpretation, method == "simplified", groups
-    )
+    groups, simplified = _groups(correlated, acting, inputs), method == "simplified"
+    case = BudgetCase(acting, metrics, tuple(edges.tolist()), period, float(confidence), interpretation, simplified, groups)
     nominal = Matrices.of(family.nominal if family else model).part(rows, np.arange(len(inputs)))
     _check_stable(nominal, period)
     found = case.evaluate(nominal)
@@ -357,7 +350,7 @@ def _acting(sources: Any, inputs: Sequence[Signal], period: float) -> tuple[Acti
             if not isinstance(source, ErrorSource):
                 expected, advice = "an ErrorSource, several or None", "such as tt.ErrorSource.noise(1e-3)"
                 findings.append(Finding("wrong-type", where, source, expected, advice))
-            elif source.period is not None and source.period != period:
+            elif source.period is not None and abs(source.period - period) > SAME * period:
                 expected, advice = f"that of the loop, {period:g} s", "sample the filter (control.sample_system)"
                 findings.append(Finding("other-sample-time", where, f"a filter of {source.period:g} s", expected, advice))
             elif period and 2 * source.band[1] * period > 1:
@@ -374,11 +367,28 @@ def _acting(sources: Any, inputs: Sequence[Signal], period: float) -> tuple[Acti
     return tuple(found)
 
 
+def _groups(correlated: Any, acting: Sequence[ActingSource], inputs: Sequence[Signal]) -> tuple[tuple[int, ...], ...]:
+    """Return the places of sources by group. Raises `ModelError` for groups that share an input, or have nothing to add."""
+    found, told = list[tuple[int, ...]](), set[int]()
+    for names in (correlated,) if isinstance(correlated, str) or not isinstance(correlated, Iterable) else correlated:
+        columns = positions("correlated", signal_names("correlated", names), inputs)
+        group = tuple(k for k, each in enumerate(acting) if each.column in columns)
+        if told & set(columns):
+            advice = "put what depends on each other into one group"
+            raise ModelError(Finding("given-twice", "correlated", names, "each input in one group", advice))
+        if len(columns) < 2 and len(group) < 2:
+            advice = 'write correlated=[("torque", "gyro")] for one group of two'
+            raise ModelError(Finding("bad-group", "correlated", names, "groups of two sources or more", advice))
+        told |= set(columns)
+        found.append(group)
+    return tuple(found)
+
+
 def _units(signals: Sequence[Signal], unit: str | None) -> tuple[tuple[str, ...], Array]:
     """Return the units of results, and what outputs are divided by. Raises `ModelError` for units that do not fit."""
     if unit is None:
         return tuple(signal.unit for signal in signals), np.ones(len(signals))
-    if unit not in ANGLES:
+    if not isinstance(unit, str) or unit not in ANGLES:
         raise ModelError(Finding("bad-unit", "unit", unit, f"one of {', '.join(ANGLES)}", did_you_mean(str(unit), ANGLES)))
     for signal in signals:
         if signal.unit not in ("rad", ""):

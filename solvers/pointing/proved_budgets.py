@@ -20,7 +20,7 @@ from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.linear.peaks import Band, frequencies
 from titop.solvers.pointing.budget_cases import BudgetCase
-from titop.solvers.pointing.spectral_errors import Panels, last_panel
+from titop.solvers.pointing.spectral_errors import Panels, last_panel, worst_line
 from titop.solvers.pointing.worst_budgets import WorstErrors, with_ends
 from titop.solvers.robust.scalings import Centres
 from titop.solvers.robust.sweep import sweep
@@ -34,8 +34,9 @@ _BANDS, _NEAR = 24, 2 * COARSE
 _GRID = 60
 #: Tolerance of gains in bands of noise.
 _LOOSE = 4 * COARSE
-#: Parts of a band at which the weight of a line is looked at.
-_PARTS = 33
+#: Frequencies of a band at which gains of known members are looked at, and the weight of a line with its amplitude.
+_PARTS, _SEEN = 33, 1025
+_NONE = np.zeros(0)
 
 
 class Cell(NamedTuple):
@@ -60,6 +61,8 @@ def proved_errors(
     the box that are bounded one by one: that whose bound is highest is halved, along what moves poles most in their widths.
     """
     n = len(loop.structure.real)
+    if not np.isfinite(worst.values).all():
+        return np.full_like(worst.values, np.inf)
     whole, most = Cell(np.zeros(n), np.ones(n)), max(cells, 1) if n else 1
     with progress_bar(progress=progress, total=2 * most - 1, desc="bounds") as bar:
 
@@ -69,7 +72,7 @@ def proved_errors(
             return total, cell
 
         found = [bound(whole)]
-        while len(found) < most and np.isfinite(worst.values).all():
+        while len(found) < most:
             found.sort(key=lambda each: float((each[0] / np.maximum(worst.values, TINY)).max()))
             _, cell = found.pop()
             found += [bound(half) for half in cell.cut(_moving(loop, system, cell))]
@@ -108,7 +111,7 @@ class _CellProof:
     def run(self) -> Array:
         """Return bounds of sizes (metrics, outputs, sources), infinite where nothing is proved."""
         bounds = np.full(self.worst.parts.shape, np.inf)
-        if not np.isfinite(self.worst.values).all() or not self._is_stable():
+        if not self._is_stable():
             return bounds
         for o, k in np.ndindex(bounds.shape[1:]):
             source, column = self.case.acting[k].source, self.case.acting[k].column
@@ -165,16 +168,15 @@ class _CellProof:
 
     def _cuts(self, k: int, o: int) -> list[float]:
         """Return ends of bands (rad/s), between which the highest spectrum of known members changes little for its share."""
-        source, column, (w, z) = self.case.acting[k].source, self.case.acting[k].column, self.loop.structure.shape
+        (label, source, column), (w, z) = self.case.acting[k], self.loop.structure.shape
         poles = self.loop.rate * np.concatenate([member.poles for member in self._known])
-        sizes = np.abs(poles)
+        sizes = np.minimum(np.abs(np.append(poles, self.loop.rate)), self._end)  # there may be no poles, or fast ones alone
         near = np.abs(poles.imag)[:, None] + np.abs(poles.real)[:, None] * np.array([-3, -2, -1, -0.5, 0, 0.5, 1, 2, 3])
         omega = np.concatenate([near.ravel(), np.geomspace(sizes.min() / 8, 8 * sizes.max(), _GRID)])
         omega = np.unique(omega[(omega > 0) & (omega < min(8 * sizes.max(), self._end))])
         warped = [self.loop.warp(each) for each in omega.tolist()]
         gains = [np.abs(member.part([z + o], [w + column]).responses(1j * np.array(warped)).ravel()) for member in self._known]
-        assert source.density is not None
-        spectrum = np.max(gains, axis=0) ** 2 * source.density(omega / (2 * np.pi))
+        spectrum = np.max(gains, axis=0) ** 2 * source.over(omega / (2 * np.pi), label)
         parts = [(0, len(omega) - 1)]
         while len(parts) < _BANDS - 2:
             parts.sort(key=lambda part: float(spectrum[part[0] : part[1] + 1].max() * (omega[part[1]] - omega[part[0]])))
@@ -199,15 +201,14 @@ class _CellProof:
 
     def _spectrum(self, k: int, band: Band, lead: float) -> Array:
         """Return the integrals (metrics) of a source's weighted spectrum over a band, less what a lead has taken."""
-        source, case = self.case.acting[k].source, self.case
+        (label, source, _), case = self.case.acting[k], self.case
         delays = [delay for metric in case.metrics for delay in (metric.window, metric.separation) if delay]
         places = np.array([*band, *(2 * np.pi * np.asarray(source.places))])
         far = np.isinf(band[1])
         last = last_panel(np.zeros(0), places[np.isfinite(places)], delays) if far else band[1]
 
         def density(omega: Array) -> Array:
-            assert source.density is not None
-            return np.asarray(source.density(omega / (2 * np.pi)) / (1 + (omega / lead) ** 2 if lead else 1.0))[:, None]
+            return (source.over(omega / (2 * np.pi), label) / (1 + (omega / lead) ** 2 if lead else 1.0))[:, None]
 
         poles = np.asarray(source.poles, dtype=complex)
         panels = Panels.of(density, poles, places, max(delays[:1], default=0.0), last, far)
@@ -218,17 +219,21 @@ class _CellProof:
 
     def _line(self, m: int, o: int, k: int) -> float:
         """Return a bound of a line's amplitude: bands of its range are halved until it is near what was found."""
-        source, column, metric = self.case.acting[k].source, self.case.acting[k].column, self.case.metrics[m]
-        amplitude, (low, high) = source.amplitude, (2 * np.pi * end for end in source.band)
-        assert amplitude is not None
+        (label, source, column), metric = self.case.acting[k], self.case.metrics[m]
+        low, high = (2 * np.pi * end for end in source.band)
+
+        def amplitude(omega: Array) -> Array:
+            return source.over(omega / (2 * np.pi), label)
+
         enough, bound = self.worst.parts[m, o, k] * (1 + _NEAR), 0.0
         high = min(high * (1 + TYPED) + TYPED * self.loop.rate * (high == 0), self._end)
         bands, count = [(low * (1 - TYPED), high)], 0
         while bands:
             band, count = bands.pop(), count + 1
-            omega = np.linspace(*band, _PARTS)
-            weights = np.sqrt(metric.highest_weights(omega, self.case.period)) * amplitude(omega / (2 * np.pi))
-            found = self._gain(o, column, band) * float(weights.max()) if weights.any() else 0.0
+            omega = np.linspace(*band, _SEEN)
+            weights, (peak, place) = metric.highest_weights(omega, self.case.period) ** 0.5, worst_line(amplitude, _NONE, band)
+            size = max(float((weights * amplitude(omega)).max()), float(np.interp(place, omega, weights)) * peak)
+            found = self._gain(o, column, band) * size if size else 0.0
             if found <= enough or count > _BANDS or band[1] <= band[0] * (1 + _NEAR / 4):
                 bound = max(bound, found)
             else:

@@ -24,7 +24,6 @@ from itertools import product
 import numpy as np
 from scipy.special import eval_legendre, spherical_jn
 
-from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import CLOSE, COARSE, EPS, SAME, TYPED
 from titop.solvers.linear.matrices import Matrices
@@ -37,7 +36,7 @@ _TO_LEGENDRE = (_ORDERS + 0.5)[:, None] * eval_legendre(_ORDERS[:, None], _NODES
 #: Angles over half a panel from which an oscillation counts as fast, and where the last panel begins, over those of windows.
 _FAST, _BEYOND = 4.0, 1 / CLOSE
 #: Angles between frequencies at which an oscillation is seen as it is.
-_SLOW = 0.1
+_SLOW = 0.004
 #: How often panels are halved, and panels at most.
 _HALVINGS, _MOST = 60, 20_000
 #: Frequencies of a range at which a line is looked at.
@@ -229,9 +228,6 @@ def worst_line(gain: Callable[[Array], Array], poles: Array, band: tuple[float, 
     low, high = band
     omega = np.array([low]) if low == high else frequencies(poles, np.linspace(low, high, _LINES), band)
     values = gain(omega)
-    if not np.isfinite(values).all():
-        advice = "check the function of the amplitude"
-        raise ModelError(Finding("not-finite", "amplitude", values, "finite numbers", advice))
     best = int(values.argmax())
     places, heights = (omega, values) if low == high else find_peaks(gain, values, omega, 0.0, 1 - COARSE, 3)
     if len(heights) and heights[0] > values[best] and low <= places[0] <= high:

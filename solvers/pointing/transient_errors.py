@@ -17,7 +17,7 @@ from scipy.linalg import expm
 
 from titop.blocks.basics.errors import Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import CLOSE, TINY, TYPED
+from titop.blocks.basics.tolerances import CLOSE, SAME, TINY, TYPED
 from titop.solvers.linear.matrices import Matrices
 from titop.solvers.pointing.error_sources import ErrorSource, poles_of
 from titop.solvers.pointing.spectral_errors import Metric
@@ -25,7 +25,7 @@ from titop.solvers.pointing.spectral_errors import Metric
 #: Steps a radian, states that are computed at once, and steps at most.
 _DENSE, _CHUNK, _MOST = 8.0, 4096, 2**22
 #: Places in a window at which its mean is compared with the signal.
-_PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
+_PLACES = np.linspace(0.0, 1.0, 17)
 _UNIT_STEP = (np.zeros(1), np.ones(1))
 
 
@@ -43,8 +43,9 @@ class TimeResponse:
     def __init__(self, where: str, system: Matrices, period: float, signal: tuple[Array, Array]) -> None:
         times, values = signal
         if period:
-            instants = period * np.arange(int(np.ceil(times[-1] / period)) + 1) if times[-1] > 0 else np.zeros(1)
-            times, values = instants, np.interp(instants, times, values, left=0.0)
+            first, last = np.floor(times[0] / period), np.ceil(times[-1] / period)
+            instants = period * np.arange(int(first), int(last) + 1)
+            times, values = instants, np.interp(instants + SAME * period, times, values, left=0.0)
         (A, B, C, D), poles = system.balance(), poles_of(system, period)
         n, p = len(A), len(C)
         settled = n * period - np.log(TYPED) / np.abs(poles.real).min(initial=np.inf) or 1.0

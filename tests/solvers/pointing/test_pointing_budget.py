@@ -158,6 +158,12 @@ def test_texts_and_pictures() -> None:
         ("bad-value", {"requirement": {"APE": -1.0}}),
         ("bad-unit", {"unit": "arcsecs"}),
         ("unknown-signal", {"correlated": [("torque", "wheel")]}),
+        ("bad-group", {"correlated": ("torque", "gyro"), "sources": {"torque": Source.noise(1.0), "gyro": Source.noise(1.0)}}),
+        ("bad-group", {"correlated": "gyro"}),
+        ("given-twice", {"correlated": [("torque", "gyro"), ("gyro", "torque")]}),
+        ("wrong-type", {"correlated": 3}),
+        ("bad-unit", {"unit": ["deg"]}),
+        ("bad-value", {"cells": np.inf}),
     ],
 )  # fmt: skip
 def test_refusals(code: str, options: dict[str, object]) -> None:
@@ -196,4 +202,35 @@ def test_bad_sources() -> None:
     assert make("large", of="bounded") == "bad-value"
     loop = {"u": Source.harmonic((1.0, 2.0), lambda f: f * np.nan)}
     lag = control.tf([1.0], [1.0, 1.0], inputs=["u"], outputs=["y"])
-    assert code_of(lambda: tt.pointing_budget(lag, loop, "y")) == "not-finite"
+    assert code_of(lambda: tt.pointing_budget(lag, loop, "y")) == "bad-spectrum"
+    assert make([], [], of="transient") == "bad-signal"
+    assert make([[1.0, 2.0]], 1.0, of="harmonic") == "bad-value"
+
+
+@pytest.mark.parametrize("density", [lambda f: np.cos(f), lambda f: f * np.nan, lambda f: np.ones(3), lambda f: 1j * f])
+def test_what_is_no_spectrum_is_refused_by_name(density: Callable[[object], object]) -> None:
+    """A function is known when it is called: negative, not a number, of another length, complex."""
+    with pytest.raises(tt.ModelError, match=r"density of torque \(2\)") as caught:
+        tt.pointing_budget(LOOP, {"torque": [Source.noise(1.0), Source.spectrum(density)], "gyro": None}, "angle")
+    assert caught.value.code == "bad-spectrum"
+
+
+def test_a_constant_function_is_white_noise() -> None:
+    sources = [[Source.spectrum(lambda f: 2.0), Source.noise(1.0)], [Source.noise(1.0), Source.noise(1.0)]]
+    found, expected = (tt.pointing_budget(LOOP, {"torque": each, "gyro": None}, "angle").value for each in sources)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_nothing_acts() -> None:
+    for nothing in (None, []):
+        budget = tt.pointing_budget(LOOP, {"torque": nothing, "gyro": None}, "angle", window=1.0, bands=[1.0])
+        assert not budget.value.any()
+        assert budget.by_source.shape == (3, 1, 0)
+
+
+def test_sample_times_are_those_of_the_loop_to_rounding() -> None:
+    period = 3 * 0.1
+    loop = control.ss([[0.5]], [[1.0]], [[1.0]], [[0.0]], 0.3, inputs=["u"], outputs=["y"])
+    shaped = Source.noise(1.0, control.tf([1.0], [1.0, -0.5], period))
+    assert period != 0.3
+    assert np.isfinite(tt.pointing_budget(loop, {"u": shaped}, "y").value).all()

@@ -71,3 +71,26 @@ def test_samples_are_those_of_the_loop_in_continuous_time() -> None:
 def test_loops_that_hardly_settle_are_refused() -> None:
     with pytest.raises(tt.ModelError, match="too-long"):
         values(oscillator(1e-8), tt.ErrorSource.transient(1.0))
+
+
+def test_windows_of_sampled_signals_that_begin_before_zero() -> None:
+    """Own convolutions with an impulse response; each of the seven samples of a window is compared with its mean."""
+    period, n, apart = 0.2, 7, 11
+    A, B, C, D = np.array([[0.5, 0.6], [-0.6, 0.3]]), np.array([[1.0], [-0.4]]), np.array([[0.3, 1.0]]), np.array([[0.7]])
+    loop = control.ss(A, B, C, D, period, inputs=["u"], outputs=["y"])
+    h = np.concatenate([np.zeros(60), D[0], [(C @ np.linalg.matrix_power(A, k) @ B).item() for k in range(120)]])
+    times, signal, k = [-2.0, 0.4, 1.0, 3.0], [1.0, -2.0, 0.5, 0.3], np.arange(-60, 120)
+    y = np.convolve(h[60:], np.interp(k * period, times, signal, left=0.0))[: len(k)]
+
+    def errors(y: np.ndarray) -> list[np.ndarray]:
+        means = np.convolve(y, np.ones(n) / n)[n - 1 : len(y)]
+        relative = [y[j : j + len(means)] - means for j in range(n)]
+        return [y, means, means[apart:] - means[:-apart], *relative]
+
+    options = {"window": n * period, "drift": apart * period}
+    for source, sizes in (
+        (tt.ErrorSource.transient(signal, times), [np.abs(e).max() for e in errors(y)]),
+        (tt.ErrorSource.bounded(1.0), [np.abs(e).sum() for e in errors(h)]),
+    ):
+        expected = [sizes[0], sizes[1], max(sizes[3:]), sizes[2]]
+        np.testing.assert_allclose(values(loop, source, **options), expected, rtol=1e-6)

@@ -90,6 +90,27 @@ def test_bounds_of_a_line_and_a_bias_are_near_the_worst_member() -> None:
         assert budget.worst[0, 0] < budget.upper[0, 0] < 1.03 * budget.worst[0, 0]
 
 
+def test_bounds_of_loops_without_poles_and_lines_of_narrow_amplitudes() -> None:
+    """``y = (1 + d / 2) u`` in closed form: half as much again at most; a peak far narrower than the line's range."""
+    M = control.ss([], [], [], [[0.0, 1.0], [0.5, 1.0]], inputs=["d_w[0]", "u"], outputs=["d_z[0]", "y"])
+    loop = tt.LFTModel(M, (tt.DeltaBlock.real("d", 1, -1.0, 1.0),), ())
+    peak = Source.harmonic((1.0, 2.0), lambda f: 1 / (1 + ((f - 1.5123) / 0.003) ** 2))
+    line = tt.pointing_budget(loop, {"u": peak}, "y", interpretation="ensemble", prove=True, progress=False)
+    assert line.worst[0, 0] == pytest.approx(1.5, rel=1e-6)
+    assert line.worst[0, 0] <= line.upper[0, 0] < 1.03 * 1.5
+    noise = tt.pointing_budget(loop, {"u": Source.spectrum(([0.1, 1.0], [1.0, 1.0]))}, "y", prove=True, progress=False)
+    assert noise.worst[0, 0] == pytest.approx(1.5 * 0.9**0.5 * 2.9999769927, rel=1e-6)
+    assert noise.worst[0, 0] <= noise.upper[0, 0] < 1.05 * noise.worst[0, 0]
+
+
+def test_nothing_is_proved_of_families_that_are_ill_posed_at_a_corner() -> None:
+    D = [[1.0, 0.0], [1.0, 0.0]]
+    M = control.ss(-1.0, [[0.0, 1.0]], [[1.0], [1.0]], D, inputs=["d_w[0]", "u"], outputs=["d_z[0]", "y"])
+    loop = tt.LFTModel(M, (tt.DeltaBlock.real("d", 1, -1.0, 1.0),), ())
+    budget = tt.pointing_budget(loop, {"u": Source.noise(1.0)}, "y", prove=True, progress=False)
+    assert np.isinf([budget.worst, budget.upper]).all()
+
+
 @pytest.mark.long
 def test_bounds_hold_for_all_members() -> None:
     """Lines and biases to 3 %; of noise the bound is that of the highest gain at each frequency: nearer in smaller ranges."""
