@@ -431,7 +431,7 @@ class FlexibleBody(ModalBody):
         return 1.0 / np.where(most > 0, most, 1.0)
 
     def mass_moments(self) -> Array:
-        """Return mass (kg) and moments (k,): the centre moves with the modes, second moments change with geometric stiffness."""
+        """Return mass (kg) and moments (k,): the centre moves with the modes, second moments with geometric stiffness."""
         mass = self.mass or 1.0
         moved, inertia = self.participation[:, :3] / mass, self.inertia
         if self.second_order is None:
