@@ -723,6 +723,7 @@ def test_spacecraft(tmp_path: Path) -> None:
         assert stored[1] < 0.8 * stored[0]
 
 
+@pytest.mark.long
 def test_torques_on_the_spacecraft() -> None:
     """Where gravity's gradient is most of it: ``3 mu / r^3 e x J e``."""
     example = script("spacecraft")
