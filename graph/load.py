@@ -90,7 +90,7 @@ def _check_version(document: Mapping[str, Any]) -> None:
 def _empty_system(document: Mapping[str, Any], reading: FileReading) -> System:
     fields, world = (_read_table(name, known, document, reading) for name, known in (("system", SYSTEM), ("world", WORLD)))
     system = System(**fields)
-    if fields.get("gravity") is None:
+    if fields.get("gravity") is None and not reading.findings:
         found = f"nothing; {system.gravity.tolist()} m/s^2 is taken"
         expected, advice = "the uniform field, in inertial components", "write gravity = [0, 0, -9.81] below [system]"
         warn([Finding("no-gravity", "system.gravity", found, expected, advice)], stacklevel=5)

@@ -25,7 +25,6 @@ class GravityField(Block):
     """
 
     file_tables: ClassVar[tuple[str, ...]] = ()
-    load_parameters: tuple[str, ...] = ("mu",)
 
     def __init__(self) -> None:
         super().__init__(GRAVITY)

@@ -96,7 +96,6 @@ class Orbit(CentralGravity):
     }
     semi_major_axis, eccentricity = Field(scalar), Field(scalar)
     inclination, node, perigee, anomaly = Field(scalar), Field(scalar), Field(scalar), Field(scalar)
-    load_parameters: tuple[str, ...] = ()
     rational_parameters = ("j2",)
     altitude = Consumed()
     given = Fixed(_central, argument="gravity", shown=lambda orbit: orbit._gravity)

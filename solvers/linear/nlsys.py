@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from titop.blocks.basics.complex_steps import complex_step
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, warn
 from titop.blocks.basics.spatial import Array
+from titop.graph.network.assembly import refuse_unsteady
 from titop.solvers.arguments.reading import read_state
 from titop.solvers.constraints.closed_dynamics import rank_of_free
 from titop.solvers.equilibrium.operating_point import OperatingPoint, read_point
@@ -39,6 +40,7 @@ def nonlinear_system(
     model: Model, inputs: Any, outputs: Any = None, point: Any = None, independent: Any = None
 ) -> NonlinearIOSystem:
     """Return a model as a system of python-control; see `Model.to_nlsys`."""
+    warn(refuse_unsteady(model.mechanism.assembly))
     at = read_point(model, model.assemble(model.neutral()) if point is None else point)
     return _system_of(SystemFunctions(at.of(model), inputs, outputs, independent))
 

@@ -228,7 +228,7 @@ class Model(Resolved):
         ------
         ModelError
             For unknown names, coordinates that are not independent, only some of the coordinates of a free or spherical
-            joint, and open loops.
+            joint, open loops, and about an elliptic `Orbit`, where Hill's frame is that of one instant.
         """
         system: NonlinearIOSystem = above("nonlinear_system")(self, inputs, outputs, point, independent)
         return system

@@ -272,6 +272,8 @@ def test_what_time_does_not_allow() -> None:
         tt.simulate(m, [0.0, 1.0], *rest(m))
     with refusal("elliptic-orbit", "gravity.eccentricity"):
         m.inverse_dynamics_series(m.neutral(), np.zeros((3, 6)))
+    with refusal("elliptic-orbit", "gravity.eccentricity"):
+        m.to_nlsys(inputs=["base.rz.tau"])
     oblate = satellite(tt.Orbit(tt.CentralGravity(MU, RADIUS, j2=1e-3), altitude=7e5))
     with pytest.warns(tt.ModelWarning, match="oblate-orbit"):
         tt.simulate(oblate, [0.0, 1.0], *rest(oblate))

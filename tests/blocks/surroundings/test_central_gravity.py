@@ -227,3 +227,16 @@ def elements(r: np.ndarray, v: np.ndarray) -> tuple[float, float]:
     node, towards = np.array([-h[1], h[0], 0.0]), np.cross(v, h) / MU - r / np.linalg.norm(r)
     across = np.cross(h / np.linalg.norm(h), node)
     return float(np.arctan2(node[1], node[0])), float(np.arctan2(towards @ across, towards @ node))
+
+
+def test_equilibria_are_found_where_loads_are_raised_in_steps() -> None:
+    """A double pendulum on a planet hangs along gravity: its search begins far away, and a field stays whole."""
+    s = tt.System("tower", gravity=tt.CentralGravity(1e7, 2000.0, j2=0.1, axis=[0.2, -0.3, 1.0]))
+    s.world.add_port("top", [2500.0, 100.0, 300.0])
+    upper = tt.RigidBody("upper", 1.0, [-1.0, 0.1, 0], 0.2, ports={"end": [-2, 0, 0]})
+    s.connect(s.world.port("top"), upper, tt.Universal("hinge", damping=0.1, armature=0.05))
+    lower = tt.RigidBody("lower", 2.0, [-0.5, 0, 0.1], 0.3)
+    s.connect(upper.port("end"), lower, tt.Revolute("knee", [0, 1, 0], stiffness=0.1))
+    point = tt.trim(s.resolve(), prefer="stable")
+    assert point.stability == "stable"
+    assert np.abs(point.model.gravity_effects(point.q) - point.model.passive_efforts(point.q, point.v)).max() < 1e-8  # N m

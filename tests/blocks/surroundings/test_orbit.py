@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -182,3 +183,14 @@ def test_texts_and_files(tmp_path: Path) -> None:
     assert "a circular orbit, 700 km high" in str(circular)
     copied = eval(repr(circular.gravity), {"Orbit": tt.Orbit, "CentralGravity": tt.CentralGravity})
     assert copied.parameters() == circular.gravity.parameters()
+
+
+def test_a_wrong_kind_in_a_file_is_all_that_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "satellite.toml"
+    s = tt.System("satellite", gravity=tt.Orbit(EARTH, altitude=7e5))
+    s.connect("world", tt.RigidBody("hub", mass=1.0, inertia=1.0), tt.Free("base"))
+    s.save(path)
+    path.write_text(path.read_text().replace('kind = "orbit"', 'kind = "orbot"'))
+    with warnings.catch_warnings(), refusal("unknown-kind", "system.gravity.kind"):
+        warnings.simplefilter("error")  # not that no gravity is defined
+        tt.load(path)
