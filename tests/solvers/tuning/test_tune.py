@@ -271,11 +271,14 @@ def test_a_sampled_family_with_delay_is_proved() -> None:
 
 @pytest.mark.long
 def test_decay_at_a_sextuple_pole() -> None:
-    """Of two masses and a controller of second order: sqrt(15) / 5. Within 6 %; a search that gives up early has 60 %."""
+    """Of two masses and a controller of second order: sqrt(15) / 5. Within 6 %; a search that gives up early has 60 %.
+
+    The best of fifteen starts: five end between 3 % and 20 % from it, by their seed, as decay has no slope at such a pole.
+    """
     A = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [-1, 1, 0, 0], [1, -1, 0, 0]])
     plant = control.ss(A, [[0], [0], [1], [0]], [[0, 1, 0, 0]], [[0]], inputs=["u"], outputs=["x"], name="masses")
     K = tt.Tunable.state_space("K", ["x"], ["u"], 2)
-    tuned = tt.tune(plant, K, tt.Goal.poles(decay=np.sqrt(15) / 5), sign=1, progress=False)
+    tuned = tt.tune(plant, K, tt.Goal.poles(decay=np.sqrt(15) / 5), sign=1, starts=15, progress=False)
     assert 1.0 <= tuned.goals[0].value <= 1 / 0.94
     poles = control.feedback(plant, tuned.controller, sign=1).poles()
     assert -poles.real.max() >= 0.94 * np.sqrt(15) / 5
