@@ -270,7 +270,7 @@ class ErrorSource:
         return cls("bounded", size=_number("bound", bound))
 
     def over(self, f: Array, where: str) -> Array:
-        """Return densities of noise, or amplitudes of a line (n).
+        """Return densities of noise (n; unit of the input squared per Hz), or amplitudes of a line (n; units of the input).
 
         Parameters
         ----------
