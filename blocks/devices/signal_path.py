@@ -149,7 +149,8 @@ class SignalPath:
     bias_instability : float or array_like (n,), in the signal's unit
         Flicker noise B of the two-sided density ``B^2 / (2 pi f)`` (IEEE Std 952): the Allan deviation is flat at 0.664 B, the
         number that data sheets often give instead. It is the sum of stationary first-order Gauss-Markov processes, one for
-        each decade of `correlation_time`; their density is within 6 % of it. At samples too.
+        each decade of `correlation_time`. Over whole decades their density is within 6 % of it from five times the lowest to a
+        fifth of the highest frequency ``1 / (2 pi correlation_time)``, within 11 % at these. At samples too.
     correlation_time : (shortest, longest) or float, s
         Between these the noise is flicker. A single one makes it one Gauss-Markov process of the standard deviation
         `bias_instability`, whose Allan deviation is highest, 0.62 of this, at 1.9 correlation times.
@@ -230,6 +231,9 @@ class SignalPath:
         self.misalignment = None if misalignment is None else reader.array("misalignment", misalignment, (3,))
         #: Lower and upper limit, or None.
         self.limits = None if limits is None else _read_limits(reader, limits)
+        sizes = {name: np.size(each) for name in (*PER_CHANNEL, "scale_factor") if np.ndim(each := getattr(self, name))}
+        if len(set(sizes.values())) > 1:
+            reader.report("wrong-length", "channels", sizes, "one for each channel, or one for all", "count the channels")
         reader.raise_findings()
 
     @classmethod
@@ -506,7 +510,7 @@ def _read_correlation(reader: FieldReader, value: Any) -> Any:
 
 def _read_all_positive(name: str, value: Any) -> Array:
     numbers = real_array(value)
-    if numbers is None or not (numbers > 0).all():
+    if numbers is None or not (numbers > 0).all() or not np.isfinite(numbers).all():
         raise ModelError(Finding("not-positive", name, value, "positive numbers", "use np.geomspace"))
     return numbers
 

@@ -90,9 +90,16 @@ class Facet:
             Lengths along x, y and z.
         center : array_like (3,), m
             Of the box.
+
+        Raises
+        ------
+        ModelError
+            For sides that are not positive.
         """
         reader = FieldReader("facet")
         lengths, middle = reader.array("sides", sides, (3,)), reader.array("center", center, (3,))
+        if not (lengths > 0).all():
+            reader.report("no-area", "sides", sides, "lengths > 0", "write tt.Facet for a single plate")
         reader.raise_findings()
         areas, ways = np.prod(lengths) / lengths, np.vstack([np.eye(3), -np.eye(3)])[[0, 3, 1, 4, 2, 5]]
         return [cls(target, areas[k // 2], way, middle + way * lengths / 2, specular, diffuse) for k, way in enumerate(ways)]

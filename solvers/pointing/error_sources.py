@@ -270,12 +270,24 @@ class ErrorSource:
         return cls("bounded", size=_number("bound", bound))
 
     def over(self, f: Array, where: str) -> Array:
-        """Return densities of noise, or amplitudes of a line, at frequencies (n, Hz); `where`: what messages call the source.
+        """Return densities of noise (n; unit of the input squared per Hz), or amplitudes of a line (n; units of the input).
+
+        Parameters
+        ----------
+        f : array (n,), Hz
+        where : str
+            What messages call the source.
 
         Raises
         ------
         ModelError
             If a user's function does not return a size for each frequency.
+
+        Examples
+        --------
+        >>> import numpy as np, titop as tt
+        >>> tt.ErrorSource.harmonic(2.0, lambda f: -3.0 * f).over(np.array([2.0]), "torque").tolist()
+        [6.0]
         """
         function, name = (self.density, "density") if self.kind == "noise" else (self.amplitude, "amplitude")
         assert function is not None

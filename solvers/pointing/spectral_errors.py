@@ -36,7 +36,7 @@ _TO_LEGENDRE = (_ORDERS + 0.5)[:, None] * eval_legendre(_ORDERS[:, None], _NODES
 #: Angles over half a panel from which an oscillation counts as fast, and where the last panel begins, over those of windows.
 _FAST, _BEYOND = 4.0, 1 / CLOSE
 #: Angles between frequencies at which an oscillation is seen as it is.
-_SLOW = 0.004
+_SLOW = 1 / 256
 #: How often panels are halved, and panels at most.
 _HALVINGS, _MOST = 60, 20_000
 #: Frequencies of a range at which a line is looked at.

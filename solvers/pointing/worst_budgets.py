@@ -54,7 +54,8 @@ def worst_errors(case: BudgetCase, loop: UncertainLoop, system: Matrices, progre
     def climb(which: int, place: tuple[int, ...], starts: Sequence[Array]) -> Gain:
         """Return the highest total (1), or size alone (0), found from some members, and beside it at ends of single ranges."""
         search = GainSearch(system, loop.structure, lambda s: (float(sizes(s)[which][place]), np.nan))
-        return search.run(starts=with_ends(search.run(starts=starts).deltas))
+        best = search.run(starts=with_ends(search.run(starts=starts).deltas))
+        return search.refine() if lines else best
 
     rng = np.random.default_rng(0)
     starts = [*corners(n, rng), *rng.uniform(-1, 1, (_RANDOM, n))] if n else [np.zeros(0)]

@@ -245,11 +245,16 @@ class GainSearch:
         gain, omega = (self.peak or peak_gain)(closed.part(outputs, inputs))
         return gain, deltas, omega
 
-    def _climb(self, start: Gain) -> None:
+    def refine(self) -> Gain:
+        """Climb on from the highest gain in far shorter steps, and return what is found: peaks may be sharp."""
+        self._climb(self.best, 0.5**_CLIMB)
+        return self.best
+
+    def _climb(self, start: Gain, trust: float = 0.5) -> None:
         """Follow the derivatives of the gain within the box."""
-        trust = 0.5
+        least = 2 * CLOSE * trust
         for _ in range(_CLIMB):
-            if not np.isfinite(start.value) or trust < CLOSE or not len(start.deltas):
+            if not np.isfinite(start.value) or trust < least or not len(start.deltas):
                 return
             found = self.look(np.clip(start.deltas + trust * np.sign(self._slope(start)), -1, 1))
             start, trust = (found, trust) if found.value > start.value * (1 + TYPED) else (start, trust / 2)

@@ -135,6 +135,18 @@ def _joined(kind: str, change: Change) -> tt.System:
 FIELD = tt.MagneticField.uniform([1.0, 2.0, 3.0])
 
 #: What builds a system around a block of each public class, by the name of that.
+def _in_field(make: Callable[[], tt.Block]) -> Callable[[Change], tt.System]:
+    """Return what builds a body in a field of gravity."""
+
+    def build(change: Change) -> tt.System:
+        s = tt.System("in field", gravity=change(make()))
+        s.connect("world", body := arm("one"), tt.Free("base"), placement=tt.Pose([3.0, 1.0, 2.0]))
+        s.connect(body.port("end"), arm("tip"), tt.Revolute("hinge", axis=[1, 2, 3]))
+        return s
+
+    return build
+
+
 SYSTEMS: dict[str, Callable[[Change], tt.System]] = {
     "RigidBody": lambda change: carried(change(arm("block"))),
     "Beam": lambda change: carried(change(tt.Beam("block", 1.0, 1500.0, 1e-3, 2e6, 1e-7, 2e-7))),
@@ -213,6 +225,10 @@ SYSTEMS: dict[str, Callable[[Change], tt.System]] = {
     "Accelerometer": on(arm, lambda body: tt.Accelerometer("block", body.port("end"))),
     "Gyro": on(arm, lambda body: tt.Gyro("block", body.port("end"))),
     "PoseSensor": on(arm, lambda body: tt.PoseSensor("block", body.port("end"))),
+    "StarTracker": on(arm, lambda body: tt.StarTracker("block", body.port("end"))),
+    "SunSensor": on(arm, lambda body: tt.SunSensor("block", body.port("end"), [0.3, 0.2, 1.0])),
+    "GNSS": on(arm, lambda body: tt.GNSS("block", body.port("end"))),
+    "Magnetometer": on(arm, lambda body: tt.Magnetometer("block", body.port("end"), tt.MagneticField.uniform([1, 2, 3]))),
     "StrainGauge": on(_rod, lambda rod: tt.StrainGauge("block", rod.port("tip"))),
     "Encoder": on(arm, lambda body: tt.Encoder("block", "wrist")),
     "Tachometer": on(arm, lambda body: tt.Tachometer("block", "wrist")),
@@ -220,6 +236,8 @@ SYSTEMS: dict[str, Callable[[Change], tt.System]] = {
     "WheelMomentum": _wheel_sensor,
     "TendonSensor": _tendon_sensor,
     "DriveSensor": _driven,
+    "CentralGravity": _in_field(lambda: tt.CentralGravity(50.0, 1.0, j2=0.1)),
+    "Orbit": _in_field(lambda: tt.Orbit(tt.CentralGravity(50.0, 1.0), 9.0, inclination=0.3)),
 }
 
 #: Public classes that say nothing by themselves. Nor do devices: their parts do, which their class makes.

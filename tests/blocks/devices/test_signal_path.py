@@ -94,6 +94,7 @@ def test_text_and_table() -> None:
         ({"limits": 1.0}, "bad-limits"),
         ({"filter": 3.0}, "wrong-type"),
         ({"filter": []}, "wrong-length"),
+        ({"noise_density": [1.0, 2.0], "random_walk": [1.0, 2.0, 3.0]}, "wrong-length"),
         ({"filter": control.tf([1.0, 0.0], [1.0])}, "improper"),
         ({"filter": control.ss(0.5, 1, 1, 0, 0.1)}, "discrete-filter"),
         ({"filter": control.ss(-1, [[1.0, 1.0]], 1, [[0.0, 0.0]])}, "wrong-shape"),

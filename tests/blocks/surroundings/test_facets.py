@@ -150,6 +150,12 @@ def test_wrong_facets_are_refused(facet: tt.Facet, code: str, where: str) -> Non
     assert len(findings) == 1 + (facet.specular > 1)  # the sum is wrong, too
 
 
+@pytest.mark.parametrize("sides", [[1, 0, 2], [1, -1, 2], [-1, -1, 2]])
+def test_boxes_without_volume_are_refused(sides: list[float]) -> None:
+    with pytest.raises(tt.ModelError, match=r"facet\.sides.*no-area"):
+        tt.Facet.box(BOX, sides)
+
+
 def test_wrong_targets_are_refused() -> None:
     with pytest.raises(tt.ModelError, match=r"facet\.target.*not-a-port"):
         tt.Facet("hub", 1.0, [1, 0, 0])  # type: ignore[arg-type]

@@ -84,6 +84,20 @@ def test_an_unstable_member_has_an_infinite_error() -> None:
     assert len(budget.plot().axes) == 2
 
 
+@pytest.mark.parametrize("damping", [1e-3, 1e-5])
+def test_a_line_meets_a_sharp_resonance_within_the_ranges(damping: float) -> None:
+    """In closed form ``1 / (d w)``, at ``k = w^2``: a part of 1e-5 of the range of stiffness."""
+    (k0, k1), omega = STIFFNESS, 2 * np.pi * 0.16
+    A, B = [[0.0, 1.0], [-(k0 + k1) / 2, -damping]], [[0.0, 0.0], [1.0, 1.0]]
+    C = [[-(k1 - k0) / 2, 0.0], [1.0, 0.0]]
+    M = control.ss(A, B, C, np.zeros((2, 2)), inputs=["k_w[0]", "u"], outputs=["k_z[0]", "y"])
+    loop = tt.LFTModel(M, (tt.DeltaBlock.real("k", 1, k0, k1),), ())
+    line = Source.harmonic(0.16, 1.0)
+    budget = tt.pointing_budget(loop, {"u": line}, "y", interpretation="ensemble", progress=False)
+    assert budget.worst[0, 0] * damping * omega == pytest.approx(1.0, rel=1e-3)
+    assert budget.members[0][0]["k"] == pytest.approx(omega**2, rel=1e-5)
+
+
 def test_bounds_of_a_line_and_a_bias_are_near_the_worst_member() -> None:
     for source in (Source.harmonic(0.16, 0.05), Source.bias(0.1)):
         budget = tt.pointing_budget(family((0.09, 0.1)), {"torque": source}, "angle", progress=False, prove=True)
