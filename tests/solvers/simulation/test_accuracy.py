@@ -126,6 +126,19 @@ def test_a_joint_that_is_called_like_a_unit_has_no_tolerance_by_that_name(name: 
     assert of(1e-6, model) == [1e-6] * 4
 
 
+class Leaning(tt.Universal):
+    coordinates = ("v", "w")
+
+
+def test_a_coordinate_that_is_called_like_the_joint_s_rates_has_no_tolerance_by_that_name() -> None:
+    s = tt.System("names", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mast", mass=1.0, inertia=1.0), Leaning("foot"))
+    model = s.resolve()
+    with pytest.raises(tt.ModelError, match=r"atol\['foot.v'\].*ambiguous-name"):
+        of({"foot.v": 1e-3, "rad": 1e-9}, model)
+    assert of({"foot.w": 1e-3, "foot.v.v": 1e-4, "rad": 1e-9}, model) == [1e-9, 1e-3, 1e-4, 1e-3]
+
+
 def test_all_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(tt.ModelError) as caught:
         AbsoluteTolerances(craft(), {"bases": 1e-3, "base": 1e-3})
