@@ -283,7 +283,10 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
     flown = {label: measured(run) for label, run in runs.items()}
     for label, run in runs.items():
         stored = np.linalg.norm(momentum(run)[[0, -1]], axis=1)
-        print(f"{label}, {run.t[-1] / 60:.0f} min flown: APE {flown[label][0].round(2)}, RPE {flown[label][1].round(2)} arcsec;", end=" ")
+        print(
+            f"{label}, {run.t[-1] / 60:.0f} min flown: APE {flown[label][0].round(2)}, RPE {flown[label][1].round(2)} arcsec;",
+            end=" ",
+        )
         print(f"wheels unloaded from {stored[0]:.2f} to {stored[1]:.2f} N m s, at most {np.abs(run.v[:, -4:]).max():.0f} rad/s")
     draw(budget, runs).savefig(arguments.output, dpi=75)
     return {"family": family, "tuned": tuned, "loop": loop, "budget": budget, "runs": runs, "flown": flown}

@@ -271,7 +271,12 @@ class Block(BlockLaw, Fielded):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the block and what is suspicious."""
-        return [*self.reader.findings, *refused_numbers(self, self._unread)], list(self.reader.warnings)
+        errors = [*self.reader.findings, *refused_numbers(self, self._unread)]
+        if self.disturbances:
+            where, advice = f"{self.name}.disturbances", "write a tuple of names, see help(titop.Interaction)"
+            wrong = [name for name in self.disturbances if name not in self.parameters()]
+            errors += [Finding("unknown-parameter", where, name, "names in parameters()", advice) for name in wrong]
+        return errors, list(self.reader.warnings)
 
     def parameter_fields(self) -> ParameterFields:
         """Return, by dotted name, the attribute that holds a parameter, the index in it (none of a number), and the unit.

@@ -280,7 +280,7 @@ def refused_numbers(block: Fielded, names: Iterable[str]) -> list[Finding]:
     """Return what is wrong with numbers that some attributes have without being read, if these are fields of numbers."""
     stored = [(fields_of(type(block)).get(name), vars(block).get(name)) for name in names]
     fields = [(field, value) for field, value in stored if field is not None and isinstance(field.read, _By)]
-    return [each for field, value in fields if type(value) is float for each in _read_again(block, field, value)]
+    return [each for field, value in fields if isinstance(value, float) for each in _read_again(block, field, value)]
 
 
 def _read_again(block: Fielded, field: Field[Any], value: Any) -> list[Finding]:

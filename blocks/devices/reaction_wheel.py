@@ -10,7 +10,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import Finding
 from titop.blocks.basics.spatial import Array, cross
-from titop.blocks.basics.user_input import real_array
+from titop.blocks.basics.user_input import FieldReader, real_array
 from titop.blocks.bodies.rigid_body import RigidBody, check_inertia
 from titop.blocks.contract.block import Block, ParameterFields, PortRef
 from titop.blocks.contract.fields import Field, Fixed, Kept, axis, bound, choice, non_negative, optional, scalar, zero_axes
@@ -32,7 +32,10 @@ def _read_harmonics(wheel: Any, field: str, value: Any) -> Array:
     """Read rows of order, force and torque (k, 3)."""
     rows = real_array(value)
     count = 0 if rows is None or rows.ndim < 2 else len(rows)
-    return wheel.reader.array(field, value if np.size(value) else np.zeros((0, 3)), (count, 3))
+    read: Array = wheel.reader.array(field, value if np.size(value) else np.zeros((0, 3)), (count, 3))
+    if not read[:, 0].all():
+        wheel.reader.report("bad-order", field, value, "orders other than zero", "a load that does not turn is no jitter")
+    return read
 
 
 class HarmonicLoads(NamedTuple):
@@ -178,6 +181,11 @@ class ReactionWheel(CompositeDevice):
         speed : float, rad/s
             Of the wheel, whose angle is zero at the time zero.
 
+        Raises
+        ------
+        ModelError
+            For a speed that is not a finite number, and for a wheel that is not valid.
+
         Examples
         --------
         >>> import titop as tt
@@ -187,6 +195,10 @@ class ReactionWheel(CompositeDevice):
         >>> loads.frequency.tolist(), abs(loads.force).round(9).tolist()  # 0.1 N, once a turn, in the wheel's plane
         ([100.0], [[0.1, 0.1, 0.0]])
         """
+        reader = FieldReader(self.name)
+        reader.findings = self.check()[0]
+        speed = reader.scalar("speed", speed)
+        reader.raise_findings()
         order, force, torque, phase = self._lines(imbalance=self.jitter != "none").T
         _, radial, tangential = self._directions()
         turning = np.exp(1j * phase)[:, None] * (radial - 1j * tangential)

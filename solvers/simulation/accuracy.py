@@ -34,7 +34,7 @@ class AbsoluteTolerances:
     """The absolute tolerances of a model's states; `atol` as in `simulate`.
 
     Raises `ModelError` for numbers that are not positive, names and units that the model does not have, one number for several
-    units, and states without a tolerance.
+    units, names of two things, and states without a tolerance.
     """
 
     def __init__(self, model: Model, atol: Any) -> None:
@@ -57,6 +57,12 @@ class AbsoluteTolerances:
             if key not in known:
                 advice = did_you_mean(key, [each for each in known if isinstance(each, type(key))])
                 yield Finding("unknown-name", "atol", key, "a name or unit of the model's states", advice)
+        names, owners = {name for name, _ in named}, {owner_of(name) for name, _ in named}
+        twice = owners & {*_USUAL, _REST, *(unit for _, unit in named), *(rate_unit(unit) for _, unit in named)}
+        twice |= names & {f"{owner}.v" for owner in owners}
+        for key in sorted(twice & self._given.keys()):
+            advice = "rename the block or coordinate, or write {block: {unit: ...}}"
+            yield Finding("ambiguous-name", f"atol[{key!r}]", "a name of two things", "a name of one", advice)
         units_of: dict[str, dict[str, None]] = {}
         for name, unit in named:
             units_of.setdefault(owner_of(name), {})[unit] = None

@@ -134,6 +134,7 @@ def _joined(kind: str, change: Change) -> tt.System:
 
 FIELD = tt.MagneticField.uniform([1.0, 2.0, 3.0])
 
+
 #: What builds a system around a block of each public class, by the name of that.
 def _in_field(make: Callable[[], tt.Block]) -> Callable[[Change], tt.System]:
     """Return what builds a body in a field of gravity."""

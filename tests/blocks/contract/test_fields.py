@@ -190,7 +190,7 @@ def test_parameters_are_read_as_fields_are(block: Block) -> None:
         field = fields_of(type(block)).get(name)
         if type(before) is not float or field is None or isinstance(field, Fixed):
             continue
-        for wrong in (-1.0, 0.0):
+        for wrong in (-1.0, 0.0, np.float64(-1.0)):
             other = copy.copy(block)
             setattr(other, name, wrong)
             expected = {(finding.code, finding.where) for finding in other.check()[0]}

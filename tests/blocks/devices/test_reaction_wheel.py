@@ -347,15 +347,26 @@ def test_files_keep_every_field() -> None:
         ({"speed_limit": 0.0, "torque_limit": 1.0}, "speed_limit.*a limit > 0"),
         ({"jitter": "loud"}, "jitter: got loud"),
         ({"harmonics": [(1, 2)]}, "harmonics"),
+        ({"harmonics": [(1, 1e-4, 0), (0, 1e-4, 0)]}, "harmonics.*other than zero"),
         ({"damping": -1.0}, "damping.*>= 0"),
     ],
 )
 def test_wrong_wheels_are_refused(fields: dict[str, Any], said: str) -> None:
     s, hub = tt.System("s"), tt.RigidBody("hub", 1.0, inertia=1.0)
     s.connect("world", hub, tt.Free("base"))
-    s.add_device(tt.ReactionWheel("w", hub, [0, 0, 1], **{"inertia": 0.1, "mass": 1.0, **fields}))
+    s.add_device(wheel := tt.ReactionWheel("w", hub, [0, 0, 1], **{"inertia": 0.1, "mass": 1.0, **fields}))
     with pytest.raises(tt.ModelError, match=f"w.{said}"):
         s.check()
+    with pytest.raises(tt.ModelError, match=f"w.{said}"):
+        wheel.harmonic_loads(1.0)
+
+
+@pytest.mark.parametrize("speed", [np.nan, "fast", [1.0, 2.0], None, 1j])
+def test_wrong_speeds_have_no_loads(speed: Any) -> None:
+    wheel = tt.ReactionWheel("w", tt.RigidBody("hub", 1.0), [0, 0, 1], 0.1, 1.0, static_imbalance=1e-6)
+    with pytest.raises(tt.ModelError, match=r"w\.speed"):
+        wheel.harmonic_loads(speed)
+    assert wheel.harmonic_loads(np.array(5)).frequency == [5.0]
 
 
 def test_a_slight_product_of_inertia_of_a_disc_raises_no_warning() -> None:

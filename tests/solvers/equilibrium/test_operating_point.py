@@ -78,6 +78,15 @@ class Ripple(tt.Interaction):
         return self.ripple * self.size / 6 * np.cos(6 * motion.q[0])
 
 
+@pytest.mark.parametrize("wrong", [("ripples",), ("ripple", "size.x"), "ripple", (3,)])
+def test_disturbances_that_are_no_parameters_are_refused(wrong: Any) -> None:
+    s = tt.System("motor", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("rotor", mass=1.0, inertia=0.5), tt.Revolute("shaft", damping=0.1))
+    s.add_interaction(type("Misnamed", (Ripple,), {"disturbances": wrong})("ripple", 3.0), "shaft")
+    with pytest.raises(tt.ModelError, match=r"ripple\.disturbances.*unknown-parameter"):
+        s.resolve()
+
+
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
 def test_disturbances_of_ones_own_are_left_out(engine: str) -> None:
     s = tt.System("motor", gravity=[0, 0, 0])

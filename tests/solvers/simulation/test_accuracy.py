@@ -113,6 +113,32 @@ def test_what_is_refused(atol: Any, code: str, text: str) -> None:
     assert caught.value.code == code
 
 
+@pytest.mark.parametrize("name", ["m", "rad", "rad/s", "default"])
+def test_a_joint_that_is_called_like_a_unit_has_no_tolerance_by_that_name(name: str) -> None:
+    s = tt.System("names", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("wheel", mass=1.0, inertia=1.0), tt.Revolute(name))
+    s.connect("world", tt.RigidBody("mass", mass=1.0), tt.Prismatic("rail"))
+    model = s.resolve()
+    with pytest.raises(tt.ModelError) as caught:
+        of({"m": 1e-3, "rad": 1e-9, "default": 1e-5, name: 1e-4}, model)
+    assert [(finding.code, finding.where) for finding in caught.value.findings] == [("ambiguous-name", f"atol[{name!r}]")]
+    assert of({name: {"rad": 1e-3}, "rail": 1e-4}, model) == [1e-3, 1e-4, 1e-3, 1e-4]
+    assert of(1e-6, model) == [1e-6] * 4
+
+
+class Leaning(tt.Universal):
+    coordinates = ("v", "w")
+
+
+def test_a_coordinate_that_is_called_like_the_joint_s_rates_has_no_tolerance_by_that_name() -> None:
+    s = tt.System("names", gravity=[0, 0, 0])
+    s.connect("world", tt.RigidBody("mast", mass=1.0, inertia=1.0), Leaning("foot"))
+    model = s.resolve()
+    with pytest.raises(tt.ModelError, match=r"atol\['foot.v'\].*ambiguous-name"):
+        of({"foot.v": 1e-3, "rad": 1e-9}, model)
+    assert of({"foot.w": 1e-3, "foot.v.v": 1e-4, "rad": 1e-9}, model) == [1e-9, 1e-3, 1e-4, 1e-3]
+
+
 def test_all_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(tt.ModelError) as caught:
         AbsoluteTolerances(craft(), {"bases": 1e-3, "base": 1e-3})
