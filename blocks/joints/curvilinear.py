@@ -270,8 +270,9 @@ class Curvilinear(Joint):
             place = int(np.searchsorted(ways[::parts], even[errors.argmax()], "right")) - 1
             advice, expected = "give more points where it turns, or round its corners", "a curve that turns smoothly"
             report("sharp-curve", f"points[{place}]", self.points[place].tolist(), expected, advice)
-        derivatives = [curve(even[:-1], nu=k) / factorial(k) for k in range(_DEGREE + 1)]
-        self._pieces, self.length = np.stack(derivatives, axis=-1), float(ways[-1])
+        self._pieces, self.length = np.zeros((len(even) - 1, given.shape[1], _DEGREE + 1)), float(ways[-1])
+        for k in range(curve.k + 1):  # SciPy 1.14 writes over memory where more derivatives than the degree are asked for
+            self._pieces[..., k] = curve(even[:-1], nu=k) / factorial(k)
         self.stations = ways[::parts][: len(self.points)]
         if self.up is not None:
             sides = np.cross(curve(even)[:, 3:], curve(even, nu=1)[:, :3])
