@@ -138,6 +138,11 @@ def _sum(a: Vector, b: Vector, factor: float) -> Vector:
     return a[0] + factor * b[0], a[1] + factor * b[1], a[2] + factor * b[2]
 
 
+def _degree(count: int) -> int:
+    """Return the degree of an open spline through a `count` of points; degree four is refused by SciPy 1.14."""
+    return _DEGREE if count > _DEGREE else min(3, count - 1)
+
+
 def _read_points(joint: Block, field: str, value: Any) -> Array:
     shape = np.shape(np.asarray(value, dtype=object))
     return joint.reader.array(field, value, (shape[0] if len(shape) == 2 else 2, 3), "give a point (x, y, z) in each row")
@@ -231,9 +236,10 @@ class Curvilinear(Joint):
         """Find the curve's pieces, of even length."""
         from scipy.interpolate import make_interp_spline
 
+        ends_at = "periodic" if self.closed else None
+
         def spline(x: Array, y: Array) -> Any:
-            degree = min(_DEGREE, len(x) - 1) if not self.closed else _DEGREE if len(x) > _DEGREE else 3
-            return make_interp_spline(x, y, degree, bc_type="periodic" if self.closed else None)
+            return make_interp_spline(x, y, 3 if self.closed and len(x) <= _DEGREE else _degree(len(x)), bc_type=ends_at)
 
         def speeds(curve: Any, x: Array) -> Array:
             return np.sqrt((curve(x, nu=1)[..., :3] ** 2).sum(axis=-1))
@@ -259,7 +265,7 @@ class Curvilinear(Joint):
             inner = places[:-1, None] + np.diff(places)[:, None] * (nodes + 1.0) / 2.0
             ways = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(places) * (speeds(first, inner) @ weights))])
             even = np.linspace(0.0, ways[-1], len(ways))
-            samples = first(make_interp_spline(ways, places, min(_DEGREE, len(ways) - 1))(even))
+            samples = first(make_interp_spline(ways, places, _degree(len(ways)))(even))
             samples[-1] = samples[0] if self.closed else samples[-1]
             curve, step = spline(even, samples), even[1]
             errors = np.abs(speeds(curve, even[:-1, None] + step * (nodes + 1.0) / 2.0) - 1.0).max(axis=1)
