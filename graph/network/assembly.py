@@ -11,7 +11,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError
+from titop.blocks.basics.errors import Finding, ModelError, refuse
 from titop.blocks.basics.paths import owner_of, split_path
 from titop.blocks.basics.spatial import Array, replace_entry
 from titop.blocks.bodies.rigid_body import World
@@ -282,8 +282,7 @@ def refuse_unsteady(assembly: Assembly) -> list[Finding]:
     Raises `ModelError`.
     """
     wrong, suspicious = ([], []) if assembly.field is None else assembly.field.along_time()
-    if wrong:
-        raise ModelError(wrong)
+    refuse(wrong)
     return suspicious
 
 

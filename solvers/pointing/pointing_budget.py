@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from titop.blocks.basics.errors import Finding, ModelError, did_you_mean
+from titop.blocks.basics.errors import Finding, ModelError, did_you_mean, refuse
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.basics.user_input import real_array
@@ -269,8 +269,7 @@ def pointing_budget(
     edges = real_array(bands)
     if edges is None or edges.ndim != 1 or not np.isfinite(edges).all() or (np.diff(edges, prepend=0.0) <= 0).any():
         findings.append(Finding("bad-value", "bands", bands, "increasing frequencies (Hz) above zero", "such as [0.01, 1.0]"))
-    if findings:
-        raise ModelError(findings)
+    refuse(findings)
     assert edges is not None
     groups, simplified = _groups(correlated, acting, inputs), method == "simplified"
     case = BudgetCase(acting, metrics, tuple(edges.tolist()), period, float(confidence), interpretation, simplified, groups)
@@ -327,8 +326,7 @@ def _metrics(window: Any, drift: Any, reproducibility: Any, period: float) -> tu
     if window is None and not findings and (drift or reproducibility):
         expected, advice = "the length of the windows that are compared", "give window="
         findings.append(Finding("bad-time", "window", None, expected, advice))
-    if findings:
-        raise ModelError(findings)
+    refuse(findings)
     found, length = [Metric("APE")], float(window or 0.0)
     if window is not None:
         found += [Metric("MPE", "mean", length), Metric("RPE", "relative", length)]
@@ -362,8 +360,7 @@ def _acting(sources: Any, inputs: Sequence[Signal], period: float) -> tuple[Acti
     for k in sorted(set(range(len(inputs))) - told):
         expected, advice = "what acts on each input of the loop", "give an ErrorSource, or None where nothing does"
         findings.append(Finding("no-source", "sources", f"nothing of {inputs[k].path!r}", expected, advice))
-    if findings:
-        raise ModelError(findings)
+    refuse(findings)
     return tuple(found)
 
 

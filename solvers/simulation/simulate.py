@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, warn
+from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError, refuse, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import EPS
 from titop.blocks.basics.user_functions import check_switch
@@ -239,8 +239,7 @@ def simulate(
             q, v = (q, v) if before.is_reached else close_start(model, q, v, motion.names)
             plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask, motion.still)
         warn([*deep_starts(model, q, v), *doubtful_starts(model, q, v)])
-        if buried := [*under_ground(model, q[None], part[:1])]:
-            raise ModelError(buried)
+        refuse(under_ground(model, q[None], part[:1]))
         watched = read_events(plant, agenda.watched(plant))
         before.recall_events(watched)
         refuse_pushing(model.mechanism, plant.inputs(part[0], q, v), part[:1])
