@@ -52,8 +52,6 @@ class LoadedCall:
         where it is prescribed. ``"stay"``: neither, since they do not depend on the variables of differentiation.
     closing : bool
         Whether the kernel's tables also have space for closure forces on ports, as those of derivatives have.
-    stacked : bool
-        Whether there is a kernel for stacked states; they are taken one after the other without.
     """
 
     def __init__(
@@ -65,10 +63,9 @@ class LoadedCall:
         chosen: str = "",
         inputs: str = "join",
         closing: bool = False,
-        stacked: bool = False,
     ) -> None:
         self.name, self.state, self.results, self.computed = name, state, results, computed
-        self.chosen, self.inputs, self.closing, self.stacked = chosen, inputs, closing, stacked
+        self.chosen, self.inputs, self.closing = chosen, inputs, closing
         self._joining, self._only = inputs in ("join", "both"), results[0] if len(results) == 1 else None
 
     def ask(
@@ -163,12 +160,9 @@ class LoadedCall:
         if self._joining:
             states = (*states[:2], np.ascontiguousarray(states[2] + driven), *states[3:])
         results = tuple(np.empty((count, *model._shapes[shape])) for shape in self.results)
-        arrays, batch = (*states, *results), calls.kernels[f"{self.name}_batch", None] if self.stacked else None
+        arrays = *states, *results
         try:
-            status = calls.run_stacked(
-                batch, lambda rows: tuple([part[rows] for part in arrays]), stack, self.closing, single=kernel
-            )
-            if status == DONE:
+            if calls.run_stacked(kernel, lambda rows: tuple([part[rows] for part in arrays]), stack, self.closing) == DONE:
                 return self._less_inputs(results, driven, kernel.imposed, stack.states)
         except TypeError:
             pass
@@ -237,7 +231,8 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function
             if named or len(state) != len(names):
                 state = bound(function, signature, (model, *state), named).args[1:]
             one = functools.partial(function, model)
-            return with_care(model.mechanism, kernel, one, state, model._shapes[sizes], model._stills[still])
+            of_stacks = None if kernel is None else model._calls.stacked[name]
+            return with_care(model.mechanism, kernel, of_stacks, one, state, model._shapes[sizes], model._stills[still])
 
         return cast(Function, call)
 
@@ -299,6 +294,7 @@ def in_order(names: tuple[str, ...], named: dict[str, Any]) -> tuple[Any, ...]:
 def with_care(
     mechanism: Any,
     kernel: Any,
+    of_stacks: Any,
     one: Callable[..., Array],
     state: tuple[Any, ...],
     shape: tuple[int, ...],
@@ -307,7 +303,8 @@ def with_care(
     """Check a state (q; q and v; q, v and a) and return a function's result there; stacked if the state is.
 
     Raises `ModelError` for unusable states, for complex ones if there is a kernel, and for all that the function refuses.
-    `kernel`: takes a state, `still` and an array for the result, and returns a status. `one`: the function of one state, used
+    `kernel`: takes a state, `still` and an array for the result, and returns a status; `of_stacks`: the same for stacked
+    states, or None. `one`: the function of one state, used
     where there is no kernel. `shape`: of the function's result.
     """
     if kernel is not None and (ready := as_arrays(*state)):
@@ -326,6 +323,9 @@ def with_care(
     mechanism.engine.raise_pending()
     states = [np.ascontiguousarray(real_only(x, name), float) for x, name in zip(states, _NAMES, strict=False)]
     stack = np.empty((*states[0].shape[:-1], *shape))
+    if of_stacks is not None and states[0].ndim == 2:
+        if of_stacks(*states, *(np.zeros((len(stack), *each.shape)) for each in still), stack) == DONE:
+            return stack
     for row in np.ndindex(states[0].shape[:-1]):
         status = kernel(*(x[row] for x in states), *still, stack[row])
         if status != DONE:

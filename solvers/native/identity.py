@@ -86,5 +86,17 @@ def processor() -> tuple[str, str]:
     return name or llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten() if features is None else features
 
 
+def _lane_count() -> int:
+    """Return how many numbers a register of the processor that is compiled for holds."""
+    name, features = processor()
+    if "+avx512f" in features:
+        return 8
+    return 4 if "+avx2" in features or name == _WHEELS_FOR.get(_ARCHITECTURE, ("",))[0] else 2
+
+
 def _hash(things: Any) -> str:
     return hashlib.sha256(repr(things).encode()).hexdigest()[:16]
+
+
+#: How many states kernels compute with at once: see `lanes`.
+LANE_COUNT = _lane_count()

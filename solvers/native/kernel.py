@@ -19,7 +19,7 @@ import numpy as np
 from titop.blocks.basics.garbage import collection_paused
 from titop.solvers.native import cache, calling, object_code
 from titop.solvers.native.callbacks import Callback
-from titop.solvers.native.calling import python_function, stage_function
+from titop.solvers.native.calling import python_function, stacked_function, stage_function
 from titop.solvers.native.object_code import LOADED, Codes, load, load_address, provide
 from titop.solvers.native.signatures import INTEGER, Signature, Type
 
@@ -52,6 +52,8 @@ class Unit:
         Whether the cache keeps it.
     whole : bool
         Whether shared helpers become part of it: for a function that is done within a microsecond.
+    in_lanes : bool
+        Whether what is stacked in the signature lies in lanes.
 
     Attributes
     ----------
@@ -60,11 +62,19 @@ class Unit:
     """
 
     def __init__(
-        self, function: Callable[..., Any], signature: Signature, caller: Any, name: str, kept: bool = True, whole: bool = False
+        self,
+        function: Callable[..., Any],
+        signature: Signature,
+        caller: Any,
+        name: str,
+        kept: bool = True,
+        whole: bool = False,
+        in_lanes: bool = False,
     ) -> None:
         self.function, self.signature, self.caller = function, signature, caller
-        self.name, self.title = name, name
-        self.kept, self.whole = kept, whole
+        self.name = f"{name}_in_lanes" if in_lanes else name
+        self.title = self.name
+        self.kept, self.whole, self.in_lanes = kept, whole, in_lanes
         self.__doc__ = function.__doc__
 
     def codes(self) -> Codes:
@@ -91,7 +101,7 @@ class Unit:
         with collection_paused():
             from titop.solvers.native.compilation import machine_code  # loads numba
 
-            return machine_code(self.name, self.function, self.signature, self.caller, self.whole, loaded)
+            return machine_code(self.name, self.function, self.signature, self.caller, self.whole, loaded, self.in_lanes)
 
 
 class Kernel(Unit):
@@ -107,13 +117,23 @@ class Kernel(Unit):
         whose first calls take less than its compilation.
     whole : bool
         See `Unit`.
+    stacked : bool
+        Whether it takes stacked states, and computes with several at once (see `calling.stacked_function`).
     """
 
     _loaded: Callable[..., Any] | None = None
 
-    def __init__(self, function: Callable[..., Any], signature: Signature, patience: float = 0.0, whole: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        signature: Signature,
+        patience: float = 0.0,
+        whole: bool = False,
+        stacked: bool = False,
+    ) -> None:
         name = f"{function.__module__}.{function.__name__}".removeprefix(_PACKAGE).replace(".", "_")
-        super().__init__(function, signature, python_function, name, function.__module__.startswith(_PACKAGE), whole)
+        caller, kept = stacked_function if stacked else python_function, function.__module__.startswith(_PACKAGE)
+        super().__init__(function, signature, caller, name, kept, whole, stacked)
         self.title, self.patience = function.__name__, patience
 
     @property
@@ -150,13 +170,18 @@ class Kernel(Unit):
 
 
 class Stage(Unit):
-    """A function of `count` integers that kernels call by its address."""
+    """A function of integers, some of them addresses of a state's numbers (`STATE_AT`), that kernels call by its address."""
 
     _address = 0
 
-    def __init__(self, name: str, function: Callable[..., Any], count: int) -> None:
-        super().__init__(function, Signature((INTEGER,) * count), stage_function, name)
-        self.count = count
+    def __init__(self, name: str, function: Callable[..., Any], arguments: tuple[Type, ...], in_lanes: bool = False) -> None:
+        super().__init__(function, Signature(arguments), stage_function, name, in_lanes=in_lanes)
+        self.arguments = arguments
+
+    @functools.cached_property
+    def of_lanes(self) -> Stage:
+        """The stage for numbers in lanes."""
+        return type(self)(self.name, self.function, self.arguments, in_lanes=True)
 
     @property
     def is_loaded(self) -> bool:
@@ -164,7 +189,7 @@ class Stage(Unit):
         return bool(self._address)
 
     def __call__(self, *arguments: int) -> int:
-        return int(ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * self.count)(self.address)(*arguments))
+        return int(ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(arguments))(self.address)(*arguments))
 
     @property
     def address(self) -> int:
@@ -183,16 +208,19 @@ class Stage(Unit):
 
 
 class Feature(Stage):
-    """A stage that kernels call by its name, with a tuple of `count` integers; it is compiled when that happens first.
+    """A stage that kernels call by its name, with a tuple of its arguments; it is compiled when that happens first.
 
-    What only some systems have stands in features, so that the others do not wait for its compilation.
+    What only some systems have stands in features, so that the others do not wait for its compilation. Kernels in lanes call
+    another one of the same function.
     """
 
-    def __init__(self, function: Callable[..., Any], count: int) -> None:
-        super().__init__(f"feature_{function.__name__}", function, count)
-        self._first = Callback(self._compile_and_call, count)
+    def __init__(self, name: str, function: Callable[..., Any], arguments: tuple[Type, ...], in_lanes: bool = False) -> None:
+        super().__init__(name, function, arguments, in_lanes)
+        self._first = Callback(self._compile_and_call, len(arguments))
         self._called = ctypes.c_int64(self._first.address)
         provide(f"titop_{self.name}", ctypes.addressof(self._called))
+        if not in_lanes:
+            self._provided = self.of_lanes
 
     def _compile_and_call(self, *arguments: int) -> int:
         self._called.value = self.address
@@ -203,12 +231,12 @@ class Feature(Stage):
         """What numba asks for where it meets the feature in a kernel."""
         from titop.solvers.native.intrinsics import calling_through
 
-        return calling_through(f"titop_{self.name}")
+        return calling_through(f"titop_{self.name}", f"titop_{self.of_lanes.name}", self.arguments)
 
 
-def feature(count: int) -> Callable[[Callable[..., int]], Any]:
-    """Return a decorator that makes a function of `count` integers, which returns a status, a `Feature`."""
-    return lambda function: Feature(function, count)
+def feature(*arguments: Type) -> Callable[[Callable[..., int]], Any]:
+    """Return a decorator that makes a function of integers (`INTEGER`, `STATE_AT`), which returns a status, a `Feature`."""
+    return lambda function: Feature(f"feature_{function.__name__}", function, arguments)
 
 
 def entry(*arguments: Type, result: Type = INTEGER, patience: float = 0.0) -> Callable[[Callable[..., Any]], Kernel]:

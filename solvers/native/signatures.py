@@ -6,11 +6,15 @@ from typing import NamedTuple
 
 
 class Type(NamedTuple):
-    """A number, or with `ndim` a C-contiguous array of numbers; one that is not `given` the kernel gets without numbers."""
+    """A number, or with `ndim` a C-contiguous array of numbers; one that is not `given` the kernel gets without numbers.
+
+    What is `stacked`, ``"read"`` or ``"written"``, is each state's own: with several at once it lies in lanes (see `lanes`).
+    """
 
     dtype: str
     ndim: int = 0
     given: bool = True
+    stacked: str = ""
 
     def __str__(self) -> str:
         """The type in numba's notation."""
@@ -21,6 +25,10 @@ INTEGER, REAL, FLAG = Type("int64"), Type("float64"), Type("boolean")
 INTS, FLOATS = Type("int64", 2), Type("float64", 2)
 VECTOR, MASK, CUBE = Type("float64", 1), Type("boolean", 1), Type("float64", 3)
 NOTHING = Type("void")
+
+#: A vector of a state, and the address of such numbers; and vector, matrix and matrices that a kernel writes for it.
+STATE, STATE_AT = Type("float64", 1, stacked="read"), Type("int64", stacked="read")
+RESULT, RESULT_ROWS, RESULT_CUBE = (Type("float64", ndim, stacked="written") for ndim in (1, 2, 3))
 
 #: What a function called by its address returns where an exception keeps it from answering.
 RAISED = -6

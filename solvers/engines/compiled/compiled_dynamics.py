@@ -10,12 +10,14 @@ import numpy as np
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.engine_interface import Constraints, EquationSeries, PortSeries, SeriesCore, finite_constraints
+from titop.solvers.engines.compiled.acted_on import Bound
 from titop.solvers.engines.compiled.bound_kernels import CONSTANT, has_series
 from titop.solvers.engines.compiled.function_kernels import CompiledCalls
 from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
 from titop.solvers.engines.compiled.rounding import pivots_at
 from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, hybrid_entries, series_entries
+from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, own_efforts
 from titop.solvers.mechanism.kernel_calls import real_only
@@ -69,7 +71,11 @@ class CompiledDynamics:
             return np.swapaxes(np.linalg.solve(matrices, np.swapaxes(efforts, 1, 2)), 1, 2)
         forces = np.ascontiguousarray(efforts.reshape(len(q) * count, self._nv))
         a, nothing = np.empty(forces.shape), np.zeros(forces.shape)
-        system.raise_for(system.bound(dynamics_entries.forward_batch)(np.repeat(q, count, 0), nothing, forces, a))
+        forward = Bound.of(system, dynamics_entries.forward_dynamics)
+        states = np.repeat(q, count, 0), nothing, forces, a
+        if forward.stacked is None or forward.stacked.call(*states) != layout.OK:
+            for state in zip(*states, strict=True):
+                system.raise_for(forward.call(*state))
         return a.reshape(efforts.shape)
 
     def bare_inverse(self, q: Array, v: Array, a: Array) -> Array:

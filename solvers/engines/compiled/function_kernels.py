@@ -91,10 +91,8 @@ ROWS = {
     "mass_center": KernelRow(observation_entries.center_of_mass, serves=_is_dry),
     "linear_matrices": KernelRow(derivative_entries.linear_matrices, behind=("tree", "paths"), serves=_is_plain_tree),
     "forward": KernelRow(dynamics_entries.forward_dynamics, serves=_is_tree),
-    "forward_batch": KernelRow(dynamics_entries.forward_batch, serves=_is_tree),
     "forward_derivatives": KernelRow(derivative_entries.forward_derivatives, behind=("tree", "paths"), serves=_is_tree),
     "inverse": KernelRow(dynamics_entries.inverse_dynamics, serves=_is_tree),
-    "inverse_batch": KernelRow(dynamics_entries.inverse_batch, serves=_is_tree),
     "inverse_derivatives": KernelRow(derivative_entries.inverse_derivatives, behind=("paths",), serves=_is_tree),
     "mass_inverse": KernelRow(dynamics_entries.mass_inverse_dynamics, serves=_is_tree),
     "tangent": KernelRow(directional_entries.forward_tangent, serves=_is_tree),
@@ -150,6 +148,11 @@ class CompiledCalls:
         Names that have to be checked in detail give a `TypeError`.
         """
         return Variants(lambda key: self._bound(*key))
+
+    @cached_property
+    def stacked(self) -> Variants:
+        """The kernels of functions of a state for stacked ones, by name, or None."""
+        return Variants(lambda name: (bound := self._bound(name, None)) and bound.stacked and bound.stacked.call)
 
     def _bound(self, name: str, names: tuple[str, ...] | None) -> Bound | None:
         """Return a kernel bound to the system's tables."""

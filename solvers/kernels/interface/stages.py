@@ -126,6 +126,7 @@ row_at: Any = Intrinsic("row_at")
 vector_at: Any = Intrinsic("vector_at")
 part_of: Any = Intrinsic("part_of")
 call_at: Any = Intrinsic("call_at")
+fused: Any = Intrinsic("fused")
 
 
 @helper

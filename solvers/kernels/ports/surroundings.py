@@ -21,6 +21,7 @@ from titop.solvers.kernels.spatial.algebra import (
     unit,
 )
 from titop.solvers.native.kernel import feature, helper
+from titop.solvers.native.signatures import INTEGER, STATE_AT
 
 
 @helper
@@ -33,7 +34,7 @@ def write_surroundings(ints, floats, numbers, stages, law, q, v, work, world):
     return surroundings_asked((*given(ints, law, work), address_of(floats, 0), *laws, *state))
 
 
-@feature(13)
+@feature(*[INTEGER] * 2, *[STATE_AT] * 2, *[INTEGER] * 6, *[STATE_AT] * 3)
 def surroundings_asked(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world):
     """See `write_surroundings`."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)
