@@ -18,7 +18,7 @@ import numpy as np
 
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.user_input import axes_of
-from titop.solvers.arguments.reading import as_arrays, check_stacks, of_one_state, read_wrenches, store
+from titop.solvers.arguments.reading import are_ready_rows, as_arrays, check_stacks, of_one_state, read_wrenches, store
 from titop.solvers.arguments.rowwise import Stack, bound, read_stack, read_states
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
 from titop.solvers.model.mechanism import Resolved
@@ -137,6 +137,11 @@ class LoadedCall:
 
     def _at_all(self, model: Resolved, states: tuple[Any, ...], wrenches: Any, u: Any, names: Any) -> tuple[Array, ...]:
         """Return the results at stacked states, each with its own wrenches and inputs."""
+        stack = Stack(states, None, None)
+        if wrenches is None and u is None and all(map(are_ready_rows, states)):
+            together = self._together(model, stack, names)
+            if together is not None:
+                return together
         stack = read_stack(model.mechanism, dict(zip(self.state, states, strict=True)), wrenches, u)
         together = self._together(model, stack, names)
         if together is not None:
@@ -308,10 +313,15 @@ def with_care(
     where there is no kernel. `shape`: of the function's result.
     """
     if kernel is not None and (ready := as_arrays(*state)):
-        result = np.empty(shape)
         try:
-            if kernel(*ready, *still, result) == DONE:
-                return result
+            if axes_of(state[0]) == 2 and of_stacks is not None:
+                result = np.empty((len(ready[0]), *shape))
+                if of_stacks(*ready, *(np.zeros((len(result), *each.shape)) for each in still), result) == DONE:
+                    return result
+            else:
+                result = np.empty(shape)
+                if kernel(*ready, *still, result) == DONE:
+                    return result
         except TypeError:
             pass
     states = read_states(mechanism, dict(zip(_NAMES, state, strict=False)), stacked=True)
@@ -324,10 +334,8 @@ def with_care(
     states = [np.ascontiguousarray(real_only(x, name), float) for x, name in zip(states, _NAMES, strict=False)]
     stack = np.empty((*states[0].shape[:-1], *shape))
     if of_stacks is not None and states[0].ndim == 2:
-        if of_stacks(*states, *(np.zeros((len(stack), *each.shape)) for each in still), stack) == DONE:
-            return stack
+        mechanism.engine.raise_for(of_stacks(*states, *(np.zeros((len(stack), *each.shape)) for each in still), stack))
+        return stack
     for row in np.ndindex(states[0].shape[:-1]):
-        status = kernel(*(x[row] for x in states), *still, stack[row])
-        if status != DONE:
-            mechanism.engine.raise_for(status)
+        mechanism.engine.raise_for(kernel(*(x[row] for x in states), *still, stack[row]))
     return stack

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from titop.solvers.native.identity import LANE_COUNT
-from titop.solvers.native.signatures import FLAG, NOTHING, RAISED, REAL, Signature, Type
+from titop.solvers.native.signatures import FLAG, IN_LANES, NOTHING, RAISED, REAL, Signature, Type, lies_in_lanes
 
 #: Offsets (bytes) in an array object, after the head that every Python object has ...
 _HEAD = object.__basicsize__
@@ -287,7 +287,7 @@ def _native_arguments(signature: Signature, in_lanes: bool = False) -> list[str]
     for kind in signature.arguments:
         if not kind.given:
             passed += _nothing(kind)
-        elif in_lanes and kind.stacked:
+        elif in_lanes and lies_in_lanes(kind, IN_LANES):
             passed += _passed_lanes(next(places), kind)
         else:
             passed += _passed(next(places), kind)
@@ -326,12 +326,14 @@ def stacked_function(name: str, native: str, signature: Signature) -> str:
     are lanes, the last one fills the rest.
     """
     given = [kind for kind in signature.arguments if kind.given]
-    each = [(k, kind) for k, kind in enumerate(given) if kind.stacked]
+    each = [(k, kind) for k, kind in enumerate(given) if lies_in_lanes(kind, IN_LANES)]
     first, last = each[0][0], each[-1][0]
-    arguments = (kind._replace(ndim=kind.ndim + 1) if kind.stacked else kind for kind in signature.arguments)
+    arguments = (kind._replace(ndim=kind.ndim + 1) if lies_in_lanes(kind, IN_LANES) else kind for kind in signature.arguments)
     begin, end = _python_caller(name, native, Signature(tuple(arguments), signature.result), _native_arguments(signature, True))
     return f"""{_COMMON}{_MEMORY}{_LANES}{begin}
   %rows = add i64 %extent{first}.0, 0
+{_lines(_compare_rows(each))}
+compared:
 {_lines(_sizes_in_lanes(each))}
   %whole = add i64 %bytes{last}, {_LANES_BYTES}
   %room = call ptr @PyMem_RawMalloc(i64 %whole)
@@ -350,7 +352,7 @@ next:
   %is_there = icmp slt i64 %row, %rows
   br i1 %is_there, label %compute, label %finish
 compute:
-{_lines(_transposition("load_lanes", k) for k, kind in each if kind.stacked == "read")}
+{_lines(_transposition("load_lanes", k) for k, kind in each if kind.stacked != "written")}
   %status = call i32 @"{native}"({", ".join(_native_arguments(signature, True))})
   %worked = icmp eq i32 %status, 0
   br i1 %worked, label %look_at_status, label %finish
@@ -359,15 +361,25 @@ look_at_status:
   %is_well = icmp eq i64 %told, 0
   br i1 %is_well, label %store, label %finish
 store:
-{_lines(_transposition("store_lanes", k) for k, kind in each if kind.stacked == "written")}
+{_lines(_transposition("store_lanes", k) for k, kind in each if kind.stacked != "read")}
   %following = add i64 %row, {LANE_COUNT}
   br label %next
 finish:
-  %answers = phi i1 [false, %read], [true, %next], [false, %compute], [true, %look_at_status]
+  %answers = phi i1 [false, %compared], [true, %next], [false, %compute], [true, %look_at_status]
   call void @PyMem_RawFree(ptr %room)
   call void @PyEval_RestoreThread(ptr %thread)
   br i1 %answers, label %answer, label %stopped
 {end}"""
+
+
+def _compare_rows(each: list[tuple[int, Type]]) -> Iterator[str]:
+    """Yield the lines that find whether all stacks have as many rows."""
+    alike = "true"
+    for k, _ in each:
+        yield f"%is_alike{k} = icmp eq i64 %extent{k}.0, %rows"
+        yield f"%alike{k} = and i1 {alike}, %is_alike{k}"
+        alike = f"%alike{k}"
+    yield f"br i1 {alike}, label %compared, label %refuse"
 
 
 def _sizes_in_lanes(each: list[tuple[int, Type]]) -> Iterator[str]:

@@ -32,7 +32,7 @@ from titop.solvers.native.lanes import LANES, LANES_ADDRESS
 from titop.solvers.native.object_code import LOADED, NUMBA, Codes, ObjectCode
 from titop.solvers.native.parts import PartCompiler, SharedPart, SharedPartCompiler, known_operators, linked
 from titop.solvers.native.sharing import door
-from titop.solvers.native.signatures import Signature, Type
+from titop.solvers.native.signatures import SINGLE, Signature, Type, lies_in_lanes
 
 #: From the names of a function and of its compiled form, and its signature, to LLVM text of what calls it.
 Caller = Callable[[str, str, Signature], str]
@@ -125,18 +125,18 @@ def machine_code(
     caller: Caller = python_function,
     whole: bool = False,
     loaded: Container[str] = LOADED,
-    in_lanes: bool = False,
+    form: str = SINGLE,
 ) -> Codes:
     """Return object code with a function `name` that can be called as the text of a `caller`, a function of `calling`, says.
 
-    What is stacked in the signature may lie in lanes. If it is to be `whole`, shared parts are in it; else those that are not `loaded` come with it, compiled unless they are
+    The `form` says what lies in lanes. If it is to be `whole`, shared parts are in it; else those that are not `loaded` come with it, compiled unless they are
     kept. It needs only Python and the C library. Stages may need more, which numba has: then they are whole.
     """
     dispatcher = njit(**_PART)(function)
     if not hasattr(dispatcher, "compile"):
         raise RuntimeError("NUMBA_DISABLE_JIT is set; unset it, or use resolve(engine='reference')")
     with global_compiler_lock, known_operators():
-        dispatcher.compile(_numba_signature(signature, in_lanes))
+        dispatcher.compile(_numba_signature(signature, form))
     (compiled,) = dispatcher.overloads.values()
     part, native = compiled.library, compiled.fndesc.llvm_func_name
     module, shared = linked(part, name, caller(name, native, signature), whole)
@@ -157,12 +157,12 @@ def machine_code(
     return codes
 
 
-def _numba_signature(signature: Signature, in_lanes: bool) -> Any:
+def _numba_signature(signature: Signature, form: str) -> Any:
     """Return a signature in numba's types."""
 
     def numba_type(kind: Type) -> Any:
         dtype = getattr(types, kind.dtype)
-        if in_lanes and kind.stacked:
+        if lies_in_lanes(kind, form):
             dtype = LANES if dtype == types.float64 else LANES_ADDRESS
         return types.Array(dtype, kind.ndim, "C") if kind.ndim else dtype
 

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from titop.solvers.native import lanes
 from titop.solvers.native.lanes import LANES, LANES_ADDRESS
-from titop.solvers.native.signatures import ANSWERED, IN_PYTHON, LOST, RAISED, Type
+from titop.solvers.native.signatures import ANSWERED, IN_LANES, IN_PYTHON, LOST, OF_MEMBERS, RAISED, SINGLE, Type
 
 _WORD, _STATUS = ir.IntType(64), ir.IntType(32)
 
@@ -124,21 +124,22 @@ def call_at(typing_context: Any, address: Any, arguments: Any) -> Any:
     return types.int64(types.int64, arguments), generate
 
 
-def calling_through(symbol: str, in_lanes: str, kinds: tuple[Type, ...]) -> Any:
+def calling_through(symbols: dict[str, str], kinds: tuple[Type, ...]) -> Any:
     """Return numba's type of a function that calls, with a tuple of integers, the function whose address a symbol holds.
 
-    There is another symbol for addresses of numbers in lanes.
+    There is a symbol for each form: by the addresses that are of numbers in lanes.
     """
 
     @intrinsic
     def call(typing_context: Any, arguments: Any) -> Any:
-        lying = [argument == LANES_ADDRESS for argument in arguments]
-        if any(lies and not kind.stacked for lies, kind in zip(lying, kinds, strict=True)):
+        lying = {kind.stacked for kind, given in zip(kinds, arguments, strict=True) if given == LANES_ADDRESS}
+        if "" in lying:
             return None
+        form = OF_MEMBERS if "table" in lying else IN_LANES if lying else SINGLE
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            called = _global(builder, in_lanes if any(lying) else symbol)
-            return _call(context, builder, builder.load(called), signature.args[0], values[0])
+            called = builder.load(_global(builder, symbols[form]))
+            return _call(context, builder, called, signature.args[0], values[0])
 
         return types.int64(arguments), generate
 

@@ -21,7 +21,7 @@ from titop.solvers.native import cache, calling, object_code
 from titop.solvers.native.callbacks import Callback
 from titop.solvers.native.calling import python_function, stacked_function, stage_function
 from titop.solvers.native.object_code import LOADED, Codes, load, load_address, provide
-from titop.solvers.native.signatures import INTEGER, Signature, Type
+from titop.solvers.native.signatures import IN_LANES, INTEGER, OF_MEMBERS, SINGLE, Signature, Type
 
 #: A compilation longer than this (s) is announced on the terminal.
 ANNOUNCE_AFTER = 2.0
@@ -52,8 +52,8 @@ class Unit:
         Whether the cache keeps it.
     whole : bool
         Whether shared helpers become part of it: for a function that is done within a microsecond.
-    in_lanes : bool
-        Whether what is stacked in the signature lies in lanes.
+    form : str
+        What lies in lanes: see `signatures`.
 
     Attributes
     ----------
@@ -69,12 +69,12 @@ class Unit:
         name: str,
         kept: bool = True,
         whole: bool = False,
-        in_lanes: bool = False,
+        form: str = SINGLE,
     ) -> None:
         self.function, self.signature, self.caller = function, signature, caller
-        self.name = f"{name}_in_lanes" if in_lanes else name
+        self.name = f"{name}_{form}" if form else name
         self.title = self.name
-        self.kept, self.whole, self.in_lanes = kept, whole, in_lanes
+        self.kept, self.whole, self.form = kept, whole, form
         self.__doc__ = function.__doc__
 
     def codes(self) -> Codes:
@@ -101,7 +101,7 @@ class Unit:
         with collection_paused():
             from titop.solvers.native.compilation import machine_code  # loads numba
 
-            return machine_code(self.name, self.function, self.signature, self.caller, self.whole, loaded, self.in_lanes)
+            return machine_code(self.name, self.function, self.signature, self.caller, self.whole, loaded, self.form)
 
 
 class Kernel(Unit):
@@ -117,8 +117,8 @@ class Kernel(Unit):
         whose first calls take less than its compilation.
     whole : bool
         See `Unit`.
-    stacked : bool
-        Whether it takes stacked states, and computes with several at once (see `calling.stacked_function`).
+    form : str
+        Of another than `SINGLE` it takes stacked states (see `calling.stacked_function`).
     """
 
     _loaded: Callable[..., Any] | None = None
@@ -129,11 +129,11 @@ class Kernel(Unit):
         signature: Signature,
         patience: float = 0.0,
         whole: bool = False,
-        stacked: bool = False,
+        form: str = SINGLE,
     ) -> None:
         name = f"{function.__module__}.{function.__name__}".removeprefix(_PACKAGE).replace(".", "_")
-        caller, kept = stacked_function if stacked else python_function, function.__module__.startswith(_PACKAGE)
-        super().__init__(function, signature, caller, name, kept, whole, stacked)
+        caller, kept = stacked_function if form else python_function, function.__module__.startswith(_PACKAGE)
+        super().__init__(function, signature, caller, name, kept, whole, form)
         self.title, self.patience = function.__name__, patience
 
     @property
@@ -173,15 +173,27 @@ class Stage(Unit):
     """A function of integers, some of them addresses of a state's numbers (`STATE_AT`), that kernels call by its address."""
 
     _address = 0
+    #: Whether the function is written for lanes, too.
+    is_for_lanes = False
 
-    def __init__(self, name: str, function: Callable[..., Any], arguments: tuple[Type, ...], in_lanes: bool = False) -> None:
-        super().__init__(function, Signature(arguments), stage_function, name, in_lanes=in_lanes)
-        self.arguments = arguments
+    def __init__(self, name: str, function: Callable[..., Any], arguments: tuple[Type, ...], form: str = SINGLE) -> None:
+        super().__init__(function, Signature(arguments), stage_function, name, form=form)
+        self.arguments, self._name = arguments, name
+
+    @property
+    def count(self) -> int:
+        """The number of its arguments."""
+        return len(self.arguments)
 
     @functools.cached_property
-    def of_lanes(self) -> Stage:
-        """The stage for numbers in lanes."""
-        return type(self)(self.name, self.function, self.arguments, in_lanes=True)
+    def in_lanes(self) -> Stage:
+        """The stage for states in lanes."""
+        return type(self)(self._name, self.function, self.arguments, IN_LANES)
+
+    @functools.cached_property
+    def of_members(self) -> Stage:
+        """The stage for members, whose tables lie in lanes as well."""
+        return type(self)(self._name, self.function, self.arguments, OF_MEMBERS)
 
     @property
     def is_loaded(self) -> bool:
@@ -211,16 +223,16 @@ class Feature(Stage):
     """A stage that kernels call by its name, with a tuple of its arguments; it is compiled when that happens first.
 
     What only some systems have stands in features, so that the others do not wait for its compilation. Kernels in lanes call
-    another one of the same function.
+    other forms of the same function.
     """
 
-    def __init__(self, name: str, function: Callable[..., Any], arguments: tuple[Type, ...], in_lanes: bool = False) -> None:
-        super().__init__(name, function, arguments, in_lanes)
+    def __init__(self, name: str, function: Callable[..., Any], arguments: tuple[Type, ...], form: str = SINGLE) -> None:
+        super().__init__(name, function, arguments, form)
         self._first = Callback(self._compile_and_call, len(arguments))
         self._called = ctypes.c_int64(self._first.address)
         provide(f"titop_{self.name}", ctypes.addressof(self._called))
-        if not in_lanes:
-            self._provided = self.of_lanes
+        if form == SINGLE:
+            self._forms = self.in_lanes, self.of_members
 
     def _compile_and_call(self, *arguments: int) -> int:
         self._called.value = self.address
@@ -231,11 +243,12 @@ class Feature(Stage):
         """What numba asks for where it meets the feature in a kernel."""
         from titop.solvers.native.intrinsics import calling_through
 
-        return calling_through(f"titop_{self.name}", f"titop_{self.of_lanes.name}", self.arguments)
+        symbols = {form: f"titop_{feature.name}" for form, feature in zip((SINGLE, IN_LANES, OF_MEMBERS), (self, *self._forms))}
+        return calling_through(symbols, self.arguments)
 
 
 def feature(*arguments: Type) -> Callable[[Callable[..., int]], Any]:
-    """Return a decorator that makes a function of integers (`INTEGER`, `STATE_AT`), which returns a status, a `Feature`."""
+    """Return a decorator that makes a function of integers and addresses, which returns a status, a `Feature`."""
     return lambda function: Feature(f"feature_{function.__name__}", function, arguments)
 
 

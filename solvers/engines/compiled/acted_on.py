@@ -76,6 +76,15 @@ class Bound:
         function, in_lanes = self._of_stacks()
         return _InLanes(function, self._parts[1], self._tables, self._parts[2], in_lanes)
 
+    def at_stack(self, *arrays: Array) -> int:
+        """Call the function at stacked states, with a row of every array for each; return the first status that is not `DONE`.
+
+        Raises `TypeError` as the function does.
+        """
+        if self.stacked is not None and self.stacked.call(*arrays) == DONE:
+            return DONE
+        return next((status for row in zip(*arrays, strict=True) if (status := self.call(*row)) != DONE), DONE)
+
     def on(self, tables: tuple[Array, ...]) -> Callable[..., int]:
         """Return the function on other tables."""
         function, before, behind = self._parts
@@ -278,10 +287,7 @@ class ActedOn:
         """
         rows, of_stack = range(len(stack.states[0])), bound if whole else bound.stacked
         if stack.wrenches is None and stack.u is None:
-            if of_stack is not None and (of_stack.call(*at(slice(None))) == DONE):
-                return DONE
-            one = bound.call
-            return next((status for row in rows if (status := one(*at(_row(row, whole)))) != DONE), DONE)
+            return bound.call(*at(slice(None))) if whole else bound.at_stack(*at(slice(None)))
         loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
         if not self._inputs.drives_ports:

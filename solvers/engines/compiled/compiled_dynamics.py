@@ -17,7 +17,6 @@ from titop.solvers.engines.compiled.packed import PackedSystem
 from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics
 from titop.solvers.engines.compiled.rounding import pivots_at
 from titop.solvers.kernels.entries import closure_entries, derivative_entries, dynamics_entries, hybrid_entries, series_entries
-from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.conditioning import Pivots
 from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, own_efforts
 from titop.solvers.mechanism.kernel_calls import real_only
@@ -72,10 +71,7 @@ class CompiledDynamics:
         forces = np.ascontiguousarray(efforts.reshape(len(q) * count, self._nv))
         a, nothing = np.empty(forces.shape), np.zeros(forces.shape)
         forward = Bound.of(system, dynamics_entries.forward_dynamics)
-        states = np.repeat(q, count, 0), nothing, forces, a
-        if forward.stacked is None or forward.stacked.call(*states) != layout.OK:
-            for state in zip(*states, strict=True):
-                system.raise_for(forward.call(*state))
+        system.raise_for(forward.at_stack(np.repeat(q, count, 0), nothing, forces, a))
         return a.reshape(efforts.shape)
 
     def bare_inverse(self, q: Array, v: Array, a: Array) -> Array:

@@ -175,11 +175,14 @@ class PackedSystem:
 
     def has_lanes(self, pair: Pair) -> bool:
         """Tell whether a pair has a kernel that computes with several states of the system at once."""
-        return pair.stacked is not None and not self.has_laws and calling.obstacle() is None
+        return pair.stacked is not None and not self.mechanism.inputs.state_names and calling.obstacle() is None
 
     def kernel_in_lanes(self, pair: Pair) -> tuple[Callable[..., int], Callable[[tuple[Array, ...]], tuple[Array, ...]]]:
         """Return a pair's compiled function for stacked states, and what makes its tables of those for single ones."""
-        return self.kernel(pair.stacked).compiled, lambda tables: tables
+        return self.kernel(pair.stacked).compiled, self._in_lanes
+
+    def _in_lanes(self, tables: tuple[Array, ...]) -> tuple[Array, ...]:
+        return (*tables[:3], self.laws.stages.in_lanes) if self.has_laws else tables
 
     def bound(self, pair: Pair) -> Callable[..., int]:
         """Return the compiled function of a pair for the system, with the system's tables bound as first arguments."""

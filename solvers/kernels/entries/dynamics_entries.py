@@ -72,9 +72,9 @@ def state_derivative(dy, t, y, ints, floats, numbers, stages, tau):
         return layout.WRONG_SIZE
     q, v = y[:nq].copy(), y[nq:]
     normalise(ints, q)
-    law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype)
-    multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), q.dtype), np.empty((world_rows(ints), 12), q.dtype)
+    law = np.empty((1, ints[0, layout.LAW_SIZE]), y.dtype) if LAWS else None
+    work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), y.dtype)
+    multi, world = np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), y.dtype), np.empty((world_rows(ints), 12), y.dtype)
     write_rates(ints, q, v, dy)
     status = forward_whole(ints, floats, numbers, stages, law, q, v, tau, work, multi, world, dy[nq:])
     if status != layout.OK:

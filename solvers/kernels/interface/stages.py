@@ -23,9 +23,9 @@ own (see `titop.solvers.native.programs`), it stands in the block's row of stage
 
 Blocks on which something acts, given the pose of their parent port (rotation 9, position 3) and gravity, have as well
 
-``apply(n, count, applying, numbers, q, v, twist, pose, gravity, efforts)``
+``apply(n, count, applying, stages, numbers, q, v, twist, pose, gravity, efforts)``
     writes what acts on the block (6 + n), as much of it as `applying` says (see `layout`).
-``apply_slopes(n, count, applying, numbers, q, v, twist, pose, gravity, slopes)``
+``apply_slopes(n, count, applying, stages, numbers, q, v, twist, pose, gravity, slopes)``
     writes the derivatives of all of it by q, v, the twist and a displacement of the parent port.
 
 Interactions have stages of their own, told the numbers of ports, coordinates and inputs, which are the last of `numbers`
@@ -58,6 +58,7 @@ import numpy as np
 
 from titop.solvers.kernels.interface import layout
 from titop.solvers.native.kernel import helper
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 
 class Intrinsic:
@@ -116,8 +117,10 @@ class Call(NamedTuple):
     slopes: int
 
 
-#: How many integers the stages of interactions take.
-INTERACTION_ARGUMENTS = 9
+#: The arguments of stages of blocks, of what acts on blocks, and of interactions.
+CALL = (*[INTEGER] * 7, TABLE_AT, *[STATE_AT] * 8)
+APPLYING_CALL = (*[INTEGER] * 4, TABLE_AT, *[STATE_AT] * 4, TABLE_AT, STATE_AT)
+INTERACTION_CALL = (*[INTEGER] * 6, TABLE_AT, *[STATE_AT] * 2)
 
 address_of: Any = Intrinsic("address_of")
 floats_at: Any = Intrinsic("floats_at")

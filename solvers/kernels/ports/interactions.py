@@ -28,7 +28,7 @@ from titop.solvers.kernels.ports.port_motion import port_pose, twist_of_port
 from titop.solvers.kernels.spatial.algebra import carry_wrench, dot, put_six, six
 from titop.solvers.kernels.tree.general import subspace_column
 from titop.solvers.native.kernel import feature, helper
-from titop.solvers.native.signatures import INTEGER, STATE_AT
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 
 @helper
@@ -63,7 +63,7 @@ def _asked(ints, floats, numbers, stages, law, q, v, work, world):
     return (*given(ints, law, work), address_of(floats, 0), *laws, address_of(q, 0), address_of(v, 0), address_of(world, 0))
 
 
-@feature(*[INTEGER] * 2, *[STATE_AT] * 2, *[INTEGER] * 6, *[STATE_AT] * 3, INTEGER)
+@feature(*[INTEGER] * 2, *[STATE_AT] * 2, INTEGER, *[TABLE_AT] * 2, *[INTEGER] * 3, *[STATE_AT] * 3, INTEGER)
 def interactions_asked(ints, rows, law, work, columns, floats, numbers, number_count, stages, kinds, q, v, world, stage):
     """Let a stage of every interaction write what it does, or its energy."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)
@@ -143,7 +143,7 @@ def apply_interactions(ints, floats, law, work, general):
             work[:] = np.nan
 
 
-@feature(INTEGER, INTEGER, STATE_AT, STATE_AT, INTEGER, INTEGER, INTEGER)
+@feature(INTEGER, INTEGER, STATE_AT, STATE_AT, INTEGER, TABLE_AT, INTEGER)
 def interaction_application(ints, rows, law, work, columns, floats, general):
     """See `apply_interactions`."""
     table = ints_at(ints, rows, layout.INT_COLUMNS)
@@ -202,7 +202,7 @@ def take_own_states(ints, numbers, state):
     return own_states_taken((address_of(ints, 0), ints.shape[0], address_of(numbers, 0), numbers.shape[1], where))
 
 
-@feature(INTEGER, INTEGER, INTEGER, INTEGER, STATE_AT)
+@feature(INTEGER, INTEGER, TABLE_AT, INTEGER, STATE_AT)
 def own_states_taken(ints, rows, numbers, count, states):
     """See `take_own_states`."""
     table, told = ints_at(ints, rows, layout.INT_COLUMNS), row_at(numbers, count)
@@ -229,7 +229,7 @@ def write_own_rates(ints, numbers, stages, law, rate):
     return own_rates_written((*told, address_of(stages, 0), stages.shape[0], where))
 
 
-@feature(INTEGER, INTEGER, STATE_AT, INTEGER, INTEGER, INTEGER, INTEGER, STATE_AT)
+@feature(INTEGER, INTEGER, STATE_AT, TABLE_AT, INTEGER, INTEGER, INTEGER, STATE_AT)
 def own_rates_written(ints, rows, law, numbers, count, stages, kinds, rates):
     """See `write_own_rates`."""
     table, told = ints_at(ints, rows, layout.INT_COLUMNS), row_at(numbers, count)

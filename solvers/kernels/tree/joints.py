@@ -11,7 +11,7 @@ from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
 from titop.solvers.kernels.spatial.algebra import cross, plus, six_of, three, twist_cross, unit
 from titop.solvers.kernels.spatial.turning import sine_and_cosine
 from titop.solvers.native.kernel import feature, helper
-from titop.solvers.native.signatures import INTEGER, STATE_AT
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 #: |q|^2 may differ from 1 by this much: the norm by half of it.
 _UNIT = 2.0 * TYPED
@@ -45,7 +45,7 @@ def _place_axial(floats, i, x, work):
         work[i, layout.P + k] = floats[i, layout.P_TREE + k] + shift * rz
 
 
-@feature(INTEGER, STATE_AT, INTEGER, STATE_AT)
+@feature(INTEGER, STATE_AT, TABLE_AT, STATE_AT)
 def quaternion_placing(free, q, floats, work):
     """Turn an element's tree transform by a quaternion, and shift it by the position before that if its joint is free."""
     own, moved = row_at(floats, layout.FLOAT_COLUMNS), row_at(work, layout.P + 3)

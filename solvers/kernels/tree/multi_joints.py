@@ -9,7 +9,7 @@ from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, vector_at
 from titop.solvers.kernels.spatial.algebra import dot, put_six, six
 from titop.solvers.native.kernel import feature, helper
-from titop.solvers.native.signatures import INTEGER, STATE_AT
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 _NO_INERTIA = 1
 
@@ -85,7 +85,7 @@ def _axes(ints, i):
     return (3, 3) if ints[i, layout.KIND] == layout.SPHERICAL else (0, 6)
 
 
-@feature(INTEGER, INTEGER, INTEGER, INTEGER, STATE_AT, STATE_AT, STATE_AT, STATE_AT)
+@feature(INTEGER, INTEGER, INTEGER, TABLE_AT, STATE_AT, STATE_AT, STATE_AT, STATE_AT)
 def elimination(first, n, imposed, floats, a, effort, multi, carried):
     """Eliminate n coordinates about and along the axes from `first`."""
     own, row = floats_at(floats, 1, layout.FLOAT_COLUMNS), floats_at(multi, 1, layout.MULTI_COLUMNS)
@@ -127,7 +127,7 @@ def resting(first, n, effort, multi):
     return layout.OK
 
 
-@feature(INTEGER, INTEGER, INTEGER, INTEGER, STATE_AT, STATE_AT, STATE_AT)
+@feature(INTEGER, INTEGER, INTEGER, TABLE_AT, STATE_AT, STATE_AT, STATE_AT)
 def restoration(first, n, imposed, floats, a, effort, multi):
     """Restore n coordinates about and along the axes from `first`."""
     own, row = floats_at(floats, 1, layout.FLOAT_COLUMNS), floats_at(multi, 1, layout.MULTI_COLUMNS)

@@ -17,7 +17,7 @@ from titop.solvers.kernels.spatial.algebra import entry_of
 from titop.solvers.kernels.tree.armatures import add_armature_gyroscopic, add_armature_slopes
 from titop.solvers.kernels.tree.elastic_efforts import displacement, pull_of, pull_slopes, stiffness_times
 from titop.solvers.native.kernel import feature, helper
-from titop.solvers.native.signatures import INTEGER, STATE_AT
+from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 
 #: What is asked for of the derivatives.
 _WHOLE, _ALONG, _TRANSPOSED = 0, 1, 2
@@ -67,7 +67,7 @@ def add_elastic_energy(ints, floats, q, energy):
             energy[0] = np.nan
 
 
-@feature(INTEGER, INTEGER, INTEGER, STATE_AT, INTEGER, STATE_AT, INTEGER, STATE_AT)
+@feature(INTEGER, INTEGER, TABLE_AT, STATE_AT, INTEGER, STATE_AT, INTEGER, STATE_AT)
 def spring_efforts(ints, rows, floats, q, nq, v, nv, tau):
     """Add ``-J^T K delta - D v``, dry friction and stops of every spring to `tau`."""
     table, numbers = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
@@ -85,7 +85,7 @@ def spring_efforts(ints, rows, floats, q, nq, v, nv, tau):
     return layout.OK
 
 
-@feature(*[INTEGER] * 3, STATE_AT, INTEGER, STATE_AT, *[INTEGER] * 2, *[STATE_AT] * 3)
+@feature(INTEGER, INTEGER, TABLE_AT, STATE_AT, INTEGER, STATE_AT, INTEGER, INTEGER, STATE_AT, STATE_AT, STATE_AT)
 def spring_slopes(ints, rows, floats, q, nq, v, nv, what, by_q, by_v, vector):
     """Subtract the derivatives from `by_q` and `by_v`; times these, from `vector`; or transposed, times that, from these."""
     table, numbers = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
@@ -110,7 +110,7 @@ def spring_slopes(ints, rows, floats, q, nq, v, nv, what, by_q, by_v, vector):
     return layout.OK
 
 
-@feature(INTEGER, INTEGER, INTEGER, STATE_AT, INTEGER, STATE_AT, INTEGER, STATE_AT)
+@feature(INTEGER, INTEGER, TABLE_AT, STATE_AT, INTEGER, STATE_AT, INTEGER, STATE_AT)
 def spring_energy(ints, rows, floats, q, nq, _v, _nv, energy):
     """See `add_elastic_energy`."""
     table, numbers = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(floats, rows, layout.FLOAT_COLUMNS)
