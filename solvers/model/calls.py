@@ -77,8 +77,11 @@ class LoadedCall:
         x: Any = None,
         out: Any = None,
         names: Iterable[str] | None = None,
+        called: bool = True,
     ) -> tuple[Any, ...]:
         """Return the results, stacked if the state is; written into `out` (one array for each) if that is given.
+
+        `called`: whether the function has called the kernel before, if there are no loads.
 
         Raises `ModelError` for unusable arguments, and for all that the engine refuses.
         """
@@ -86,7 +89,7 @@ class LoadedCall:
             u = model.mechanism.inputs.whole(u, x)
         if type(names) is list:
             names = tuple(names)
-        calls, was_called = model._calls, wrenches is None and u is None  # without loads the function has called the kernel
+        calls, was_called = model._calls, called and wrenches is None and u is None
         status, is_checked, into = DONE, False, out
         while calls.kernels is not None:  # three times at most: with the arguments as they are, as arrays, and checked
             if not was_called:
@@ -146,7 +149,7 @@ class LoadedCall:
         together = self._together(model, stack, names)
         if together is not None:
             return together
-        rows = [self.ask(model, state, wrenches, u, names=names) for state, wrenches, u in stack.rows()]
+        rows = [self.ask(model, state, wrenches, u, names=names, called=False) for state, wrenches, u in stack.rows()]
         parts = zip(*rows, strict=True) if rows else [[]] * len(self.results)
         shapes = (model._shapes[shape] for shape in self.results)
         return tuple(np.array(part).reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True))
@@ -312,18 +315,18 @@ def with_care(
     states, or None. `one`: the function of one state, used
     where there is no kernel. `shape`: of the function's result.
     """
-    if kernel is not None and (ready := as_arrays(*state)):
-        try:
-            if axes_of(state[0]) == 2 and of_stacks is not None:
-                result = np.empty((len(ready[0]), *shape))
-                if of_stacks(*ready, *(np.zeros((len(result), *each.shape)) for each in still), result) == DONE:
-                    return result
-            else:
-                result = np.empty(shape)
-                if kernel(*ready, *still, result) == DONE:
-                    return result
-        except TypeError:
-            pass
+    ready = as_arrays(*state) or state
+    try:
+        if of_stacks is not None and all(map(are_ready_rows, ready)):
+            result = np.empty((len(ready[0]), *shape))
+            if of_stacks(*ready, *(np.zeros((len(result), *each.shape)) for each in still), result) == DONE:
+                return result
+        elif kernel is not None and ready is not state:
+            result = np.empty(shape)
+            if kernel(*ready, *still, result) == DONE:
+                return result
+    except TypeError:
+        pass
     states = read_states(mechanism, dict(zip(_NAMES, state, strict=False)), stacked=True)
     check_stacks(dict(zip(_NAMES, states, strict=False)))
     if kernel is None:

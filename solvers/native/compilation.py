@@ -14,7 +14,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.extending import typeof_impl
 
-from titop.blocks.laws import vectors
+from titop.blocks.laws.vectors import everywhere, rounded, select
 from titop.solvers.native import (
     compilation,  # noqa: F401 - what kernels may call: plain functions of blocks
     object_code,
@@ -41,7 +41,7 @@ Caller = Callable[[str, str, Signature], str]
 _KNOWN_TO_NUMBA = {"numpy", "math", "cmath"}
 
 #: Functions that kernels have in a form for lanes, too (see `lanes`).
-_CHOICES = (vectors.everywhere, vectors.select, vectors.rounded)
+_CHOICES = everywhere, rounded, select
 
 #: Whose plain functions kernels may call.
 _BLOCKS = "titop.blocks."

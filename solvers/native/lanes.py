@@ -46,6 +46,12 @@ class Lanes(_Wide):
     single = (types.Float, types.Integer)
 
 
+class ComplexLanes(_Wide):
+    """A complex number in each lane: of laws that are differentiated by complex steps."""
+
+    single = (types.Float, types.Integer, types.Complex, Lanes)
+
+
 class Truths(_Wide):
     """A truth in each lane."""
 
@@ -63,6 +69,7 @@ class LanesAddress(types.Type):
 
 
 LANES, TRUTHS = Lanes(f"lanes{LANE_COUNT}"), Truths(f"truths{LANE_COUNT}")
+COMPLEX = ComplexLanes(f"complex_lanes{LANE_COUNT}")
 LANES_ADDRESS = LanesAddress(f"lanes{LANE_COUNT}_address")
 
 
@@ -71,6 +78,12 @@ def _held_as(kind: Any, held: ir.Type) -> None:
     class _Model(models.PrimitiveModel):
         def __init__(self, dmm: Any, fe_type: Any) -> None:
             super().__init__(dmm, fe_type, held)
+
+
+@register_default(ComplexLanes)
+class _ComplexModel(models.StructModel):
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        super().__init__(dmm, fe_type, [("real", LANES), ("imag", LANES)])
 
 
 _held_as(Lanes, _NUMBERS)
@@ -82,6 +95,27 @@ _held_as(LanesAddress, ir.IntType(64))
 @lower_cast(types.Integer, Lanes)
 def _widen(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
     return _in_all(builder, context.cast(builder, value, given, types.float64), _NUMBERS)
+
+
+@lower_cast(types.Float, ComplexLanes)
+@lower_cast(types.Integer, ComplexLanes)
+@lower_cast(Lanes, ComplexLanes)
+def _as_complex(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
+    return _complex(builder, context.cast(builder, value, given, LANES), ir.Constant(_NUMBERS, [0.0] * LANE_COUNT))
+
+
+@lower_cast(types.Complex, ComplexLanes)
+def _widen_complex(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
+    return _complex(builder, *(_in_all(builder, builder.extract_value(value, k), _NUMBERS) for k in range(2)))
+
+
+def _complex(builder: Any, real: Any, imaginary: Any) -> Any:
+    whole = ir.Constant(ir.LiteralStructType([_NUMBERS, _NUMBERS]), ir.Undefined)
+    return builder.insert_value(builder.insert_value(whole, real, 0), imaginary, 1)
+
+
+def _parts(builder: Any, value: Any) -> tuple[Any, Any]:
+    return builder.extract_value(value, 0), builder.extract_value(value, 1)
 
 
 @lower_cast(types.Boolean, Truths)
@@ -105,7 +139,8 @@ def _of_lanes(function: Any, result: Any, lower: Callable[..., Any], *given: Any
 
     def fits(kinds: Any) -> bool:
         known = all(kind == wanted or isinstance(kind, wanted.single) for kind, wanted in zip(kinds, given, strict=True))
-        return known and any(isinstance(kind, _Wide) for kind in kinds)
+        complex_ones = COMPLEX in given and any(isinstance(kind, types.Complex | ComplexLanes) for kind in kinds)
+        return known and any(isinstance(kind, _Wide) for kind in kinds) and (complex_ones or COMPLEX not in given)
 
     @infer_global(function)
     class _Typing(AbstractTemplate):
@@ -163,15 +198,60 @@ def _lane_by_lane(function: Any, of_numbers: Any, count: int = 1) -> None:
     """Let numba call a function of numbers for each lane."""
 
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kinds = (types.float64,) * count
-        found = context.typing_context.resolve_value_type(of_numbers)
-        call = context.get_function(found, found.get_call_type(context.typing_context, kinds, {}))
-        result = ir.Constant(_NUMBERS, ir.Undefined)
+        call, result = _call_of(context, of_numbers, types.float64, count), ir.Constant(_NUMBERS, ir.Undefined)
         for lane in map(_INDEX, range(LANE_COUNT)):
             result = builder.insert_element(result, call(builder, [builder.extract_element(x, lane) for x in args]), lane)
         return result
 
     _of_lanes(function, LANES, lower, *[LANES] * count)
+
+
+def _complex_lane_by_lane(function: Any, of_numbers: Any, count: int = 1) -> None:
+    """Let numba call a function of complex numbers for each lane."""
+
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        call = _call_of(context, of_numbers, types.complex128, count)
+        parts, results = [_parts(builder, x) for x in args], [ir.Constant(_NUMBERS, ir.Undefined)] * 2
+        for lane in map(_INDEX, range(LANE_COUNT)):
+            numbers = [cgutils.pack_struct(builder, [builder.extract_element(part, lane) for part in x]) for x in parts]
+            value = call(builder, numbers)
+            results = [builder.insert_element(results[k], builder.extract_value(value, k), lane) for k in range(2)]
+        return _complex(builder, *results)
+
+    _of_lanes(function, COMPLEX, lower, *[COMPLEX] * count)
+
+
+def _call_of(context: Any, function: Any, kind: Any, count: int) -> Any:
+    """Return what calls a function of so many numbers of a type."""
+    found = context.typing_context.resolve_value_type(function)
+    return context.get_function(found, found.get_call_type(context.typing_context, (kind,) * count, {}))
+
+
+def _complex_by_parts(function: Any, write: Callable[..., tuple[Any, Any]], count: int) -> None:
+    """Let numba know a function of complex lanes by what it writes of real and imaginary parts."""
+
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _complex(builder, *write(builder, *(part for x in args for part in _parts(builder, x))))
+
+    _of_lanes(function, COMPLEX, lower, *[COMPLEX] * count)
+
+
+def _product(b: Any, x: Any, y: Any, u: Any, v: Any) -> tuple[Any, Any]:
+    return b.fsub(b.fmul(x, u), b.fmul(y, v)), b.fadd(b.fmul(x, v), b.fmul(y, u))
+
+
+for _operators, _write in (
+    ((operator.add, operator.iadd), lambda b, x, y, u, v: (b.fadd(x, u), b.fadd(y, v))),
+    ((operator.sub, operator.isub), lambda b, x, y, u, v: (b.fsub(x, u), b.fsub(y, v))),
+    ((operator.mul, operator.imul), _product),
+):
+    for _operator in _operators:
+        _complex_by_parts(_operator, _write, 2)
+_complex_by_parts(operator.neg, lambda b, x, y: (b.fneg(x), b.fneg(y)), 1)
+for _operator in (operator.truediv, operator.itruediv):
+    _complex_lane_by_lane(_operator, operator.truediv, 2)
+for _name in ("sqrt", "sin", "cos", "exp", "log", "tanh"):
+    _complex_lane_by_lane(getattr(np, _name), getattr(np, _name))
 
 
 for _name in ("sin", "cos", "tan", "exp", "log", "sinh", "cosh", "tanh"):
@@ -185,18 +265,40 @@ _lane_by_lane(operator.pow, operator.pow, 2)
 
 
 @infer_getattr
-class _Parts(AttributeTemplate):
+class _PartsOfLanes(AttributeTemplate):
     """Lanes are real, as numbers are."""
 
     key = Lanes
 
     def resolve_real(self, lanes: Any) -> Any:
-        return lanes
+        return LANES
+
+    resolve_imag = resolve_real
+
+
+@infer_getattr
+class _PartsOfComplex(_PartsOfLanes):
+    key = ComplexLanes
 
 
 @lower_getattr(Lanes, "real")
-def _real(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+def _itself(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     return value
+
+
+@lower_getattr(Lanes, "imag")
+def _nothing(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return ir.Constant(_NUMBERS, [0.0] * LANE_COUNT)
+
+
+@lower_getattr(ComplexLanes, "real")
+def _real(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return builder.extract_value(value, 0)
+
+
+@lower_getattr(ComplexLanes, "imag")
+def _imaginary(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return builder.extract_value(value, 1)
 
 
 # -- what kernels find under the names of `titop.blocks.laws.vectors`
@@ -218,9 +320,26 @@ def everywhere(typing_context: Any, truth: Any) -> Any:
 @intrinsic
 def select(typing_context: Any, truth: Any, x: Any, y: Any) -> Any:
     """See `titop.blocks.laws.vectors`."""
-    kind = LANES if truth == TRUTHS else typing_context.unify_types(x, y)
+    kind = typing_context.unify_types(x, y)
     kind = types.float64 if isinstance(kind, types.Integer) else kind
-    return kind(truth, kind, kind), lambda context, builder, sig, args: builder.select(*args)
+    if truth != TRUTHS:
+        return kind(types.boolean, kind, kind), lambda context, builder, sig, args: builder.select(*args)
+    kind = COMPLEX if isinstance(kind, types.Complex | ComplexLanes) else LANES
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if kind == LANES:
+            return builder.select(*args)
+        sides = zip(*(_parts(builder, value) for value in args[1:]), strict=True)
+        return _complex(builder, *(builder.select(args[0], *side) for side in sides))
+
+    return kind(truth, kind, kind), generate
+
+
+@intrinsic
+def complex_type(typing_context: Any, array: Any) -> Any:
+    """Return the type of the complex numbers that go with an array's numbers, for `np.empty`."""
+    kind = types.DType(COMPLEX if array.dtype == LANES else types.complex128)
+    return kind(array), lambda context, builder, sig, args: context.get_dummy_value()
 
 
 @intrinsic

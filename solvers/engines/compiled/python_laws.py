@@ -24,7 +24,7 @@ from titop.blocks.interactions.interaction import (
 )
 from titop.solvers.constraints.interaction_loads import read_rates
 from titop.solvers.kernels.interface import layout, records
-from titop.solvers.kernels.interface.stages import APPLYING_CALL, CALL, INTERACTION_CALL
+from titop.solvers.kernels.interface.stages import APPLYING_CALL, CALL, INTERACTION_CALL, Call
 from titop.solvers.kernels.laws.compiled_laws import INWARD, OUTWARD
 from titop.solvers.native.callbacks import Callback
 

@@ -86,7 +86,7 @@ def interaction_changes(ints, rows, floats, law, slopes, paths, kinds, count, su
     ways, n = ints_at(paths, kinds, count), table[0, layout.NV]
     bases, moved = floats_at(sums, sum_rows, sum_columns), floats_at(columns, count, layout.COLUMN_COLUMNS)
     by_q, by_v, row = floats_at(dq, n, n), floats_at(dv, n, n), table[0, layout.FIRST_INTERACTION]
-    room = np.empty((1, _largest_room(table, n)))
+    room = np.empty((1, _largest_room(table, n)), changes.dtype)
     for _ in range(table[0, layout.INTERACTIONS]):
         _subtract_own(table, changes, row, by_q, by_v)
         if table[row, layout.ACT_PORTS] > 0:

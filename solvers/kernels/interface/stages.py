@@ -130,6 +130,7 @@ vector_at: Any = Intrinsic("vector_at")
 part_of: Any = Intrinsic("part_of")
 call_at: Any = Intrinsic("call_at")
 fused: Any = Intrinsic("fused")
+complex_type: Any = Intrinsic("complex_type")
 
 
 @helper

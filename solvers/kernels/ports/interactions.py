@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from titop.blocks.basics.tolerances import FEW_ROUNDINGS
-from titop.blocks.laws.vectors import product, times, transposed
+from titop.blocks.laws.vectors import product, select, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at
 from titop.solvers.kernels.interface.stages import (
@@ -130,7 +130,7 @@ def _placed(law, o, count, r, rounding):
         at = o + layout.MOTION_SIZE * k
         before = law[0, at], law[0, at + 1], law[0, at + 2]
         near = _size((before[0] - r[0], before[1] - r[1], before[2] - r[2])) <= rounding
-        x, y, z = before[0] if near else x, before[1] if near else y, before[2] if near else z
+        x, y, z = select(near, before[0], x), select(near, before[1], y), select(near, before[2], z)
     return x, y, z
 
 
