@@ -224,8 +224,9 @@ def energy(model: Resolved, q: Any, v: Any, x: Any = None) -> Energy:
     except TypeError:
         pass
     of_stacks = None if kernel is None else model._calls.stacked["energies"]
-    one = lambda *state: np.array(mechanism.engine.observations.energy(*state))
-    parts = with_care(mechanism, kernel, of_stacks, one, (q, v), (3,))
+    parts = with_care(
+        mechanism, kernel, of_stacks, lambda *at: np.array(mechanism.engine.observations.energy(*at)), (q, v), (3,)
+    )
     return Energy(*(parts if parts.ndim == 1 else parts.T.copy()))
 
 

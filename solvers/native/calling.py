@@ -166,7 +166,6 @@ def _load_lane(lane: int) -> Iterator[str]:
     yield f"store double %number{lane}, ptr %target{lane}"
 
 
-
 #: Rows of numbers into lanes, and back: `count` numbers of each state from `row` on, of `rows` states in all.
 _LANES = f"""
 define private void @load_lanes(ptr %data, i64 %count, i64 %row, i64 %rows, ptr %lanes) {{
@@ -321,8 +320,8 @@ stopped:
 def stacked_function(name: str, native: str, signature: Signature) -> str:
     """Return LLVM text of a function `name` that Python can call with stacked states, and that computes with several at once.
 
-    It runs the kernel that numba named `native`, for which what is ``stacked`` lies in lanes (see `lanes`); Python passes arrays
-    with one axis more, the first. It answers with the first status that is not zero. Where fewer states are left than there
+    It runs the kernel that numba named `native`, for which what is ``stacked`` lies in lanes (see `lanes`); Python passes
+    arrays with one axis more, the first. It answers with the first status that is not zero. Where fewer states are left than there
     are lanes, the last one fills the rest.
     """
     given = [kind for kind in signature.arguments if kind.given]
@@ -383,7 +382,7 @@ def _compare_rows(each: list[tuple[int, Type]]) -> Iterator[str]:
 
 
 def _sizes_in_lanes(each: list[tuple[int, Type]]) -> Iterator[str]:
-    """Yield the lines that count the numbers of stacked arguments for a state, and the bytes of the lanes before and with each."""
+    """Yield the lines that count the numbers of stacked arguments for a state, and the bytes of the lanes up to each."""
     before = "0"
     for k, kind in each:
         yield f"%count{k}.{kind.ndim + 1} = add i64 1, 0"

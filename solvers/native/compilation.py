@@ -129,8 +129,9 @@ def machine_code(
 ) -> Codes:
     """Return object code with a function `name` that can be called as the text of a `caller`, a function of `calling`, says.
 
-    The `form` says what lies in lanes. If it is to be `whole`, shared parts are in it; else those that are not `loaded` come with it, compiled unless they are
-    kept. It needs only Python and the C library. Stages may need more, which numba has: then they are whole.
+    The `form` says what lies in lanes. If it is to be `whole`, shared parts are in it; else those that are not `loaded` come
+    with it, compiled unless they are kept. It needs only Python and the C library. Stages may need more, which numba has: then
+    they are whole.
     """
     dispatcher = njit(**_PART)(function)
     if not hasattr(dispatcher, "compile"):

@@ -57,7 +57,7 @@ def row_at(typing_context: Any, address: Any, count: Any) -> Any:
 
 @intrinsic
 def floats_at(typing_context: Any, address: Any, rows: Any, columns: Any) -> Any:
-    """Return the array (rows, columns) of floats, or lanes, at an address; who calls answers for its lying there long enough."""
+    """Return the array (rows, columns) of floats, or lanes, at an address; who calls answers for its lying there."""
     return _table_at(_lying_at(address), address)
 
 

@@ -124,12 +124,7 @@ class Kernel(Unit):
     _loaded: Callable[..., Any] | None = None
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        signature: Signature,
-        patience: float = 0.0,
-        whole: bool = False,
-        form: str = SINGLE,
+        self, function: Callable[..., Any], signature: Signature, patience: float = 0.0, whole: bool = False, form: str = SINGLE
     ) -> None:
         name = f"{function.__module__}.{function.__name__}".removeprefix(_PACKAGE).replace(".", "_")
         caller, kept = stacked_function if form else python_function, function.__module__.startswith(_PACKAGE)
@@ -184,6 +179,11 @@ class Stage(Unit):
     def count(self) -> int:
         """The number of its arguments."""
         return len(self.arguments)
+
+    @property
+    def has_forms(self) -> bool:
+        """Whether some arguments are addresses of what may lie in lanes."""
+        return any(kind.stacked for kind in self.arguments)
 
     @functools.cached_property
     def in_lanes(self) -> Stage:
@@ -243,8 +243,8 @@ class Feature(Stage):
         """What numba asks for where it meets the feature in a kernel."""
         from titop.solvers.native.intrinsics import calling_through
 
-        symbols = {form: f"titop_{feature.name}" for form, feature in zip((SINGLE, IN_LANES, OF_MEMBERS), (self, *self._forms))}
-        return calling_through(symbols, self.arguments)
+        features = zip((SINGLE, IN_LANES, OF_MEMBERS), (self, *self._forms), strict=True)
+        return calling_through({form: f"titop_{feature.name}" for form, feature in features}, self.arguments)
 
 
 def feature(*arguments: Type) -> Callable[[Callable[..., int]], Any]:

@@ -190,8 +190,10 @@ def _llvm(builder: Any, name: str, *args: Any) -> Any:
     return builder.call(cgutils.get_or_insert_function(builder.module, function, f"llvm.{name}.{suffix}"), args)
 
 
-for _function, _name in ((abs, "fabs"), (np.abs, "fabs"), (math.sqrt, "sqrt"), (np.sqrt, "sqrt"), (math.floor, "floor")):
-    _by_instruction(_function, LANES, lambda builder, x, name=_name: _llvm(builder, name, x), LANES)
+for _root in (math.sqrt, np.sqrt):
+    _by_instruction(_root, LANES, lambda builder, x: _llvm(builder, "sqrt", x), LANES)
+for _size in (abs, np.abs):
+    _by_instruction(_size, LANES, lambda builder, x: _llvm(builder, "fabs", x), LANES)
 
 
 def _lane_by_lane(function: Any, of_numbers: Any, count: int = 1) -> None:
@@ -255,13 +257,14 @@ for _name in ("sqrt", "sin", "cos", "exp", "log", "tanh"):
 
 
 for _name in ("sin", "cos", "tan", "exp", "log", "sinh", "cosh", "tanh"):
-    for _function in (getattr(math, _name), getattr(np, _name)):
-        _lane_by_lane(_function, getattr(math, _name))
+    _lane_by_lane(getattr(math, _name), getattr(math, _name))
+    _lane_by_lane(getattr(np, _name), getattr(math, _name))
 for _name in ("atan", "asin", "acos"):
     _lane_by_lane(getattr(math, _name), getattr(math, _name))
-for _function, _of_numbers in ((math.atan2, math.atan2), (np.arctan2, math.atan2), (math.hypot, math.hypot), (pow, pow)):
-    _lane_by_lane(_function, _of_numbers, 2)
+_lane_by_lane(math.hypot, math.hypot, 2)
 _lane_by_lane(operator.pow, operator.pow, 2)
+for _arctangent in (math.atan2, np.arctan2):
+    _lane_by_lane(_arctangent, math.atan2, 2)
 
 
 @infer_getattr

@@ -66,7 +66,9 @@ class Bound:
     def of(cls, system: PackedSystem, pair: Pair, *before: Any, tables: tuple[Array, ...] | None = None, **more: Any) -> Bound:
         """Return the function of a pair for a system, on its tables or others; `more` as the class takes it."""
         of_stacks = partial(system.kernel_in_lanes, pair) if system.has_lanes(pair) else None
-        return cls(system.kernel(pair).compiled, before, system.arrays if tables is None else tables, of_stacks=of_stacks, **more)
+        return cls(
+            system.kernel(pair).compiled, before, system.arrays if tables is None else tables, of_stacks=of_stacks, **more
+        )
 
     @cached_property
     def stacked(self) -> Bound | None:
@@ -272,12 +274,7 @@ class ActedOn:
         return acting, inputs.efforts(u, q)
 
     def run_stacked(
-        self,
-        bound: Bound,
-        at: Callable[[Any], tuple[Any, ...]],
-        stack: Stack,
-        closing: bool = False,
-        whole: bool = False,
+        self, bound: Bound, at: Callable[[Any], tuple[Any, ...]], stack: Stack, closing: bool = False, whole: bool = False
     ) -> int:
         """Call a kernel at stacked states: at once where the same acts on ports all the time, or row by row; return its status.
 

@@ -76,10 +76,9 @@ class HybridKernels:
 
     def dynamics(self, tables: tuple[Array, ...]) -> Bound:
         """Return hybrid dynamics with such tables."""
-        if self._system.mechanism.is_constrained:
-            kernel, before = hybrid_entries.constrained_hybrid, (*self._constraints, self.imposed)
-        else:
-            kernel, before = hybrid_entries.hybrid_dynamics, (self.imposed,)
+        is_constrained = self._system.mechanism.is_constrained
+        kernel = hybrid_entries.constrained_hybrid if is_constrained else hybrid_entries.hybrid_dynamics
+        before = (*self._constraints, self.imposed) if is_constrained else (self.imposed,)
         return Bound.of(self._system, kernel, *before, tables=tables, imposed=self.imposed)
 
     def derivatives(self, tables: tuple[Array, ...]) -> Bound:

@@ -40,7 +40,6 @@ from titop.solvers.kernels.entries import (
     series_entries,
 )
 from titop.solvers.kernels.entries.pair import Pair
-from titop.solvers.kernels.interface import layout
 from titop.solvers.model.mechanism import Mechanism
 
 

@@ -135,8 +135,8 @@ class Stages:
         for row, block, column, stage in self._stages:
             one_by_one = (OF_BLOCKS if row < count else OF_INTERACTIONS).get(column)
             if one_by_one is not None:
-                has_lanes = isinstance(stage, Stage) and stage.is_for_lanes
-                self._write(addresses, row, block, column, stage.in_lanes if has_lanes else one_by_one)
+                in_lanes = stage.in_lanes if isinstance(stage, Stage) and stage.is_for_lanes else one_by_one
+                self._write(addresses, row, block, column, in_lanes)
         return addresses
 
 

@@ -42,8 +42,19 @@ def slopes_rooms(ints, paths, loops, law, q):
         np.empty((2, n), np.int64),
     )
     sums = np.empty((sum_rows(ints), layout.SUM_COLUMNS if law is None else layout.FULL_COLUMNS), q.dtype)
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype), np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
-    return work, world, slopes, sums, np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype), np.empty(n, q.dtype), of_closures
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
+    return (
+        work,
+        world,
+        slopes,
+        sums,
+        np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype),
+        np.empty(n, q.dtype),
+        of_closures,
+    )
 
 
 @shared

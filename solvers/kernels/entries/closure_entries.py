@@ -41,7 +41,10 @@ def constrained_forward(tree, loops, ints, floats, numbers, stages, q, v, tau, a
     if not sizes_fit(ints, q, v, tau, a):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype), np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
     rooms, result = (work, world, constrained_rooms(loops, a.size, q)), np.empty(a.size, q.dtype)
     status = constrained(tree, loops, None, ints, floats, numbers, stages, law, None, q, v, tau, rooms, None, None, result)
     copy(result, a)  # last: `a` may share memory with an argument
@@ -100,9 +103,17 @@ def nearest_motion(loops, second, sizes, ints, floats, numbers, stages, q, v, he
     if not sizes_fit(ints, q, v, x, x):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype), np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
     n, k = x.size, loops[0, layout.ROWS]
-    jacobian, sides, nearest, efforts = np.empty((k, n), q.dtype), np.empty((3, k), q.dtype), np.zeros(n, q.dtype), np.empty(n, q.dtype)
+    jacobian, sides, nearest, efforts = (
+        np.empty((k, n), q.dtype),
+        np.empty((3, k), q.dtype),
+        np.zeros(n, q.dtype),
+        np.empty(n, q.dtype),
+    )
     status = efforts_and_constraints(
         ints, floats, numbers, stages, law, loops, q, v, nearest, work, world, efforts, sides, jacobian
     )
@@ -127,7 +138,10 @@ def close_state(sizes, imposed, loops, ints, floats, numbers, stages, q, v, step
     if not sizes_fit(ints, q, v, step, closed):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = np.zeros((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype), np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
+    work, world = (
+        np.zeros((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
     there = ints, floats, numbers, stages, law, q, v, work, world
     return closing_step(sizes, imposed, loops, there, step, closed, told)
 
@@ -144,7 +158,10 @@ def implicit_equations(
     """
     law, nx = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, x.size
     first = loops[0, layout.ROWS] - loops[0, layout.GEARS]
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype), np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
     if whole:
         status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
     else:
@@ -174,6 +191,9 @@ def implicit_equations(
 def constraint_rows(loops, ints, floats, numbers, stages, q, v, sides, jacobian):
     """The values and the bias of all constraints into the first `sides` (3 x k), and their Jacobian (k x nv)."""
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype), np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
     a, efforts = np.zeros(v.size, q.dtype), np.empty(v.size, q.dtype)
     return efforts_and_constraints(ints, floats, numbers, stages, law, loops, q, v, a, work, world, efforts, sides, jacobian)

@@ -40,7 +40,19 @@ from titop.solvers.kernels.tree.factor import factor, solve_rows
 from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import subtract_brackets
 from titop.solvers.native.kernel import entry, helper, shared
-from titop.solvers.native.signatures import CUBE, FLOATS, INTEGER, INTS, MASK, NOTHING, RESULT, RESULT_CUBE, RESULT_ROWS, STATE, VECTOR
+from titop.solvers.native.signatures import (
+    CUBE,
+    FLOATS,
+    INTEGER,
+    INTS,
+    MASK,
+    NOTHING,
+    RESULT,
+    RESULT_CUBE,
+    RESULT_ROWS,
+    STATE,
+    VECTOR,
+)
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
@@ -74,7 +86,10 @@ def inverse_derivatives(ints, floats, numbers, stages, paths, q, v, a, result):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     slopes = np.empty((1, ints[0, layout.SLOPES_SIZE]), q.dtype) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype), np.empty((world_rows(ints), 12), q.dtype)
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+        np.empty((world_rows(ints), 12), q.dtype),
+    )
     sums = np.empty((sum_rows(ints), layout.FULL_COLUMNS if LAWS else layout.SUM_COLUMNS), q.dtype)
     columns = np.empty((paths.shape[1], layout.COLUMN_COLUMNS), q.dtype)
     efforts, known = np.empty(a.size, q.dtype), layout.UNKNOWN
@@ -213,7 +228,12 @@ def shared_derivatives(paths, loops, unknown, driven, ints, floats, numbers, sta
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
     loaded, rooms, k = floats.copy(), slopes_rooms(ints, paths, loops, law, q), loops[0, layout.ROWS]
-    jacobian, sides, w, multipliers = np.empty((k, n), q.dtype), np.empty((3, k), q.dtype), np.empty(n, q.dtype), np.empty(k, q.dtype)
+    jacobian, sides, w, multipliers = (
+        np.empty((k, n), q.dtype),
+        np.empty((3, k), q.dtype),
+        np.empty(n, q.dtype),
+        np.empty(k, q.dtype),
+    )
     passes = rooms[0], rooms[1]
     status = efforts_and_constraints(ints, loaded, numbers, stages, law, loops, q, v, a, *passes, w, sides, jacobian)
     if status != layout.OK:

@@ -94,7 +94,10 @@ def passive_efforts(ints, floats, numbers, stages, bare, asked, q, v, efforts):
         add_springs(ints, floats, q, v, efforts)
     if LAWS:
         law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype)
-        work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype), np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
+        work, world = (
+            np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+            np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+        )
         status = outward_whole(ints, floats, numbers, stages, law, q, v, work, world)
         if status != layout.OK:
             return status
@@ -127,7 +130,10 @@ def actuation_rows(ints, floats, numbers, stages, places, acting, motors, q, res
     if status_of(q) != layout.OK:
         return layout.NOT_FINITE
     law, still = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.zeros(ints[0, layout.NV], q.dtype)
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype), np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
     status = outward_twists(ints, floats, numbers, stages, law, q, still, work)
     if status != layout.OK:
         return status

@@ -26,7 +26,7 @@ from titop.solvers.kernels.tree.joints import element_of
 from titop.solvers.kernels.tree.kinematics import outward_poses, outward_twists, world_poses
 from titop.solvers.kernels.tree.springs import add_elastic_energy
 from titop.solvers.native.kernel import entry, shared
-from titop.solvers.native.signatures import CUBE, FLAG, FLOATS, INTEGER, INTS, RESULT, RESULT_ROWS, STATE, VECTOR
+from titop.solvers.native.signatures import FLAG, FLOATS, INTEGER, INTS, RESULT, RESULT_ROWS, STATE, VECTOR
 
 #: Whether the system has general blocks or interactions: see `pair.Pair`.
 LAWS = True
@@ -82,7 +82,9 @@ def port_jacobian(ints, floats, numbers, stages, element, port, frame, in_world,
     pose = np.empty((1, 12), q.dtype)
     copy(frame, pose[0])
     jacobian[:] = 0.0
-    status = walk(ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV], q.dtype), work, element, port, pose, jacobian)
+    status = walk(
+        ints, floats, numbers, stages, law, q, np.zeros(ints[0, layout.NV], q.dtype), work, element, port, pose, jacobian
+    )
     if status == layout.OK and in_world:
         turn_columns(pose, jacobian)
     return status if status != layout.OK else min(status_of(pose[0]), status_of_rows(jacobian))
@@ -144,7 +146,10 @@ def momentum_matrix(ints, floats, numbers, stages, q, matrix):
     n, count = ints[0, layout.NV], ints[0, layout.ELEMENTS]
     if q.size != ints[0, layout.NQ] or matrix.shape[0] != 6 or matrix.shape[1] != n:
         return layout.WRONG_SIZE
-    law, work = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None, np.empty((count, layout.FORWARD_COLUMNS), q.dtype)
+    law, work = (
+        np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None,
+        np.empty((count, layout.FORWARD_COLUMNS), q.dtype),
+    )
     status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n, q.dtype), work)
     if status != layout.OK:
         return status
@@ -171,7 +176,14 @@ def coriolis_matrix(ints, floats, paths, q, v, matrix):
     if status != layout.OK:
         return status
     write_coriolis(
-        ints, floats, v, paths, work, np.empty((count, layout.SUM_COLUMNS), q.dtype), np.empty((n, layout.COLUMN_COLUMNS), q.dtype), matrix
+        ints,
+        floats,
+        v,
+        paths,
+        work,
+        np.empty((count, layout.SUM_COLUMNS), q.dtype),
+        np.empty((n, layout.COLUMN_COLUMNS), q.dtype),
+        matrix,
     )
     return status_of_rows(matrix)
 
@@ -238,7 +250,10 @@ def momentum(ints, floats, numbers, stages, q, v, result):
     if not sizes_fit(ints, q, v, v, v) or result.size != 6:
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype) if LAWS else None
-    work, world = np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype), np.empty((ints[0, layout.ELEMENTS], 12), q.dtype)
+    work, world = (
+        np.empty((ints[0, layout.ELEMENTS], layout.INVERSE_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.ELEMENTS], 12), q.dtype),
+    )
     status = outward_twists(ints, floats, numbers, stages, law, q, v, work)
     if status != layout.OK:
         return status

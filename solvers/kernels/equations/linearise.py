@@ -77,7 +77,10 @@ def linearised_rooms(ints, rows, wide, law, q):
     count, spare, slopes = ints[0, layout.ELEMENTS], law, law
     if law is not None:
         spare, slopes = np.empty((1, ints[0, layout.LAW_SIZE]), q.dtype), np.empty((1, ints[0, layout.SLOPES_SIZE]), q.dtype)
-    work, multi = np.empty((count, layout.FORWARD_COLUMNS), q.dtype), np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), q.dtype)
+    work, multi = (
+        np.empty((count, layout.FORWARD_COLUMNS), q.dtype),
+        np.empty((ints[0, layout.MULTIS], layout.MULTI_COLUMNS), q.dtype),
+    )
     world, sums = np.empty((world_rows(ints), 12), q.dtype), np.empty((sum_rows(ints), wide), q.dtype)
     return spare, slopes, work, multi, world, sums, np.empty((rows, layout.COLUMN_COLUMNS), q.dtype)
 

@@ -52,6 +52,7 @@ part of `law` with the motion of their targets (see `layout`):
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,8 +65,12 @@ from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
 class Intrinsic:
     """A function of `intrinsics`, for kernels that name it before numba is loaded."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, as_written: Any = None) -> None:
+        self.name, self._as_written = name, as_written
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Return what the function gives where a kernel runs as it is written."""
+        return self._as_written(*arguments)
 
     @property
     def _numba_type_(self) -> Any:
@@ -129,7 +134,7 @@ row_at: Any = Intrinsic("row_at")
 vector_at: Any = Intrinsic("vector_at")
 part_of: Any = Intrinsic("part_of")
 call_at: Any = Intrinsic("call_at")
-fused: Any = Intrinsic("fused")
+fused: Any = Intrinsic("fused", lambda x, y, z: float(Fraction(x) * Fraction(y) + Fraction(z)))
 complex_type: Any = Intrinsic("complex_type")
 
 

@@ -122,7 +122,9 @@ OF_BLOCKS = {
     layout.LINEARISED: _stage("linearised", _of_blocks(layout.LINEARISED), CALL),
     layout.ENERGY: _stage("energy", _of_blocks(layout.ENERGY), CALL),
     layout.APPLY: _stage("apply", _of_surroundings(layout.APPLY, helper(lambda n: 1)), APPLYING_CALL),
-    layout.APPLY_SLOPES: _stage("apply_slopes", _of_surroundings(layout.APPLY_SLOPES, helper(lambda n: 2 * n + 12)), APPLYING_CALL),
+    layout.APPLY_SLOPES: _stage(
+        "apply_slopes", _of_surroundings(layout.APPLY_SLOPES, helper(lambda n: 2 * n + 12)), APPLYING_CALL
+    ),
 }
 
 #: For interactions.

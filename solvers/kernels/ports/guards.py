@@ -21,7 +21,7 @@ from titop.solvers.kernels.interface.stages import (
     vector_at,
 )
 from titop.solvers.native.kernel import feature, helper
-from titop.solvers.native.signatures import INTEGER, STATE_AT, TABLE_AT
+from titop.solvers.native.signatures import INTEGER
 
 ROW = 0  # of an interaction, -1 for a stop
 PLACE = 1  # of an interaction: which of its gaps,
@@ -63,7 +63,7 @@ def cleared(ints, numbers, stages, law, q, v, length, guards):
     return gaps_guarded((*given, *laws, *state, address_of(length, 0), address_of(guards, 0), guards.shape[0]))
 
 
-@feature(*[INTEGER] * 2, STATE_AT, TABLE_AT, *[INTEGER] * 3, *[STATE_AT] * 4, INTEGER)
+@feature(*[INTEGER] * 12)
 def gaps_guarded(ints, rows, law, numbers, number_count, stages, kinds, q, v, length, guards, count):
     """See `cleared`."""
     table, given = ints_at(ints, rows, layout.INT_COLUMNS), floats_at(guards, count, GUARD_COLUMNS)

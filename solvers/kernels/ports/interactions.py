@@ -202,7 +202,7 @@ def take_own_states(ints, numbers, state):
     return own_states_taken((address_of(ints, 0), ints.shape[0], address_of(numbers, 0), numbers.shape[1], where))
 
 
-@feature(INTEGER, INTEGER, TABLE_AT, INTEGER, STATE_AT)
+@feature(*[INTEGER] * 5)
 def own_states_taken(ints, rows, numbers, count, states):
     """See `take_own_states`."""
     table, told = ints_at(ints, rows, layout.INT_COLUMNS), row_at(numbers, count)
@@ -229,7 +229,7 @@ def write_own_rates(ints, numbers, stages, law, rate):
     return own_rates_written((*told, address_of(stages, 0), stages.shape[0], where))
 
 
-@feature(INTEGER, INTEGER, STATE_AT, TABLE_AT, INTEGER, INTEGER, INTEGER, STATE_AT)
+@feature(*[INTEGER] * 8)
 def own_rates_written(ints, rows, law, numbers, count, stages, kinds, rates):
     """See `write_own_rates`."""
     table, told = ints_at(ints, rows, layout.INT_COLUMNS), row_at(numbers, count)
