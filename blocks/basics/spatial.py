@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from titop.blocks.laws.vectors import everywhere, select
+from titop.blocks.basics.choices import everywhere, select
 
 #: Real, or complex in complex-step derivatives.
 Array = NDArray[Any]
@@ -267,49 +267,37 @@ SMALL = 0.1
 def rotation_coefficients(s: Any) -> tuple[Any, Any, Any]:
     """Return ``sin(t)/t``, ``(1 - cos t)/t^2`` and ``(t - sin t)/t^3`` from ``s = t^2``."""
     small = s.real < SMALL
-    if everywhere(small):
-        return _rotation_coefficients_near(s)
-    t, near = np.sqrt(s), _rotation_coefficients_near(s)
-    a, b, c = np.sin(t) / t, (1.0 - np.cos(t)) / s, (t - np.sin(t)) / (s * t)
-    return select(small, near[0], a), select(small, near[1], b), select(small, near[2], c)
-
-
-def _rotation_coefficients_near(s: Any) -> tuple[Any, Any, Any]:
     a = 1.0 - s * (1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s / 39916800))))
     b = 1 / 2 - s * (1 / 24 - s * (1 / 720 - s * (1 / 40320 - s * (1 / 3628800 - s / 479001600))))
     c = 1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s * (1 / 39916800 - s / 6227020800))))
-    return a, b, c
+    if everywhere(small):
+        return a, b, c
+    t = np.sqrt(s)
+    far = np.sin(t) / t, (1.0 - np.cos(t)) / s, (t - np.sin(t)) / (s * t)
+    return select(small, a, far[0]), select(small, b, far[1]), select(small, c, far[2])
 
 
 def coefficient_slopes(s: Any, b: Any, c: Any) -> tuple[Any, Any]:
     """Return the derivatives of the last two `rotation_coefficients` b and c by s."""
     small = s.real < SMALL
-    if everywhere(small):
-        return _coefficient_slopes_near(s)
-    near, db, dc = _coefficient_slopes_near(s), (0.5 * (1.0 - c * s) - b) / s, (b - 3.0 * c) / (2.0 * s)
-    return select(small, near[0], db), select(small, near[1], dc)
-
-
-def _coefficient_slopes_near(s: Any) -> tuple[Any, Any]:
     db = -1 / 24 + s * (1 / 360 - s * (1 / 13440 - s * (1 / 907200 - s * (1 / 95800320 - s / 14529715200))))
     dc = -1 / 120 + s * (1 / 2520 - s * (1 / 120960 - s * (1 / 9979200 - s * (1 / 1245404160 - s / 217945728000))))
-    return db, dc
+    if everywhere(small):
+        return db, dc
+    far = (0.5 * (1.0 - c * s) - b) / s, (b - 3.0 * c) / (2.0 * s)
+    return select(small, db, far[0]), select(small, dc, far[1])
 
 
 def coupling_coefficients(s: Any) -> tuple[Any, Any]:
     """Return ``(t^2 + 2 cos t - 2)/(2 t^4)`` and ``(2 t - 3 sin t + t cos t)/(2 t^5)``: of SE(3)'s Jacobian."""
     small = s.real < SMALL
-    if everywhere(small):
-        return _coupling_coefficients_near(s)
-    t, near = np.sqrt(s), _coupling_coefficients_near(s)
-    c2, c3 = (s + 2 * np.cos(t) - 2) / (2 * s * s), (2 * t - 3 * np.sin(t) + t * np.cos(t)) / (2 * s * s * t)
-    return select(small, near[0], c2), select(small, near[1], c3)
-
-
-def _coupling_coefficients_near(s: Any) -> tuple[Any, Any]:
     c2 = 1 / 24 - s * (1 / 720 - s * (1 / 40320 - s * (1 / 3628800 - s / 479001600)))
     c3 = 1 / 120 - s * (1 / 2520 - s * (1 / 120960 - s * (1 / 9979200 - s / 1245404160)))
-    return c2, c3
+    if everywhere(small):
+        return c2, c3
+    t = np.sqrt(s)
+    far = (s + 2 * np.cos(t) - 2) / (2 * s * s), (2 * t - 3 * np.sin(t) + t * np.cos(t)) / (2 * s * s * t)
+    return select(small, c2, far[0]), select(small, c3, far[1])
 
 
 def half_cotangent(s: Any) -> Any:

@@ -321,8 +321,8 @@ def stacked_function(name: str, native: str, signature: Signature) -> str:
     """Return LLVM text of a function `name` that Python can call with stacked states, and that computes with several at once.
 
     It runs the kernel that numba named `native`, for which what is ``stacked`` lies in lanes (see `lanes`); Python passes
-    arrays with one axis more, the first. It answers with the first status that is not zero. Where fewer states are left than there
-    are lanes, the last one fills the rest.
+    arrays with one axis more, the first. It answers with the first status that is not zero. Where fewer states are left than
+    there are lanes, the last one fills the rest.
     """
     given = [kind for kind in signature.arguments if kind.given]
     each = [(k, kind) for k, kind in enumerate(given) if lies_in_lanes(kind, IN_LANES)]

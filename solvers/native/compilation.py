@@ -14,7 +14,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.extending import typeof_impl
 
-from titop.blocks.laws.vectors import everywhere, rounded, select
+from titop.blocks.basics.choices import everywhere, rounded, select
 from titop.solvers.native import (
     compilation,  # noqa: F401 - what kernels may call: plain functions of blocks
     object_code,

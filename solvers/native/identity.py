@@ -21,7 +21,7 @@ _SETTINGS = ("BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO", "ENABLE_AVX
 _BLOCKS = Path(__file__).parents[2] / "blocks"
 #: Where the kernels stand, what compiles and calls them, and what they call and hold of blocks.
 _FOLDERS = (Path(__file__).parents[1] / "kernels", Path(__file__).parent, _BLOCKS / "laws")
-_FILES = tuple(_BLOCKS / "basics" / name for name in ("tolerances.py", "spatial.py"))
+_FILES = tuple(_BLOCKS / "basics" / name for name in ("choices.py", "tolerances.py", "spatial.py"))
 
 _ARCHITECTURE = platform.machine()
 

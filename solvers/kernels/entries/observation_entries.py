@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.laws.vectors import select
+from titop.blocks.basics.choices import select
 from titop.solvers.kernels.entries.pair import pair
 from titop.solvers.kernels.equations.motion_matrices import (
     NUMBERS_OF_BODY,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.laws.vectors import everywhere
+from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import law_size, result_at
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at

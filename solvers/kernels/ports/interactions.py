@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.blocks.basics.tolerances import FEW_ROUNDINGS
-from titop.blocks.laws.vectors import product, select, times, transposed
+from titop.blocks.laws.vectors import product, times, transposed
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at
 from titop.solvers.kernels.interface.stages import (

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere, select
 from titop.blocks.basics.spatial import coupling_coefficients, half_cotangent, half_cotangent_slope, rotation_coefficients
 from titop.blocks.basics.tolerances import CENTRAL_STEP
-from titop.blocks.laws.vectors import cross3, dot3, everywhere, select
+from titop.blocks.laws.vectors import cross3, dot3
 from titop.solvers.kernels.spatial.algebra import cross
 from titop.solvers.native.kernel import helper
 

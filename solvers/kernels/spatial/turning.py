@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from titop.blocks.laws.vectors import everywhere, rounded, select
+from titop.blocks.basics.choices import everywhere, rounded, select
 from titop.solvers.kernels.interface.stages import fused
 from titop.solvers.native.kernel import helper
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 
+from titop.blocks.basics.choices import everywhere
 from titop.blocks.basics.tolerances import CANCELLED
-from titop.blocks.laws.vectors import everywhere
 from titop.solvers.native.kernel import helper
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.laws.vectors import everywhere
+from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, is_used, port_at
 from titop.solvers.kernels.interface.stages import part_of

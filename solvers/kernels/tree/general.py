@@ -5,7 +5,7 @@ For a block at offset o with n own coordinates, ``x = [A; a]`` has 6 + n entries
 
 from __future__ import annotations
 
-from titop.blocks.laws.vectors import everywhere
+from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.records import bias_at, carried_at, is_used, port_at
 from titop.solvers.kernels.spatial.algebra import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from titop.blocks.basics.choices import everywhere
 from titop.blocks.basics.tolerances import TYPED
-from titop.blocks.laws.vectors import everywhere
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, row_at, vector_at
 from titop.solvers.kernels.spatial.algebra import cross, plus, six_of, three, twist_cross, unit

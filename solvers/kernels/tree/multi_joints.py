@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from titop.blocks.laws.vectors import everywhere
+from titop.blocks.basics.choices import everywhere
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, vector_at
 from titop.solvers.kernels.spatial.algebra import dot, put_six, six

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
+from titop.blocks.basics.choices import select
 from titop.blocks.laws.impact import HERTZ, impact_energy, impact_push
-from titop.blocks.laws.vectors import select
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.interface.stages import address_of, floats_at, ints_at, vector_at
 from titop.solvers.kernels.spatial.algebra import entry_of
