@@ -124,7 +124,8 @@ class LoadedCall:
             elif is_checked or axes_of(state[0]) == 2:
                 break
             else:
-                (state, wrenches, u, names), is_checked, into = self._checked(model, state, wrenches, u, names), True, None
+                state, wrenches, u, names = self._checked(model, state, wrenches, u, names, unit=False)
+                is_checked, into = True, None
             was_called = False
         if axes_of(state[0]) == 2:
             return self._stored(self._at_all(model, tuple(state), wrenches, u, names), out)
@@ -156,10 +157,11 @@ class LoadedCall:
             return None
         if self.closing and stack.u is not None and model.mechanism.inputs.own:  # whose efforts change with q
             return None
-        kernel = calls.kernels[self.name, names]
-        if kernel.shares:
+        kernel, driven, states = calls.kernels[self.name, names], calls.driven(stack), stack.states
+        if kernel.shares and np.ndim(driven) == 2:  # it takes the inputs' efforts before its tables
             return None
-        driven, states = calls.driven(stack), stack.states
+        if kernel.shares:
+            kernel, driven = kernel.beside(np.zeros(model.nv) + driven), 0.0
         if self._joining:
             states = (*states[:2], np.ascontiguousarray(states[2] + driven), *states[3:])
         results = tuple(np.empty((count, *model._shapes[shape])) for shape in self.results)
@@ -175,14 +177,19 @@ class LoadedCall:
         model.mechanism.engine.raise_pending()
         return None
 
-    def _checked(self, model: Resolved, state: tuple[Any, ...], wrenches: Any, u: Any, names: Any) -> tuple[Any, ...]:
-        """Return the arguments of one state as kernels accept them: the state, wrenches, inputs, and names of coordinates."""
+    def _checked(
+        self, model: Resolved, state: tuple[Any, ...], wrenches: Any, u: Any, names: Any, unit: bool = True
+    ) -> tuple[Any, ...]:
+        """Return the arguments of one state as kernels accept them: the state, wrenches, inputs, and names of coordinates.
+
+        `unit`: see `read_states`.
+        """
         mechanism = model.mechanism
         mechanism.engine.raise_pending()
         mask = getattr(mechanism, self.chosen)(names) if self.chosen else None
         if names is not None and mask is not None:
             names = tuple(name for name, on in zip(model.coordinate_names, mask, strict=True) if on)
-        read = read_states(mechanism, dict(zip(self.state, state, strict=True)))
+        read = read_states(mechanism, dict(zip(self.state, state, strict=True)), unit=unit)
         if wrenches is not None:
             wrenches = read_wrenches(wrenches, mechanism.ports)
         if model._calls.kernels is not None:
@@ -317,7 +324,7 @@ def with_care(
                 return result
         except TypeError:
             pass
-    states = read_states(mechanism, dict(zip(_NAMES, state, strict=False)), stacked=True)
+    states = read_states(mechanism, dict(zip(_NAMES, state, strict=False)), stacked=True, unit=kernel is None)
     check_stacks(dict(zip(_NAMES, states, strict=False)))
     if kernel is None:
         if states[0].ndim == 1:

@@ -12,7 +12,7 @@ from titop.blocks.basics.spatial import Array
 from titop.blocks.bodies.inertial_numbers import NAMES, inertial_derivatives
 from titop.blocks.bodies.rigid_body import INERTIAL_NAMES
 from titop.graph.network.assembly import Assembly
-from titop.solvers.arguments.reading import as_arrays
+from titop.solvers.arguments.reading import all_finite, as_arrays
 from titop.solvers.arguments.rowwise import read_states
 from titop.solvers.mechanism.kernel_calls import DONE
 
@@ -58,12 +58,16 @@ class InertialParameters:
 
 def regressor_of(mechanism: Any, bodies: tuple[str, ...], q: Any, v: Any, a: Any) -> Array:
     """Return the columns (nv, 10 per body) of the regressor for some bodies; stacked for stacked states."""
-    if type(q) is type(v) is type(a) is np.ndarray and q.ndim == 1:
-        rows = np.empty((1, len(NAMES) * len(bodies), mechanism.nv))
+    if type(q) is type(v) is type(a) is np.ndarray and q.ndim:
+        state = (q[None], v[None], a[None]) if q.ndim == 1 else (q, v, a)
+        rows = np.empty((len(state[0]), len(NAMES) * len(bodies), mechanism.nv))
         try:
-            done = mechanism.engine.calls.regressors[bodies](q[None], v[None], a[None], rows) == DONE
-            if done and isfinite(q.dot(q) + v.dot(v) + a.dot(a)):  # kernels ignore coordinates that move no rigid body
+            done = mechanism.engine.calls.regressors[bodies](*state, rows) == DONE
+            # kernels ignore coordinates that move no rigid body
+            if q.ndim == 1 and done and isfinite(q.dot(q) + v.dot(v) + a.dot(a)):
                 return rows[0].T
+            if q.ndim == 2 and done and all(map(all_finite, state)):
+                return rows.swapaxes(1, 2)
         except TypeError:
             pass
         mechanism.engine.raise_pending()
