@@ -22,6 +22,7 @@ from titop.solvers.arguments.reading import as_arrays, check_stacks, of_one_stat
 from titop.solvers.arguments.rowwise import Stack, bound, read_stack, read_states
 from titop.solvers.mechanism.kernel_calls import DONE, driven_by, real_only
 from titop.solvers.model.mechanism import Resolved
+from titop.solvers.support.threads import BY_PYTHON, call_in_parts, in_parts
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -277,14 +278,12 @@ def between_configurations(*sizes: str) -> Callable[[Function], Function]:
                         first, second, shape = first[None], second[None], model._shapes[one]
                     else:
                         shape = len(first), *model._shapes[sizes]
-                    result = np.empty(shape)
-                    if not matrices:
-                        if kernel(first, second, result) == DONE:
-                            return result[0] if is_single else result
-                    else:
-                        other = np.empty(shape)
-                        if kernel(first, second, result, other) == DONE:
-                            return (result[0], other[0]) if is_single else (result, other)
+                    results = (np.empty(shape), np.empty(shape)) if matrices else (np.empty(shape),)
+                    if not is_single:
+                        if call_in_parts(model._calls.threads, kernel, first, second, *results) == DONE:
+                            return results if matrices else results[0]
+                    elif kernel(first, second, *results) == DONE:
+                        return (results[0][0], results[1][0]) if matrices else results[0][0]
                 except TypeError:
                     pass
             if ready := as_arrays(*arguments):
@@ -331,10 +330,12 @@ def with_care(
             return one(*states)
         return np.array([one(*row) for row in zip(*states, strict=True)]).reshape(len(states[0]), *shape)
     mechanism.engine.raise_pending()
-    states = [np.ascontiguousarray(real_only(x, name), float) for x, name in zip(states, _NAMES, strict=False)]
-    stack = np.empty((*states[0].shape[:-1], *shape))
-    for row in np.ndindex(states[0].shape[:-1]):
-        status = kernel(*(x[row] for x in states), *still, stack[row])
-        if status != DONE:
-            mechanism.engine.raise_for(status)
-    return stack
+    rows = [np.ascontiguousarray(np.atleast_2d(real_only(x, name)), float) for x, name in zip(states, _NAMES, strict=False)]
+    stack = np.empty((len(rows[0]), *shape))
+
+    def run(part: slice) -> int:
+        each = zip(*(x[part] for x in rows), stack[part], strict=True)
+        return next((status for *at, result in each if (status := kernel(*at, *still, result)) != DONE), DONE)
+
+    mechanism.engine.raise_for(in_parts(mechanism.engine.calls.threads, len(stack), run, BY_PYTHON))
+    return stack if states[0].ndim == 2 else stack[0]

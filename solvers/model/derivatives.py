@@ -17,6 +17,7 @@ from titop.solvers.mechanism.kernel_calls import DONE, driven_by, names_key
 from titop.solvers.model.calls import LoadedCall
 from titop.solvers.model.dynamics import forward_dynamics
 from titop.solvers.model.mechanism import Resolved
+from titop.solvers.support.threads import call_in_parts
 
 #: ``stacked(q, None)`` is one state as a stack; lists and mappings are refused by a `TypeError`.
 stacked = np.ndarray.__getitem__
@@ -368,7 +369,7 @@ def _by_kernel(
             if len(rows) > 1:
                 q, v, tau = (np.repeat(part, len(rows), 0) for part in (q, v, tau))
         if wrenches is None and u is None:
-            status = kernel.call(q, v, tau, *changes, *results)
+            status = call_in_parts(calls.threads, kernel.call, q, v, tau, *changes, *results)
         else:
             status = calls.run(kernel, wrenches, u, (q, v, tau, *changes, *results), closing=True)
         if status == DONE:

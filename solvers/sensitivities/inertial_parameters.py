@@ -15,6 +15,7 @@ from titop.graph.network.assembly import Assembly
 from titop.solvers.arguments.reading import all_finite, as_arrays
 from titop.solvers.arguments.rowwise import read_states
 from titop.solvers.mechanism.kernel_calls import DONE
+from titop.solvers.support.threads import call_in_parts
 
 #: Number of lists of parameter names that are cached.
 _MOST_ROWS = 32
@@ -62,7 +63,9 @@ def regressor_of(mechanism: Any, bodies: tuple[str, ...], q: Any, v: Any, a: Any
         state = (q[None], v[None], a[None]) if q.ndim == 1 else (q, v, a)
         rows = np.empty((len(state[0]), len(NAMES) * len(bodies), mechanism.nv))
         try:
-            done = mechanism.engine.calls.regressors[bodies](*state, rows) == DONE
+            calls = mechanism.engine.calls
+            kernel, threads = calls.regressors[bodies], 1 if q.ndim == 1 else calls.threads
+            done = (kernel(*state, rows) if threads == 1 else call_in_parts(threads, kernel, *state, rows)) == DONE
             # kernels ignore coordinates that move no rigid body
             if q.ndim == 1 and done and isfinite(q.dot(q) + v.dot(v) + a.dot(a)):
                 return rows[0].T

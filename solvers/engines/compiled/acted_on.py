@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from titop.solvers.kernels.entries.pair import Pair
 from titop.solvers.kernels.interface import layout
 from titop.solvers.mechanism.inputs import Inputs, WrenchPlace
 from titop.solvers.mechanism.kernel_calls import DONE, real_only
+from titop.solvers.support.threads import BY_PYTHON, in_parts
 
 #: A copy of the tables, kernels bound to it, and functions that write wrenches on ports, and inputs, into it.
 _TablesCopy = tuple[tuple[Array, ...], dict[Any, Any], list[Any], Any]
@@ -183,6 +184,12 @@ class ActedOn:
         self.system, self._inputs, self._nq = system, inputs, system.mechanism.nq
         self._acting = Variants(lambda key: Acting(system, inputs, *key))
 
+    @cached_property
+    def threads(self) -> int | None:
+        """Number of threads for stacked states: one where laws are in Python."""
+        mechanism = self.system.mechanism
+        return mechanism.threads if mechanism.threads == 1 or mechanism.engine.is_compiled else 1
+
     def run(
         self,
         bound: Bound,
@@ -253,12 +260,17 @@ class ActedOn:
         of one row, to the kernel's arguments behind its tables. `closing`: whether the tables have space for closures.
         `single`: the same for single states, which serves row by row.
         """
-        rows = range(len(stack.states[0]))
+        count = len(stack.states[0])
+        each = range(count)
         if stack.wrenches is None and stack.u is None:
             if bound is not None:
-                return bound.call(*at(slice(None)))
-            assert single is not None
-            return next((status for row in rows if (status := single.call(*at(row))) != DONE), DONE)
+                return in_parts(self.threads, count, lambda rows: bound.call(*at(rows)))
+
+            def run_single(rows: slice) -> int:
+                assert single is not None
+                return next((status for row in each[rows] if (status := single.call(*at(row))) != DONE), DONE)
+
+            return in_parts(self.threads, count, run_single, BY_PYTHON)
         loads = [_loads_of(wrench) for wrench in (stack.wrenches or {}).values()]
         u = None if stack.u is None else self._read(stack.u)
         if not self._inputs.drives_ports:
@@ -266,11 +278,17 @@ class ActedOn:
         acting = self._acting[tuple(stack.wrenches or ()), u is not None, closing]
         turning = any(axes_of(each) == 2 for each in (*loads, u))
         if bound is not None and not turning:
-            return self.run(bound, stack.wrenches, u, at(slice(None)), closing)
-        if single is not None:
-            return acting.run_rows(single, loads, u, map(at, rows))
-        assert bound is not None
-        return acting.run_rows(bound, loads, u, (at(slice(row, row + 1)) for row in rows))
+            return in_parts(self.threads, count, lambda rows: self.run(bound, stack.wrenches, u, at(rows), closing))
+
+        def run_turning(rows: slice) -> int:
+            own = [part[rows] if part.ndim == 2 else part for part in loads]
+            own_u = u[rows] if u is not None and u.ndim == 2 else u
+            if single is not None:
+                return acting.run_rows(single, own, own_u, map(at, each[rows]))
+            assert bound is not None
+            return acting.run_rows(bound, own, own_u, (at(slice(row, row + 1)) for row in each[rows]))
+
+        return in_parts(self.threads, count, run_turning, BY_PYTHON)
 
     def driven(self, stack: Stack) -> Any:
         """Return the efforts of inputs on coordinates at stacked states: one row for each (n, nv), or one for all (nv)."""

@@ -21,6 +21,7 @@ from titop.solvers.mechanism.inputs import PortPush, Push, WrenchPlace, own_effo
 from titop.solvers.mechanism.kernel_calls import real_only
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.prepared import PreparedDynamics
+from titop.solvers.support.threads import call_in_parts
 
 #: From this number of coordinates per effort on, one elimination for each effort is faster than factors of the mass matrix.
 _LEAST_SAVED = 8
@@ -69,7 +70,8 @@ class CompiledDynamics:
             return np.swapaxes(np.linalg.solve(matrices, np.swapaxes(efforts, 1, 2)), 1, 2)
         forces = np.ascontiguousarray(efforts.reshape(len(q) * count, self._nv))
         a, nothing = np.empty(forces.shape), np.zeros(forces.shape)
-        system.raise_for(system.bound(dynamics_entries.forward_batch)(np.repeat(q, count, 0), nothing, forces, a))
+        batch = system.bound(dynamics_entries.forward_batch)
+        system.raise_for(call_in_parts(self._calls.threads, batch, np.repeat(q, count, 0), nothing, forces, a))
         return a.reshape(efforts.shape)
 
     def bare_inverse(self, q: Array, v: Array, a: Array) -> Array:

@@ -110,8 +110,8 @@ _MOVING = {
 #: Kernels of time derivatives.
 _SERIES = {name: getattr(series_entries, name) for name in ("inverse_dynamics_series", "forward_dynamics_series")}
 
-#: Functions that run kernels under loads.
-_UNDER_LOADS = ("run", "run_stacked", "read_inputs", "driven")
+#: Functions that run kernels under loads, and the number of threads for stacked states.
+_UNDER_LOADS = ("run", "run_stacked", "read_inputs", "driven", "threads")
 
 
 class CompiledCalls:

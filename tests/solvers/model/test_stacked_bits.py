@@ -117,11 +117,11 @@ def differing(result: Any, expected: list[list[Array]], order: Any) -> list[int]
     return [int(k) for at, k in enumerate(order) if [p[at].tobytes() for p in found] != [p.tobytes() for p in expected[k]]]
 
 
-def calls(name: str) -> dict[str, Callable[[Rows], Any]]:
-    """Return all calls of a model's functions by labels, but those that would take minutes."""
-    m, asked = model(name), functions_of_states()
+def calls(m: tt.Model, series: bool = False) -> dict[str, Callable[[Rows], Any]]:
+    """Return all calls of a model's functions by labels; long time derivatives with `series` only."""
+    asked = functions_of_states()
     found = [each for function in asked if function not in OF_ONE_STATE for each in variants(m, function, asked[function])]
-    return {label: call for label, call in found if label in SHORT_SERIES or not label.endswith("series") or name in RIGID}
+    return {label: call for label, call in found if series or label in SHORT_SERIES or not label.endswith("series")}
 
 
 #: Time derivatives that are quick, and systems in which the others are: elsewhere blocks' Python functions compute them.
@@ -134,7 +134,7 @@ SHARES, OF_SLOW, SLOW = 4, 24, ("surrounded, in Python", "laws in Python", "inpu
 
 def share(name: str) -> dict[str, Callable[[Rows], Any]]:
     """Return some calls of a system: all functions come in turn in one system or another."""
-    every, turn, shares = calls(name), [*SYSTEMS].index(name), OF_SLOW if name in SLOW else SHARES
+    every, turn, shares = calls(model(name), name in RIGID), [*SYSTEMS].index(name), OF_SLOW if name in SLOW else SHARES
     return {label: call for k, (label, call) in enumerate(every.items()) if label in ALWAYS or (k + turn) % shares == 0}
 
 
@@ -160,7 +160,7 @@ def test_batches_have_the_bits_of_single_calls(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_all_batches_have_the_bits_of_single_calls(name: str) -> None:
-    assert_bits_of_single_calls(name, calls(name))
+    assert_bits_of_single_calls(name, calls(model(name), name in RIGID))
 
 
 def test_every_function_of_a_state_takes_several() -> None:
@@ -173,7 +173,7 @@ def test_every_function_of_a_state_takes_several() -> None:
         with pytest.raises(tt.ModelError, match="expected shape"):
             getattr(m, name)(**{each: one[each] if each in one else rows[each] for each in needed})
     assert functions_of_states().keys() > OF_ONE_STATE
-    covered = {label.split()[0] for name in SYSTEMS for label in calls(name)}
+    covered = {label.split()[0] for name in SYSTEMS for label in calls(model(name), name in RIGID)}
     assert covered == functions_of_states().keys() - OF_ONE_STATE
 
 
