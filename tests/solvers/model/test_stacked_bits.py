@@ -6,8 +6,10 @@ Every public function of a model that takes a state is found by its signature; t
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -269,3 +271,9 @@ def test_a_row_that_fails_fails_as_by_itself(closed: bool) -> None:
         assert stacked is not None
         assert str(single) == str(stacked)
         assert error_of(partial(function, q[others], zero[others], zero[others])) is None
+
+
+def test_the_page_of_speed_lists_every_stacked_function() -> None:
+    page = (Path(tt.__file__).parent / "examples" / "pages" / "speed.md").read_text(encoding="utf8")
+    section = page.partition("## Stacked states")[2].partition("\n## ")[0]
+    assert functions_of_states().keys() - OF_ONE_STATE <= set(re.findall(r"`(\w+)`", section))
