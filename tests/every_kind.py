@@ -10,16 +10,19 @@ import numpy as np
 import titop as tt
 from examples.compiled_block import Telescope
 from tests.actuated_systems import all_inputs, driven_loop
+from tests.blocks.constraints.test_rolling import on_moving_ground
 from tests.blocks.interactions.touching_systems import LOSSES, rod_and_wall, soft_and_wall, two_bodies
+from tests.blocks.joints.test_curvilinear import BANK, bead, loop
 from tests.blocks.surroundings.orbiting import satellite
 from tests.closed_systems import bar, geared_hand, random_closed_tree
 from tests.flexible import random_system
+from tests.mixed_trees import mixed_tree
 from tests.solvers.kernels.laws.mixed_systems import Slider
 from tests.solvers.kernels.laws.test_beam_water import swimmer
 from tests.solvers.kernels.laws.test_modal import satellite as stiffening
 from tests.solvers.kernels.laws.test_rod_lines import finger
 from tests.solvers.kernels.ports.wet_systems import hung
-from tests.solvers.test_about_orbits import CIRCULAR
+from tests.solvers.test_about_orbits import CIRCULAR, EARTH
 from tests.stated_systems import interacting, jointed
 from tests.systems import Array, random_tree
 
@@ -127,6 +130,8 @@ SYSTEMS: dict[str, Callable[[], tt.System]] = {
     "a planar loop": driven_loop,
     "gears in a loop": _held_loop,
     "a loop in space": _spatial_loop,
+    "what rolls": lambda: on_moving_ground("disc"),
+    "a wire": lambda: bead(loop(up=BANK), com=[0.1, 0.05, -0.2], inertia=[0.1, 0.2, 0.3]),
     "contacts": _touching,
     "a rod that touches": lambda: rod_and_wall(tt.Shape.plane([0, 1, 1])),
     "soft bodies": lambda: soft_and_wall(tt.Shape.plane([0, 1, 1])),
@@ -140,7 +145,9 @@ SYSTEMS: dict[str, Callable[[], tt.System]] = {
     "inputs of all kinds": all_inputs,
     "states of interactions": interacting,
     "states of joints": jointed,
+    "a little of everything": lambda: mixed_tree(np.random.default_rng(2)),
     "air, light and magnetism": satellite,
+    "a planet": lambda: satellite(gravity=EARTH),
     "an orbit": lambda: satellite(gravity=CIRCULAR),
 }
 
@@ -159,7 +166,7 @@ def states(model: tt.Model, rows: int, seed: int = 0) -> dict[str, Array]:
             q = model.assemble(q)
             v = model.assemble_velocity(q, v)
             a = model.assemble_acceleration(q, v, a)
-        if mechanism.assembly.name == "satellite" and mechanism.assembly.field is None and "hingeL" in model.joint_names:
+        if "hingeL" in model.joint_names and not mechanism.engine.turning.any():  # the satellite, not in Hill's frame
             q[:3] += [6.8e6, 1e4, 2e4]
         for name, part in (("q", q), ("v", v), ("a", a)):
             found[name].append(part)

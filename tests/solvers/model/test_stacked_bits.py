@@ -96,6 +96,11 @@ def variants(m: tt.Model, name: str, signature: inspect.Signature) -> Iterator[t
     loads = tuple(each for each in ("wrenches", "u") if each in names and (each == "wrenches" or m.nu))
     if loads and not name.endswith("series"):  # a stack of derivatives acts there
         yield f"{name} under loads", partial(call, loads, {})
+        common = {"wrenches": {m.port_names[-1]: np.arange(6.0)}, "u": 0.2 + 0.1 * np.arange(m.nu)}
+        yield f"{name} under common loads", partial(call, (), {each: common[each] for each in loads})
+    if "actuated" in names and m.is_constrained:
+        free = m.independent_coordinates(m.mechanism.regular_configuration)
+        yield f"{name} on some coordinates", partial(call, (), {"actuated": free})
     if "x" in names and m.nx:
         yield f"{name} with states", partial(call, ("x",), {})
 
@@ -120,24 +125,27 @@ def differing(result: Any, expected: list[list[Array]], order: Any) -> list[int]
 
 
 def calls(m: tt.Model, series: bool = False) -> dict[str, Callable[[Rows], Any]]:
-    """Return all calls of a model's functions by labels; long time derivatives with `series` only."""
+    """Return all calls of a model's functions by labels; time derivatives with `series` only."""
     asked = functions_of_states()
     found = [each for function in asked if function not in OF_ONE_STATE for each in variants(m, function, asked[function])]
-    return {label: call for label, call in found if series or label in SHORT_SERIES or not label.endswith("series")}
+    return {label: call for label, call in found if series or not label.endswith("series")}
 
 
-#: Time derivatives that are quick, and systems in which the others are: elsewhere blocks' Python functions compute them.
-SHORT_SERIES, RIGID = ("motion_series",), ("a free base",)
+#: Systems with quick time derivatives; elsewhere blocks' Python functions take up to seconds for one state.
+RIGID = ("a free base",)
 
 #: What is asked for in every run; of the others each system gets its own share.
 ALWAYS = ("forward_dynamics under loads", "inverse_dynamics", "mass_matrix", "forward_dynamics_derivatives", "outputs")
-SHARES, OF_SLOW, SLOW = 4, 24, ("surrounded, in Python", "laws in Python", "inputs of all kinds")
+SHARES, OF_SLOW = 6, 40
+#: Systems with laws in Python.
+SLOW = ("surrounded, in Python", "laws in Python", "inputs of all kinds", "a little of everything")
 
 
 def share(name: str) -> dict[str, Callable[[Rows], Any]]:
     """Return some calls of a system: all functions come in turn in one system or another."""
-    every, turn, shares = calls(model(name), name in RIGID), [*SYSTEMS].index(name), OF_SLOW if name in SLOW else SHARES
-    return {label: call for k, (label, call) in enumerate(every.items()) if label in ALWAYS or (k + turn) % shares == 0}
+    every, turn, slow = calls(model(name), name in RIGID), [*SYSTEMS].index(name), name in SLOW
+    always, shares = (ALWAYS[:1], OF_SLOW) if slow else (ALWAYS, SHARES)
+    return {label: call for k, (label, call) in enumerate(every.items()) if label in always or (k + turn) % shares == 0}
 
 
 def assert_bits_of_single_calls(name: str, asked: dict[str, Callable[[Rows], Any]]) -> None:
@@ -232,8 +240,7 @@ def assert_refused_like_the_row(asked: Mapping[str, Callable[[Rows], Any]], rows
         one, many = single.findings[0], stacked.findings[0]
         assert one.code == many.code == code, label
         argument, bracket, entries = one.where.partition("[")
-        if label not in SHORT_SERIES:
-            assert many.where == f"{argument}{bracket}{k}, {entries}", label
+        assert many.where == f"{argument}{bracket}{k}, {entries}", label
 
 
 @pytest.mark.parametrize("name", ["a tree", "gears", "a planar loop", "contacts", "soft bodies", "laws in Python"])
