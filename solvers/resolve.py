@@ -18,14 +18,15 @@ from titop.solvers.arguments.reading import coordinate_mask
 from titop.solvers.constraints.engine_interface import Engine
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.model.model import Model
+from titop.solvers.support.threads import read_threads
 
 
-def resolve(system: Network, engine: str = "compiled", hold: Any = ()) -> Model:
+def resolve(system: Network, engine: str = "compiled", hold: Any = (), threads: int | None = 1) -> Model:
     """Check a system and return its model; see `System.resolve`."""
     with collection_paused():
-        make_engine = _engine(engine)
+        make_engine, threads = _engine(engine), read_threads(threads)
         warn(system_findings(system), stacklevel=4)
-        mechanism = Mechanism(_hold(assemble(system), hold), make_engine)
+        mechanism = Mechanism(_hold(assemble(system), hold), make_engine, threads)
         findings = mechanism.check_inertia()
     warn([*findings, *mechanism.closure_findings()], stacklevel=4)
     return Model(mechanism)

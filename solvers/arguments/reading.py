@@ -188,7 +188,8 @@ def check_quaternions(q: Array, starts: Iterable[int], names: tuple[str, ...], a
         if not wrong.any():
             continue
         entry = tuple(int(k) for k in np.argwhere(wrong)[0])
-        where, advice = f"{argument}[{start}:{start + 4}]", f"normalise the quaternion of {owner_of(names[start])}"
+        row, advice = "".join(f"{k}, " for k in entry), f"normalise the quaternion of {owner_of(names[start])}"
+        where = f"{argument}[{row}{start}:{start + 4}]"
         norm = f"norm {np.real(norms[entry]):.9g}"
         raise ModelError(Finding("not-unit", where, norm, "a unit quaternion (x, y, z, w)", advice))
 

@@ -24,6 +24,7 @@ from titop.solvers.mechanism.port_motion import warn_of_gimbal_lock
 from titop.solvers.model.mechanism import Mechanism
 from titop.solvers.native.callbacks import raise_pending
 from titop.solvers.signals.quantities import OF_LINES, Kind, Quantity
+from titop.solvers.support.threads import call_in_parts
 
 #: The pose of a frame in itself.
 IDENTITY = np.concatenate([np.eye(3).ravel(), np.zeros(3)])
@@ -116,8 +117,10 @@ class KernelReading:
             try:
                 if self._is_closed or wrenches is not None or u is not None or tau is not None:
                     status = self._status(state, tau if tau is None or not single else tau[None], wrenches, u, result)
-                else:
+                elif single:
                     status = self._bound.call(*state, result)
+                else:
+                    status = call_in_parts(self._acted_on.threads, self._bound.call, *state, result)
                 if status == DONE:
                     shown = result[0] if single else result
                     return self._shown(shown) if self._angles or self._picked is not None else shown

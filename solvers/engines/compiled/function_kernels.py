@@ -114,8 +114,8 @@ _MOVING = {
 #: Kernels of time derivatives.
 _SERIES = {name: getattr(series_entries, name) for name in ("inverse_dynamics_series", "forward_dynamics_series")}
 
-#: Functions that run kernels under loads.
-_UNDER_LOADS = ("run", "run_stacked", "read_inputs", "driven")
+#: Functions that run kernels under loads, and the number of threads for stacked states.
+_UNDER_LOADS = ("run", "run_stacked", "read_inputs", "driven", "threads")
 
 
 class CompiledCalls:
@@ -158,7 +158,7 @@ class CompiledCalls:
     @cached_property
     def stacked(self) -> Variants:
         """What calls the kernels of functions of a state at stacked ones, by name, or None."""
-        return Variants(lambda name: (bound := self._bound(name, None)) and bound.at_stack)
+        return Variants(lambda name: (bound := self._bound(name, None)) and partial(bound.at_stack, threads=self.threads))
 
     def _bound(self, name: str, names: tuple[str, ...] | None) -> Bound | None:
         """Return a kernel bound to the system's tables."""
