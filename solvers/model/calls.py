@@ -224,20 +224,24 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function
         names = tuple(signature.parameters)[1:]
 
         @functools.wraps(function)
-        def call(model: Any, *state: Any, **named: Any) -> Any:
-            kernel = getattr(model._calls, name)
+        def call(model: Any, q: Any, *more: Any, **named: Any) -> Any:
+            try:
+                kernel, shape, zeros = model._ready[name]
+            except KeyError:
+                ready = getattr(model._calls, name), model._shapes[sizes], model._stills[still]
+                kernel, shape, zeros = model._ready[name] = ready
             try:
                 if named:
-                    state, named = (*state, *in_order(names[len(state) :], named)), {}
-                result = np.empty(model._shapes[sizes])
-                if kernel(*state, *model._stills[still], result) == DONE:
+                    more, named = (*more, *in_order(names[1 + len(more) :], named)), {}
+                result = np.empty(shape)
+                if (kernel(q, *more, *zeros, result) if more or zeros else kernel(q, result)) == DONE:
                     return result
             except TypeError:
                 pass
+            state = q, *more
             if named or len(state) != len(names):
                 state = bound(function, signature, (model, *state), named).args[1:]
-            one = functools.partial(function, model)
-            return with_care(model.mechanism, kernel, one, state, model._shapes[sizes], model._stills[still])
+            return with_care(model.mechanism, kernel, functools.partial(function, model), state, shape, zeros)
 
         return cast(Function, call)
 

@@ -22,7 +22,7 @@ from titop.solvers.kernels.equations.whole_passes import (
 )
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.spatial.algebra import copy
-from titop.solvers.kernels.tree.composite import composite_inertias, fill_mass_matrix
+from titop.solvers.kernels.tree.composite import write_mass_matrix
 from titop.solvers.kernels.tree.kinematics import normalise, outward_poses, write_rates
 from titop.solvers.kernels.tree.packing import pack_tables
 from titop.solvers.native.kernel import entry
@@ -139,9 +139,7 @@ def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
     status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
     if status != layout.OK:
         return status
-    matrix[:] = 0.0
-    composite_inertias(ints, floats, law, work)
-    fill_mass_matrix(ints, floats, law, work, matrix)
+    write_mass_matrix(ints, floats, law, work, matrix)
     return layout.OK
 
 
