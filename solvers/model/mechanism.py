@@ -351,7 +351,7 @@ class Resolved:
 
     @cached_property
     def _ready(self) -> dict[str, tuple[Any, tuple[int, ...], tuple[Array, ...]]]:
-        """The kernels of functions of a state, each with the shape of its result, and the zeros that it takes after the state."""
+        """The kernels of functions of a state, each with the shape of its result, and zeros that it takes behind the state."""
         return {}
 
     def _on(self, mechanism: Mechanism) -> Self:
