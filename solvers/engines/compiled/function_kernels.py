@@ -257,8 +257,9 @@ class CompiledCalls:
         return Variants(self._regressor)
 
     def _regressor(self, bodies: tuple[str, ...]) -> Any:
-        places = np.array([[self._system.tables.elements[body] for body in bodies]], dtype=np.int64)
-        return partial(self._system.bound(observation_entries.regressor), places, self._system.frames)
+        system = self._system.apart
+        places = np.array([[system.tables.elements[body] for body in bodies]], dtype=np.int64)
+        return partial(system.bound(observation_entries.regressor), places, system.frames)
 
     # -- steps between configurations ------------------------------------------------------------------------------------
 

@@ -80,11 +80,11 @@ class PackedSystem:
     laws : LawStages
     """
 
-    def __init__(self, mechanism: Mechanism, assembly: Assembly) -> None:
+    def __init__(self, mechanism: Mechanism, assembly: Assembly, apart: bool = False) -> None:
         self.mechanism, self.structure = mechanism, assembly
         self._check_closures()
         described = assembly_parameters(assembly)
-        self.tables = tables = flatten(assembly, tuple(described))
+        self.tables = tables = flatten(assembly, tuple(described), apart)
         self.units = tuple(unit for _, unit in described.values())
         self.params = np.array([value for value, _ in described.values()])
         self.changes: dict[str, float] = {}
@@ -94,7 +94,10 @@ class PackedSystem:
         self.numbers = law_numbers((*tables.general, *tables.interactions), self.ints)
         reserve_space(tables.general, self.ints, self.numbers)
         self.floats = np.zeros((len(self.ints), layout.FLOAT_COLUMNS))
-        self.frames, self.ports = np.empty((len(tables.constants), 12)), np.empty((len(tables.port_table), 12))
+        self.frames, self.ports = (
+            np.empty((len(tables.constants) + len(tables.welded), 12)),
+            np.empty((len(tables.port_table), 12)),
+        )
         self.floats[1 : len(tables.constants), layout.ROUNDING] = CANCELLED
         if mechanism.is_constrained:
             self.floats[0, layout.EXTENT] = mechanism.scale.length
@@ -122,7 +125,8 @@ class PackedSystem:
     def pack(self) -> bool:
         """Write the parameters into the tables of floats; return whether they are usable."""
         tables, filled = self.tables, (self.floats, self.frames, self.ports)
-        status = dynamics_entries.pack(self.ints, tables.sources, tables.constants, tables.port_table, self.params, *filled)
+        rows = tables.sources, tables.welded, tables.constants, tables.port_table
+        status = dynamics_entries.pack(self.ints, *rows, self.params, *filled)
         self.floats[0, layout.TURN : layout.TURN + 6] = self.structure.turning
         if self.structure.field is not None:  # the first parameters are others
             own = {entry_of(name): value for name, value in self.changes.items() if owner_of(name) == GRAVITY}
@@ -204,6 +208,21 @@ class PackedSystem:
         raise ModelError(overflow(self.structure))
 
     # -- variants ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def apart(self) -> PackedSystem:
+        """The system in which every welded body has an element of its own: for what single bodies and welds are asked."""
+        if not len(self.tables.welded):
+            return self
+        system = PackedSystem(self.mechanism, self.assembly, apart=True)
+        system.floats[system._moving, layout.ROUNDING] = self.floats[self._moving, layout.ROUNDING]
+        return system
+
+    @property
+    def _moving(self) -> Array:
+        """The rows of elements with coordinates, or with general blocks."""
+        ints = self.ints[1 : len(self.tables.constants)]
+        return 1 + np.flatnonzero((ints[:, layout.KIND] != layout.WELD) | (ints[:, layout.LAW] >= 0))
 
     def variant(self, **other: Any) -> PackedSystem:
         """Return the system with `other` attributes, the rest shared; derived attributes are computed again."""

@@ -176,7 +176,7 @@ def put_inputs(count, places, resting, first, columns, units, floats, numbers, u
     return status_of(u)
 
 
-@entry(INTS, INTS, FLOATS, INTS, VECTOR, FLOATS, FLOATS, FLOATS, patience=PATIENCE)
-def pack(ints, sources, constants, port_table, params, floats, frames, ports):
+@entry(INTS, INTS, INTS, FLOATS, INTS, VECTOR, FLOATS, FLOATS, FLOATS, patience=PATIENCE)
+def pack(ints, sources, welded, constants, port_table, params, floats, frames, ports):
     """From parameters to tables; returns 1 when a parameter is unusable."""
-    return pack_tables(ints, sources, constants, port_table, params, floats, frames, ports)
+    return pack_tables(ints, sources, welded, constants, port_table, params, floats, frames, ports)
