@@ -94,10 +94,8 @@ class PackedSystem:
         self.numbers = law_numbers((*tables.general, *tables.interactions), self.ints)
         reserve_space(tables.general, self.ints, self.numbers)
         self.floats = np.zeros((len(self.ints), layout.FLOAT_COLUMNS))
-        self.frames, self.ports = (
-            np.empty((len(tables.constants) + len(tables.welded), 12)),
-            np.empty((len(tables.port_table), 12)),
-        )
+        bodies = len(tables.constants) + len(tables.welded)
+        self.frames, self.ports = np.empty((bodies, 12)), np.empty((len(tables.port_table), 12))
         self.floats[1 : len(tables.constants), layout.ROUNDING] = CANCELLED
         if mechanism.is_constrained:
             self.floats[0, layout.EXTENT] = mechanism.scale.length
@@ -211,18 +209,13 @@ class PackedSystem:
 
     @cached_property
     def apart(self) -> PackedSystem:
-        """The system in which every welded body has an element of its own: for what single bodies and welds are asked."""
+        """The system in which every welded body has an element of its own: for what one asks of single bodies and of welds.
+
+        For inverse dynamics alone: it does not have the bounds of small pivots.
+        """
         if not len(self.tables.welded):
             return self
-        system = PackedSystem(self.mechanism, self.assembly, apart=True)
-        system.floats[system._moving, layout.ROUNDING] = self.floats[self._moving, layout.ROUNDING]
-        return system
-
-    @property
-    def _moving(self) -> Array:
-        """The rows of elements with coordinates, or with general blocks."""
-        ints = self.ints[1 : len(self.tables.constants)]
-        return 1 + np.flatnonzero((ints[:, layout.KIND] != layout.WELD) | (ints[:, layout.LAW] >= 0))
+        return PackedSystem(self.mechanism, self.assembly, apart=True)
 
     def variant(self, **other: Any) -> PackedSystem:
         """Return the system with `other` attributes, the rest shared; derived attributes are computed again."""

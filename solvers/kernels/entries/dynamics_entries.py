@@ -136,7 +136,7 @@ def whole_mass_matrix(ints, floats, numbers, stages, q, matrix):
         return layout.NOT_FINITE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n) if LAWS else None, work)
     if status != layout.OK:
         return status
     write_mass_matrix(ints, floats, law, work, matrix)

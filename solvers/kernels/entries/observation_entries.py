@@ -148,7 +148,7 @@ def momentum_matrix(ints, floats, numbers, stages, q, matrix):
     if q.size != ints[0, layout.NQ] or matrix.shape[0] != 6 or matrix.shape[1] != n:
         return layout.WRONG_SIZE
     law, work = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None, np.empty((count, layout.FORWARD_COLUMNS))
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n) if LAWS else None, work)
     if status != layout.OK:
         return status
     if LAWS:
@@ -187,7 +187,7 @@ def inverse_mass_matrix(ints, floats, numbers, stages, tree, q, inverse):
         return layout.WRONG_SIZE
     law = np.empty((1, ints[0, layout.LAW_SIZE])) if LAWS else None
     work = np.empty((ints[0, layout.ELEMENTS], layout.FORWARD_COLUMNS))
-    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n), work)
+    status = outward_poses(ints, floats, numbers, stages, law, q, np.zeros(n) if LAWS else None, work)
     if status != layout.OK:
         return status
     matrix = np.empty((n, n))

@@ -97,7 +97,7 @@ def _rigid_columns(ints, floats, work, i, matrix):
         fx, fy, fz, tx, ty, tz = rigid_momentum(work, i, layout.SUBTREE, _turned_axis(ints, floats, work, i, j))
         _along_axes(ints, floats, work, i, (fx, fy, fz, tx, ty, tz), matrix, k)
         matrix[k, k] += floats[i, layout.ARMATURE + j]
-        while ints[at, layout.PARENT] > 0:
+        while ints[at, layout.PARENT] > 0 and ints[ints[at, layout.PARENT], layout.LAST] >= 0:  # until nothing moves any more
             x, y, z = cross(work[at, layout.AXES + 9], work[at, layout.AXES + 10], work[at, layout.AXES + 11], fx, fy, fz)
             tx, ty, tz = tx + x, ty + y, tz + z
             at = ints[at, layout.PARENT]

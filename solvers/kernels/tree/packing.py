@@ -66,7 +66,8 @@ def pack_tables(ints, sources, welded, constants, port_table, params, floats, fr
     for k in range(welded.shape[0]):
         _pack_welded_frame(welded, k, params, frames, count + k)
     for i in range(1, count):
-        _pack_tree(sources, i, params, _alignment(sources, constants, i, params), frames, floats)
+        rotation, position = _joint_frame(sources, i, params, frames)
+        put_pose(floats, i, layout.R_TREE, product(rotation, _alignment(sources, constants, i, params)), position)
         for k in range(10):
             floats[i, layout.MASS + k] = 0.0
         floats[i, layout.TURNING] = 0.0
@@ -140,13 +141,6 @@ def _pack_motion(ints, sources, constants, i, params, floats):
         bad += 1 if drive < 0.0 else 0
         floats[i, layout.ARMATURE + k] = drive + constants[i, ROTORS + k]
     return bad
-
-
-@helper
-def _pack_tree(sources, i, params, turn, frames, floats):
-    """Write the joint frame, aligned, in the parent."""
-    rotation, position = _joint_frame(sources, i, params, frames)
-    put_pose(floats, i, layout.R_TREE, product(rotation, turn), position)
 
 
 @helper
