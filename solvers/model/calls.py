@@ -247,16 +247,19 @@ def of_state(*sizes: str | int, still: int = 0) -> Callable[[Function], Function
             return cast(Function, call)
 
         @functools.wraps(function)
-        def called_at(model: Any, q: Any) -> Any:
+        def called_at(model: Any, q: Any, *more: Any) -> Any:
             """Do so for a configuration alone, in less time."""
             try:
                 kernel, shape, _ = model._ready[name]
+            except KeyError:
+                return call(model, q, *more)
+            try:
                 result = np.empty(shape)
-                if kernel(q, result) == DONE:
+                if not more and kernel(q, result) == DONE:
                     return result
-            except (KeyError, TypeError):
+            except TypeError:
                 pass
-            return call(model, q)
+            return call(model, q, *more)
 
         return cast(Function, called_at)
 
