@@ -352,6 +352,11 @@ class Resolved:
         """The engine's kernels."""
         return self.mechanism.engine.calls
 
+    @cached_property
+    def _ready(self) -> dict[str, tuple[Any, tuple[int, ...], tuple[Array, ...]]]:
+        """The kernels of functions of a state, each with the shape of its result, and zeros that it takes behind the state."""
+        return {}
+
     def _on(self, mechanism: Mechanism) -> Self:
         """Return a model of this class on another mechanism."""
         model = object.__new__(type(self))
@@ -366,7 +371,7 @@ class Resolved:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the kernels, which cannot be sent to another process, and what follows from the parameters."""
-        return {name: part for name, part in self.__dict__.items() if name not in ("_calls", "_shared", "_smooth")}
+        return {name: part for name, part in self.__dict__.items() if name not in ("_calls", "_ready", "_shared", "_smooth")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -258,9 +258,19 @@ class CompiledReadings:
         """What acts on the system's like in which all ports are in use."""
         return ActedOn(self._system.with_all_ports, self._mechanism.inputs)
 
+    @cached_property
+    def _apart(self) -> CompiledReadings:
+        """The readings of the system's like in which no welds are merged."""
+        return CompiledReadings(self._mechanism, ActedOn(self._system.apart, self._mechanism.inputs))
+
+    def _is_merged(self, joint: str) -> bool:
+        """Tell whether a joint is a weld of bodies that have one element."""
+        names = (connection.joint.name for connection in self._system.structure.connections)
+        return joint not in self._system.tables.joints and joint in names
+
     def _reaction(self, joint: str) -> KernelReading:
         self._mechanism.loop_of(joint)
-        return self._reading([self._reaction_row(joint)])
+        return self._apart._reaction(joint) if self._is_merged(joint) else self._reading([self._reaction_row(joint)])
 
     def _motion(self, asked: tuple[str, str]) -> KernelReading:
         port, sequence = self._mechanism.read_port(asked[0]), asked[1]
@@ -301,6 +311,9 @@ class CompiledReadings:
 
     def joined(self, quantities: Iterable[Quantity]) -> KernelReading:
         """Return the reading of several quantities of known kinds, concatenated; each vector is computed once."""
+        quantities = tuple(quantities)
+        if any(of.kind == Kind.REACTION and self._is_merged(of.owner) for of in quantities):
+            return self._apart.joined(quantities)
         rows: list[ReadingRow] = []
         angles: list[tuple[str, str, int]] = []
         picked: list[int] = []

@@ -257,8 +257,9 @@ class CompiledCalls:
         return Variants(self._regressor)
 
     def _regressor(self, bodies: tuple[str, ...]) -> Bound:
-        places = np.array([[self._system.tables.elements[body] for body in bodies]], dtype=np.int64)
-        return Bound.of(self._system, observation_entries.regressor, behind=(places, self._system.frames))
+        system = self._system.apart
+        places = np.array([[system.tables.elements[body] for body in bodies]], dtype=np.int64)
+        return Bound.of(system, observation_entries.regressor, behind=(places, system.frames))
 
     # -- steps between configurations ------------------------------------------------------------------------------------
 

@@ -113,7 +113,7 @@ def plainly_sound(system: PackedSystem) -> float:
 
 def pivots_at(system: PackedSystem, q: Array) -> Pivots:
     """Return the pivots of the tree's elimination (nv, no unit)."""
-    nv = system.mechanism.nv
+    nv, system = system.mechanism.nv, system.apart
     law, work = system.bare.outward(real_only(q, "q"), np.zeros(nv), layout.INVERSE_COLUMNS)
     bodies = {system.tables.elements[c.child.block.name]: c.child for c in system.assembly.connections}
     parts = element_parts(system.ints, system.floats, system.frames, bodies, law[0], work)

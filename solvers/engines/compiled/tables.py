@@ -55,10 +55,10 @@ class Tables:
 
     Attributes
     ----------
-    ints, sources : (rows, columns) arrays of int64
+    ints, sources, welded : (rows, columns) arrays of int64
     constants : (elements, columns) array
     port_table : (ports, 2) array of int64
-        Element and source of each rigid port's pose.
+        Row of `frames` of the body and source of each rigid port's pose.
     port_rows : dict
         Row of each rigid port by dotted name.
     elements : dict
@@ -81,6 +81,7 @@ class Tables:
 
     ints: Ints
     sources: Ints
+    welded: Ints
     constants: NDArray[np.float64]
     port_table: Ints
     port_rows: dict[str, int]
