@@ -410,7 +410,7 @@ _FREE = {
     *("inputs", "input_names", "input_units", "input_ranges", "input_matrix"),
     *("state_names", "state_units", "state_rates", "state_efforts", "gaps"),
     *("units", "configuration_units", "coordinate_scales", "neutral", "random_configuration"),
-    *("check", "doubts", "cannot_object", "spin_limit", "load_parameters", "disturbances"),
+    *("check", "doubts", "along_time", "cannot_object", "spin_limit", "load_parameters", "disturbances"),
     *("complex_safe", "complex_parameters"),
     *("mass_properties", "picture", "drawn_as", "port", "snapshot", "file_tables", "not_in_files"),
     *("common_parameters", "rational_parameters"),

@@ -176,7 +176,7 @@ class PathStates(AttachedStates):
             return self
         return PathStates(self.device, gravity, self.coordinate_units, field)
 
-    def doubts(self, motion: TargetMotion) -> Iterator[Finding]:
+    def along_time(self) -> Iterator[Finding]:
         return held_place(self.device.name, self.place if self.device.filter_law[0] == FilterKind.DIPOLE else CENTRED)
 
     def law_numbers(self) -> Array:

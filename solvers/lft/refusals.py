@@ -20,7 +20,7 @@ from titop.blocks.basics.tolerances import LOOSE_RANK, SAME
 from titop.blocks.checking.block_findings import inertia_findings
 from titop.blocks.contract.block import Block
 from titop.blocks.interactions.interaction import Interaction
-from titop.solvers.equilibrium.linear_validity import excess, steadiness_findings
+from titop.solvers.equilibrium.linear_validity import doubts, excess, steadiness_findings
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.lft.delta_blocks import DeltaBlock
 from titop.solvers.lft.fractions import Fractional, singular_at
@@ -206,7 +206,8 @@ def _directions(n: int) -> Array:
 
 
 def warn_of_motion(point: OperatingPoint, a: Array) -> None:
-    """Warn of a point that is no equilibrium, or of a motion along which the linear model changes."""
+    """Warn of a doubtful point, of one that is no equilibrium, or of a motion along which the linear model changes."""
+    warn(doubts([(point.model, point.q, point.v)]), stacklevel=4)
     if point.v.any() or point.a.any():
         warn(steadiness_findings(point), stacklevel=4)
     if (a - point.a).any():
