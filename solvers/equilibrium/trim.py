@@ -117,7 +117,7 @@ def trim(
     -----
     ModelWarning
         For spinning flexible bodies without geometric stiffness; where an interaction's law is doubtful; if the search has
-        strayed to an unstable equilibrium that is not the one closest to the guess, and creeping from the guess leads elsewhere.
+        strayed to an unstable equilibrium that is not the one closest to the guess, and creeping leads elsewhere.
 
     Notes
     -----
