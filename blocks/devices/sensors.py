@@ -20,8 +20,9 @@ from titop.blocks.contract.block import Block, ParameterFields, PortRef, block_n
 from titop.blocks.contract.fields import Field, axis, non_negative, optional, switch, zero_axes
 from titop.blocks.contract.own_coordinates import rate_unit
 from titop.blocks.contract.target_motion import TargetMotion
+from titop.blocks.devices.device import Device, FilterKind
 from titop.blocks.devices.loads import read_target
-from titop.blocks.devices.signal_path import Device, FilterKind, SignalPath
+from titop.blocks.devices.signal_path import SignalPath
 from titop.blocks.surroundings.inertial_places import CENTRED, Place, place_of_world
 from titop.blocks.surroundings.magnetic_field import MagneticField, field_parameters, read_field
 
@@ -48,6 +49,11 @@ class Sensor(Device):
     #: Whether its reading depends on parameters of bodies.
     reads_parameters: ClassVar[bool] = False
     outputs: tuple[str, ...] = ("",)
+
+    @property
+    def needs_planet(self) -> bool:
+        """Whether its reading is about a planet's orbit."""
+        return False
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -208,6 +214,10 @@ class StarTracker(_ObservingSensor):
     ) -> None:
         super().__init__(name, target, path=path)
         self.nominal, self.orbiting = nominal, orbiting
+
+    @property
+    def needs_planet(self) -> bool:
+        return bool(self.orbiting)
 
     def observed(self, rotation: Array, position: Array, twist: Array) -> Array:
         is_turning = self.orbiting and not self.place[12:].any()  # else the world's axes are those of Hill's frame

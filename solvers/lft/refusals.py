@@ -207,15 +207,17 @@ def _directions(n: int) -> Array:
 
 def warn_of_motion(point: OperatingPoint, a: Array) -> None:
     """Warn of a doubtful point, of one that is no equilibrium, or of a motion along which the linear model changes."""
-    warn(doubts([(point.model, point.q, point.v)]), stacklevel=4)
+    findings = [*doubts([(point.model, point.q, point.v)])]
     if point.v.any() or point.a.any():
-        warn(steadiness_findings(point), stacklevel=4)
+        findings += steadiness_findings(point)
     if (a - point.a).any():
         worst = int(np.abs(a - point.a).argmax())
         found = f"accelerated by {a[worst]:.3g}"
         advice = "find an equilibrium with tt.trim; members keep these accelerations, by efforts, and hold for short times only"
         where = f"point: {point.model.coordinate_names[worst]}"
-        warn([Finding("no-equilibrium", where, found, "no acceleration", advice)], stacklevel=4)
+        findings.append(Finding("no-equilibrium", where, found, "no acceleration", advice))
+    if findings:
+        warn(findings, stacklevel=4)
 
 
 def warn_of_error(error: float) -> None:

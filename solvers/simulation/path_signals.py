@@ -20,8 +20,9 @@ from titop.blocks.basics.errors import Finding, ModelError, refuse, warn
 from titop.blocks.basics.spatial import Array
 from titop.blocks.basics.tolerances import SAME
 from titop.blocks.devices.actuators import Actuator
+from titop.blocks.devices.device import Device
 from titop.blocks.devices.sensors import Sensor
-from titop.blocks.devices.signal_path import PER_CHANNEL, Device
+from titop.blocks.devices.signal_path import PER_CHANNEL
 from titop.solvers.control.control_history import margin_of
 from titop.solvers.control.control_loop import ConnectedController, ControlledModel, check_memory, refuse_memory
 from titop.solvers.control.loop_signals import Measurements
