@@ -271,7 +271,7 @@ class Block(BlockLaw, Fielded):
 
     def check(self) -> tuple[list[Finding], list[Finding]]:
         """Return what is wrong with the block and what is suspicious."""
-        errors = [*self.reader.findings, *refused_numbers(self, self._unread)]
+        errors = [*self.reader.findings, *refused_numbers(self, {name: vars(self).get(name) for name in self._unread})]
         if self.disturbances:
             where, advice = f"{self.name}.disturbances", "write a tuple of names, see help(titop.Interaction)"
             wrong = [name for name in self.disturbances if name not in self.parameters()]

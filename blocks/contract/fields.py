@@ -15,10 +15,11 @@ since only setting calls the reader.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from inspect import getattr_static
 from math import isfinite
+from numbers import Real
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
@@ -272,19 +273,19 @@ def altered_fields(block: Fielded) -> list[Finding]:
             if isfinite(np.vdot(value, value)) and not (square and (value != value.T).any()):  # fast: of every block
                 continue
         if isinstance(value, np.ndarray | complex | dict):
-            findings += _read_again(block, field, value)
+            findings += _newly_wrong(block, field, value)
     return findings
 
 
-def refused_numbers(block: Fielded, names: Iterable[str]) -> list[Finding]:
-    """Return what is wrong with numbers that some attributes have without being read, if these are fields of numbers."""
-    stored = [(fields_of(type(block)).get(name), vars(block).get(name)) for name in names]
-    fields = [(field, value) for field, value in stored if field is not None and isinstance(field.read, _By)]
-    return [each for field, value in fields if isinstance(value, float) for each in _read_again(block, field, value)]
+def refused_numbers(block: Fielded, numbers: Mapping[str, Any]) -> list[Finding]:
+    """Return what is newly wrong with unread values of some attributes, those that are numbers in fields of numbers."""
+    read = ((fields_of(type(block)).get(name), value) for name, value in numbers.items() if isinstance(value, Real))
+    return [
+        each for field, value in read if field and isinstance(field.read, _By) for each in _newly_wrong(block, field, value)
+    ]
 
 
-def _read_again(block: Fielded, field: Field[Any], value: Any) -> list[Finding]:
-    """Return what is newly wrong with a value that was read before."""
+def _newly_wrong(block: Fielded, field: Field[Any], value: Any) -> list[Finding]:
     reader, where = block.reader, f"{block.name}.{field.argument}"
     if any(_is_about(finding, where) for finding in reader.findings):
         return []
