@@ -279,10 +279,8 @@ def altered_fields(block: Fielded) -> list[Finding]:
 
 def refused_numbers(block: Fielded, numbers: Mapping[str, Any]) -> list[Finding]:
     """Return what is newly wrong with unread values of some attributes, those that are numbers in fields of numbers."""
-    read = ((fields_of(type(block)).get(name), value) for name, value in numbers.items() if isinstance(value, Real))
-    return [
-        each for field, value in read if field and isinstance(field.read, _By) for each in _newly_wrong(block, field, value)
-    ]
+    read = ((fields_of(type(block)).get(name), x) for name, x in numbers.items() if isinstance(x, Real))
+    return [each for field, x in read if field and isinstance(field.read, _By) for each in _newly_wrong(block, field, x)]
 
 
 def _newly_wrong(block: Fielded, field: Field[Any], value: Any) -> list[Finding]:

@@ -102,3 +102,30 @@ def test_axes_of_zeros_are_refused_where_no_kernel_knows_the_joint() -> None:
     m = s.resolve()
     for values, is_right in (({"hinge.axis.z": 0.0}, False), ({"hinge.axis.z": 0.0, "hinge.axis.x": 1.0}, True)):
         assert refused(lambda: m.with_parameters(values) and False) != is_right  # noqa: B023
+
+
+class Pull(tt.Interaction):
+    """A spring between two ports, whose force has a limit."""
+
+    parameter_units = {"stiffness": "N/m", "limit": "N"}  # noqa: RUF012
+
+    def __init__(self, name: str, stiffness: float, limit: float) -> None:
+        super().__init__(name)
+        self.stiffness, self.limit = stiffness, limit
+
+    def wrenches(self, R: Any, r: Any, V1: Any, V2: Any) -> Any:
+        force = min(self.stiffness, self.limit) * r
+        return np.concatenate([force, np.zeros(3)]), np.concatenate([-R.T @ force, np.zeros(3)])
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_numbers_that_are_not_finite_are_refused_by_name(engine: str) -> None:
+    for limit, is_right in ((5.0, True), (np.inf, False), (np.nan, False)):
+        s = tt.System("pulled", gravity=[0, 0, 0])
+        s.connect("world", body := tt.RigidBody("body", 1.0, inertia=1.0), tt.Prismatic("rail"))
+        s.close_loop("world", body, Pull("pull", 3.0, limit))
+        if is_right:
+            assert s.resolve(engine).forward_dynamics([0.5], [0.0], [0.0]) == pytest.approx(-1.5)
+        else:
+            with pytest.raises(tt.ModelError, match=r"pull\.limit: got .*not-finite"):
+                s.resolve(engine)
