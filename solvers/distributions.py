@@ -42,7 +42,7 @@ class _Law(NamedTuple):
 
     def numbers(self, rng: np.random.Generator) -> list[float]:
         """Return what is drawn. Raises `ModelError` if that is anything but finite numbers."""
-        where, count = f"distributions[{_key(self.names)!r}]", len(self.names)
+        where, count = f"distributions[{self.names if self.names[1:] else self.names[0]!r}]", len(self.names)
         expected = "a finite number drawn" + ("" if count == 1 else f" for all, or {count}")
         wrong = Finding("bad-distribution", where, self.draw(rng), expected, "check the distribution")
         numbers: list[float] = np.resize(read_array(wrong, lambda x: x.size in (1, count) and is_finite(x)), count).tolist()
@@ -192,7 +192,3 @@ def initial_state(
         q = model.assemble(q, fixed=fixed["q"])
         v = model.assemble_velocity(q, v, fixed=fixed["v"])
     return OperatingPoint(model, q, v, point.tau, point.u, point.wrenches, x=x, a=point.a)
-
-
-def _key(names: tuple[str, ...]) -> Any:
-    return names[0] if len(names) == 1 else names

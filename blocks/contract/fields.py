@@ -103,7 +103,7 @@ class Field(Generic[T]):
             attributes[self.attribute] = value
         elif self.attribute not in attributes:  # by the constructor
             attributes[self.attribute] = self.read(block, self.argument, value)
-        elif _carries_derivatives(value):
+        elif isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c":  # a complex step
             attributes[self.attribute] = value
         else:
             self.change(block, value)
@@ -297,11 +297,6 @@ def _newly_wrong(block: Fielded, field: Field[Any], value: Any) -> list[Finding]
 
 def _is_about(finding: Finding, where: str) -> bool:
     return finding.where == where or finding.where.startswith((f"{where}.", f"{where}["))
-
-
-def _carries_derivatives(value: Any) -> bool:
-    """Tell whether a number or an array carries a complex step, for derivatives by the fields of a block."""
-    return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
 
 
 def zero_axes(block: Any, fields: Iterable[str]) -> list[Finding]:

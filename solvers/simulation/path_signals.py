@@ -260,7 +260,7 @@ class PathSignals:
 
     def sense(self, plant: ControlledModel, t: float, y: Array) -> None:
         """Sample sensors that are due, and pass on what their delays have held."""
-        self._show_latest(t)
+        self._latest, self._is_latest = t, True
         for chain, own in self.sensors.values():
             if chain.is_due(t):
                 q, v = plant.split(t, y)
@@ -286,9 +286,6 @@ class PathSignals:
         self._is_latest = t >= self._latest
         for chain in self._chains:
             chain.seek(t)
-
-    def _show_latest(self, t: float) -> None:
-        self._latest, self._is_latest = t, True
 
     def memory(self) -> dict[str, dict[str, Array]]:
         """Return what the paths need to go on later, by the devices' names."""
