@@ -55,13 +55,8 @@ class Distributions:
     The point has the nominal model and state; `distributions` and `ties` are as for `monte_carlo`. Raises `ModelError` for
     unknown names, names given twice, and what is no distribution; all that is wrong is told at once.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of all that is drawn, in the order of the mapping, and tied.
-    places : dict of name to Place
-    laws : list
-        In the order in which they are drawn, which is that of the names.
+    - `names`: of all that is drawn, in the order of the mapping, and tied;
+    - `laws`: in the order in which they are drawn, which is that of the names.
     """
 
     def __init__(self, point: OperatingPoint, distributions: Mapping[Any, Any], ties: Mapping[str, Any] | None) -> None:
