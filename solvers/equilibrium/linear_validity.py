@@ -13,7 +13,7 @@ import numpy as np
 
 from titop.blocks.basics.errors import ConvergenceError, Finding, ModelError
 from titop.blocks.basics.spatial import Array
-from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, STEADY
+from titop.blocks.basics.tolerances import BALANCED, CLOSE, COARSE, ROUNDING, STEADY
 from titop.blocks.contract.block import Block
 from titop.blocks.contract.own_coordinates import redefines
 from titop.blocks.interactions.interaction import Interaction
@@ -94,7 +94,9 @@ def term_accelerations(point: LoadedState, reach: Array, by_effort: Array) -> Ar
         in_port = np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
         efforts.append(model.jacobian(port, q).T @ in_port)
     total = sum((np.abs(effort) for effort in efforts), np.zeros(model.nv))
-    return np.abs(by_effort) @ total + reach * (model.mechanism.falling + ROUNDED_TURNS * rates)
+    sizes = np.sqrt(np.abs(np.diag(by_effort)))  # rounding of `by_effort` (a metric) leaves accelerations where nothing acts
+    rounding = ROUNDING * sizes * (sizes @ total)
+    return np.abs(by_effort) @ total + rounding + reach * (model.mechanism.falling + ROUNDED_TURNS * rates)
 
 
 def unsteady_state(point: LoadedState, sizes: StateScale, tolerance: float) -> tuple[str, str] | None:
