@@ -21,7 +21,7 @@ from titop.solvers.constraints import closed_dynamics
 from titop.solvers.constraints.interaction_loads import refuse_pushing
 from titop.solvers.control.controllers import Loop
 from titop.solvers.control.loop_arguments import read_loop
-from titop.solvers.equilibrium.linear_validity import spin_findings, under_ground
+from titop.solvers.equilibrium.linear_validity import doubts, spin_findings, under_ground
 from titop.solvers.model.model import Model, read_model
 from titop.solvers.model.sections import overlaps
 from titop.solvers.motions.prescribed import PrescribedMotion, with_held
@@ -31,7 +31,7 @@ from titop.solvers.simulation.changes import Latch, Lock, Release
 from titop.solvers.simulation.closed_states import close_start
 from titop.solvers.simulation.driven_model import DrivenModel
 from titop.solvers.simulation.events import Event, WatchedEvent, read_events
-from titop.solvers.simulation.findings import brief_impacts, deep_starts, doubtful_starts
+from titop.solvers.simulation.findings import brief_impacts, deep_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
 from titop.solvers.simulation.monitor import Monitor
 from titop.solvers.simulation.start_and_end import ReachedStates, SimulationInterrupt, Start, interrupt, leave
@@ -238,8 +238,8 @@ def simulate(
         if model.is_constrained:
             q, v = (q, v) if before.is_reached else close_start(model, q, v, motion.names)
             plant.prepared.rank = closed_dynamics.rank_of_free(model.mechanism, q, motion.mask, motion.still)
-        warn([*deep_starts(model, q, v), *doubtful_starts(model, q, v)])
         refuse(under_ground(model, q[None], part[:1]))
+        warn([*deep_starts(model, q, v), *doubts([(model, q, v)])])
         watched = read_events(plant, agenda.watched(plant))
         before.recall_events(watched)
         refuse_pushing(model.mechanism, plant.inputs(part[0], q, v), part[:1])

@@ -27,17 +27,11 @@ from titop.solvers.linear.peaks import Modal
 class BlockWires(NamedTuple):
     """How blocks are connected, as matrices of zeros, ones and signs.
 
-    Attributes
-    ----------
-    states : int
-        Of all blocks.
-    measured : array (e, outputs)
-        What blocks take from outputs of the plant, with the sign of the feedback.
-    inner : array (e, f)
-        What they take from each other.
-    references : array (e, references)
-    driven : array (inputs, f)
-        What they give to inputs of the plant.
+    - `references` (e, references);
+    - `states`: of all blocks;
+    - `measured` (e, outputs): what blocks take from outputs of the plant, with the sign of the feedback;
+    - `inner` (e, f): what they take from each other;
+    - `driven` (inputs, f): what they give to inputs of the plant.
     """
 
     states: int
@@ -51,15 +45,10 @@ class BlockWires(NamedTuple):
 class Plant:
     """A plant with a hold and delays before it: ``(w, d, u) -> (z, y, u_late)``.
 
-    Attributes
-    ----------
-    system : Matrices
-        Its inputs are w of an uncertainty, disturbances d at all inputs, and what the controller gives to each; its outputs z,
-        y and what arrives of the last.
-    channels : (int, int)
-        Sizes of w and z.
-    inputs, outputs : int
-        Numbers of d, and of y.
+    - `system`: its inputs are w of an uncertainty, disturbances d at all inputs, and what the controller gives to each; its
+      outputs z, y and what arrives of the last;
+    - `channels`: sizes of w and z;
+    - `inputs`, `outputs`: numbers of d, and of y.
     """
 
     system: Matrices
@@ -205,15 +194,9 @@ class AugmentedPlant:
 class ClosedLoop:
     """A loop around a gain S.
 
-    Attributes
-    ----------
-    plant : AugmentedPlant
-    system : Matrices
-        Of the external channels.
-    K : array
-        ``(1 - S D22)⁻¹ S``, from what blocks take without each other's answers at once.
-    after, before : array
-        ``(1 - S D22)⁻¹`` and ``(1 - D22 S)⁻¹``: ``dK = after dS before``.
+    - `system`: of the external channels;
+    - `K`: ``(1 - S D22)⁻¹ S``, from what blocks take without each other's answers at once;
+    - `after`, `before`: ``(1 - S D22)⁻¹`` and ``(1 - D22 S)⁻¹``: ``dK = after dS before``.
     """
 
     plant: AugmentedPlant

@@ -70,14 +70,9 @@ def reading_tables(rows: Sequence[ReadingRow]) -> tuple[Array, Array, int]:
 class KernelReading:
     """What a kernel reads of the states of a mechanism.
 
-    Parameters
-    ----------
-    acted_on : ActedOn
-        What acts on the system, or on its like in which all ports are in use if one of the rows needs that.
-    angles : sequence of (str, str, int)
-        Port, sequence and place of all Euler angles, for warnings of their locks.
-    picked : list of int, optional
-        Which of the numbers are the result, all by default.
+    - `acted_on`: what acts on the system, or on its like in which all ports are in use if one of the rows needs that;
+    - `angles`: port, sequence and place of all Euler angles, for warnings of their locks;
+    - `picked`: which of the numbers are the result, all by default.
     """
 
     def __init__(
@@ -230,16 +225,9 @@ _OF_COORDINATES = {
 class CompiledReadings:
     """Readings of a mechanism, bound to kernels at their first use.
 
-    Parameters
-    ----------
-    acted_on : ActedOn
-        What acts on the system.
-
-    Attributes
-    ----------
-    reactions, motions, accelerometers, gear_efforts : mapping to KernelReading
-        By joint, closure or interaction; by port and sequence of Euler angles; by port; by place among the gears. Looking up
-        what the mechanism does not have raises a `ModelError`.
+    - `acted_on`: what acts on the system;
+    - `reactions`, `motions`, `accelerometers`, `gear_efforts`: by joint, closure or interaction; by port and sequence of Euler
+      angles; by port; by place among the gears. Looking up what the mechanism does not have raises a `ModelError`.
     """
 
     def __init__(self, mechanism: Any, acted_on: ActedOn) -> None:

@@ -46,16 +46,10 @@ from titop.solvers.model.mechanism import Mechanism
 class KernelRow(NamedTuple):
     """How the kernel of a function is bound.
 
-    Attributes
-    ----------
-    entry : Pair
-    variant : str
-        The system on whose tables: ``"bare"``, without springs and loads, ``"inertial"``, without gravity too, ``"still"``,
-        bare in a world at rest; by default it itself.
-    behind : tuple of str
-        Which of the system's `Tables` it takes behind these.
-    serves : callable, optional
-        Tells whether it serves a system; every one by default.
+    - `variant`: the system on whose tables: ``"bare"``, without springs and loads, ``"inertial"``, without gravity too,
+      ``"still"``, bare in a world at rest; by default it itself;
+    - `behind`: which of the system's `Tables` it takes behind these;
+    - `serves`: tells whether it serves a system; every one by default.
     """
 
     entry: Pair

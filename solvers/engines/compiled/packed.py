@@ -59,26 +59,14 @@ class LawStages:
 class PackedSystem:
     """The tables of a system, and the kernels that read them.
 
-    Attributes
-    ----------
-    mechanism : Mechanism
-        Coordinates and constraints.
-    structure : Assembly
-        The assembly with its first parameters; `assembly` is that with the current ones.
-    tables : Tables
-        The tables that do not depend on parameters.
-    units : tuple of str
-    params : array
-        Values of all parameters, and their units.
-    changes : dict of str to float
-        Parameters that are not those of `structure`.
-    blocks : dict of str to Block
-        Blocks with these parameters, where their laws' numbers have been written anew.
-    devices : tuple of CompositeDevice
-        With their current parameters.
-    ints, floats, frames, ports, numbers : arrays
-        See `titop.solvers.kernels.interface.layout`.
-    laws : LawStages
+    - `mechanism`: coordinates and constraints;
+    - `structure`: the assembly with its first parameters; `assembly` is that with the current ones;
+    - `tables`: the tables that do not depend on parameters;
+    - `params`: values of all parameters, and their units;
+    - `changes`: parameters that are not those of `structure`;
+    - `blocks`: blocks with these parameters, where their laws' numbers have been written anew;
+    - `devices`: with their current parameters;
+    - `ints`, `floats`, `frames`, `ports`, `numbers`: see `titop.solvers.kernels.interface.layout`.
     """
 
     def __init__(self, mechanism: Mechanism, assembly: Assembly, apart: bool = False) -> None:

@@ -63,14 +63,9 @@ def inertial_parameters(assembly: Assembly, positions: dict[str, int]) -> dict[s
 def are_near(reference: Array, params: Array, changed: Iterable[InertialEntry | None]) -> bool:
     """Tell whether only masses and inertias changed, which are near the reference's and not suspicious.
 
-    Parameters
-    ----------
-    reference : array
-        Parameters that were looked at.
-    params : array
-        Parameters of which those that did not change are near the reference's.
-    changed : iterable of InertialEntry or None
-        None for what is neither mass nor inertia.
+    - `reference`: parameters that were looked at;
+    - `params`: parameters of which those that did not change are near the reference's;
+    - `changed`: none for what is neither mass nor inertia.
     """
     turned = set()
     for place in changed:

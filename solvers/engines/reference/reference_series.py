@@ -59,19 +59,10 @@ class LawSeries(NamedTuple):
 class MovingTree:
     """The blocks of a tree along a motion.
 
-    Parameters
-    ----------
-    q : (nq,) array
-    v_series : (order + 1, nv) array
-        Velocity and its derivatives.
-
-    Attributes
-    ----------
-    order : int
-        The last power of the series; of accelerations and efforts it is unknown, and taken as zero.
-    v : SeriesArray
-        Rates of all coordinates (nv).
-    blocks : list of Moving
+    - `q` (nq);
+    - `v_series` (order + 1, nv): velocity and its derivatives;
+    - `order`: the last power of the series; of accelerations and efforts it is unknown, and taken as zero;
+    - `v`: rates of all coordinates (nv).
     """
 
     def __init__(self, passes: Passes, q: Array, v_series: Array) -> None:
