@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -30,9 +31,11 @@ from titop.solvers.simulation.agenda import Agenda
 from titop.solvers.simulation.changes import Latch, Lock, Release
 from titop.solvers.simulation.closed_states import close_start
 from titop.solvers.simulation.driven_model import DrivenModel
+from titop.solvers.simulation.ensemble import Ensemble
 from titop.solvers.simulation.events import Event, WatchedEvent, read_events
 from titop.solvers.simulation.findings import brief_impacts, deep_starts, doubtful_starts
 from titop.solvers.simulation.generalized_alpha import GeneralizedAlpha
+from titop.solvers.simulation.members import Stacks
 from titop.solvers.simulation.monitor import Monitor
 from titop.solvers.simulation.start_and_end import ReachedStates, SimulationInterrupt, Start, interrupt, leave
 from titop.solvers.simulation.steppers import EXPLICIT, Tolerances, require_projecting
@@ -68,11 +71,13 @@ def simulate(
     saturate: bool = True,
     seed: Any = 0,
     x0: Any = None,
-    start: Trajectory | None = None,
+    start: Trajectory | Ensemble | None = None,
     hold: Sequence[str] | str = (),
     changes: Lock | Release | Latch | Sequence[Lock | Release | Latch] = (),
-) -> Trajectory:
-    """Simulate a model, alone or in closed loop with a controller.
+    parameters: Mapping[str, Any] | None = None,
+    seeds: Sequence[Any] | None = None,
+) -> Any:
+    """Simulate a model, alone or in closed loop with a controller; or many members of an ensemble at once.
 
     Parameters
     ----------
@@ -81,7 +86,9 @@ def simulate(
         Increasing output times, two at least.
     q0, v0 : array_like (nq,), (nv,)
         State at ``t[0]``; not needed with a `start`. It must satisfy the constraints of rigid closures and gears within 1e-6:
-        see `Model.assemble` and `Model.assemble_velocity`.
+        see `Model.assemble` and `Model.assemble_velocity`. Stacked, (k, nq) and (k, nv), they are those of k members of an
+        ensemble, and so is a stacked `x0`, or an array (k,) for a name in `x0` or `u`. Any other argument but `t` has a value
+        for each member as ``tt.each([...])``. What is not stacked is shared.
     tau : array_like (nv,) or (n, nv), or callable, optional
         Applied efforts: constant, sampled at the output times (linearly interpolated), or a function; zero by default. All
         functions of this simulation may be ``f(t)`` or ``f(t, q, v)``.
@@ -157,15 +164,17 @@ def simulate(
     saturate : bool
         Limit the inputs, in closed loop, to the actuators' ranges; `Trajectory.control` has the unlimited commands.
     seed : int, numpy.random.SeedSequence or Generator
-        Of the noise, and of the errors of sensors and actuators (`SignalPath`); the same seed gives the same bits.
+        Of the noise, and of the errors of sensors and actuators (`SignalPath`); the same seed gives the same bits. Of an
+        ensemble's member k it is ``numpy.random.SeedSequence(seed, spawn_key=(k,))``.
     x0 : array_like (nx,) or mapping of state name to number, optional
         First-order states at ``t[0]``; zero by default. All methods integrate them together with q and v.
-    start : Trajectory, optional
-        Go on from its end, at ``t[0]``: with its state (unless `q0`, `v0` or `x0` say otherwise, as after an impact), states of
-        controllers, commands that are held or delayed, paths of devices, the times of samples, generators of noise (`seed` is
-        not used), events (by their names) and the step of the integrator. Pass the same controllers, of the same model, whose
-        parameters may be others. The parts of a simulation are the whole bit for bit where steps end between them, as at
-        samples and with fixed steps, if that is an output time of the whole; elsewhere they agree within the tolerances.
+    start : Trajectory or Ensemble, optional
+        Go on from its end, at ``t[0]``, an ensemble member by member: with its state (unless `q0`, `v0` or `x0` say otherwise,
+        as after an impact), states of controllers, commands that are held or delayed, paths of devices, the times of samples,
+        generators of noise (`seed` is not used), events (by their names) and the step of the integrator. Pass the same
+        controllers, of the same model, whose parameters may be others. The parts of a simulation are the whole bit for bit
+        where steps end between them, as at samples and with fixed steps, if that is an output time of the whole; elsewhere they
+        agree within the tolerances.
     hold : sequence of str
         Joints or coordinates that are locked at their place in `q0`, as in `linearize`: `Trajectory.tau` has the efforts that
         this takes.
@@ -176,10 +185,16 @@ def simulate(
         events and first-order states go on. What happened is in `Trajectory.changes`; a `ModelWarning` names what did not. For
         a separation connect the part by a `Free` joint, `hold` it, and let a `Release` free it; locks are imposed motions, the
         efforts that they take are in `Trajectory.tau`. A sample at the instant of a change is taken before it.
+    parameters : mapping of name to number or array_like (k,), optional
+        Of the model, one value or one for each member: see `Model.with_parameters`.
+    seeds : sequence (k,) of int, SeedSequence or Generator, optional
+        Of each member, in the place of `seed`.
 
     Returns
     -------
-    Trajectory
+    Trajectory or Ensemble
+        An `Ensemble` if anything is stacked, or `parameters` are given: each member's trajectory has the bits of its own
+        simulation, whatever runs beside it. It notes which members failed, and raises an error only if all did.
 
     Raises
     ------
@@ -188,7 +203,8 @@ def simulate(
     ConvergenceError
         If the integrator gives up, or a loop cannot be kept closed; the message gives the time, and advice.
     SimulationInterrupt
-        On Ctrl-C, a `KeyboardInterrupt` whose ``trajectory`` has what was computed.
+        On Ctrl-C, a `KeyboardInterrupt` whose ``trajectory`` has what was computed; of an ensemble a `SweepInterrupt`, whose
+        ``found`` has the members that were.
 
     Warns
     -----
@@ -206,8 +222,17 @@ def simulate(
     >>> trajectory = tt.simulate(s.resolve(), [0, 1], [0.0], [0.0])
     >>> round(float(trajectory.q[-1, 0]), 9)
     -5.0
+
+    An ensemble of three members:
+
+    >>> ensemble = tt.simulate(s.resolve(), [0, 1], [[0.0], [1.0], [2.0]], [0.0], parameters={"fall.damping": [0.0, 0.1, 0.2]})
+    >>> ensemble.q[:, -1, 0].round(3).tolist(), ensemble[2].t.tolist()
+    ([-5.0, -3.837, -2.683], [0.0, 1.0])
     """
     read_model(model)
+    stacks = Stacks(locals())
+    if not stacks.is_one:
+        return stacks.simulated(simulate)
     warn(refuse_unsteady(model.mechanism.assembly))
     times = _read_times(t)
     scheme = _read_method(method)
@@ -215,7 +240,7 @@ def simulate(
     if rtol < _FINEST:
         warn([Finding("fine-tolerance", "rtol", rtol, f"{_FINEST:.1e} at least", "that is taken: rounding allows no less")])
         rtol = _FINEST
-    before = Start(model, times, q0, v0, x0, start)
+    before = Start(model, times, q0, v0, x0, start)  # type: ignore[arg-type]
     imposed = read_mapping("prescribed", prescribed or {})
     wrenches = read_mapping("wrenches", wrenches or {})
     wrenches = {name: value if callable(value) else copy.copy(value) for name, value in wrenches.items()}  # a snapshot
@@ -275,6 +300,10 @@ def simulate(
         if not agenda.reached(trajectory):
             warn(agenda.missing())
             return agenda.joined()
+
+
+#: The names of the arguments of `simulate`.
+ARGUMENTS = tuple(inspect.signature(simulate).parameters)
 
 
 def _collect_all(agenda: Agenda, plant: DrivenModel, events: Mapping[str, WatchedEvent], solution: ReachedStates) -> Trajectory:
