@@ -115,6 +115,8 @@ class Run:
             expected = "none: the study has its own initial states"
             raise ModelError(Finding("given-twice", "Run", "q0 and v0", expected, "leave them out, or draw none"))
         has_point = given.get("operating_point") is not None
-        loads = {"wrenches": at.wrenches} if has_point else {"tau": at.tau, "u": at.u, "wrenches": at.wrenches}
+        loads: dict[str, Any] = {"tau": at.tau, "u": at.u, "wrenches": at.wrenches}
+        if has_point:
+            loads = {"wrenches": at.wrenches}
         loads = {name: value for name, value in loads.items() if value is not None and len(value)}
         return {"model": at.model, "q0": at.q, "v0": at.v, "x0": at.x if at.model.nx else None, **loads, **given}

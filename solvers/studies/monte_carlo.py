@@ -7,6 +7,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -261,11 +262,11 @@ def _running(
     def group(tasks: Sequence[tuple[dict[str, float], tuple[int, ...]]]) -> list[Outcome | str]:
         if not hasattr(run, "of_many"):
             return [sample(*task) for task in tasks]
-        results: list[Any] = [_told(lambda values=values: source(values)) for values, _ in tasks]
+        results: list[Any] = [_told(partial(source, values)) for values, _ in tasks]
         there = [k for k, result in enumerate(results) if not isinstance(result, str)]
         found = run.of_many([results[k] for k in there], [tasks[k][1][0] for k in there])
         for k, outcome in zip(there, found, strict=True):
-            results[k] = _told(lambda outcome=outcome: _read_outcome(outcome))
+            results[k] = _told(partial(_read_outcome, outcome))
         return results
 
     return group
