@@ -12,9 +12,9 @@ from scipy.integrate import DOP853, RK23, RK45
 
 from titop.blocks.basics.spatial import Array
 from titop.solvers.constraints.assembling import closed_within
-from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics, no_control
+from titop.solvers.engines.compiled.prepared_kernels import CompiledPreparedDynamics, MemberTables, no_control
 from titop.solvers.kernels.entries import runge_kutta as control
-from titop.solvers.kernels.entries.stepping_entries import judge, set_out
+from titop.solvers.kernels.entries.stepping_entries import TOO_FAR, choose_first, guess_length, judge, set_out, states_within
 from titop.solvers.kernels.interface import layout
 from titop.solvers.kernels.ports.guards import NEAR as MAY_SWITCH
 from titop.solvers.native.callbacks import raise_pending
@@ -29,7 +29,6 @@ Within = Callable[[Array], Array]
 class Tableau(NamedTuple):
     """A Runge-Kutta method: stage s is at ``t + nodes[s] h``, its state is ``y + h sum_j coefficients[s, j] rates[j]``.
 
-    - `kind`: Scipy's implementation;
     - `nodes`: of all stages;
     - `coefficients` (n, n);
     - `end`: the stage whose state is that at the end of the step; later stages serve `within`;
@@ -39,7 +38,6 @@ class Tableau(NamedTuple):
     - `curve` (k, n): of states within a step: ``y + h sum_p passed^(p + 1) curve[p] @ rates``, `passed` the elapsed part of it.
     """
 
-    kind: Any
     nodes: list[float]
     coefficients: Array
     end: int
@@ -48,11 +46,24 @@ class Tableau(NamedTuple):
     exponent: float
     curve: Array
 
+    def clock(self, start: float, end: float, tolerances: Tolerances) -> Array:
+        """Return the clock of a step control that begins, without a wish for the first step."""
+        clock = np.zeros(control.ATOL + len(tolerances.atol))
+        known = {control.TIME: start, control.END: end, control.WISH: -1.0, control.GROWTH: control.MOST}
+        known |= {control.LONGEST: tolerances.max_step, control.RTOL: tolerances.rtol, control.EXPONENT: self.exponent}
+        clock[[*known]], clock[control.ATOL :] = [*known.values()], tolerances.atol
+        return clock
+
     def within(self, states: Array, rates: Array, h: float) -> Within:
         """Return the states within a step of length h, from all its stages."""
-        terms, begin = h * (self.curve @ rates), states[0].copy()
-        powers = np.arange(1, len(terms) + 1)
-        return lambda parts: begin + np.power.outer(parts, powers) @ terms
+        first, known = states[:1].copy(), rates.copy()
+
+        def states_at(parts: Array) -> Array:
+            result = np.empty((len(parts), first.shape[1]))
+            states_within.compiled(np.ascontiguousarray(parts), h, first, known, self.curve, result)
+            return result
+
+        return states_at
 
 
 @cache
@@ -68,7 +79,7 @@ def _embedded_pair(kind: Any) -> Tableau:
 
     exponent = -1 / (kind.error_estimator_order + 1)
     return Tableau(
-        kind, [*kind.C.tolist(), 1.0], coefficients, n, n + 1, kind.E[None].copy(), exponent, np.ascontiguousarray(kind.P.T)
+        [*kind.C.tolist(), 1.0], coefficients, n, n + 1, kind.E[None].copy(), exponent, np.ascontiguousarray(kind.P.T)
     )
 
 
@@ -87,13 +98,86 @@ def _dop853() -> Tableau:
         factor = np.convolve(factor, [1.0, -1.0] if k % 2 else [0.0, 1.0])
         curve += np.outer(np.append(factor[1:], np.zeros(len(terms) - len(factor) + 1)), term)
     exponent = -1 / (DOP853.error_estimator_order + 1)
-    return Tableau(DOP853, [*DOP853.C.tolist(), 1.0, *DOP853.C_EXTRA.tolist()], coefficients, n, n, estimators, exponent, curve)
+    return Tableau([*DOP853.C.tolist(), 1.0, *DOP853.C_EXTRA.tolist()], coefficients, n, n, estimators, exponent, curve)
 
 
-#: Statuses of trial states that lie too far away: overflow, and loops that do not close.
-_TOO_FAR = (layout.NOT_FINITE, layout.SINGULAR, layout.INCONSISTENT)
 #: Tries after which compiled steps return to Python, which handles signals such as Ctrl-C and reports progress.
 _MANY = 100
+
+
+class HeldSteps:
+    """Compiled steps of many members of a tree under loads that are held, each in its own time: see `members` of the kernels.
+
+    - `prepared`: of one of them; `method`: as in `tableau`; `times` (m, s): output times, from the first of which they start;
+    - `y` (n, ny): the states reached, at first the start; `tau` (n, nv): all efforts, which callers set;
+    - `tables`: of all members;
+    - `outputs` (n, m, ny): states at the output times, quaternions not unit.
+    """
+
+    def __init__(
+        self, prepared: CompiledPreparedDynamics, method: str, times: Array, y: Array, tolerances: Tolerances, tables: MemberTables
+    ) -> None:
+        self.times, self.y, self.tau, self._method = times, y, np.zeros((len(y), prepared.mechanism.nv)), tableau(method)
+        self.outputs = np.full((len(y), len(times), y.shape[1]), np.nan)
+        self.outputs[:, 0] = y
+        self._progress = np.tile(np.array([1, layout.OK]), (len(y), 1))
+        self.clocks = np.tile(self._method.clock(float(times[0]), float(times[0]), tolerances), (len(y), 1))
+        self._kernel, self._imposed, self._tables = prepared.member_steps, prepared.imposed, tables
+        self._name, self._closures = method, (prepared.farthest, prepared.rank)
+
+    def go_to(self, end: float, look: Callable[[], None]) -> None:
+        """Go to a time (s), and `look` now and then, where Ctrl-C is noticed too."""
+        self.clocks[:, control.END], left = end, np.ones(1)
+        while len(left):
+            self._call(_MANY, self.times, self.y, self.outputs, self.tau, self._progress, self._tables)
+            look()
+            left = np.flatnonzero((self.clocks[:, control.TIME] < end) & self.goes_on)
+
+    def _call(self, tries: int, times: Array, y: Array, outputs: Array, tau: Array, progress: Array, tables: MemberTables) -> None:
+        method = self._method
+        fixed = method.used, method.end, progress, self.clocks, method.estimators, method.coefficients, method.curve
+        self._kernel(tries, *fixed, times, y, outputs, tau, self._imposed, tables)
+        raise_pending()
+
+    def rates(self, y: Array, tau: Array) -> Array:
+        """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv)."""
+        rates = np.empty((len(y), 1, y.shape[1]))
+        self._call(0, self.times, y, rates, tau, np.zeros((len(y), 2), dtype=np.int64), self._tables)
+        return rates[:, 0]
+
+    def push(self, wrenches: Array) -> None:
+        """Let wrenches (n, places, 6) of inputs act."""
+        self._tables.floats[:, -wrenches.shape[1] :, layout.FORCE : layout.FORCE + 6] = wrenches
+
+    @property
+    def goes_on(self) -> Array:
+        """Of each member, whether it has got so far."""
+        on: Array = self._progress[:, 1] == layout.OK
+        return on
+
+    @property
+    def status(self) -> int:
+        """Of the first member that has not got so far."""
+        return int(self._progress[~self.goes_on, 1][0])
+
+    def time(self, k: int) -> float:
+        """Return the time (s) that a member has reached."""
+        return self.clocks.item(k, control.TIME)
+
+    def reached(self, k: int) -> int:
+        """Return the number of output times that a member has reached."""
+        return int(self._progress[k, 0])
+
+    def memory(self, k: int, jumped: bool) -> dict[str, Array]:
+        """Return what the next step of a member depends on, as steppers do; whether loads have `jumped` at the end."""
+        closures = np.array([OdeStepper._away, *self._closures])
+        left = {"state": self.y[k].copy(), "clock": self.clocks[k, [control.WISH, control.GROWTH]], "closures": closures}
+        return left | {"method": np.array(self._name), "jumped": np.array(jumped)}
+
+    def statistics(self, k: int) -> dict[str, float]:
+        """Return the counts of a member."""
+        steps, evaluations = self.clocks[k, [control.STEPS, control.EVALUATIONS]].astype(int).tolist()
+        return {"steps": steps, "evaluations": evaluations, "jacobians": 0}
 
 
 class RungeKutta(OdeStepper):
@@ -109,15 +193,13 @@ class RungeKutta(OdeStepper):
         self.name, self._y, self.method = method, np.array(y0, dtype=float), tableau(method)
         shape = len(self.method.nodes), len(y0)
         self.states, self.rates, self._clock = np.zeros(shape), np.zeros(shape), np.zeros(control.ATOL + len(y0))
-        first = self.method.kind(self.rate, start, y0, end, **tolerances._asdict())
-        clock = {control.TIME: start, control.END: end, control.WISH: first.h_abs, control.GROWTH: control.MOST}
-        clock |= {control.LONGEST: tolerances.max_step, control.RTOL: tolerances.rtol}
-        clock |= {control.EXPONENT: self.method.exponent, control.EVALUATIONS: first.nfev}
-        for column, number in clock.items():
-            self._clock[column] = number
-        self._clock[control.ATOL :] = tolerances.atol
+        self._clock[:] = self.method.clock(start, end, tolerances)
+        rate = self.rate(start, self._y)
+        guess_length.compiled(self._clock, self._y, rate)
+        h = self._clock.item(control.LENGTH)
+        choose_first.compiled(self._clock, self._y, rate, self.rate(start + h, self._y + h * rate))
+        self._clock[control.EVALUATIONS] = 2.0
         self._set_out = set_out.compiled
-        self._set_out(self._clock)
 
     @property
     def t(self) -> float:
@@ -329,7 +411,7 @@ class CompiledRungeKutta(RungeKutta):
 
     def _explain(self, status: int, t: float, states: Array) -> None:
         raise_pending()
-        if status <= 0 and status not in _TOO_FAR:  # above it is a joint's that moves no inertia, strained as it is
+        if status <= 0 and status not in TOO_FAR:  # above it is a joint's that moves no inertia, strained as it is
             self._dynamics.mechanism.engine.raise_for(status)
         if self.plant.loop is not None:
             self.plant.command = self.plant.loop.command_at(self.plant, t, states[0])

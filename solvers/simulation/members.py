@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,34 +65,73 @@ def each(values: Sequence[Any]) -> Each:
     return Each(list(values))
 
 
+#: Simulates members by their arguments: None for each that needs a simulation of its own.
+Many = Callable[[Sequence[dict[str, Any]]], list[Trajectory | None]]
+#: Most members that are simulated together, and most numbers of their motions.
+_TOGETHER, _NUMBERS = 512, 2**23
+#: Members that are simulated together at first, before it is known how long their motions are.
+_FIRST = 8
+
+
 class Members:
-    """Simulations that differ: `arguments` (k) of `simulate`, by name, are those of each of `n`."""
+    """Simulations that differ.
 
-    def __init__(self, n: int, arguments: Callable[[int], dict[str, Any]]) -> None:
-        self.n, self._arguments = n, arguments
+    - `n`: how many; `arguments` (k): those of `simulate` of each, by name;
+    - `caught`: exceptions that are results.
+    """
 
-    def run(self, simulate: Callable[..., Trajectory], progress: bool) -> Iterator[Trajectory | Exception]:
+    def __init__(self, n: int, arguments: Callable[[int], dict[str, Any]], caught: Any = (ModelError, ConvergenceError)) -> None:
+        self.n, self._arguments, self._caught = n, arguments, caught
+        self._first: dict[str, str] = {}
+        self._counts: Counter[str] = Counter()
+
+    def run(self, simulate: Callable[..., Trajectory], many: Many, progress: bool) -> Iterator[Trajectory | Exception]:
         """Yield the trajectory of each member in turn, or why it has none; warn of each kind of doubt once, with its number."""
-        first: dict[str, str] = {}
-        counts: Counter[str] = Counter()
+        done, size = 0, min(self.n, _FIRST)
         with progress_bar(progress=progress, total=self.n, unit="run") as bar:
-            for k in range(self.n):
-                with warnings.catch_warnings(record=True) as doubts:
-                    warnings.simplefilter("always")
-                    try:
-                        result: Trajectory | Exception = simulate(**self._arguments(k), progress=False)
-                    except (ModelError, ConvergenceError) as error:
-                        result = error
-                for doubt in doubts:
-                    text = str(doubt.message)
-                    kind = text[text.rfind("[") :]
-                    first.setdefault(kind, f"member {k}: {text}")
-                    counts[kind] += 1
-                yield result
-                bar.update()
-        for kind, text in first.items():
-            more = f" (and the like, {counts[kind]} times in {self.n} members)" if counts[kind] > 1 else ""
+            while done < self.n:
+                given = [self._answer(k, partial(self._arguments, k)) for k in range(done, min(done + size, self.n))]
+                ready = [k for k, each in enumerate(given) if isinstance(each, dict)]
+                found = [None] * len(ready)
+                if len(ready) > 1:
+                    with suppress(Exception), warnings.catch_warnings(record=True) as doubts:
+                        warnings.simplefilter("always")
+                        found = many([given[k] for k in ready])
+                        self._note(done, doubts if any(found) else [])
+                known = dict(zip(ready, found, strict=True))
+                for k, each in enumerate(given):
+                    alone = partial(simulate, **each, progress=False) if k in known else lambda each=each: each
+                    yield known.get(k) or self._answer(done + k, alone)
+                    bar.update()
+                done += len(given)
+                size = _together(given[ready[0]]) if ready else size
+        for kind, text in self._first.items():
+            more = f" (and the like, {self._counts[kind]} times in {self.n} members)" if self._counts[kind] > 1 else ""
             warnings.warn(f"{text}{more}", ModelWarning, stacklevel=4)
+
+    def _answer(self, k: int, function: Callable[[], Any]) -> Any:
+        """Return what a function returns or raises for a member."""
+        with warnings.catch_warnings(record=True) as doubts:
+            warnings.simplefilter("always")
+            try:
+                result = function()
+            except self._caught as error:
+                result = error
+        self._note(k, doubts)
+        return result
+
+    def _note(self, k: int, doubts: Sequence[warnings.WarningMessage]) -> None:
+        for doubt in doubts:
+            text = str(doubt.message)
+            kind = text[text.rfind("[") :]
+            self._first.setdefault(kind, f"member {k}: {text}")
+            self._counts[kind] += 1
+
+
+def _together(arguments: Mapping[str, Any]) -> int:
+    """Return how many members with such arguments are simulated together."""
+    model = arguments["model"]
+    return min(_TOGETHER, max(1, _NUMBERS // (len(arguments["t"]) * (model.nq + 4 * model.nv + model.nu + 1))))
 
 
 class Stacks:
@@ -117,7 +158,7 @@ class Stacks:
             raise ModelError(Finding("wrong-length", "members", got, "one number of members", advice))
         self.parameters = {name: np.array(np.broadcast_to(column, self.n)) for name, column in self.parameters.items()}
 
-    def simulated(self, simulate: Callable[..., Trajectory]) -> Ensemble:
+    def simulated(self, simulate: Callable[..., Trajectory], many: Many) -> Ensemble:
         """Return the ensemble. Raises what the first member raises if all do."""
         rows = [{name: column[k] for name, column in self.parameters.items()} for k in range(self.n)]
         warn_of_samples(self._model.mechanism.assembly, rows, stacklevel=5)
@@ -132,7 +173,7 @@ class Stacks:
             return Ensemble(self._model, times, tuple(trajectories), parameters, failures)
 
         try:
-            for result in Members(self.n, self._arguments).run(simulate, self._progress):
+            for result in Members(self.n, self._arguments).run(simulate, many, self._progress):
                 if isinstance(result, Exception):
                     failures[len(trajectories)] = f"{type(result).__name__}: {result}"
                     errors.append(result)

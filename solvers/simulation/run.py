@@ -13,7 +13,7 @@ from titop.blocks.basics.user_functions import check_function
 from titop.solvers.equilibrium.operating_point import OperatingPoint
 from titop.solvers.model.model import Model
 from titop.solvers.simulation.members import Each, Members
-from titop.solvers.simulation.simulate import ARGUMENTS, simulate
+from titop.solvers.simulation.simulate import ARGUMENTS, simulate, simulate_many
 from titop.solvers.simulation.trajectory import Trajectory
 
 #: Arguments of `simulate` that a run sets itself.
@@ -93,8 +93,8 @@ class Run:
 
         `seeds` has an int for each.
         """
-        members = Members(len(sources), lambda k: self._of(sources[k], seeds[k]))
-        return [self._told(result) for result in members.run(simulate, False)]
+        members = Members(len(sources), lambda k: self._of(sources[k], seeds[k]), Exception)
+        return [self._told(result) for result in members.run(simulate, simulate_many, False)]
 
     def _told(self, result: Trajectory | Exception) -> Any:
         if isinstance(result, Exception):

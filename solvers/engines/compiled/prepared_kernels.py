@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,24 @@ from titop.solvers.native.callbacks import raise_pending
 _AT_ONCE = np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((0, 1))
 #: No gaps.
 NO_GUARDS = np.zeros((0, GUARD_COLUMNS))
+
+
+class MemberTables(NamedTuple):
+    """The tables of many members, which differ in numbers: the last arguments of `stepping_entries.members`.
+
+    - `table` (n, 1): which of those behind is each member's; `ints`;
+    - `floats`, `numbers` (k, ...): of members, or one of all; `stages`. The last two only of systems with laws.
+    """
+
+    table: Array
+    ints: Array
+    floats: Array
+    numbers: Array
+    stages: Array
+
+    def of(self, rows: Array) -> MemberTables:
+        """Return those of some members."""
+        return self._replace(table=self.table[rows])
 
 
 class CompiledPreparedDynamics(PreparedDynamics):
@@ -111,6 +129,28 @@ class CompiledPreparedDynamics(PreparedDynamics):
         same : tuple of array
         """
         return self._kernel, (moved, self.imposed, *control, guards, tau, *self._closures_for_steps(precision), *self._tables)
+
+    def member_tables(self, mechanisms: Sequence[Mechanism], each: bool) -> MemberTables | None:
+        """Return the tables of members of the same structure; None if they differ in more than numbers.
+
+        They have one table for `each` if inputs act on ports, or their parameters differ.
+        """
+        systems = [mechanism.engine.system for mechanism in mechanisms] if each else [self._system]
+        systems = [system.with_loads_at(tuple(self.places)) if self.places else system for system in systems]
+        if any(not np.array_equal(system.ints, self._ints) or system.numbers.shape != self._numbers.shape for system in systems):
+            return None
+        floats = np.array([system.floats for system in systems])
+        if self.places:
+            floats[:, -len(self.places) :, layout.FORCE : layout.FORCE + 6] = self.wrenches
+        table = np.arange(len(mechanisms))[:, None] if each else np.zeros((len(mechanisms), 1), dtype=np.int64)
+        stages = self._tables[3] if len(self._tables) > 2 else np.zeros((1, 1), dtype=np.int64)
+        return MemberTables(table, self._ints, floats, np.array([system.numbers for system in systems]), stages)
+
+    def member_steps(self, *arguments: Any) -> int:
+        """Call the compiled steps of many members: see `stepping_entries.members`; the last argument is their tables."""
+        *given, tables = arguments
+        kernel = self._system.kernel(stepping_entries.open_members).compiled
+        return int(kernel(*given, *tables[: 1 + len(self._tables)]))
 
     @cached_property
     def _one(self) -> Any:
