@@ -41,7 +41,6 @@ class Measurements:
         self.model = model
         self.names = tuple(names)
         self.origin = origin
-        self._zero = np.zeros(model.nv)
         self._quantities = [read_name(model, MEASURED, name) for name in self.names]
         self.units = tuple(unit for of in self._quantities for unit in units_of(model, of))
         self.dynamic = np.array([of.kind in DYNAMIC for of in self._quantities], dtype=bool)
@@ -77,12 +76,13 @@ class Measurements:
         if self._entries is not None:
             outputs = np.concatenate([q, v], axis=-1)[..., self._entries]
             return outputs if self.senses is None else self.senses(outputs)
-        if q.ndim == 2:
+        if q.ndim == 2 and (self.senses is not None or self.dynamic.any() or not self._kinematic.takes_stacks):
             return np.array([self.read_kinematic(*state) for state in zip(q, v, strict=True)])
-        outputs = np.zeros(len(self.names))
+        outputs = np.zeros((*q.shape[:-1], len(self.names)))
         u = None if self.plant is None or not self.model.nx else self.model.mechanism.inputs.with_states(None, self.plant.x)
-        at = Snapshot(self.model, q, v, self._zero, self._zero, u, None, self.origin)
-        outputs[~self.dynamic] = self._kinematic.read(at)
+        zero = np.zeros_like(v)
+        at = Snapshot(self.model, q, v, zero, zero, u, None, self.origin)
+        outputs[..., ~self.dynamic] = self._kinematic.read(at)
         return outputs if self.senses is None else self.senses(outputs)
 
 

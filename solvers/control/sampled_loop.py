@@ -193,7 +193,8 @@ class SampledController(ConnectedController):
         """Return the signals at the samples of each of n members."""
         times = np.array([sample.time for sample in self._samples])
         values = [np.concatenate(sample.command, axis=-1) @ self.commands.matrix for sample in self._samples]
-        columns = [[sample[k] for sample in self._samples] for k in (1, 2)] + [values, [sample.state for sample in self._samples]]
+        known = ([sample[k] for sample in self._samples] for k in (1, 2, 3))
+        columns = [next(known), next(known), values, next(known)]
         y, r, u, x = (np.array(column).reshape(len(times), n, -1).swapaxes(0, 1).copy() for column in columns)
         return [ControlHistory(times, y[k], r[k], u[k], x[k], self.names, self._units, True) for k in range(n)]
 
@@ -207,9 +208,8 @@ class SampledController(ConnectedController):
             return Command(*map(row, whole))
 
         one = copy.copy(self)
-        one._samples = [
-            _Sample(sample.time, *map(row, sample[1:4]), command(sample.command)) for sample in self._samples[-(self._whole + 2) :]
-        ]
+        last = self._samples[-(self._whole + 2) :]
+        one._samples = [_Sample(each.time, *map(row, each[1:4]), command(each.command)) for each in last]
         one._state, one._rng, one.command = self._state[k], self._rng.of_member(k), command(self.command)
         return one
 

@@ -179,10 +179,12 @@ class Configurations:
         for start in self.quaternions:
             quaternion = q[..., start : start + 4]
             if q.ndim == 1 and q.dtype == float:
-                quaternion /= math.hypot(*quaternion.tolist()) or math.nan
+                x, y, z, w = quaternion.tolist()
+                quaternion /= math.sqrt(x * x + y * y + z * z + w * w) or math.nan
                 continue
-            with np.errstate(invalid="ignore"):
-                quaternion /= np.sqrt((quaternion**2).sum(axis=-1, keepdims=True))
+            x, y, z, w = np.moveaxis(quaternion, -1, 0)
+            with np.errstate(invalid="ignore"):  # the same operations in the same order as for one
+                quaternion /= np.sqrt(x * x + y * y + z * z + w * w)[..., None]
         return q
 
     def rates(self, q: Array, v: Array) -> Array:

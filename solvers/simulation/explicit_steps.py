@@ -115,39 +115,36 @@ class HeldSteps:
     """
 
     def __init__(
-        self, prepared: CompiledPreparedDynamics, method: str, times: Array, y: Array, tolerances: Tolerances, tables: MemberTables
+        self,
+        prepared: CompiledPreparedDynamics,
+        method: str,
+        times: Array,
+        y: Array,
+        tolerances: Tolerances,
+        tables: MemberTables | None,
     ) -> None:
+        assert tables is not None
         self.times, self.y, self.tau, self._method = times, y, np.zeros((len(y), prepared.mechanism.nv)), tableau(method)
         self.outputs = np.full((len(y), len(times), y.shape[1]), np.nan)
         self.outputs[:, 0] = y
         self._progress = np.tile(np.array([1, layout.OK]), (len(y), 1))
         self.clocks = np.tile(self._method.clock(float(times[0]), float(times[0]), tolerances), (len(y), 1))
-        self._kernel, self._imposed, self._tables = prepared.member_steps, prepared.imposed, tables
-        self._name, self._closures = method, (prepared.farthest, prepared.rank)
+        self._prepared, self._name, self.tables = prepared, method, tables
 
     def go_to(self, end: float, look: Callable[[], None]) -> None:
         """Go to a time (s), and `look` now and then, where Ctrl-C is noticed too."""
-        self.clocks[:, control.END], left = end, np.ones(1)
-        while len(left):
-            self._call(_MANY, self.times, self.y, self.outputs, self.tau, self._progress, self._tables)
+        self.clocks[:, control.END], method = end, self._method
+        step = _MANY, method.used, method.end, self._progress, self.clocks, method.estimators, method.coefficients, method.curve
+        while ((self.clocks[:, control.TIME] < end) & self.goes_on).any():
+            self._prepared.member_steps(*step, self.times, self.y, self.outputs, self.tau, self._prepared.imposed, self.tables)
+            raise_pending()
             look()
-            left = np.flatnonzero((self.clocks[:, control.TIME] < end) & self.goes_on)
-
-    def _call(self, tries: int, times: Array, y: Array, outputs: Array, tau: Array, progress: Array, tables: MemberTables) -> None:
-        method = self._method
-        fixed = method.used, method.end, progress, self.clocks, method.estimators, method.coefficients, method.curve
-        self._kernel(tries, *fixed, times, y, outputs, tau, self._imposed, tables)
-        raise_pending()
 
     def rates(self, y: Array, tau: Array) -> Array:
         """Return the rates (n, ny) of states with unit quaternions, under efforts (n, nv)."""
-        rates = np.empty((len(y), 1, y.shape[1]))
-        self._call(0, self.times, y, rates, tau, np.zeros((len(y), 2), dtype=np.int64), self._tables)
-        return rates[:, 0]
-
-    def push(self, wrenches: Array) -> None:
-        """Let wrenches (n, places, 6) of inputs act."""
-        self._tables.floats[:, -wrenches.shape[1] :, layout.FORCE : layout.FORCE + 6] = wrenches
+        rates, _ = self._prepared.rates_of_members(y, tau, self.tables)
+        raise_pending()
+        return rates
 
     @property
     def goes_on(self) -> Array:
@@ -170,7 +167,7 @@ class HeldSteps:
 
     def memory(self, k: int, jumped: bool) -> dict[str, Array]:
         """Return what the next step of a member depends on, as steppers do; whether loads have `jumped` at the end."""
-        closures = np.array([OdeStepper._away, *self._closures])
+        closures = np.array([OdeStepper._away, self._prepared.farthest, self._prepared.rank])
         left = {"state": self.y[k].copy(), "clock": self.clocks[k, [control.WISH, control.GROWTH]], "closures": closures}
         return left | {"method": np.array(self._name), "jumped": np.array(jumped)}
 
@@ -194,12 +191,20 @@ class RungeKutta(OdeStepper):
         shape = len(self.method.nodes), len(y0)
         self.states, self.rates, self._clock = np.zeros(shape), np.zeros(shape), np.zeros(control.ATOL + len(y0))
         self._clock[:] = self.method.clock(start, end, tolerances)
-        rate = self.rate(start, self._y)
-        guess_length.compiled(self._clock, self._y, rate)
-        h = self._clock.item(control.LENGTH)
-        choose_first.compiled(self._clock, self._y, rate, self.rate(start + h, self._y + h * rate))
-        self._clock[control.EVALUATIONS] = 2.0
         self._set_out = set_out.compiled
+
+    def _begin(self) -> None:
+        """Choose the length of the first step, unless one was recalled."""
+        clock, y = self._clock, self._y
+        if clock[control.WISH] < 0.0:
+            rate = self._rate_at(self.t, y)
+            guess_length.compiled(clock, y, rate)
+            h = clock.item(control.LENGTH)
+            choose_first.compiled(clock, y, rate, self._rate_at(self.t + h, y + h * rate))
+
+    def _rate_at(self, t: float, y: Array) -> Array:
+        self.states[0] = y
+        return self.rates[0].copy() if self.fill(0, 1, t, 0.0) else np.full(len(y), np.nan)
 
     @property
     def t(self) -> float:
@@ -218,6 +223,7 @@ class RungeKutta(OdeStepper):
         return self._y
 
     def advance(self, watch: float) -> ClosedState | None:
+        self._begin()
         clock, method, is_step = self._clock, self.method, False
         self.states[0], self.is_clear = self._y, None
         while not is_step and clock[control.LENGTH] > 0.0:
@@ -326,6 +332,7 @@ class CompiledRungeKutta(RungeKutta):
         """
         if self.is_near():
             return super().advance(watch)
+        self._begin()
         reached = self._steps(watch)
         self._check_length()
         return reached

@@ -80,7 +80,9 @@ class Members:
     - `caught`: exceptions that are results.
     """
 
-    def __init__(self, n: int, arguments: Callable[[int], dict[str, Any]], caught: Any = (ModelError, ConvergenceError)) -> None:
+    def __init__(
+        self, n: int, arguments: Callable[[int], dict[str, Any]], caught: Any = (ModelError, ConvergenceError)
+    ) -> None:
         self.n, self._arguments, self._caught = n, arguments, caught
         self._first: dict[str, str] = {}
         self._counts: Counter[str] = Counter()

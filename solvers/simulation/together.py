@@ -63,7 +63,8 @@ class Together:
         inputs = [_held(read_inputs(model, times, member.u)) for member in members]
         self._u = None if inputs[0] is None else np.array(inputs)
         differ = any(member.model is not model for member in members)
-        tables = plant.prepared.member_tables([member.model.mechanism for member in members], differ or bool(self._inputs.places))
+        mechanisms = [member.model.mechanism for member in members]
+        tables = plant.prepared.member_tables(mechanisms, differ or bool(self._inputs.places))
         #: Whether members differ in numbers alone.
         self.is_possible = tables is not None and (plant.loop is None or not differ or plant.loop.reads_entries)
         if tables is None or not self.is_possible:
@@ -100,7 +101,8 @@ class Together:
         efforts, motors = self._tau if command is None else self._tau + command.tau, np.zeros_like(self._tau)
         u = self._acting(command)
         if u is not None and self._inputs.places:
-            self.steps.push(self._inputs.wrenches(u))
+            wrenches = self._inputs.wrenches(u)
+            self.steps.tables.push(wrenches)
         if u is not None:
             motors = np.array([self._inputs.motors.dot(row) for row in u]) if self._one_by_one else u.dot(self._inputs.motors.T)
         return efforts, motors
